@@ -1,0 +1,136 @@
+import type { Applied } from './cluster.ts';
+import { ProofExpired, Refused, type CloudfenceError } from './errors.ts';
+import type { Ending, Known } from './known.ts';
+import type { StepReport } from './outcome.ts';
+import { because, type Reason } from './reason.ts';
+import type { FenceRecord } from './record.ts';
+import { stepKey, targetOf, type Step } from './steps.ts';
+import type { Memory, Moment } from './view.ts';
+
+interface Act {
+  readonly step: Step;
+  readonly because: Reason;
+}
+
+const report = ({ step, because: reason }: Act, sentAt: Moment, now: Moment, result: StepReport['result'], said: string | null): StepReport => ({
+  step: step.do,
+  target: targetOf(step),
+  because: reason,
+  at: sentAt.wall,
+  ms: Math.round(now.mono - sentAt.mono),
+  result,
+  said,
+});
+
+/** A step took effect, now or before. */
+export const acted = (known: Known, act: Act, says: Applied, sentAt: Moment, now: Moment): Known => ({
+  ...known,
+  ...factsAfter(known, act.step),
+  record: recordAfter(known, act.step),
+  memory: memoryAfter(known, act.step, now),
+  ending: endingAfter(act),
+  steps: [...known.steps, report(act, sentAt, now, says, null)],
+  cleared: null,
+  failures: 0,
+  refusals: null,
+});
+
+/** Which facts a step leaves standing: pods fall one by one from one look; everything else is looked at anew. */
+const factsAfter = ({ machine, cluster }: Known, step: Step): Pick<Known, 'machine' | 'cluster'> => {
+  switch (step.do) {
+    case 'fail-pod':
+    case 'delete-pod':
+      return { machine, cluster };
+    case 'detach-disk':
+    case 'power-off':
+      return { machine: null, cluster: null };
+    case 'mark':
+    case 'withdraw':
+    case 'note':
+    case 'delete-attachment':
+    case 'nudge':
+    case 'delete-node':
+    case 'readmit-volumes':
+    case 'readmit-pods':
+      return { machine, cluster: null };
+  }
+};
+
+const recordAfter = ({ record }: Known, step: Step): FenceRecord | null => {
+  switch (step.do) {
+    case 'mark':
+    case 'note':
+    case 'readmit-volumes':
+      return step.record;
+    case 'withdraw':
+    case 'readmit-pods':
+      return null;
+    case 'fail-pod':
+    case 'delete-pod':
+    case 'delete-attachment':
+    case 'nudge':
+    case 'delete-node':
+    case 'detach-disk':
+    case 'power-off':
+      return record;
+  }
+};
+
+const memoryAfter = ({ memory, cluster, reading }: Known, step: Step, now: Moment): Memory => {
+  const key = stepKey(step);
+  const freed = step.do === 'detach-disk' ? (cluster?.says.volumes ?? []).filter((volume) => reading.diskOf(volume) === step.disk) : [];
+  return {
+    ...memory,
+    asked: new Map(memory.asked).set(key, now.mono),
+    sinceLook: new Set(memory.sinceLook).add(key),
+    detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
+    onlyMarked: step.do === 'mark',
+    marks: memory.marks + (step.do === 'mark' ? 1 : 0),
+    polls: 0,
+  };
+};
+
+const end = (outcome: Ending['outcome'], reason: Reason): Ending => ({ outcome, reason, lookAgainIn: null, retry: false });
+
+/** Steps after which there is nothing left to look at. */
+const endingAfter = ({ step, because: reason }: Act): Ending | null => {
+  switch (step.do) {
+    case 'withdraw':
+      return end('refused', because('cap-reached', `the mark was taken back: ${reason.says}`));
+    case 'delete-node':
+      return end('fenced', reason);
+    case 'readmit-pods':
+      return end('released', reason);
+    case 'mark':
+    case 'note':
+    case 'fail-pod':
+    case 'delete-pod':
+    case 'delete-attachment':
+    case 'nudge':
+    case 'readmit-volumes':
+    case 'detach-disk':
+    case 'power-off':
+      return null;
+  }
+};
+
+const REFUSALS_BEFORE_GIVING_UP = 6;
+
+/** A step was declined, or nobody knows whether it took effect: the next look shows. */
+export const notActed = (known: Known, act: Act, error: CloudfenceError, sentAt: Moment, now: Moment): Known => {
+  if (error instanceof ProofExpired) return known;
+  const refused = error instanceof Refused;
+  const key = stepKey(act.step);
+  const times = refused ? (known.refusals?.step === key ? known.refusals.times : 0) + 1 : 0;
+  const tired = times >= REFUSALS_BEFORE_GIVING_UP;
+  return {
+    ...known,
+    refusals: refused ? { step: key, times } : null,
+    memory: { ...known.memory, onlyMarked: false },
+    ending: tired ? { outcome: 'failed', reason: because('step-refused', `${targetOf(act.step)}: ${error.message}`), lookAgainIn: null, retry: true } : null,
+    steps: [...known.steps, report(act, sentAt, now, refused ? 'refused' : 'failed', error.message)],
+  };
+};
+
+/** A step of a dry run: reported as if taken, sent nowhere. */
+export const reportImagined = (act: Act, now: Moment): StepReport => report(act, now, now, 'dry-run', null);

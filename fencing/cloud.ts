@@ -1,0 +1,36 @@
+import type { DiskId, IdentityCarrier, MachineFacts, MachineId, VolumeHandle, Witness } from './machine.ts';
+import type { Permit } from './permit.ts';
+
+/**
+ * The cloud, as far as fencing needs it: three questions and two verbs.
+ *
+ * Every method throws a `CloudfenceError`: `Unavailable` and `Denied` when the cloud gave no answer, `Refused` when it
+ * declined the call. An answer is never made up: a machine is `missing` only when the cloud said so.
+ */
+export interface Cloud {
+  readonly name: string;
+
+  /**
+   * A live look, never from a cache: one entry for each machine asked for, `missing` ones included.
+   * Disks are read from the disk side and from the machine side, and only when `disks` is set.
+   */
+  readonly look: (machines: readonly MachineId[], scope: { readonly disks: boolean }, signal: AbortSignal) => Promise<readonly MachineFacts[]>;
+
+  /** Asks the disks themselves, by id, what they know of a machine that the cloud says is `missing`. */
+  readonly witness: (machine: MachineId, disks: readonly DiskId[], signal: AbortSignal) => Promise<Witness>;
+
+  /**
+   * Starts a detach of one data disk from this very machine. Returns once the cloud has accepted it or says that the
+   * disk is not attached to the machine any more; whether it is gone, the next look shows.
+   */
+  readonly detach: (machine: MachineId, disk: DiskId, manner: 'plain' | 'forced', permit: Permit, signal: AbortSignal) => Promise<void>;
+
+  /** Orders a hard power-off. The proof still has to be seen by a later look. */
+  readonly powerOff: (machine: MachineId, permit: Permit, signal: AbortSignal) => Promise<void>;
+
+  /** The machine that a carrier names, or null when the carrier does not speak of this cloud's machines. Pure. */
+  readonly machineOf: (carrier: IdentityCarrier) => MachineId | null;
+
+  /** The cloud's own disk behind a CSI volume, or null when it is no disk that this cloud can detach. Pure. */
+  readonly diskOf: (volume: VolumeHandle) => DiskId | null;
+}

@@ -1,0 +1,119 @@
+import type { IdentityCarrier, VolumeHandle } from './machine.ts';
+import type { FenceRecord } from './record.ts';
+
+/** What the cluster says of one Node and of what hangs on it, in fencing's words. */
+
+export interface NodeFacts {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly bootID: string;
+  readonly ready: 'True' | 'False' | 'Unknown';
+  /** When `ready` last changed (epoch ms). */
+  readonly readySince: number;
+  readonly createdAt: number;
+  readonly deleting: boolean;
+  readonly zone: string | null;
+  readonly controlPlane: boolean;
+  /** Everything on the Node and its CSINode that may name the machine. */
+  readonly carriers: readonly IdentityCarrier[];
+  readonly taints: { readonly outOfService: boolean; readonly quarantine: boolean };
+  /** Finalizers on the Node: somebody else wants a word before it goes. */
+  readonly finalizers: readonly string[];
+  /** Kinds of its owners, such as NodeClaim. */
+  readonly owners: readonly string[];
+  /** The reason in the opt-out annotation, or null. */
+  readonly optOut: string | null;
+  /** The fence's annotation as it stands, or null; `record` is null too when it cannot be read. */
+  readonly recordText: string | null;
+  readonly record: FenceRecord | null;
+}
+
+export interface PodFacts {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly priority: number;
+  readonly kind: 'mirror' | 'daemon' | 'job' | 'other';
+  /** Succeeded or Failed: it runs nothing and wants no volume. */
+  readonly finished: boolean;
+  readonly deleting: boolean;
+  readonly finalizers: boolean;
+  /** It tolerates the out-of-service taint. */
+  readonly tolerates: boolean;
+  readonly optOut: string | null;
+  /** Keys of the attachable volumes that it uses. */
+  readonly volumes: readonly string[];
+}
+
+export interface AttachmentFacts {
+  readonly name: string;
+  readonly uid: string;
+  readonly attached: boolean;
+  /** When it was asked to go (epoch ms), or null. */
+  readonly deletingSince: number | null;
+  /** What the driver last said about the detach, or null. */
+  readonly detachError: string | null;
+  readonly nudged: boolean;
+  /** The machine's id as the attacher noted it, or null. */
+  readonly carrier: IdentityCarrier | null;
+}
+
+export interface VolumeFacts extends VolumeHandle {
+  /** `driver^handle`: the name under which pods and looks refer to it. */
+  readonly key: string;
+  /** The PersistentVolume that was read and carries this very handle, or null. */
+  readonly persistentVolume: string | null;
+  /** The name that Kubernetes computes for this volume on this Node, whether or not the object exists. */
+  readonly attachmentName: string;
+  readonly attachment: AttachmentFacts | null;
+  /** The same volume's attachment to the Node of the pod that replaced the old one; null unless it was asked for. */
+  readonly successor: AttachmentFacts | null;
+}
+
+/** Other fences in the cluster, for the cap. */
+export interface OtherFence {
+  readonly node: string;
+  readonly fence: string;
+  readonly phase: FenceRecord['phase'];
+  readonly begun: number;
+}
+
+export interface Surroundings {
+  readonly nodes: number;
+  readonly fences: readonly OtherFence[];
+  /** The reason for which all fencing is paused in this cluster, or null. */
+  readonly paused: string | null;
+}
+
+/** Who else is out of reach, asked only before a running machine is powered off. */
+export interface Census {
+  /** Nodes whose Lease is stale, this one included. */
+  readonly unreachable: readonly string[];
+  /** Nodes of this Node's zone, reachable or not, this one included. */
+  readonly zone: readonly string[];
+}
+
+export interface ClusterFacts {
+  /** The Node that bears the machine's identity; null when there is none (any more). */
+  readonly node: NodeFacts | null;
+  /** The Node's name, also when it is gone and only what it left behind still names it; null when nothing does. */
+  readonly nodeName: string | null;
+  /** A Node of the same name with another uid than the fenced one stands in the cluster. */
+  readonly nameTaken: boolean;
+  readonly pods: readonly PodFacts[];
+  readonly volumes: readonly VolumeFacts[];
+  /** The kubelet's Lease, as it stands: renewTime in RFC 3339 with microseconds, or null when there is none. */
+  readonly lease: string | null;
+  readonly surroundings: Surroundings;
+  /** The cluster knows the out-of-service taint. */
+  readonly taintSupported: boolean;
+}
+
+/** The little that is read again right before each destructive call. */
+export interface Recheck {
+  readonly uid: string | null;
+  readonly recordText: string | null;
+  readonly outOfService: boolean;
+  readonly lease: string | null;
+}

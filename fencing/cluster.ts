@@ -1,0 +1,75 @@
+import type { Census, ClusterFacts, Recheck } from './cluster-facts.ts';
+import type { IdentityCarrier, MachineId } from './machine.ts';
+import type { Permit } from './permit.ts';
+import type { FenceRecord } from './record.ts';
+import type { ClusterStep } from './steps.ts';
+
+/** How to recognise one machine in a cluster, without knowing its cloud. */
+export interface Clues {
+  readonly machine: MachineId;
+  /** Names to try first, likeliest first. */
+  readonly nodeNames: readonly string[];
+  /** The provider's reading of a carrier. */
+  readonly machineOf: (carrier: IdentityCarrier) => MachineId | null;
+}
+
+export interface LookRequest {
+  readonly clues: Clues;
+  /** The Node that `find` named, or null for a machine whose Node is gone. */
+  readonly node: string | null;
+  /** What an earlier look or message remembers of a Node that may be gone by now. */
+  readonly remembered: FenceRecord | null;
+  /** Keys of the volumes whose new attachment is to be looked up too. */
+  readonly follow: readonly string[];
+}
+
+/** What a step came to: `done`, or already so before (`already`), both are success. */
+export type Applied = 'done' | 'already';
+
+/**
+ * One cluster, as far as fencing needs it. Every method throws a `CloudfenceError`: `Unavailable` or `Denied` when there
+ * was no answer, `Refused` when a precondition no longer held. Absence is only ever what the API server said.
+ */
+export interface Cluster {
+  readonly name: string;
+
+  /** Names of all Nodes, of those looked at, that carry the machine's id: at constant cost where the name is guessed right. */
+  readonly find: (clues: Clues, signal: AbortSignal) => Promise<readonly string[]>;
+
+  /** Everything on a Node that may name its machine; null when there is no such Node. */
+  readonly identify: (node: string, signal: AbortSignal) => Promise<readonly IdentityCarrier[] | null>;
+
+  readonly look: (request: LookRequest, signal: AbortSignal) => Promise<ClusterFacts>;
+
+  /** The Node's uid, record and Lease as they stand this moment; uid is null when the Node is gone. */
+  readonly recheck: (node: string, signal: AbortSignal) => Promise<Recheck>;
+
+  /** `permit` is checked right before the request leaves. */
+  readonly apply: (step: ClusterStep, permit: Permit, signal: AbortSignal) => Promise<Applied>;
+
+  /** Leaves an Event on the Node (or about it, when it is gone), for people. */
+  readonly tell: (about: { readonly node: string; readonly uid: string | null }, event: Told, signal: AbortSignal) => Promise<void>;
+
+  /** Which Nodes have a Lease older than `staleFor` ms, and which share the zone of `node`. */
+  readonly census: (node: string, staleFor: number, signal: AbortSignal) => Promise<Census>;
+
+  /** Where an event may have been missed: cheap lists only, bounded at any size of cluster. */
+  readonly suspects: (staleFor: number, signal: AbortSignal) => Promise<readonly Suspect[]>;
+}
+
+export interface Told {
+  readonly type: 'Normal' | 'Warning';
+  /** CamelCase, one word for machines. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Suspect {
+  readonly because: 'lease-stale' | 'fenced' | 'node-missing';
+  /** The Node, or the Node that a leftover attachment names. */
+  readonly node: string;
+  /** What names the machine; empty when only the Node itself can tell. */
+  readonly carriers: readonly IdentityCarrier[];
+  /** The fence's record, where there is one. */
+  readonly record: FenceRecord | null;
+}

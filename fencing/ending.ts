@@ -1,0 +1,56 @@
+import type { Told } from './cluster.ts';
+import { viewOf, type Ending, type Known } from './known.ts';
+import { leftOver } from './left.ts';
+import type { Outcome, OutcomeKind } from './outcome.ts';
+import { because } from './reason.ts';
+import type { Moment } from './view.ts';
+
+/** The run's time is up: say what it was waiting for, or what kept failing. */
+export const endingOf = ({ lately }: Known): Ending => {
+  const reason = lately?.reason ?? because('not-fenced', 'the time was up before anything was learned');
+  const outcome = lately?.outcome ?? 'waiting';
+  return { outcome, reason, lookAgainIn: lately?.ms ?? 1_000, retry: outcome === 'failed' };
+};
+
+/** The Node as last seen, or as something that outlived it still names it. */
+const lastNode = ({ cluster, place, record }: Known): Pick<Outcome, 'node' | 'nodeUid'> => {
+  const node = cluster?.says.node;
+  if (node) return { node: node.name, nodeUid: node.uid };
+  return { node: cluster?.says.nodeName ?? place?.node ?? record?.node ?? null, nodeUid: record?.nodeUid ?? null };
+};
+
+const leftIn = (known: Known, now: Moment): Outcome['left'] => {
+  const view = viewOf(known, now);
+  return view ? leftOver(view) : [];
+};
+
+export const outcomeOf = (known: Known, now: Moment): Outcome => ({
+  ...(known.ending ?? endingOf(known)),
+  ...lastNode(known),
+  machine: known.request.machine,
+  cluster: known.place?.cluster ?? null,
+  mode: known.steps.some((step) => step.step === 'delete-node') ? 'delete' : 'taint',
+  dryRun: known.policy.dryRun,
+  evidence: known.machine?.says.evidence ?? {},
+  steps: known.steps,
+  left: leftIn(known, now),
+  record: known.record,
+});
+
+const eventReasons: Record<OutcomeKind, string | null> = {
+  fenced: 'MachineFenced',
+  released: 'NodeReleased',
+  refused: 'FencingRefused',
+  failed: 'FencingFailed',
+  waiting: null,
+  ignored: null,
+};
+
+/** What the Node's Events tell people: ends and alarms, not every look. A dry run leaves no trace. */
+export const toldOf = ({ outcome, reason, dryRun, node, steps }: Outcome): Told | null => {
+  const word = reason.code === 'stopping-too-long' ? 'MachineStoppingTooLong' : eventReasons[outcome];
+  if (word === null || dryRun || node === null) return null;
+  if ((outcome === 'fenced' || outcome === 'released') && steps.length === 0) return null;
+  const calm = outcome === 'released';
+  return { type: calm ? 'Normal' : 'Warning', reason: word, message: reason.says };
+};

@@ -1,0 +1,52 @@
+import { reportImagined } from './acted.ts';
+import type { ClusterFacts, NodeFacts } from './cluster-facts.ts';
+import type { Ending, Known } from './known.ts';
+import { because, type Reason } from './reason.ts';
+import type { FenceRecord } from './record.ts';
+import { stepKey, type Step } from './steps.ts';
+import type { Moment } from './view.ts';
+
+/** Dry run: the same decisions over facts as they would be after each step. Pure; nothing is sent. */
+export const imagined = (known: Known, act: { readonly step: Step; readonly because: Reason }, now: Moment): Known => {
+  const steps = [...known.steps, reportImagined(act, now)];
+  const cluster = known.cluster && { ...known.cluster, says: clusterAfter(known.cluster.says, act.step) };
+  const sinceLook = new Set(known.memory.sinceLook).add(stepKey(act.step));
+  return { ...known, cluster, steps, ending: endingAfter(act.step, steps.length), memory: { ...known.memory, sinceLook } };
+};
+
+/** Steps beyond which a dry run has nothing more to imagine. */
+const lastSteps: ReadonlySet<Step['do']> = new Set<Step['do']>(['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods', 'note']);
+
+const endingAfter = (step: Step, steps: number): Ending | null => {
+  if (!lastSteps.has(step.do)) return null;
+  const outcome = step.do === 'readmit-volumes' || step.do === 'readmit-pods' ? 'released' : 'fenced';
+  return { outcome, reason: because(outcome, `dry run: ${steps} steps would be taken`), lookAgainIn: null, retry: false };
+};
+
+const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
+  switch (step.do) {
+    case 'mark':
+      return { ...facts, node: facts.node && markedNode(facts.node, step.record, step.addOutOfService) };
+    case 'delete-pod':
+      return { ...facts, pods: facts.pods.filter((pod) => pod.uid !== step.pod.uid) };
+    case 'delete-attachment':
+      return { ...facts, volumes: facts.volumes.map((volume) => (volume.attachment?.uid === step.attachment.uid ? { ...volume, attachment: null } : volume)) };
+    case 'fail-pod':
+    case 'withdraw':
+    case 'note':
+    case 'nudge':
+    case 'delete-node':
+    case 'readmit-volumes':
+    case 'readmit-pods':
+    case 'detach-disk':
+    case 'power-off':
+      return facts;
+  }
+};
+
+const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boolean): NodeFacts => ({
+  ...node,
+  record,
+  recordText: JSON.stringify(record),
+  taints: { outOfService: node.taints.outOfService || addOutOfService, quarantine: true },
+});

@@ -1,0 +1,115 @@
+import type { Cloud } from './cloud.ts';
+import type { ClusterFacts } from './cluster-facts.ts';
+import type { MachineFacts } from './machine.ts';
+import type { OutcomeKind, StepReport } from './outcome.ts';
+import type { Policy } from './policy.ts';
+import type { Reason } from './reason.ts';
+import type { FenceRecord } from './record.ts';
+import type { Memory, Moment, Request, View } from './view.ts';
+
+/** A read: what it says was true at some moment between asking and getting it. A proof counts from the asking. */
+export interface Read<T> {
+  readonly says: T;
+  readonly askedAt: Moment;
+  /** Mono ms. */
+  readonly gotAt: number;
+}
+
+/** Where the machine lives: one cluster, and its Node there unless that is gone. */
+export interface Place {
+  readonly cluster: string;
+  readonly node: string | null;
+}
+
+export interface Ending {
+  readonly outcome: OutcomeKind;
+  readonly reason: Reason;
+  readonly lookAgainIn: number | null;
+  readonly retry: boolean;
+}
+
+/** All that one run knows: a value, so that a test can stop, copy or thaw a run between any two calls. */
+export interface Known {
+  readonly request: Request;
+  readonly policy: Policy;
+  readonly reading: Pick<Cloud, 'name' | 'machineOf' | 'diskOf'>;
+  readonly runId: string;
+  /** Mono ms after which the run ends in good order. */
+  readonly deadline: number;
+  readonly place: Place | null;
+  readonly machine: Read<MachineFacts> | null;
+  readonly cluster: Read<ClusterFacts> | null;
+  /** The record as last seen: outlives the Node that it stood on. */
+  readonly record: FenceRecord | null;
+  readonly memory: Memory;
+  /** The step that a recheck has just cleared. */
+  readonly cleared: string | null;
+  readonly resumeAt: number | null;
+  /** Why the run waits or last failed, for the outcome when its time is up. */
+  readonly lately: { readonly outcome: 'waiting' | 'failed'; readonly reason: Reason; readonly ms: number } | null;
+  /** Failed calls in a row, and how often in a row the same step was refused. */
+  readonly failures: number;
+  readonly refusals: { readonly step: string; readonly times: number } | null;
+  readonly steps: readonly StepReport[];
+  readonly ending: Ending | null;
+  readonly told: boolean;
+}
+
+export interface Start {
+  readonly request: Request;
+  readonly policy: Policy;
+  readonly reading: Known['reading'];
+  readonly runId: string;
+  readonly deadline: number;
+  /** Facts that a batch has read already, or null. */
+  readonly machine?: Read<MachineFacts> | null;
+  /** What a re-sent message remembers of the fence. */
+  readonly record?: FenceRecord | null;
+}
+
+export const emptyMemory: Memory = {
+  firstOff: null,
+  witness: null,
+  lease: undefined,
+  firstLease: undefined,
+  sinceLook: new Set(),
+  asked: new Map(),
+  unwanted: new Map(),
+  detached: new Set(),
+  onlyMarked: false,
+  marks: 0,
+  census: null,
+  polls: 0,
+};
+
+export const begin = ({ machine = null, record = null, ...start }: Start): Known => ({
+  ...start,
+  place: null,
+  machine,
+  record,
+  cluster: null,
+  memory: emptyMemory,
+  cleared: null,
+  resumeAt: null,
+  lately: null,
+  failures: 0,
+  refusals: null,
+  steps: [],
+  ending: null,
+  told: false,
+});
+
+/** What `decide` is shown, or null while something is still unknown. */
+export const viewOf = ({ machine, cluster, ...known }: Known, now: Moment): View | null =>
+  machine && cluster
+    ? {
+        request: known.request,
+        policy: known.policy,
+        reading: known.reading,
+        runId: known.runId,
+        machine: machine.says,
+        cluster: cluster.says,
+        memory: known.memory,
+        now,
+      }
+    : null;

@@ -1,0 +1,121 @@
+import type { Applied } from './cluster.ts';
+import type { Census, ClusterFacts, Recheck } from './cluster-facts.ts';
+import { Denied, InvalidConfiguration, InvalidInput, ProofExpired, Refused, type CloudfenceError } from './errors.ts';
+import { imagined } from './imagine.ts';
+import type { Ending, Known, Read } from './known.ts';
+import type { MachineFacts, Witness } from './machine.ts';
+import { machineRead, clusterRead } from './memory.ts';
+import type { Command } from './next.ts';
+import { placed, type Found } from './place.ts';
+import { because, type Reason, type ReasonCode } from './reason.ts';
+import { acted, notActed } from './acted.ts';
+import type { Moment } from './view.ts';
+
+/** What came back from a command. */
+export type Answer =
+  | { readonly to: 'look'; readonly machine: Read<MachineFacts> | null; readonly cluster: Read<ClusterFacts> | null }
+  | { readonly to: 'locate'; readonly found: readonly Found[] }
+  | { readonly to: 'witness'; readonly says: Witness }
+  | { readonly to: 'census'; readonly says: Census }
+  | { readonly to: 'recheck'; readonly says: Recheck; readonly askedAt: Moment; readonly step: string }
+  | { readonly to: 'act'; readonly says: Applied; readonly sentAt: Moment }
+  | { readonly to: 'imagine' | 'pause' | 'tell' }
+  | { readonly to: 'end'; readonly ending: Ending }
+  | { readonly to: 'failed'; readonly error: CloudfenceError; readonly sentAt: Moment };
+
+const FIRST_BACK_OFF_MS = 500;
+const LONGEST_BACK_OFF_MS = 8_000;
+
+export const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** times);
+
+/** Adds an answer to what is known. Pure. */
+export const learn = (known: Known, command: Command, answer: Answer, now: Moment): Known => {
+  switch (answer.to) {
+    case 'look':
+      return looked(known, answer.machine, answer.cluster, now);
+    case 'locate':
+      return { ...placed(known, answer.found), failures: 0 };
+    case 'witness':
+      return { ...known, memory: { ...known.memory, witness: answer.says } };
+    case 'census':
+      return { ...known, memory: { ...known.memory, census: answer.says } };
+    case 'recheck':
+      return rechecked(known, answer.says, answer.step, answer.askedAt);
+    case 'act':
+      return command.do === 'act' ? acted(known, command, answer.says, answer.sentAt, now) : known;
+    case 'imagine':
+      return command.do === 'imagine' ? imagined(known, command, now) : known;
+    case 'pause':
+      return rested(known, command);
+    case 'tell':
+      return { ...known, told: true };
+    case 'end':
+      return { ...known, ending: answer.ending };
+    case 'failed':
+      return failed(known, command, answer.error, answer.sentAt, now);
+  }
+};
+
+const looked = (known: Known, machine: Read<MachineFacts> | null, cluster: Read<ClusterFacts> | null, now: Moment): Known => {
+  const withMachine = machine ? machineRead(known, machine, now) : known;
+  const withBoth = cluster ? clusterRead(withMachine, cluster, now) : withMachine;
+  return { ...withBoth, cleared: null, failures: 0 };
+};
+
+/** Somebody wrote the record, took the taint or replaced the Node since it was looked at. */
+const moved = ({ node, nameTaken }: ClusterFacts, says: Recheck): boolean => {
+  if (nameTaken) return false;
+  const untainted = node?.taints.outOfService === true && !says.outOfService;
+  return untainted || says.uid !== (node?.uid ?? null) || says.recordText !== (node?.recordText ?? null);
+};
+
+/** The Lease is a baseline only when it was asked for after the machine was seen off. */
+const leaseAfter = ({ firstOff, lease }: Known['memory'], says: Recheck, askedAt: Moment): string | null | undefined =>
+  lease === undefined && firstOff && askedAt.mono >= firstOff.mono ? says.lease : lease;
+
+/** When the world has moved between the look and the call, look again. Otherwise the step is cleared to leave. */
+const rechecked = (known: Known, says: Recheck, step: string, askedAt: Moment): Known => {
+  const { cluster, memory } = known;
+  if (!cluster || moved(cluster.says, says)) return { ...known, cluster: null, cleared: null };
+  const lease = leaseAfter(memory, says, askedAt);
+  return { ...known, cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } }, memory: { ...memory, lease }, cleared: step };
+};
+
+const rested = (known: Known, command: Command): Known => {
+  const lately = command.do === 'pause' && known.resumeAt === null ? { outcome: 'waiting' as const, reason: command.because, ms: command.ms } : known.lately;
+  const memory = { ...known.memory, polls: known.memory.polls + 1, sinceLook: new Set<string>(), witness: null, census: null };
+  return { ...known, machine: null, cluster: null, cleared: null, resumeAt: null, lately, memory };
+};
+
+const failed = (known: Known, command: Command, error: CloudfenceError, sentAt: Moment, now: Moment): Known => {
+  if (command.do === 'tell') return { ...known, told: true };
+  const after = command.do === 'act' ? notActed(known, command, error, sentAt, now) : known;
+  if (after.ending) return after;
+  if (error instanceof ProofExpired) return { ...after, machine: null, cleared: null };
+  if (error instanceof Denied || error instanceof InvalidInput || error instanceof InvalidConfiguration) return { ...after, ending: failedEnding(error) };
+  return tryLater(after, error, now);
+};
+
+const codeOf = (error: CloudfenceError): ReasonCode => {
+  if (error instanceof Denied) return 'denied';
+  if (error instanceof Refused) return 'step-refused';
+  return error instanceof InvalidInput || error instanceof InvalidConfiguration ? 'invalid' : 'unavailable';
+};
+
+const reasonOf = (error: CloudfenceError): Reason => because(codeOf(error), error.message);
+
+export const failedEnding = (error: CloudfenceError): Ending => ({ outcome: 'failed', reason: reasonOf(error), lookAgainIn: null, retry: error.retry });
+
+const tryLater = (known: Known, error: CloudfenceError, now: Moment): Known => {
+  const ms = backOff(known.refusals?.times ?? known.failures);
+  return {
+    ...known,
+    machine: null,
+    cluster: null,
+    cleared: null,
+    failures: known.failures + 1,
+    resumeAt: now.mono + ms,
+    lately: { outcome: 'failed', reason: reasonOf(error), ms },
+    memory: { ...known.memory, sinceLook: new Set() },
+  };
+};

@@ -1,0 +1,53 @@
+import type { ClusterFacts } from './cluster-facts.ts';
+import type { Known, Read } from './known.ts';
+import type { MachineFacts, Power } from './machine.ts';
+import { wantedBy } from './rules/pods.ts';
+import type { Memory, Moment } from './view.ts';
+
+/** States that are proof, or become proof by a second read or a witness. */
+const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
+
+/**
+ * Adds a read of the machine. An off-read of another generation, or one that does not say off, ends what came before;
+ * and what the cluster said below another boot, or another power state, is forgotten.
+ */
+export const machineRead = (known: Known, machine: Read<MachineFacts>, now: Moment): Known => {
+  const { power, generation } = machine.says;
+  const { memory } = known;
+  const off = saysOff.has(power);
+  const same = off && memory.firstOff !== null && memory.firstOff.generation === generation;
+  const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
+  const lease = same ? memory.lease : undefined;
+  const unchanged = known.machine?.says.power === power && known.machine.says.generation === generation;
+  return { ...known, machine, cluster: unchanged ? known.cluster : null, memory: { ...memory, firstOff, lease } };
+};
+
+/** A Lease is a baseline only when it was asked for after the machine was seen off. */
+const baselineLease = (memory: Memory, cluster: Read<ClusterFacts>): string | null | undefined => {
+  const afterOff = memory.firstOff !== null && cluster.askedAt.mono >= memory.firstOff.mono;
+  return memory.lease === undefined && afterOff ? cluster.says.lease : memory.lease;
+};
+
+const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment): ReadonlyMap<string, number> =>
+  new Map(
+    cluster.volumes
+      .filter((volume) => wantedBy({ cluster }, volume.key).length === 0)
+      .map((volume) => [volume.key, memory.unwanted.get(volume.key) ?? now.mono]),
+  );
+
+/** Adds a read of the cluster: whatever was done since the look before is in it. */
+export const clusterRead = (known: Known, cluster: Read<ClusterFacts>, now: Moment): Known => {
+  const { memory } = known;
+  return {
+    ...known,
+    cluster,
+    record: cluster.says.node?.record ?? known.record,
+    memory: {
+      ...memory,
+      sinceLook: new Set(),
+      lease: baselineLease(memory, cluster),
+      firstLease: memory.firstLease === undefined ? cluster.says.lease : memory.firstLease,
+      unwanted: unwantedSince(memory, cluster.says, now),
+    },
+  };
+};

@@ -1,0 +1,124 @@
+import { decide } from './decide.ts';
+import type { DiskId, MachineFacts } from './machine.ts';
+import type { Told } from './cluster.ts';
+import { viewOf, type Known, type Place, type Read } from './known.ts';
+import type { Outcome } from './outcome.ts';
+import { endingOf, outcomeOf, toldOf } from './ending.ts';
+import { PROOF_LASTS_MS } from './permit.ts';
+import { because, type Reason } from './reason.ts';
+import { stepKey, type Step } from './steps.ts';
+import type { Decision, Moment } from './view.ts';
+
+/** The next single thing to do. Reads may be asked for together; everything that changes the world stands alone. */
+export type Command =
+  | { readonly do: 'look'; readonly machine: boolean; readonly cluster: boolean }
+  | { readonly do: 'locate'; readonly facts: MachineFacts }
+  | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
+  | { readonly do: 'census'; readonly node: string }
+  | { readonly do: 'recheck'; readonly place: Place; readonly node: string; readonly step: Step }
+  | { readonly do: 'act'; readonly place: Place; readonly step: Step; readonly because: Reason; readonly expires: number }
+  /** Dry run: the step is only imagined. */
+  | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
+  | { readonly do: 'pause'; readonly ms: number; readonly because: Reason }
+  | { readonly do: 'end'; readonly ending: NonNullable<Known['ending']> }
+  | { readonly do: 'tell'; readonly place: Place; readonly event: Told; readonly outcome: Outcome }
+  | { readonly do: 'finish'; readonly outcome: Outcome };
+
+/** A proof older than this is renewed before a step, so that recheck and call fit into what is left of it. */
+const RENEW_PROOF_AFTER_MS = PROOF_LASTS_MS - 500;
+/** What the cluster said longer ago than this is not thought about any more: a thawed process looks again first. */
+const CLUSTER_FACTS_LAST_MS = 5_000;
+/** Between two tries at a proof, while the cloud answers too slowly for one. */
+const SLOW_CLOUD_MS = 2_000;
+
+/** From what is known so far to the next command. Pure. */
+export const next = (known: Known, now: Moment): Command => {
+  if (known.ending) return leave(known, now);
+  if (known.resumeAt !== null && known.resumeAt > now.mono) return pauseOrEnd(known, now);
+  if (now.mono >= known.deadline) return { do: 'end', ending: endingOf(known) };
+  if (!known.place) return known.machine ? { do: 'locate', facts: known.machine.says } : { do: 'look', machine: true, cluster: false };
+  const machine = !known.machine || now.mono - known.machine.gotAt >= RENEW_PROOF_AFTER_MS;
+  const cluster = !known.cluster || now.mono - known.cluster.gotAt >= CLUSTER_FACTS_LAST_MS;
+  const view = viewOf(known, now);
+  if (!view || machine || cluster) return { do: 'look', machine, cluster };
+  const decision = decide(view);
+  const outdated = known.memory.sinceLook.size > 0 && !known.policy.dryRun && decision.do !== 'step';
+  return outdated ? { do: 'look', machine: false, cluster: true } : follow(known, decision, now);
+};
+
+const leave = (known: Known, now: Moment): Command => {
+  const outcome = outcomeOf(known, now);
+  const event = toldOf(outcome);
+  return known.place && event && !known.told ? { do: 'tell', place: known.place, event, outcome } : { do: 'finish', outcome };
+};
+
+const pauseOrEnd = (known: Known, now: Moment): Command => {
+  const ms = (known.resumeAt ?? now.mono) - now.mono;
+  const reason = known.lately?.reason ?? because('unexpected', 'paused');
+  return now.mono + ms >= known.deadline ? { do: 'end', ending: endingOf(known) } : { do: 'pause', ms, because: reason };
+};
+
+const follow = (known: Known, decision: Decision, now: Moment): Command => {
+  switch (decision.do) {
+    case 'step':
+      return known.policy.dryRun ? { do: 'imagine', step: decision.step, because: decision.because } : towards(known, decision.step, decision.because, now);
+    case 'witness':
+      return { do: 'witness', disks: decision.disks };
+    case 'census':
+      return { do: 'census', node: known.cluster?.says.nodeName ?? '' };
+    case 'wait':
+      return dryRunEnds(known) ?? waitOrEnd(known, decision.ms, decision.because, now);
+    case 'end':
+      return { do: 'end', ending: { outcome: decision.outcome, reason: decision.because, lookAgainIn: null, retry: false } };
+  }
+};
+
+/** In a dry run nothing will ever be gone: what was imagined so far is the answer. */
+const dryRunEnds = (known: Known): Command | null => {
+  const would = known.steps.length;
+  if (!known.policy.dryRun || would === 0) return null;
+  const reason = because('fenced', `dry run: ${would} steps would be taken, then Kubernetes is awaited`);
+  return { do: 'end', ending: { outcome: 'fenced', reason, lookAgainIn: null, retry: false } };
+};
+
+const waitOrEnd = (known: Known, ms: number, reason: Reason, now: Moment): Command =>
+  now.mono + ms >= known.deadline
+    ? { do: 'end', ending: { outcome: 'waiting', reason, lookAgainIn: ms, retry: false } }
+    : { do: 'pause', ms, because: reason };
+
+/** A fresh proof, then a recheck of the record and the Lease, then the call. */
+const towards = (known: Known, step: Step, reason: Reason, now: Moment): Command => {
+  const { place, machine, cluster } = known;
+  if (!place || !machine || !cluster) return { do: 'look', machine: !machine, cluster: !cluster };
+  if (now.mono - machine.askedAt.mono >= RENEW_PROOF_AFTER_MS) return renewProof(known, machine, now);
+  const node = cluster.says.nodeName;
+  if (isDestructive(step) && node !== null && known.cleared !== stepKey(step)) return { do: 'recheck', place, node, step };
+  return { do: 'act', place, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
+};
+
+/** A cloud that takes longer to answer than its answer lasts as proof gives none: then nothing is done, and tried again. */
+const renewProof = (known: Known, machine: Read<MachineFacts>, now: Moment): Command => {
+  const took = machine.gotAt - machine.askedAt.mono;
+  if (took < RENEW_PROOF_AFTER_MS) return { do: 'look', machine: true, cluster: false };
+  return waitOrEnd(known, SLOW_CLOUD_MS, because('unavailable', `the cloud took ${Math.round(took)} ms to answer: too long for a proof`), now);
+};
+
+/** Steps that destroy something if the machine were not off. The others only write our own notes, under preconditions. */
+export const isDestructive = (step: Step): boolean => {
+  switch (step.do) {
+    case 'mark':
+    case 'fail-pod':
+    case 'delete-pod':
+    case 'delete-attachment':
+    case 'delete-node':
+    case 'detach-disk':
+    case 'power-off':
+      return true;
+    case 'withdraw':
+    case 'note':
+    case 'nudge':
+    case 'readmit-volumes':
+    case 'readmit-pods':
+      return false;
+  }
+};

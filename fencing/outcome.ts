@@ -1,0 +1,44 @@
+import type { Evidence, MachineId } from './machine.ts';
+import type { FenceRecord } from './record.ts';
+import type { Reason } from './reason.ts';
+import type { Step } from './steps.ts';
+
+/** How one look at one machine ended. */
+export type OutcomeKind = 'fenced' | 'released' | 'waiting' | 'refused' | 'ignored' | 'failed';
+
+export interface StepReport {
+  readonly step: Step['do'];
+  readonly target: string;
+  readonly because: Reason;
+  /** Wall clock (epoch ms) when it was sent, and how long it took (ms). */
+  readonly at: number;
+  readonly ms: number;
+  readonly result: 'done' | 'already' | 'dry-run' | 'refused' | 'failed';
+  /** What the other side said when it was not done. */
+  readonly said: string | null;
+}
+
+export interface LeftAlone {
+  readonly what: string;
+  readonly why: string;
+}
+
+export interface Outcome {
+  readonly outcome: OutcomeKind;
+  readonly reason: Reason;
+  readonly machine: MachineId;
+  readonly cluster: string | null;
+  readonly node: string | null;
+  readonly nodeUid: string | null;
+  readonly mode: 'taint' | 'delete';
+  readonly dryRun: boolean;
+  readonly evidence: Evidence;
+  readonly steps: readonly StepReport[];
+  readonly left: readonly LeftAlone[];
+  /** Only when waiting: look again after this many ms. */
+  readonly lookAgainIn: number | null;
+  /** A failed run may succeed later. */
+  readonly retry: boolean;
+  /** The fence as last seen, for a Node that may be gone at the next look. */
+  readonly record: FenceRecord | null;
+}

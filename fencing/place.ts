@@ -1,0 +1,58 @@
+import type { ClusterFacts } from './cluster-facts.ts';
+import type { CloudfenceError } from './errors.ts';
+import type { Known, Read } from './known.ts';
+import type { MachineFacts } from './machine.ts';
+import { clusterRead } from './memory.ts';
+import { because, type Reason } from './reason.ts';
+
+/** What one cluster answered when asked for the machine. */
+export interface Found {
+  readonly cluster: string;
+  readonly nodes: readonly string[];
+  /** What a Node that is gone left behind; null when it was not looked for. */
+  readonly leftovers: Read<ClusterFacts> | null;
+  readonly error: CloudfenceError | null;
+}
+
+/** The clusters to ask: the one that the machine's tag names, if we know it; else all. */
+export const clustersToAsk = <C extends { readonly name: string }>(machine: Pick<MachineFacts, 'clusters'>, clusters: readonly C[]): readonly C[] => {
+  const tagged = clusters.filter((cluster) => machine.clusters.includes(cluster.name));
+  return tagged.length > 0 ? tagged : clusters;
+};
+
+const CLUSTER_RETRY_MS = 5_000;
+
+/** Two Nodes for one machine are refused; a cluster that did not answer may hold the Node, so then nothing is ignored. */
+export const placed = (known: Known, found: readonly Found[]): Known => {
+  const nodes = found.flatMap(({ cluster, nodes: names }) => names.map((node) => ({ cluster, node })));
+  const [only, second] = nodes;
+  if (second) {
+    const names = nodes.map(({ cluster, node }) => `${node} in ${cluster}`).join(', ');
+    return refusedFor(known, because('identity-ambiguous', `more than one Node names ${known.request.machine}: ${names}; run doctor for the mend`));
+  }
+  if (only) return { ...known, place: only };
+  const unreachable = found.filter(({ error }) => error !== null);
+  return unreachable.length > 0 ? waitForClusters(known, unreachable) : withoutNode(known, found);
+};
+
+const refusedFor = (known: Known, reason: Reason): Known => ({
+  ...known,
+  ending: { outcome: 'refused', reason, lookAgainIn: null, retry: false },
+});
+
+const waitForClusters = (known: Known, unreachable: readonly Found[]): Known => {
+  const said = unreachable.map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no answer'})`).join(', ');
+  const reason = because('cluster-unreachable', `no reachable cluster holds ${known.request.machine}, and these did not answer: ${said}`);
+  return { ...known, ending: { outcome: 'waiting', reason, lookAgainIn: CLUSTER_RETRY_MS, retry: true } };
+};
+
+const hasLeftovers = ({ leftovers }: Found): boolean =>
+  leftovers !== null && (leftovers.says.volumes.length > 0 || leftovers.says.pods.length > 0);
+
+const withoutNode = (known: Known, found: readonly Found[]): Known => {
+  const holder = found.find(hasLeftovers);
+  if (holder?.leftovers) return clusterRead({ ...known, place: { cluster: holder.cluster, node: null } }, holder.leftovers, holder.leftovers.askedAt);
+  const names = found.map(({ cluster }) => cluster).join(', ');
+  const reason = because('no-node', `no Node, pod or volume attachment of ${names} belongs to ${known.request.machine}`);
+  return { ...known, ending: { outcome: 'ignored', reason, lookAgainIn: null, retry: false } };
+};

@@ -1,0 +1,57 @@
+/** What the people who run a cluster decide; all times in ms. */
+export interface Policy {
+  /** The reason for which everything is paused, or null. */
+  readonly paused: string | null;
+  /** Look, decide and say, but write nothing. */
+  readonly dryRun: boolean;
+  /** Leaves planned stop/starts this long before a machine that is off is fenced. */
+  readonly fenceAfter: number;
+  /** When a disk is detached through the cloud: only if Kubernetes does not finish, at once, or not at all. */
+  readonly detach: 'when-stuck' | 'always' | 'never';
+  readonly deleteNode: 'when-terminated' | 'always' | 'never';
+  /** What to do with a machine that runs while its Node is unreachable. */
+  readonly unreachable: 'report' | 'power-off';
+  /** At most this many fences begun and unfinished at a time: the larger of a number and a share of all nodes. */
+  readonly cap: { readonly nodes: number; readonly share: number };
+}
+
+export const defaultPolicy: Policy = {
+  paused: null,
+  dryRun: false,
+  fenceAfter: 0,
+  detach: 'when-stuck',
+  deleteNode: 'when-terminated',
+  unreachable: 'report',
+  cap: { nodes: 1, share: 0.2 },
+};
+
+/** Times that are part of the protocol, not of anybody's policy (ms). */
+export const patience = {
+  /** Between two reads of a state that is proof only when repeated. */
+  secondRead: 5_000,
+  /** A Lease that looks later than the power-off gets a second look after this long: two renewals of a living kubelet. */
+  lateLease: 20_000,
+  /** A VolumeAttachment that no pod wants may stand this long before it is deleted by hand. */
+  attachmentLingers: 3_000,
+  /** Kubernetes has this long to detach a disk before the cloud is asked to. */
+  detachStuck: 10_000,
+  /** The same once the driver has reported that its detach failed. */
+  detachFailed: 2_000,
+  /** A plain detach has this long before it is forced. */
+  plainDetach: 20_000,
+  /** Between two nudges of the same attacher. */
+  nudge: 3_000,
+  /** A fence begun longer ago than this no longer counts for the cap. */
+  capWindow: 15 * 60_000,
+  /** A machine that is `stopping` for longer is an alarm. */
+  stopping: 10 * 60_000,
+  /** A Node must have been NotReady this long before its running machine may be powered off. */
+  unreachable: 5 * 60_000,
+  /** A kubelet renews its Lease every 10 s and is given 40 s. */
+  leaseFresh: 40_000,
+  /** Controllers act on a cached taint for a while after it was removed (kubernetes/kubernetes#142331). */
+  settle: 30_000,
+  /** Between two looks at something that goes by itself: the shortest and the longest. */
+  pollShortest: 250,
+  pollLongest: 2_000,
+} as const;

@@ -1,0 +1,71 @@
+/** Why something is done, awaited or refused: a code for machines and metrics, a sentence for people. */
+export interface Reason {
+  readonly code: ReasonCode;
+  readonly says: string;
+}
+
+export type ReasonCode =
+  // nothing to do
+  | 'no-node'
+  | 'not-this-machine'
+  | 'machine-running'
+  | 'machine-starting'
+  | 'nothing-to-free'
+  // doubt
+  | 'identity-contradicted'
+  | 'identity-unproven'
+  | 'identity-ambiguous'
+  | 'record-unreadable'
+  | 'record-of-another-machine'
+  | 'suspended'
+  | 'power-unknown'
+  | 'generation-unknown'
+  | 'missing-without-witness'
+  | 'missing-but-disk-held'
+  | 'lease-renewed-after-off'
+  | 'lease-looks-late'
+  // guards
+  | 'paused'
+  | 'opted-out'
+  | 'cap-reached'
+  | 'taint-removed-by-hand'
+  | 'unreachable-but-running'
+  | 'power-off-refused'
+  // waiting
+  | 'stopping'
+  | 'stopping-too-long'
+  | 'second-read'
+  | 'delayed-by-policy'
+  | 'pods-going'
+  | 'attachments-going'
+  | 'disks-going'
+  | 'cluster-unreachable'
+  | 'return-unproven'
+  | 'controllers-settling'
+  // doing
+  | 'off-proven'
+  | 'started-in-between'
+  | 'pod-on-dead-machine'
+  | 'attachment-lingers'
+  | 'disk-still-attached'
+  | 'attacher-in-back-off'
+  | 'attacher-nudged'
+  | 'machine-gone-for-good'
+  | 'node-delete-by-policy'
+  | 'over-the-cap'
+  | 'power-off-by-policy'
+  | 'returned'
+  | 'settled'
+  | 'accepted-by-a-person'
+  // ends
+  | 'fenced'
+  | 'released'
+  | 'not-fenced'
+  | 'still-off'
+  | 'step-refused'
+  | 'unavailable'
+  | 'denied'
+  | 'invalid'
+  | 'unexpected';
+
+export const because = (code: ReasonCode, says: string): Reason => ({ code, says });

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+/** How the fence's out-of-service taint came to be: only our own is ever taken back. */
+export type OutOfServiceTaint = 'ours' | 'foreign' | 'unsupported';
+
+const namedPod = z.object({ namespace: z.string(), name: z.string(), uid: z.string() }).readonly();
+const namedVolume = z
+  .object({ driver: z.string(), handle: z.string(), persistentVolume: z.string().nullable(), attachment: z.string() })
+  .readonly();
+
+/**
+ * The fence, written on the Node that it fences: who, why, on what evidence, and what stood there when it began.
+ * It is memory for people and for `release`; it never widens what is acted on, every target is derived anew.
+ */
+export const fenceRecord = z
+  .object({
+    version: z.literal(1),
+    fence: z.string().min(1),
+    phase: z.enum(['fencing', 'fenced', 'releasing']),
+    cloud: z.string(),
+    machine: z.string().min(1),
+    generation: z.string().nullable(),
+    node: z.string(),
+    nodeUid: z.string(),
+    bootID: z.string(),
+    /** renewTime of the kubelet's Lease, read after the machine was first seen off; null when there is no Lease. */
+    lease: z.string().nullable(),
+    outOfService: z.enum(['ours', 'foreign', 'unsupported']),
+    begun: z.iso.datetime(),
+    /** When the out-of-service taint was taken off, while the quarantine still stands. */
+    released: z.iso.datetime().nullable(),
+    evidence: z.record(z.string(), z.string()).readonly(),
+    volumes: z.array(namedVolume).readonly(),
+    pods: z.array(namedPod).readonly(),
+  })
+  .readonly();
+
+export type FenceRecord = z.infer<typeof fenceRecord>;
+export type NamedPod = z.infer<typeof namedPod>;
+export type NamedVolume = z.infer<typeof namedVolume>;
+
+/** The record in an annotation's text, or null when the text is no record of ours. */
+export const parseRecord = (text: string): FenceRecord | null => {
+  const read = z.string().transform(parseJson).pipe(fenceRecord).safeParse(text);
+  return read.success ? read.data : null;
+};
+
+const parseJson = (text: string, context: z.RefinementCtx): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    context.addIssue({ code: 'custom', message: `not JSON: ${String(cause)}` });
+    return z.NEVER;
+  }
+};

@@ -1,0 +1,40 @@
+import type { AttachmentFacts, VolumeFacts } from '../cluster-facts.ts';
+import { patience } from '../policy.ts';
+import { because } from '../reason.ts';
+import { stepKey, type Step } from '../steps.ts';
+import { take, type Rule, type View } from '../view.ts';
+import { wantedBy } from './pods.ts';
+
+/** The attachment of this volume is the dead machine's, not that of a new machine under the same Node name. */
+export const isOfThisMachine = ({ machine, reading }: View, attachment: AttachmentFacts): boolean =>
+  attachment.carrier === null || reading.machineOf(attachment.carrier) === machine.machine;
+
+/** How long (ms) no pod object of the Node has wanted the volume, as far as this run saw. */
+export const unwantedFor = ({ memory, now }: View, key: string): number => {
+  const since = memory.unwanted.get(key);
+  return since === undefined ? 0 : now.mono - since;
+};
+
+/** With the Node gone nobody but us asks for the detach before a six-minute timer does. */
+const mayLinger = ({ cluster }: View): number => (cluster.node ? patience.attachmentLingers : 0);
+
+const lingers = (view: View, volume: VolumeFacts): boolean => {
+  const { attachment, key } = volume;
+  if (!attachment || attachment.deletingSince !== null) return false;
+  return wantedBy(view, key).length === 0 && isOfThisMachine(view, attachment) && unwantedFor(view, key) >= mayLinger(view);
+};
+
+/**
+ * Deletes a VolumeAttachment that stands although no pod wants it. Never while a pod does (attach-detach would make a new
+ * one, to the dead machine), and never under a reused Node name: the attacher would ask the CSINode of the new machine.
+ */
+export const deleteLingeringAttachment: Rule = (view) => {
+  if (view.cluster.nameTaken) return null;
+  for (const volume of view.cluster.volumes) {
+    if (!volume.attachment || !lingers(view, volume)) continue;
+    const { name, uid } = volume.attachment;
+    const step: Step = { do: 'delete-attachment', attachment: { name, uid } };
+    if (!view.memory.sinceLook.has(stepKey(step))) return take(step, because('attachment-lingers', `no pod wants ${volume.key} here any more`));
+  }
+  return null;
+};

@@ -1,0 +1,39 @@
+import type { NodeFacts } from '../cluster-facts.ts';
+import { because, type Reason } from '../reason.ts';
+import { fenced, take, type Rule, type View } from '../view.ts';
+import { currentRecord, targetNode } from './mark.ts';
+
+export const whyDelete = ({ policy, machine }: View): Reason | null => {
+  if (policy.deleteNode === 'always') return because('node-delete-by-policy', 'the policy deletes the Node of a fenced machine');
+  const forGood = machine.forGood || machine.power === 'missing';
+  return forGood && policy.deleteNode === 'when-terminated'
+    ? because('machine-gone-for-good', `${machine.machine} is terminated and will not come back`)
+    : null;
+};
+
+/** Why the Node is kept although the machine is gone for good, or null. A NodeClaim's owner would terminate the machine. */
+export const nodeKept = (node: NodeFacts): string | null => {
+  if (node.deleting) return 'somebody else is deleting it';
+  if (node.finalizers.length > 0) return `it carries a finalizer: ${node.finalizers.join(', ')}`;
+  if (node.owners.includes('NodeClaim')) return 'it is owned by a NodeClaim, which would terminate the machine';
+  return null;
+};
+
+/** Last of all, and only a Node read after the proof that still shows the old boot. */
+export const deleteNode: Rule = (view) => {
+  const { node } = view.cluster;
+  const reason = whyDelete(view);
+  if (!node || !currentRecord(view) || !reason || nodeKept(node) !== null) return null;
+  return take({ do: 'delete-node', node: targetNode(node) }, reason);
+};
+
+/** The Node stays under its taints until the machine has proven a fresh boot. */
+export const parkNode: Rule = (view) => {
+  const { node } = view.cluster;
+  const record = currentRecord(view);
+  if (!node || record?.phase !== 'fencing') return null;
+  return take({ do: 'note', node: targetNode(node), record: { ...record, phase: 'fenced' } }, because('fenced', 'everything that was held is free'));
+};
+
+export const done: Rule = ({ machine, cluster }) =>
+  fenced(because('fenced', cluster.node ? `${machine.machine} is off and Node ${cluster.node.name} holds no volume any more` : `${machine.machine} is off and holds nothing any more`));

@@ -1,0 +1,41 @@
+import { because } from '../reason.ts';
+import { wait, type Rule, type View } from '../view.ts';
+import { patience } from '../policy.ts';
+import { diskBelow } from './disks.ts';
+import { leftAlone, namedBy, wantedBy } from './pods.ts';
+
+/** Looks come quickly at first, then at leisure: what goes by itself goes within a second or within minutes. */
+export const pollDelay = ({ memory }: View): number => Math.min(patience.pollLongest, Math.round(patience.pollShortest * 1.3 ** memory.polls));
+
+/** Pods that we deleted and that still stand. */
+export const waitForPods: Rule = (view) => {
+  const named = namedBy(view);
+  const going = view.cluster.pods.filter((pod) => leftAlone(pod, named) === null);
+  return going.length > 0 ? wait(pollDelay(view), because('pods-going', `${going.length} pods are being deleted`)) : null;
+};
+
+/** Attachments that nobody wants: attach-detach and the attacher take them away, or the rules above help. */
+export const waitForAttachments: Rule = (view) => {
+  if (view.cluster.nameTaken) return null;
+  const going = view.cluster.volumes.filter((volume) => volume.attachment && wantedBy(view, volume.key).length === 0);
+  if (going.length === 0) return null;
+  const errors = going.map((volume) => volume.attachment?.detachError).filter((error) => error != null);
+  const said = errors.length > 0 ? `; the driver says: ${errors.join('; ')}` : '';
+  return wait(pollDelay(view), because('attachments-going', `${going.length} volumes are being detached (${going.map((v) => v.key).join(', ')})${said}`));
+};
+
+/** Disks that the cloud still shows at the machine although Kubernetes has let go of them. */
+export const waitForDisks: Rule = (view) => {
+  if (view.policy.detach === 'never') return null;
+  const going = view.cluster.volumes
+    .filter((volume) => volume.persistentVolume !== null && wantedBy(view, volume.key).length === 0)
+    .map((volume) => diskBelow(view, volume))
+    .filter((disk) => disk !== null && disk.keep === null);
+  return going.length > 0 ? wait(pollDelay(view), because('disks-going', `${going.length} disks are still attached`)) : null;
+};
+
+/** A nudge that stands on a new attachment is waited for, so that it can be taken off. */
+export const waitForNudge: Rule = (view) => {
+  const nudged = view.cluster.volumes.some((volume) => volume.successor?.nudged && view.memory.detached.has(volume.key));
+  return nudged ? wait(pollDelay(view), because('attacher-nudged', 'a nudged attacher is at work')) : null;
+};

@@ -1,0 +1,41 @@
+import type { AttachmentFacts, VolumeFacts } from '../cluster-facts.ts';
+import { patience } from '../policy.ts';
+import { because } from '../reason.ts';
+import { stepKey, type Step } from '../steps.ts';
+import { take, type Decision, type Rule, type View } from '../view.ts';
+import { diskBelow } from './disks.ts';
+
+/**
+ * The attacher's back-off grows to five minutes, and any change of a VolumeAttachment's metadata ends it.
+ * Once the disk is free the old attachment is nudged, then the new one; what we wrote is taken off again.
+ */
+export const nudgeAttacher: Rule = (view) => {
+  for (const volume of view.cluster.volumes) {
+    const decision = nudgeOld(view, volume) ?? nudgeNew(view, volume);
+    if (decision) return decision;
+  }
+  return null;
+};
+
+const nudge = ({ name, uid }: AttachmentFacts, on: boolean): Step => ({ do: 'nudge', attachment: { name, uid }, on });
+
+const nudgedLately = ({ memory, now }: View, step: Step): boolean => now.mono - (memory.asked.get(stepKey(step)) ?? -Infinity) < patience.nudge;
+
+/** The driver failed to detach and the cloud shows the disk free by now: the attacher only has to look again. */
+const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
+  const { attachment } = volume;
+  if (!attachment || attachment.deletingSince === null || attachment.detachError === null || diskBelow(view, volume)) return null;
+  const step = nudge(attachment, true);
+  return nudgedLately(view, step) ? null : take(step, because('attacher-in-back-off', `the disk of ${volume.key} is free, its attacher has not noticed`));
+};
+
+const nudgeNew = (view: View, { key, successor, attachment }: VolumeFacts): Decision | null => {
+  if (!successor || attachment || !view.memory.detached.has(key)) return null;
+  const on = nudge(successor, true);
+  if (successor.nudged) {
+    const settled = successor.attached || !nudgedLately(view, on);
+    return settled ? take(nudge(successor, false), because('attacher-nudged', `the nudge of ${key} has done its work`)) : null;
+  }
+  const first = !view.memory.asked.has(stepKey(on));
+  return first && !successor.attached ? take(on, because('attacher-in-back-off', `${key} is free, the attacher of the new node has not noticed`)) : null;
+};

@@ -1,0 +1,54 @@
+import type { PodFacts } from '../cluster-facts.ts';
+import { because } from '../reason.ts';
+import { stepKey, type PodTarget } from '../steps.ts';
+import { take, type Rule, type View } from '../view.ts';
+
+/** Uids of the pods that the fence named when it began: those of them that are finished now, were failed by us. */
+export const namedBy = ({ cluster }: Pick<View, 'cluster'>): ReadonlySet<string> =>
+  new Set(cluster.node?.record?.pods.map((pod) => pod.uid));
+
+/** Why a pod of a dead node is not force-deleted, or null when it is. */
+export const leftAlone = (pod: PodFacts, named: ReadonlySet<string>): string | null => {
+  if (pod.kind === 'mirror') return 'a mirror pod: its kubelet owns it';
+  if (pod.finished && pod.deleting && pod.finalizers) return 'held by its finalizers, but it wants no volume any more';
+  if (pod.finished && !named.has(pod.uid)) return 'finished: it wants no volume';
+  if (pod.tolerates) return 'it tolerates the out-of-service taint';
+  if (pod.kind === 'daemon' && pod.volumes.length === 0) return 'a DaemonSet pod without attachable volumes';
+  return null;
+};
+
+/** System-critical pods first: among them are the CSI controllers that everybody else's volumes wait for. Then holders of volumes. */
+const byUrgency = (a: PodFacts, b: PodFacts): number =>
+  b.priority - a.priority ||
+  Number(b.volumes.length > 0) - Number(a.volumes.length > 0) ||
+  `${a.namespace}/${a.name}`.localeCompare(`${b.namespace}/${b.name}`);
+
+const targetPod = ({ namespace, name, uid }: PodFacts): PodTarget => ({ namespace, name, uid });
+
+/** A Job counts a pod by its phase, and a finalizer keeps a deleted pod in sight: both learn first that it has failed. */
+const failsFirst = (pod: PodFacts): boolean => !pod.finished && (pod.kind === 'job' || pod.finalizers);
+
+const stepFor = (pod: PodFacts, done: ReadonlySet<string>) => {
+  const fail = { do: 'fail-pod', pod: targetPod(pod) } as const;
+  const remove = { do: 'delete-pod', pod: targetPod(pod) } as const;
+  if (failsFirst(pod) && !done.has(stepKey(fail))) return fail;
+  return done.has(stepKey(remove)) ? null : remove;
+};
+
+export const podsToDelete = (view: Pick<View, 'cluster'>): readonly PodFacts[] => {
+  const named = namedBy(view);
+  return view.cluster.pods.filter((pod) => leftAlone(pod, named) === null).sort(byUrgency);
+};
+
+/** Force-deletes, by uid, one pod after the other. */
+export const deletePods: Rule = (view) => {
+  for (const pod of podsToDelete(view)) {
+    const step = stepFor(pod, view.memory.sinceLook);
+    if (step) return take(step, because('pod-on-dead-machine', `the machine below Pod ${pod.namespace}/${pod.name} is off`));
+  }
+  return null;
+};
+
+/** Pods of the Node that still want this volume: as long as there is one, the volume is not ours to free. */
+export const wantedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] =>
+  cluster.pods.filter((pod) => !pod.finished && pod.volumes.includes(key));

@@ -1,0 +1,95 @@
+import type { DiskId, MachineId } from './machine.ts';
+import type { FenceRecord } from './record.ts';
+
+/** Everything that Cloudfence can do to the world. One step is one call, idempotent, with its preconditions inside. */
+
+/** The Node as it was seen; each write tests what it names. */
+export interface NodeTarget {
+  readonly name: string;
+  readonly uid: string;
+  readonly bootID: string;
+  readonly resourceVersion: string;
+  /** The annotation as it was read: the write fails when somebody else wrote it since. */
+  readonly recordText: string | null;
+}
+
+export interface PodTarget {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface AttachmentTarget {
+  readonly name: string;
+  readonly uid: string;
+}
+
+export type ClusterStep =
+  /** Taints, label and record in one conditional patch: the fence begins, or begins again under a new record. */
+  | { readonly do: 'mark'; readonly node: NodeTarget; readonly record: FenceRecord; readonly addOutOfService: boolean }
+  /** Takes the mark back before anything was destroyed. */
+  | { readonly do: 'withdraw'; readonly node: NodeTarget; readonly record: FenceRecord }
+  /** Writes the record anew and nothing else. */
+  | { readonly do: 'note'; readonly node: NodeTarget; readonly record: FenceRecord }
+  | { readonly do: 'fail-pod'; readonly pod: PodTarget }
+  | { readonly do: 'delete-pod'; readonly pod: PodTarget }
+  | { readonly do: 'delete-attachment'; readonly attachment: AttachmentTarget }
+  | { readonly do: 'nudge'; readonly attachment: AttachmentTarget; readonly on: boolean }
+  | { readonly do: 'delete-node'; readonly node: NodeTarget }
+  /** First half of the release: the out-of-service taint (only if ours) goes, the quarantine stays. */
+  | { readonly do: 'readmit-volumes'; readonly node: NodeTarget; readonly record: FenceRecord }
+  /** Second half: quarantine taint, label and record go. */
+  | { readonly do: 'readmit-pods'; readonly node: NodeTarget; readonly record: FenceRecord };
+
+export type CloudStep =
+  | { readonly do: 'detach-disk'; readonly machine: MachineId; readonly disk: DiskId; readonly manner: 'plain' | 'forced' }
+  | { readonly do: 'power-off'; readonly machine: MachineId };
+
+export type Step = ClusterStep | CloudStep;
+
+/** The step's target in a person's words, for step lists and logs. */
+export const targetOf = (step: Step): string => {
+  switch (step.do) {
+    case 'mark':
+    case 'withdraw':
+    case 'note':
+    case 'delete-node':
+    case 'readmit-volumes':
+    case 'readmit-pods':
+      return `node/${step.node.name}`;
+    case 'fail-pod':
+    case 'delete-pod':
+      return `pod/${step.pod.namespace}/${step.pod.name}`;
+    case 'delete-attachment':
+    case 'nudge':
+      return `volumeattachment/${step.attachment.name}`;
+    case 'detach-disk':
+      return `disk/${step.disk}`;
+    case 'power-off':
+      return `machine/${step.machine}`;
+  }
+};
+
+/** One key for one effect on one object: the same step asked for twice has the same key. */
+export const stepKey = (step: Step): string => {
+  switch (step.do) {
+    case 'fail-pod':
+    case 'delete-pod':
+      return `${step.do} ${step.pod.uid}`;
+    case 'delete-attachment':
+      return `${step.do} ${step.attachment.uid}`;
+    case 'nudge':
+      return `${step.do} ${step.attachment.uid} ${step.on ? 'on' : 'off'}`;
+    case 'detach-disk':
+      return `${step.do} ${step.machine} ${step.disk} ${step.manner}`;
+    case 'power-off':
+      return `${step.do} ${step.machine}`;
+    case 'mark':
+    case 'withdraw':
+    case 'note':
+    case 'delete-node':
+    case 'readmit-volumes':
+    case 'readmit-pods':
+      return `${step.do} ${step.node.uid}`;
+  }
+};

@@ -1,0 +1,75 @@
+import type { Cloud } from './cloud.ts';
+import type { Census, ClusterFacts } from './cluster-facts.ts';
+import type { DiskId, MachineFacts, MachineId, Witness } from './machine.ts';
+import type { Policy } from './policy.ts';
+import type { Reason } from './reason.ts';
+import type { Step } from './steps.ts';
+
+/** Wall clock (epoch ms) for what other clocks wrote, monotonic clock (ms) for how long something took. */
+export interface Moment {
+  readonly wall: number;
+  readonly mono: number;
+}
+
+/** What is asked for: look at this machine now, or take its fence back. */
+export interface Request {
+  readonly machine: MachineId;
+  readonly intent: 'react' | 'release';
+  /** The reason of a person who has checked the machine and vouches for its return; null otherwise. */
+  readonly accepted: string | null;
+}
+
+/** What this run remembers beside the newest facts. Nothing here outlives the run, so losing it costs time, never safety. */
+export interface Memory {
+  /** The first of the off-reads that agree on one generation. */
+  readonly firstOff: (Moment & { readonly generation: string | null }) | null;
+  readonly witness: Witness | null;
+  /** The kubelet's Lease, first read after `firstOff`; undefined until then. */
+  readonly lease: string | null | undefined;
+  /** The Lease as the run first saw it, to see a renewal. */
+  readonly firstLease: string | null | undefined;
+  /** Steps taken since the newest look: their targets still stand in the facts. */
+  readonly sinceLook: ReadonlySet<string>;
+  /** When a step was last taken (mono ms). */
+  readonly asked: ReadonlyMap<string, number>;
+  /** Since when a volume is no longer wanted by any pod of the Node (mono ms). */
+  readonly unwanted: ReadonlyMap<string, number>;
+  /** Keys of volumes whose disks this run detached through the cloud. */
+  readonly detached: ReadonlySet<string>;
+  /** This run placed the mark and has destroyed nothing since. */
+  readonly onlyMarked: boolean;
+  readonly marks: number;
+  readonly census: Census | null;
+  /** Looks since something last changed. */
+  readonly polls: number;
+}
+
+export interface View {
+  readonly request: Request;
+  readonly policy: Policy;
+  /** The provider's pure readings. */
+  readonly reading: Pick<Cloud, 'name' | 'machineOf' | 'diskOf'>;
+  /** A fresh identity for a fence that is about to begin. */
+  readonly runId: string;
+  readonly machine: MachineFacts;
+  readonly cluster: ClusterFacts;
+  readonly memory: Memory;
+  readonly now: Moment;
+}
+
+export type Decision =
+  | { readonly do: 'step'; readonly step: Step; readonly because: Reason }
+  | { readonly do: 'witness'; readonly disks: readonly DiskId[]; readonly because: Reason }
+  | { readonly do: 'census'; readonly because: Reason }
+  | { readonly do: 'wait'; readonly ms: number; readonly because: Reason }
+  | { readonly do: 'end'; readonly outcome: 'fenced' | 'released' | 'refused' | 'ignored'; readonly because: Reason };
+
+/** One line of the ladder in `decide`: speaks, or leaves it to the next. */
+export type Rule = (view: View) => Decision | null;
+
+export const take = (step: Step, reason: Reason): Decision => ({ do: 'step', step, because: reason });
+export const wait = (ms: number, reason: Reason): Decision => ({ do: 'wait', ms, because: reason });
+export const refuse = (reason: Reason): Decision => ({ do: 'end', outcome: 'refused', because: reason });
+export const ignore = (reason: Reason): Decision => ({ do: 'end', outcome: 'ignored', because: reason });
+export const fenced = (reason: Reason): Decision => ({ do: 'end', outcome: 'fenced', because: reason });
+export const released = (reason: Reason): Decision => ({ do: 'end', outcome: 'released', because: reason });

@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import type { AttachmentFacts, NodeFacts, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
+import type { MachineFacts, Power } from '../../fencing/machine.ts';
+import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
+import type { FenceRecord } from '../../fencing/record.ts';
+import type { Memory, View } from '../../fencing/view.ts';
+import { ago, attachment, cluster, machine, node, NOW, pod, record, view, volume } from './view-builder.ts';
+
+/** Any situation at all, sensible or not, with every field near the values on which rules turn. */
+
+const powers: readonly Power[] = ['off', 'off-if-repeated', 'stopping', 'starting', 'running', 'suspended', 'missing', 'unknown'];
+/** Mostly the ordinary value, so that deep rules are reached; now and then any of the others. */
+const mostly = <T>(ordinary: T, ...others: readonly T[]): fc.Arbitrary<T> =>
+  fc.oneof({ arbitrary: fc.constant(ordinary), weight: 6 }, ...others.map((other) => ({ arbitrary: fc.constant(other), weight: 1 })));
+const id = mostly('m-1', 'm-2', 'of another driver');
+const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
+const boots = mostly<string | null>('boot-1', 'boot-2', null);
+const when = fc.constantFrom(0, 1_000, 20_000, 700_000).map((ms) => NOW - ms);
+
+const anyMachine: fc.Arbitrary<MachineFacts> = fc
+  .record({
+    power: mostly<Power>('off', ...powers),
+    forGood: fc.boolean(),
+    generation: boots,
+    since: maybe(when),
+    disks: fc.array(
+      fc.record({
+        disk: fc.constantFrom('disk-1', 'disk-2', 'disk-root'),
+        state: fc.constantFrom('attached' as const, 'detaching' as const, 'busy' as const),
+        keep: mostly<string | null>(null, 'root'),
+      }),
+      { maxLength: 3 },
+    ),
+  })
+  .map(machine);
+
+const anyRecord: fc.Arbitrary<FenceRecord> = fc
+  .record({
+    machine: mostly('m-1', 'm-2'),
+    phase: fc.constantFrom('fencing' as const, 'fenced' as const, 'releasing' as const),
+    generation: boots,
+    bootID: mostly('boot-a', 'boot-b'),
+    outOfService: fc.constantFrom('ours' as const, 'foreign' as const, 'unsupported' as const),
+    lease: fc.constantFrom(ago(20_000), ago(3_000)),
+    released: maybe(fc.constantFrom(ago(60_000), ago(1_000))),
+  })
+  .map(record);
+
+const anyNode: fc.Arbitrary<NodeFacts> = fc
+  .record({
+    carriers: fc.array(id.map((value) => ({ carrier: 'providerID' as const, driver: null, value })), { minLength: 1, maxLength: 2 }),
+    bootID: mostly('boot-a', 'boot-b'),
+    ready: fc.constantFrom('True' as const, 'Unknown' as const),
+    readySince: when,
+    controlPlane: fc.boolean(),
+    deleting: fc.boolean(),
+    taints: fc.record({ outOfService: mostly(true, false), quarantine: mostly(true, false) }),
+    finalizers: mostly<readonly string[]>([], ['x/y']),
+    owners: mostly<readonly string[]>([], ['NodeClaim']),
+    optOut: mostly<string | null>(null, 'because'),
+    record: maybe(anyRecord),
+    unreadable: fc.boolean(),
+  })
+  .map(({ unreadable, ...change }) => node({ ...change, recordText: change.record ? JSON.stringify(change.record) : unreadable ? '{' : null }));
+
+const anyPod: fc.Arbitrary<PodFacts> = fc
+  .record({
+    uid: fc.constantFrom('pod-uid', 'pod-2', 'pod-3'),
+    kind: fc.constantFrom<PodFacts['kind'][]>('mirror', 'daemon', 'job', 'other'),
+    finished: fc.boolean(),
+    deleting: fc.boolean(),
+    finalizers: fc.boolean(),
+    tolerates: fc.boolean(),
+    optOut: mostly<string | null>(null, 'because'),
+    volumes: fc.subarray(['a-driver^disk-1', 'a-driver^disk-2']),
+  })
+  .map(pod);
+
+const anyAttachment: fc.Arbitrary<AttachmentFacts> = fc
+  .record({
+    attached: fc.boolean(),
+    deletingSince: maybe(when),
+    detachError: maybe(fc.constant('no')),
+    nudged: fc.boolean(),
+    carrier: maybe(id.map((value) => ({ carrier: 'volumeAttachment' as const, driver: 'a-driver', value }))),
+  })
+  .map(attachment);
+
+const anyVolume: fc.Arbitrary<VolumeFacts> = fc
+  .record({
+    handle: fc.constantFrom('disk-1', 'disk-2', 'no disk'),
+    persistentVolume: mostly<string | null>('pv-1', null),
+    attachment: maybe(anyAttachment),
+    successor: maybe(anyAttachment),
+  })
+  .map((change) => volume({ ...change, key: `a-driver^${change.handle}`, attachment: change.attachment && { ...change.attachment, uid: `of ${change.handle}` } }));
+
+const anyPolicy: fc.Arbitrary<Policy> = fc
+  .record({
+    paused: mostly<string | null>(null, 'because'),
+    detach: fc.constantFrom('when-stuck' as const, 'always' as const, 'never' as const),
+    deleteNode: fc.constantFrom('when-terminated' as const, 'always' as const, 'never' as const),
+    unreachable: fc.constantFrom('report' as const, 'power-off' as const),
+  })
+  .map((change) => ({ ...defaultPolicy, ...change }));
+
+const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
+  firstOff: fc.constantFrom({ wall: NOW - 100, mono: 900, generation: 'boot-1' }, { wall: NOW - 30_000, mono: -29_000, generation: 'boot-1' }),
+  witness: fc.constantFrom(null, 'released' as const, 'held' as const, 'none' as const),
+  lease: fc.constantFrom(undefined, ago(20_000), ago(3_000)),
+  unwanted: fc.constantFrom(new Map([['a-driver^disk-1', -60_000], ['a-driver^disk-2', 0]]), new Map<string, number>()),
+  onlyMarked: fc.boolean(),
+  census: maybe(fc.constant({ unreachable: ['node-a'], zone: ['node-a', 'node-b'] })),
+});
+
+export const anyView: fc.Arbitrary<View> = fc
+  .record({
+    machine: anyMachine,
+    node: maybe(anyNode),
+    nameTaken: fc.boolean(),
+    pods: fc.uniqueArray(anyPod, { maxLength: 2, selector: ({ uid }) => uid }),
+    volumes: fc.uniqueArray(anyVolume, { maxLength: 2, selector: ({ key }) => key }),
+    policy: anyPolicy,
+    memory: anyMemory,
+    lease: fc.constantFrom(ago(20_000), ago(3_000), null),
+    paused: mostly<string | null>(null, 'because'),
+    intent: fc.constantFrom('react' as const, 'react' as const, 'release' as const),
+    accepted: maybe(fc.constant('checked')),
+  })
+  .map((any) =>
+    view({
+      machine: any.machine,
+      policy: any.policy,
+      request: { machine: 'm-1', intent: any.intent, accepted: any.intent === 'release' ? any.accepted : null },
+      cluster: cluster({
+        node: any.node,
+        nameTaken: any.node === null && any.nameTaken,
+        pods: any.pods,
+        volumes: any.volumes,
+        lease: any.lease,
+        surroundings: { nodes: 10, fences: [], paused: any.paused },
+      }),
+      memory: { ...view().memory, ...any.memory },
+    }),
+  );

@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { decide } from '../../fencing/decide.ts';
+import { isDestructive } from '../../fencing/next.ts';
+import type { Step } from '../../fencing/steps.ts';
+import type { View } from '../../fencing/view.ts';
+import { anyView } from './any-view.ts';
+import { machineOf } from './view-builder.ts';
+
+/** Holds a statement against every step that `decide` takes in any situation, and makes sure that such steps occur at all. */
+const always = (kind: (step: Step) => boolean, holds: (view: View, step: Step) => boolean): number => {
+  let seen = 0;
+  const property = fc.property(anyView, (view) => {
+    const decision = decide(view);
+    if (decision.do !== 'step' || !kind(decision.step)) return true;
+    seen += 1;
+    return holds(view, decision.step);
+  });
+  fc.assert(property, { numRuns: 30_000, seed: 7 });
+  return seen;
+};
+
+const is = <K extends Step['do']>(...kinds: K[]) => (step: Step): step is Extract<Step, { do: K }> => (kinds as string[]).includes(step.do);
+
+const proven = ({ machine, memory, now }: View): boolean =>
+  machine.power === 'off' ||
+  (machine.power === 'off-if-repeated' && memory.firstOff !== null && now.mono - memory.firstOff.mono >= 5_000) ||
+  (machine.power === 'missing' && memory.witness === 'released');
+
+it('nothing is destroyed without proof that the machine is off', () => {
+  const destroys = (step: Step) => isDestructive(step) && step.do !== 'power-off';
+  expect(always(destroys, (view) => proven(view))).toBeGreaterThan(500);
+});
+
+it('nothing is destroyed on a Node that does not name the machine, or names another', () => {
+  const named = ({ cluster }: View) => (cluster.node?.carriers ?? []).map(machineOf).filter((id) => id !== null);
+  const ours = (view: View) => view.cluster.node === null || (named(view).length > 0 && named(view).every((id) => id === 'm-1'));
+  expect(always(isDestructive, ours)).toBeGreaterThan(500);
+});
+
+it('nothing at all is done while paused', () => {
+  expect(always(() => true, ({ policy, cluster }) => policy.paused === null && cluster.surroundings.paused === null)).toBeGreaterThan(500);
+});
+
+it('a release never destroys anything', () => {
+  const harmless = (view: View, step: Step) => view.request.intent !== 'release' || !isDestructive(step);
+  expect(always(() => true, harmless)).toBeGreaterThan(500);
+});
+
+it('no pod, attachment or disk is touched before the Node is marked for this boot', () => {
+  const touches = is('fail-pod', 'delete-pod', 'delete-attachment', 'detach-disk', 'delete-node');
+  const markedNow = ({ cluster: { node }, machine }: View) =>
+    node === null || (node.record?.machine === 'm-1' && node.record.bootID === node.bootID && (machine.generation === null || node.record.generation === machine.generation));
+  expect(always(touches, markedNow)).toBeGreaterThan(200);
+});
+
+it('a VolumeAttachment is deleted only if no pod of the Node wants it, it is this machine\'s, and its Node name is not taken', () => {
+  const allowed = ({ cluster }: View, step: Step) => {
+    const volume = cluster.volumes.find((other) => step.do === 'delete-attachment' && other.attachment?.uid === step.attachment.uid);
+    const wanted = cluster.pods.some((pod) => !pod.finished && volume && pod.volumes.includes(volume.key));
+    const carrier = volume?.attachment?.carrier;
+    return !cluster.nameTaken && !wanted && (!carrier || machineOf(carrier) === 'm-1');
+  };
+  expect(always(is('delete-attachment'), allowed)).toBeGreaterThan(20);
+});
+
+it('a disk is detached only from this machine, for a PersistentVolume of the Node, and never one that must be kept', () => {
+  const allowed = ({ cluster, machine }: View, step: Step) => {
+    if (step.do !== 'detach-disk') return false;
+    const held = machine.disks.find((disk) => disk.disk === step.disk);
+    const named = cluster.volumes.some((volume) => volume.handle === step.disk && volume.persistentVolume !== null);
+    return step.machine === 'm-1' && held?.keep === null && named;
+  };
+  expect(always(is('detach-disk'), allowed)).toBeGreaterThan(20);
+});
+
+it('mirror pods and pods that tolerate the taint are never touched', () => {
+  const allowed = ({ cluster }: View, step: Step) => {
+    const pods = cluster.pods.filter((pod) => 'pod' in step && pod.uid === step.pod.uid);
+    return pods.some((pod) => pod.kind !== 'mirror' && !pod.tolerates);
+  };
+  expect(always(is('fail-pod', 'delete-pod'), allowed)).toBeGreaterThan(100);
+});
+
+it('the fence is taken back only from a machine that runs, on a Node with another boot, or on a person\'s word', () => {
+  const allowed = ({ cluster, machine, request }: View) =>
+    request.accepted !== null || (machine.power === 'running' && cluster.node?.bootID !== cluster.node?.record?.bootID);
+  expect(always(is('readmit-volumes', 'readmit-pods'), allowed)).toBeGreaterThan(20);
+});

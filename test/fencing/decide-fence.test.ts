@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { decide } from '../../fencing/decide.ts';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import type { Step } from '../../fencing/steps.ts';
+import type { View } from '../../fencing/view.ts';
+import { said } from './said.ts';
+import { ago, attachment, cluster, machine, marked, node, NOW, pod, view, volume } from './view-builder.ts';
+
+const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) => view({ cluster: cluster({ node: marked(), ...change }), ...rest });
+const stepOf = (given: View): Step | null => {
+  const decision = decide(given);
+  return decision.do === 'step' ? decision.step : null;
+};
+const target = (given: View): string | null => {
+  const step = stepOf(given);
+  return step && 'pod' in step ? `${step.do} ${step.pod.name}` : (step?.do ?? null);
+};
+
+describe('the mark', () => {
+  it('writes evidence, generation, boot, Lease, volumes and pods', () => {
+    const step = stepOf(view());
+    expect(step).toMatchObject({ do: 'mark', addOutOfService: true, node: { uid: 'node-uid', bootID: 'boot-a' } });
+    expect(step?.do === 'mark' && step.record).toMatchObject({
+      phase: 'fencing', machine: 'm-1', generation: 'boot-1', bootID: 'boot-a', lease: ago(20_000), outOfService: 'ours', evidence: { state: 'off' },
+      volumes: [{ handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1' }], pods: [{ name: 'db-0', uid: 'pod-uid' }],
+    });
+  });
+  it.each([
+    ['a taint that somebody else set stays theirs', { node: node({ taints: { outOfService: true, quarantine: false } }) }, 'foreign', false],
+    ['a cluster that does not know the taint gets the quarantine alone', { taintSupported: false }, 'unsupported', false],
+    ['a second fence keeps the first one\'s claim to the taint', { node: marked({ generation: 'boot-0' }) }, 'ours', false],
+    ['... and its disclaimer', { node: marked({ generation: 'boot-0', outOfService: 'foreign' }) }, 'foreign', false],
+  ])('%s', (_, change, outOfService, addOutOfService) => {
+    const step = stepOf(view({ cluster: cluster(change) }));
+    expect(step).toMatchObject({ do: 'mark', addOutOfService, record: { outOfService } });
+  });
+  it('begins again under a new fence after another boot, and keeps the volumes that the first one named', () => {
+    const before = marked({ generation: 'boot-0', volumes: [{ driver: 'a-driver', handle: 'disk-9', persistentVolume: 'pv-9', attachment: 'csi-9' }] });
+    const step = stepOf(view({ cluster: cluster({ node: before }) }));
+    expect(step?.do === 'mark' && step.record.volumes.map((named) => named.attachment)).toEqual(['csi-1', 'csi-9']);
+  });
+  it('begins again when the cluster saw another boot, even if the cloud does not say so', () => {
+    expect(said(view({ cluster: cluster({ node: marked({ bootID: 'boot-before' }) }) }))).toBe('mark');
+  });
+  it('begins again when the machine goes off while it is being released', () => expect(said(view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }) }))).toBe('mark'));
+  it('goes on under the old fence when the cloud has forgotten the machine by now', () => {
+    const forgotten = machine({ power: 'missing', generation: null });
+    expect(said(fencing({}, { machine: forgotten, memory: { ...view().memory, witness: 'released' } }))).toBe('delete-pod');
+  });
+  it.each([
+    ['out-of-service', { outOfService: false, quarantine: true }],
+    ['quarantine', { outOfService: true, quarantine: false }],
+  ])('stops, and does not re-add it, when somebody removed the %s taint', (_, taints) => {
+    expect(said(view({ cluster: cluster({ node: marked({}, { taints }) }) }))).toBe('refused taint-removed-by-hand');
+  });
+});
+
+describe('pods', () => {
+  const cases: readonly [string, Partial<ReturnType<typeof cluster>>, string | null][] = [
+    ['are deleted', {}, 'delete-pod db-0'],
+    ['of high priority go first: CSI controllers come back early', { pods: [pod({ name: 'a' }), pod({ name: 'csi', priority: 2e9, volumes: [] })] }, 'delete-pod csi'],
+    ['with volumes go before those without', { pods: [pod({ name: 'a', volumes: [] }), pod({ name: 'b' })] }, 'delete-pod b'],
+    ['of a Job fail first', { pods: [pod({ kind: 'job', name: 'job' })] }, 'fail-pod job'],
+    ['with finalizers fail first', { pods: [pod({ finalizers: true })] }, 'fail-pod db-0'],
+    ['that we failed and did not come to delete are deleted', { pods: [pod({ kind: 'job', finished: true })] }, 'delete-pod db-0'],
+    ['of a DaemonSet with a volume are deleted', { pods: [pod({ kind: 'daemon' })] }, 'delete-pod db-0'],
+    ['that are Terminating already are deleted all the same', { pods: [pod({ deleting: true })] }, 'delete-pod db-0'],
+  ];
+  it.each(cases)('%s', (_, change, expected) => expect(target(fencing(change))).toBe(expected));
+  it.each([
+    ['mirror', pod({ kind: 'mirror' })],
+    ['tolerating', pod({ tolerates: true })],
+    ['finished', pod({ uid: 'else', finished: true })],
+    ['DaemonSet without volumes', pod({ kind: 'daemon', volumes: [] })],
+    ['held by finalizers and finished', pod({ finished: true, deleting: true, finalizers: true })],
+  ])('that are %s are left alone', (_, other) => expect(said(fencing({ pods: [other], volumes: [] }, { machine: machine({ disks: [] }) }))).toBe('note'));
+});
+
+describe('attachments', () => {
+  const unwanted = (mono: number) => ({ memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', mono]]) } });
+  const cases: readonly [string, View, string][] = [
+    ['get a moment to go by themselves', fencing({ pods: [] }, unwanted(900)), 'wait attachments-going'],
+    ['that linger are deleted', fencing({ pods: [] }, unwanted(-3_000)), 'delete-attachment'],
+    ['that a tolerating pod still wants are not', fencing({ pods: [pod({ tolerates: true })] }, unwanted(-9_000)), 'note'],
+    ['of a Node that is gone need not linger', view({ cluster: cluster({ node: null, pods: [] }) }), 'delete-attachment'],
+    ['are never deleted under a reused Node name', view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }), 'fenced fenced'],
+    ['of another machine are never deleted', fencing({ pods: [], volumes: [volume({ attachment: attachment({ carrier: { carrier: 'volumeAttachment', driver: 'a-driver', value: 'm-2' } }) })] }, { ...unwanted(-9_000), machine: machine({ disks: [] }) }), 'wait attachments-going'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('disks', () => {
+  const deleting = (ms: number, error: string | null = null) => volume({ attachment: attachment({ deletingSince: NOW - ms, detachError: error }) });
+  const asked = (manner: string, mono: number) => ({ memory: { ...view().memory, asked: new Map([[`detach-disk m-1 disk-1 ${manner}`, mono]]) } });
+  const held = (change: Parameters<typeof machine>[0]) => ({ machine: machine(change) });
+  const cases: readonly [string, View, string][] = [
+    ['are left to Kubernetes at first', fencing({ pods: [], volumes: [deleting(5_000)] }), 'wait attachments-going'],
+    ['are detached when Kubernetes is stuck', fencing({ pods: [], volumes: [deleting(10_000)] }), 'detach-disk'],
+    ['are detached sooner when the driver failed', fencing({ pods: [], volumes: [deleting(2_000, 'no')] }), 'detach-disk'],
+    ['are detached at once by policy', fencing({ pods: [], volumes: [deleting(0)] }, { policy: { ...defaultPolicy, detach: 'always' } }), 'detach-disk'],
+    ['are never detached by policy', fencing({ pods: [], volumes: [deleting(99_000)] }, { policy: { ...defaultPolicy, detach: 'never' } }), 'wait attachments-going'],
+    ['are not detached while their attachment stands', fencing({ pods: [] }, { policy: { ...defaultPolicy, detach: 'always' } }), 'wait attachments-going'],
+    ['are not detached while a pod of the Node uses them', fencing({ pods: [pod({ tolerates: true })], volumes: [deleting(99_000)] }), 'note'],
+    ['of no PersistentVolume are not detached', fencing({ pods: [], volumes: [{ ...deleting(99_000), persistentVolume: null }] }), 'wait attachments-going'],
+    ['that must be kept are not detached', fencing({ pods: [], volumes: [deleting(99_000)] }, held({ disks: [{ disk: 'disk-1', state: 'attached', keep: 'root' }] })), 'wait attachments-going'],
+    ['that are detaching already are waited for', fencing({ pods: [], volumes: [deleting(12_000)] }, held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] })), 'wait attachments-going'],
+    ['get time for a plain detach', fencing({ pods: [], volumes: [deleting(12_000)] }, asked('plain', -18_000)), 'wait attachments-going'],
+    ['are forced last', fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)), 'detach-disk'],
+    ['under a reused name are detached from the dead machine', view({ cluster: cluster({ node: null, nameTaken: true, pods: [], volumes: [volume({ attachment: null })] }), memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -9_000]]) } }), 'detach-disk'],
+    ['still attached although their attachment is gone are waited for', fencing({ pods: [], volumes: [volume({ attachment: null })] }), 'wait disks-going'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('the attacher is nudged', () => {
+  const free = machine({ disks: [] });
+  const failed = volume({ attachment: attachment({ deletingSince: NOW - 20_000, detachError: 'throttled' }) });
+  const detached = (asked: [string, number][]) => ({ machine: free, memory: { ...view().memory, detached: new Set(['a-driver^disk-1']), asked: new Map(asked) } });
+  const next = (change: Parameters<typeof attachment>[0]) => volume({ attachment: null, successor: attachment({ uid: 'new', attached: false, ...change }) });
+  const cases: readonly [string, View, string][] = [
+    ['on the old attachment once the disk is free', fencing({ pods: [], volumes: [failed] }, { machine: free }), 'nudge'],
+    ['not while the disk is held', fencing({ pods: [], volumes: [{ ...failed, attachment: attachment({ deletingSince: NOW - 1_000, detachError: 'x' }) }] }), 'wait attachments-going'],
+    ['on the new one when the old is gone', fencing({ pods: [], volumes: [next({})] }, detached([])), 'nudge'],
+    ['and the nudge is awaited', fencing({ pods: [], volumes: [next({ nudged: true })] }, detached([['nudge new on', 500]])), 'wait attacher-nudged'],
+    ['and taken off once it is attached', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, detached([['nudge new on', 500]])), 'nudge'],
+    ['not twice', fencing({ pods: [], volumes: [next({})] }, detached([['nudge new on', -9_000]])), 'note'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('the Node', () => {
+  const free = { pods: [], volumes: [] };
+  const gone = { machine: machine({ forGood: true, disks: [] }) };
+  const parked = (nodeChange: Parameters<typeof node>[0] = {}) => fencing({ ...free, node: marked({ phase: 'fenced' }, nodeChange) }, gone);
+  const cases: readonly [string, View, string][] = [
+    ['of a stopped machine is parked', fencing(free, { machine: machine({ disks: [] }) }), 'note'],
+    ['that is parked is done', fencing({ ...free, node: marked({ phase: 'fenced' }) }, { machine: machine({ disks: [] }) }), 'fenced fenced'],
+    ['of a terminated machine is deleted', fencing(free, gone), 'delete-node'],
+    ['is deleted by policy', fencing(free, { machine: machine({ disks: [] }), policy: { ...defaultPolicy, deleteNode: 'always' } }), 'delete-node'],
+    ['is kept by policy', fencing(free, { ...gone, policy: { ...defaultPolicy, deleteNode: 'never' } }), 'note'],
+    ['with a finalizer is kept', parked({ finalizers: ['someone/else'] }), 'fenced fenced'],
+    ['of a NodeClaim is kept', parked({ owners: ['NodeClaim'] }), 'fenced fenced'],
+    ['is deleted last, not while a disk is held', fencing({ pods: [] }, { machine: machine({ forGood: true }) }), 'wait attachments-going'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});

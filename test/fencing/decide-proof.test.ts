@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import type { View } from '../../fencing/view.ts';
+import { said } from './said.ts';
+import { ago, cluster, machine, marked, node, NOW, view, volume } from './view-builder.ts';
+
+const seenOff = (mono: number, witness: View['memory']['witness'] = null) => ({
+  memory: { ...view().memory, firstOff: { wall: NOW - 1_000, mono, generation: 'boot-1' }, witness },
+});
+
+describe('only proof lets a fence begin', () => {
+  const cases: readonly [string, View, string][] = [
+    ['off is proof', view(), 'mark'],
+    ['stopping is not: the guest may still write', view({ machine: machine({ power: 'stopping' }) }), 'wait stopping'],
+    ['running is not', view({ machine: machine({ power: 'running' }) }), 'ignored machine-running'],
+    ['starting is not', view({ machine: machine({ power: 'starting' }) }), 'ignored machine-starting'],
+    ['suspended is not: memory resumes and writes', view({ machine: machine({ power: 'suspended' }) }), 'refused suspended'],
+    ['no power state is not', view({ machine: machine({ power: 'unknown' }) }), 'refused power-unknown'],
+    ['off without a boot generation is not', view({ machine: machine({ generation: null }) }), 'refused generation-unknown'],
+    ['a state that is proof only when repeated is not, at first', view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(900) }), 'wait second-read'],
+    ['... and is, five seconds later', view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-4_000) }), 'mark'],
+    ['not found asks the disks first', view({ machine: machine({ power: 'missing', generation: null }) }), 'witness missing-without-witness'],
+    ['not found with a disk that is free of it is proof', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(900, 'released') }), 'mark'],
+    ['not found with a disk that names it is not', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(900, 'held') }), 'refused missing-but-disk-held'],
+    ['not found without a disk that can be found is not', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(900, 'none') }), 'refused missing-without-witness'],
+    [
+      'not found without any disk of a PersistentVolume is not',
+      view({ machine: machine({ power: 'missing', generation: null }), cluster: cluster({ volumes: [volume({ persistentVolume: null })] }) }),
+      'refused missing-without-witness',
+    ],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('only the very machine is acted on', () => {
+  const named = (...values: string[]) => node({ carriers: values.map((value) => ({ carrier: 'providerID' as const, driver: null, value })) });
+  const cases: readonly [string, View, string][] = [
+    ['one carrier that names it is enough', view({ cluster: cluster({ node: named('m-1', 'something of another driver') }) }), 'mark'],
+    ['a carrier that names another machine refuses', view({ cluster: cluster({ node: named('m-1', 'm-2') }) }), 'refused identity-contradicted'],
+    ['no carrier at all refuses', view({ cluster: cluster({ node: named() }) }), 'refused identity-unproven'],
+    ['a record of another machine refuses', view({ cluster: cluster({ node: marked({ machine: 'm-2' }) }) }), 'refused record-of-another-machine'],
+    ['a record that cannot be read refuses', view({ cluster: cluster({ node: node({ recordText: '{' }) }) }), 'refused record-unreadable'],
+    ['no Node and nothing left of one is not ours', view({ cluster: cluster({ node: null, pods: [], volumes: [] }) }), 'ignored no-node'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('the Lease may contradict the cloud', () => {
+  const withLease = (lease: string | null, known?: string | null) =>
+    view({ cluster: cluster({ lease }), memory: { ...view().memory, lease: known } });
+  const late = { firstOff: { wall: NOW - 1_000, mono: 0, generation: 'boot-1' } };
+  const cases: readonly [string, View, string][] = [
+    ['a Lease that has not changed since the machine was seen off says nothing', withLease(ago(5_000), ago(5_000)), 'mark'],
+    ['a Lease renewed since then stops the fence', withLease(ago(1), ago(5_000)), 'refused lease-renewed-after-off'],
+    ['a Lease that is gone is no renewal', withLease(null, ago(5_000)), 'mark'],
+    ['a Lease dated after the power-off is looked at again', view({ cluster: cluster({ lease: ago(0) }) }), 'wait lease-looks-late'],
+    ['... and is a fast clock if it has not changed 20 s later', view({ cluster: cluster({ lease: ago(0) }), memory: { ...view().memory, ...late }, now: { wall: NOW, mono: 20_000 } }), 'mark'],
+    ['the record remembers the Lease for a later run', view({ cluster: cluster({ node: marked({ lease: ago(20_000) }), lease: ago(1) }) }), 'refused lease-renewed-after-off'],
+    ['a Lease renewed by the boot before this one is no contradiction', view({ cluster: cluster({ node: marked({ generation: 'boot-0' }), lease: ago(9_000) }) }), 'mark'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});

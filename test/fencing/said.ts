@@ -1,0 +1,17 @@
+import { decide } from '../../fencing/decide.ts';
+import type { View } from '../../fencing/view.ts';
+
+/** A decision in one line: the step's name and target, or what is waited for, asked or ended with, and why. */
+export const said = (given: View): string => {
+  const decision = decide(given);
+  switch (decision.do) {
+    case 'step':
+      return decision.step.do;
+    case 'end':
+      return `${decision.outcome} ${decision.because.code}`;
+    case 'wait':
+    case 'witness':
+    case 'census':
+      return `${decision.do} ${decision.because.code}`;
+  }
+};

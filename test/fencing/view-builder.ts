@@ -1,0 +1,135 @@
+import type { AttachmentFacts, ClusterFacts, NodeFacts, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
+import { emptyMemory } from '../../fencing/known.ts';
+import type { IdentityCarrier, MachineFacts, VolumeHandle } from '../../fencing/machine.ts';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import type { FenceRecord } from '../../fencing/record.ts';
+import type { View } from '../../fencing/view.ts';
+
+/** One ordinary incident, in which each case changes a little: machine m-1 below Node node-a has stopped under a database. */
+
+export const NOW = Date.parse('2026-01-01T12:00:00Z');
+export const ago = (ms: number): string => new Date(NOW - ms).toISOString();
+
+export const machineOf = (carrier: IdentityCarrier): string | null => (carrier.value.startsWith('m-') ? carrier.value : null);
+export const diskOf = (volume: VolumeHandle): string | null => (volume.handle.startsWith('disk-') ? volume.handle : null);
+
+export const machine = (change: Partial<MachineFacts> = {}): MachineFacts => ({
+  machine: 'm-1',
+  power: 'off',
+  forGood: false,
+  generation: 'boot-1',
+  since: NOW - 30_000,
+  nodeNames: ['node-a'],
+  clusters: [],
+  zone: 'zone-1',
+  disks: [{ disk: 'disk-1', state: 'attached', keep: null }],
+  evidence: { state: 'off' },
+  ...change,
+});
+
+export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
+  name: 'node-a',
+  uid: 'node-uid',
+  resourceVersion: '7',
+  bootID: 'boot-a',
+  ready: 'True',
+  readySince: NOW - 3_600_000,
+  createdAt: NOW - 7_200_000,
+  deleting: false,
+  zone: 'zone-1',
+  controlPlane: false,
+  carriers: [{ carrier: 'providerID', driver: null, value: 'm-1' }],
+  taints: { outOfService: false, quarantine: false },
+  finalizers: [],
+  owners: [],
+  optOut: null,
+  recordText: null,
+  record: null,
+  ...change,
+});
+
+export const record = (change: Partial<FenceRecord> = {}): FenceRecord => ({
+  version: 1,
+  fence: 'run.1',
+  phase: 'fencing',
+  cloud: 'a-cloud',
+  machine: 'm-1',
+  generation: 'boot-1',
+  node: 'node-a',
+  nodeUid: 'node-uid',
+  bootID: 'boot-a',
+  lease: ago(20_000),
+  outOfService: 'ours',
+  begun: ago(5_000),
+  released: null,
+  evidence: {},
+  volumes: [{ driver: 'a-driver', handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1' }],
+  pods: [{ namespace: 'default', name: 'db-0', uid: 'pod-uid' }],
+  ...change,
+});
+
+export const marked = (change: Partial<FenceRecord> = {}, nodeChange: Partial<NodeFacts> = {}): NodeFacts => {
+  const written = record(change);
+  return node({ record: written, recordText: JSON.stringify(written), taints: { outOfService: true, quarantine: true }, ...nodeChange });
+};
+
+export const pod = (change: Partial<PodFacts> = {}): PodFacts => ({
+  namespace: 'default',
+  name: 'db-0',
+  uid: 'pod-uid',
+  priority: 0,
+  kind: 'other',
+  finished: false,
+  deleting: false,
+  finalizers: false,
+  tolerates: false,
+  optOut: null,
+  volumes: ['a-driver^disk-1'],
+  ...change,
+});
+
+export const attachment = (change: Partial<AttachmentFacts> = {}): AttachmentFacts => ({
+  name: 'csi-1',
+  uid: 'va-uid',
+  attached: true,
+  deletingSince: null,
+  detachError: null,
+  nudged: false,
+  carrier: { carrier: 'volumeAttachment', driver: 'a-driver', value: 'm-1' },
+  ...change,
+});
+
+export const volume = (change: Partial<VolumeFacts> = {}): VolumeFacts => ({
+  driver: 'a-driver',
+  handle: 'disk-1',
+  key: 'a-driver^disk-1',
+  persistentVolume: 'pv-1',
+  attachmentName: 'csi-1',
+  attachment: attachment(),
+  successor: null,
+  ...change,
+});
+
+export const cluster = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
+  node: node(),
+  nodeName: 'node-a',
+  nameTaken: false,
+  pods: [pod()],
+  volumes: [volume()],
+  lease: ago(20_000),
+  surroundings: { nodes: 10, fences: [], paused: null },
+  taintSupported: true,
+  ...change,
+});
+
+export const view = (change: Partial<View> = {}): View => ({
+  request: { machine: 'm-1', intent: 'react', accepted: null },
+  policy: defaultPolicy,
+  reading: { name: 'a-cloud', machineOf, diskOf },
+  runId: 'run',
+  machine: machine(),
+  cluster: cluster(),
+  memory: { ...emptyMemory, firstOff: { wall: NOW - 100, mono: 900, generation: 'boot-1' } },
+  now: { wall: NOW, mono: 1_000 },
+  ...change,
+});
