@@ -1,0 +1,31 @@
+import { ADMIN_TOKEN, apiServerOf, type ApiServer } from './cluster/api/server.ts';
+import { castOf, startControlPlane } from './cluster/controllers/cast.ts';
+import type { ClusterParts } from './cluster/controllers/memory.ts';
+import { reactionsOf } from './cluster/reactions.ts';
+import { emptyCluster, storeOf } from './cluster/store.ts';
+import { ec2Cast } from './ec2/cast.ts';
+import { emptyEc2, type WithEc2 } from './ec2/state.ts';
+import { ec2Underlay } from './ec2/underlay.ts';
+import { createWorld, type World } from './world.ts';
+
+/** One world with a Kubernetes cluster whose nodes are EC2 instances. */
+export type AwsParts = ClusterParts & WithEc2;
+export type AwsWorld = World<AwsParts>;
+
+export const SANDBOX_REGION = 'eu-west-1';
+export const SANDBOX_ACCOUNT = '111122223333';
+export const EBS = 'ebs.csi.aws.com';
+
+/** An empty cluster with its control plane running, above an empty region of EC2. */
+export const createAwsSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): AwsWorld => {
+  const parts: AwsParts = { cluster: emptyCluster(), ec2: emptyEc2({ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }) };
+  const world: AwsWorld = createWorld<AwsParts>({ ...castOf<AwsParts>(ec2Underlay), ...ec2Cast() }, parts, { now, seed });
+  startControlPlane(world);
+  return world;
+};
+
+/** The cluster's API server, for either of its doors. */
+export const apiOf = (world: AwsWorld, settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {}): ApiServer =>
+  apiServerOf({ store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world), ...settings });
+
+export { ADMIN_TOKEN };

@@ -1,0 +1,60 @@
+import type { Place } from './call.ts';
+import type { ApiServer, ApiUser, PolicyRule } from './server.ts';
+import { forbidden } from './status.ts';
+import type { ApiRequest, ApiResponse } from './wire.ts';
+
+/** What a user wants to do, in the words of an access review. */
+export interface Access {
+  readonly verb: string;
+  readonly group: string;
+  /** With its sub-resource, such as `pods/status`. */
+  readonly resource: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+export const userOf = (server: ApiServer, request: ApiRequest): ApiUser | undefined => {
+  const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1];
+  return token !== undefined && Object.hasOwn(server.users, token) ? server.users[token] : undefined;
+};
+
+const names = (list: readonly string[], wanted: string): boolean => list.includes('*') || list.includes(wanted);
+
+const permits = (rule: PolicyRule, access: Access): boolean =>
+  names(rule.verbs, access.verb) &&
+  names(rule.apiGroups, access.group) &&
+  names(rule.resources, access.resource) &&
+  (rule.resourceNames === undefined || rule.resourceNames.includes(access.name)) &&
+  (rule.namespaces === undefined || rule.namespaces.includes(access.namespace));
+
+export const allows = (user: ApiUser, access: Access): boolean => user.rules === 'all' || user.rules.some((rule) => permits(rule, access));
+
+const verbOf = (method: string, place: Place): string => {
+  switch (method) {
+    case 'GET':
+      return place.name === '' ? 'list' : 'get';
+    case 'POST':
+      return 'create';
+    case 'DELETE':
+      return place.name === '' ? 'deletecollection' : 'delete';
+    default:
+      return method.toLowerCase();
+  }
+};
+
+const accessOf = (method: string, place: Place): Access => ({
+  verb: verbOf(method, place),
+  group: place.kind.group,
+  resource: place.subresource === '' ? place.kind.resource : `${place.kind.resource}/${place.subresource}`,
+  name: place.name,
+  namespace: place.namespace,
+});
+
+/** The 403 that this user gets here, in Kubernetes' words, or undefined when the call is allowed. */
+export const refusalFor = (user: ApiUser, method: string, place: Place): ApiResponse | undefined => {
+  const access = accessOf(method, place);
+  if (allows(user, access)) return undefined;
+  const where = access.namespace === '' ? 'at the cluster scope' : `in the namespace "${access.namespace}"`;
+  const deed = `User "${user.name}" cannot ${access.verb} resource "${access.resource}" in API group "${access.group}" ${where}`;
+  return forbidden(place.kind, place.name, deed);
+};

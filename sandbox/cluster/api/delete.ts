@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { Resource, Resources } from '../objects.ts';
+import { parsedBody } from './body.ts';
+import type { Call } from './call.ts';
+import { badRequest, deleted, notFound, preconditionFailed } from './status.ts';
+import type { ApiResponse } from './wire.ts';
+import { json } from './wire.ts';
+
+/** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/delete-options/ */
+const deleteOptions = z.looseObject({
+  gracePeriodSeconds: z.number().int().optional(),
+  preconditions: z.object({ uid: z.string().optional(), resourceVersion: z.string().optional() }).optional(),
+});
+type DeleteOptions = z.infer<typeof deleteOptions>;
+type Item = Resources[Resource];
+
+const optionsOf = ({ request, query }: Call): DeleteOptions | string => {
+  const read = deleteOptions.safeParse(parsedBody(request.body)?.value);
+  if (!read.success) return `error decoding DeleteOptions: ${read.error.message}`;
+  const asked = query.get('gracePeriodSeconds');
+  return asked === null ? read.data : { ...read.data, gracePeriodSeconds: Number(asked) };
+};
+
+const unmet = ({ metadata }: Item, { preconditions }: DeleteOptions): string | undefined => {
+  const { uid, resourceVersion } = preconditions ?? {};
+  if (uid !== undefined && uid !== metadata.uid) {
+    return `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    const standing = metadata.resourceVersion;
+    return `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${standing}). The object might have been modified`;
+  }
+  return undefined;
+};
+
+/** A negative grace means the shortest: how long it comes to in the end, the store knows. */
+const graceOf = ({ gracePeriodSeconds: asked }: DeleteOptions): number | undefined => (asked !== undefined && asked < 0 ? 1 : asked);
+
+export const deleteOne = (call: Call): ApiResponse => {
+  const { server, kind, name, namespace, user } = call;
+  const known = server.store.get(kind.resource, name, namespace);
+  if (!known) return notFound(kind, name);
+  const options = optionsOf(call);
+  if (typeof options === 'string') return badRequest(options);
+  const why = unmet(known, options);
+  if (why !== undefined) return preconditionFailed(kind, name, why);
+  server.store.delete(kind.resource, known, graceOf(options), { user: user.name, at: server.now() });
+  const left = server.store.get(kind.resource, name, namespace);
+  if (left?.metadata.resourceVersion !== known.metadata.resourceVersion) server.onWrite(kind.resource, left ?? known);
+  return left || kind.returnsDeleted ? json(200, left ?? known) : deleted(kind, name, known.metadata.uid);
+};

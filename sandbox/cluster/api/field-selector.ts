@@ -1,0 +1,57 @@
+import type { KubeObject, NodeObject, PodObject, Resource } from '../objects.ts';
+
+type Reading = (object: KubeObject) => string;
+
+const meta: Readonly<Record<string, Reading>> = {
+  'metadata.name': (object) => object.metadata.name,
+  'metadata.namespace': (object) => object.metadata.namespace ?? '',
+};
+
+const podFields = (pod: PodObject): Readonly<Record<string, string>> => ({
+  'spec.nodeName': pod.spec.nodeName ?? '',
+  'status.phase': pod.status.phase ?? '',
+});
+
+const nodeFields = (node: NodeObject): Readonly<Record<string, string>> => ({
+  'spec.unschedulable': String(node.spec.unschedulable ?? false),
+});
+
+const isPod = (object: KubeObject): object is PodObject => object.kind === 'Pod';
+const isNode = (object: KubeObject): object is NodeObject => object.kind === 'Node';
+
+const field =
+  (name: string): Reading =>
+  (object) => {
+    const fields = isPod(object) ? podFields(object) : isNode(object) ? nodeFields(object) : {};
+    return fields[name] ?? '';
+  };
+
+const readings = (resource: Resource): Readonly<Record<string, Reading>> => {
+  switch (resource) {
+    case 'pods':
+      return { ...meta, 'spec.nodeName': field('spec.nodeName'), 'status.phase': field('status.phase') };
+    case 'nodes':
+      return { ...meta, 'spec.unschedulable': field('spec.unschedulable') };
+    default:
+      return meta;
+  }
+};
+
+const unknownField = (resource: Resource, name: string): string =>
+  resource === 'pods' || resource === 'nodes'
+    ? `field label not supported: ${name}`
+    : `"${name}" is not a known field selector: only "metadata.name", "metadata.namespace"`;
+
+/** Which fields can be selected by differs from kind to kind; the string says what is wrong with the selector. */
+export const fieldTest = (resource: Resource, selector: string): ((object: KubeObject) => boolean) | string => {
+  const known = readings(resource);
+  const tests: ((object: KubeObject) => boolean)[] = [];
+  for (const part of selector.split(',').filter((some) => some !== '')) {
+    const [, name = '', operator, value] = /^([^=!]+)(==|=|!=)(.*)$/.exec(part) ?? [];
+    if (operator === undefined) return `invalid selector: '${part}'; can't understand '${part}'`;
+    const read = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (!read) return unknownField(resource, name);
+    tests.push((object) => (read(object) === value) === (operator !== '!='));
+  }
+  return (object) => tests.every((test) => test(object));
+};

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import { text as textOf } from 'node:stream/consumers';
+import type { TLSSocket } from 'node:tls';
+import { generate } from 'selfsigned';
+import { handleApi } from './handle.ts';
+import type { ApiServer } from './server.ts';
+import type { ApiRequest } from './wire.ts';
+
+/** What went through the door so far; bytes as its sockets count them. */
+export interface Traffic {
+  readonly connections: number;
+  readonly requests: number;
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+}
+
+export interface HttpsDoor {
+  readonly url: string;
+  /** The certificate (PEM) by which clients verify the door. */
+  readonly caData: string;
+  readonly traffic: () => Traffic;
+  readonly close: () => Promise<void>;
+}
+
+const certificate = () =>
+  generate([{ name: 'commonName', value: 'sandbox-kube-apiserver' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      { name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }, { type: 7, ip: '127.0.0.1' }] },
+    ],
+  });
+
+const requestOf = async (incoming: IncomingMessage): Promise<ApiRequest> => ({
+  method: incoming.method ?? 'GET',
+  path: incoming.url ?? '/',
+  headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)])),
+  body: await textOf(incoming),
+});
+
+const serve = async (server: ApiServer, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+  const answer = handleApi(server, await requestOf(incoming));
+  if (answer === 'drop') {
+    incoming.socket.destroy();
+    return;
+  }
+  outgoing.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) });
+  outgoing.end(answer.body);
+};
+
+const trafficOf = (sockets: readonly TLSSocket[], requests: number): Traffic => ({
+  connections: sockets.length,
+  requests,
+  bytesRead: sockets.reduce((sum, socket) => sum + socket.bytesRead, 0),
+  bytesWritten: sockets.reduce((sum, socket) => sum + socket.bytesWritten, 0),
+});
+
+/** Opens the sandbox's API server to real HTTPS clients on a free port of 127.0.0.1. */
+export const openHttpsDoor = async (server: ApiServer): Promise<HttpsDoor> => {
+  const { private: key, cert } = await certificate();
+  const sockets: TLSSocket[] = [];
+  let requests = 0;
+  const door = createServer({ key, cert }, (incoming, outgoing) => {
+    requests += 1;
+    serve(server, incoming, outgoing).catch((error: unknown) => incoming.socket.destroy(error instanceof Error ? error : undefined));
+  });
+  door.on('secureConnection', (socket) => sockets.push(socket));
+  door.listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  const address = door.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    url: `https://127.0.0.1:${port}`,
+    caData: cert,
+    traffic: () => trafficOf(sockets, requests),
+    close: async () => {
+      const closed = once(door, 'close');
+      door.close();
+      door.closeAllConnections();
+      await closed;
+    },
+  };
+};

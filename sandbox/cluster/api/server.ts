@@ -1,0 +1,54 @@
+import type { Resource, Resources } from '../objects.ts';
+import type { Store } from '../store.ts';
+import type { ApiAnswer, ApiRequest, ApiResponse } from './wire.ts';
+
+/** One rule of a Role or ClusterRole: https://kubernetes.io/docs/reference/access-authn-authz/rbac/ */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  /** Plurals, sub-resources included, such as `pods/status`. */
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+  /** Set for the rules of a Role: they count in these namespaces only. */
+  readonly namespaces?: readonly string[];
+}
+
+export interface ApiUser {
+  readonly name: string;
+  /** `all`: a cluster administrator. No rule: nothing but the discovery of its own permissions. */
+  readonly rules: 'all' | readonly PolicyRule[];
+}
+
+/** What a test breaks: `before` answers in the server's place, `after` replaces the answer once the effect has taken place. */
+export interface Faults {
+  readonly before?: (request: ApiRequest) => ApiAnswer | undefined;
+  readonly after?: (request: ApiRequest, response: ApiResponse) => ApiAnswer | undefined;
+}
+
+export interface ApiServer {
+  readonly store: Store;
+  /** Virtual time, epoch ms. */
+  readonly now: () => number;
+  /** Users by bearer token. */
+  readonly users: Readonly<Record<string, ApiUser>>;
+  /** The git version that `/version` tells, such as `v1.36.3`. */
+  readonly version: string;
+  /** How long a `continue` token lasts, in ms; etcd compacts every five minutes. */
+  readonly continueLasts: number;
+  readonly faults: Faults;
+  /** Called after each accepted write, with the object as it was left. */
+  readonly onWrite: <R extends Resource>(resource: R, object: Resources[R]) => void;
+}
+
+export const ADMIN_TOKEN = 'admin-token';
+
+type Settings = Pick<ApiServer, 'store' | 'now'> & Partial<ApiServer>;
+
+export const apiServerOf = (settings: Settings): ApiServer => ({
+  users: { [ADMIN_TOKEN]: { name: 'kubernetes-admin', rules: 'all' } },
+  version: 'v1.36.3',
+  continueLasts: 300_000,
+  faults: {},
+  onWrite: () => undefined,
+  ...settings,
+});

@@ -1,0 +1,28 @@
+/** One request as it came over the wire, and its answer. `path` carries the query string; header names are lower-case. */
+export interface ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** `drop`: the connection breaks and the client never learns the answer. */
+export type ApiAnswer = ApiResponse | 'drop';
+
+export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): ApiResponse => ({
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(body),
+});
+
+export const text = (status: number, body: string): ApiResponse => ({
+  status,
+  headers: { 'content-type': 'text/plain; charset=utf-8' },
+  body,
+});

@@ -1,0 +1,89 @@
+import { all, standing } from './desk.ts';
+import type { DesiredVolume } from './desired-state.ts';
+import { desiredVolumes, placeOf } from './desired-state.ts';
+import type { AttachedVolume, ClusterWorld } from './memory.ts';
+import { reportMultiAttach } from './attach-events.ts';
+import { isReady } from './nodes.ts';
+import { hasTaint, outOfService } from './taints.ts';
+import { reportAttached } from './volumes-attached.ts';
+import { attachmentOf, dueAt, mayStart, operationOn, settleOperations, startOperation } from './volume-operations.ts';
+
+const loop = 100;
+const maxWaitForUnmount = 360_000;
+const syncEvery = 60_000;
+
+type Desired = ReadonlyMap<string, DesiredVolume>;
+
+/**
+ * One turn of attach-detach's reconciler (pkg/controller/volume/attachdetach/reconciler). Its 100 ms loop is in effect: it
+ * turns after each write that it watches, and whenever one of its timers runs out.
+ */
+export const reconcileVolumes = (world: ClusterWorld): void => {
+  rememberInUse(world);
+  settleOperations(world);
+  const desired = desiredVolumes(world);
+  const { memory } = world.parts.cluster;
+  for (const attached of Object.values(memory.attached)) {
+    if (!desired.has(placeOf(attached.unique, attached.node))) detachUnwanted(world, attached);
+  }
+  for (const wanted of desired.values()) attachWanted(world, wanted, desired);
+  for (const place of Object.keys(memory.multiAttachTold)) if (!desired.has(place)) delete memory.multiAttachTold[place];
+  for (const node of all(world, 'nodes')) reportAttached(world, node.metadata.name);
+  wakeWhenDue(world, desired);
+};
+
+/** The last known volumesInUse of a Node outlives it: what it named counts as mounted after the Node is deleted. */
+const rememberInUse = (world: ClusterWorld): void => {
+  for (const node of all(world, 'nodes')) world.parts.cluster.memory.volumesInUse[node.metadata.name] = node.status.volumesInUse ?? [];
+};
+
+const detachUnwanted = (world: ClusterWorld, attached: AttachedVolume): void => {
+  const operation = operationOn(world, attached);
+  if (operation?.pending) return;
+  attached.detachRequested ??= world.now();
+  if (!safeToDetach(world, attached) || !mayStart(world, attached, 'detach')) return;
+  attached.reported = false;
+  reportAttached(world, attached.node);
+  startOperation(world, attached, 'detach');
+};
+
+/** Unmounted, or the node given up: by the taint's key, whatever its effect or the node's readiness, or after six minutes of ill health. */
+const safeToDetach = (world: ClusterWorld, attached: AttachedVolume): boolean => {
+  const { memory, knobs } = world.parts.cluster;
+  if (!memory.volumesInUse[attached.node]?.includes(attached.unique)) return true;
+  const node = standing(world, 'nodes', attached.node);
+  if (node && hasTaint(node, outOfService)) return true;
+  const waited = world.now() - (attached.detachRequested ?? world.now());
+  return !(node && isReady(node)) && waited >= maxWaitForUnmount && !knobs.disableForceDetachOnTimeout;
+};
+
+const attachWanted = (world: ClusterWorld, wanted: DesiredVolume, desired: Desired): void => {
+  const { memory } = world.parts.cluster;
+  const place = { unique: wanted.volume.unique, node: wanted.node, volume: wanted.volume.volume };
+  const known = memory.attached[placeOf(place.unique, place.node)];
+  if (operationOn(world, place)?.pending) return;
+  if (known?.confirmed) return void (known.detachRequested = null);
+  const holders = Object.values(memory.attached).filter((other) => other.unique === place.unique && other.node !== place.node && other.confirmed);
+  if (holders.length > 0 && !wanted.volume.shared) return reportMultiAttach(world, wanted, holders, desired);
+  if (mayStart(world, place, 'attach')) startOperation(world, place, 'attach');
+};
+
+/** Unmounts that are waited for, and the operations' own timers. */
+const wakeWhenDue = (world: ClusterWorld, desired: Desired): void => {
+  const { attached, operations } = world.parts.cluster.memory;
+  const unwanted = Object.values(attached).filter((one) => !desired.has(placeOf(one.unique, one.node)));
+  const unmounts = unwanted.flatMap(({ detachRequested }) => (detachRequested === null ? [] : [detachRequested + maxWaitForUnmount]));
+  const timers = Object.values(operations).map((operation) => dueAt(world, operation));
+  const next = Math.min(...[...unmounts, ...timers].filter((at) => at > world.now()));
+  if (Number.isFinite(next)) world.schedule('attach-detach', Math.max(loop, next - world.now()));
+};
+
+/** Every minute attach-detach asks whether what it takes for attached still is (`VolumesAreAttached`). */
+export const syncAttachedVolumes = (world: ClusterWorld): void => {
+  const { attached } = world.parts.cluster.memory;
+  for (const [place, one] of Object.entries(attached)) {
+    if (one.confirmed && attachmentOf(world, one)?.status.attached !== true) delete attached[place];
+  }
+  world.schedule('attach-detach', loop);
+  world.schedule('attach-detach/sync', syncEvery);
+};

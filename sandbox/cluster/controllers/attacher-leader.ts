@@ -1,0 +1,34 @@
+import { all } from './desk.ts';
+import type { Ground } from './ground.ts';
+import { reachesApi } from './kubelet-reach.ts';
+import type { ClusterWorld } from './memory.ts';
+
+/** external-attacher's leader lease: nobody else takes over before it has run out. */
+const leaderLease = 15_000;
+
+/** Whether some process of the external-attacher is up and leads. */
+export const attacherRuns = (ground: Ground, world: ClusterWorld): boolean => {
+  const { knobs, memory } = world.parts.cluster;
+  if (knobs.attacherDown) return false;
+  if (knobs.attacherDeployment === '') return true;
+  const live = livePods(ground, world);
+  const leads = live.includes(memory.attacherLeader.uid);
+  const next = leads ? memory.attacherLeader.uid : live[0];
+  if (next === undefined || (!leads && world.now() < memory.attacherLeader.until)) return false;
+  memory.attacherLeader = { uid: next, until: world.now() + leaderLease };
+  return true;
+};
+
+/** Pods of its Deployment whose containers run on a guest that reaches the API server. */
+const livePods = (ground: Ground, world: ClusterWorld): readonly string[] => {
+  const [namespace, name] = world.parts.cluster.knobs.attacherDeployment.split('/');
+  const owned = all(world, 'pods').filter(
+    ({ metadata }) => metadata.namespace === namespace && metadata.ownerReferences?.some((owner) => owner.kind === 'Deployment' && owner.name === name),
+  );
+  const uids = new Set(owned.map(({ metadata }) => metadata.uid));
+  return Object.values(world.parts.cluster.memory.kubelets)
+    .filter((kubelet) => reachesApi(ground, world, kubelet))
+    .flatMap((kubelet) => Object.values(kubelet.pods))
+    .filter((guest) => guest.stage === 'running' && uids.has(guest.uid))
+    .map((guest) => guest.uid);
+};

@@ -1,0 +1,26 @@
+import type { VolumeAttachmentObject } from '../objects.ts';
+import type { AttacherWork, ClusterWorld } from './memory.ts';
+
+const watchTakes = 10;
+
+const freshWork = (): AttacherWork => ({ stage: 'idle', kind: 'attach', began: 0, dirty: false, failures: 0, seen: '' });
+
+export const workFor = (world: ClusterWorld, name: string): AttacherWork => (world.parts.cluster.memory.attacher[name] ??= freshWork());
+
+/** Errors of the last call are left out: external-attacher does not look again when only they change (shouldEnqueueVAChange). */
+const fingerprint = ({ metadata, spec, status }: VolumeAttachmentObject): string => {
+  const { resourceVersion: _, ...lasting } = metadata;
+  return JSON.stringify([lasting, spec, status.attached]);
+};
+
+/** Any other change of a VolumeAttachment is looked at at once, in the midst of a back-off too: so a nudge works. */
+export const noticeAttachment = (world: ClusterWorld, attachment: VolumeAttachmentObject, stands: boolean): void => {
+  const { name } = attachment.metadata;
+  if (!stands) return void delete world.parts.cluster.memory.attacher[name];
+  const work = workFor(world, name);
+  const seen = fingerprint(attachment);
+  if (seen === work.seen) return;
+  work.seen = seen;
+  if (work.stage === 'idle') world.schedule('external-attacher', watchTakes, name);
+  else work.dirty = true;
+};

@@ -1,0 +1,78 @@
+import type { Underlay } from '../../underlay.ts';
+import type { Cast, World } from '../../world.ts';
+import { reconcileVolumes, syncAttachedVolumes } from './attach-detach.ts';
+import { attacherRuns } from './attacher-leader.ts';
+import { askCloud } from './cloud-controller.ts';
+import { keepDaemonSet } from './daemonset.ts';
+import { keepDeployment } from './deployment.ts';
+import { callDriver, syncAttachment } from './external-attacher.ts';
+import { collectOwnedByNodes } from './garbage-collector.ts';
+import type { Ground } from './ground.ts';
+import { groundOf } from './ground.ts';
+import { keepJob } from './job.ts';
+import { kubeletPod, syncPods } from './kubelet-pods.ts';
+import { kubeletStart, kubeletTick } from './kubelet.ts';
+import type { ClusterParts, ClusterWorld } from './memory.ts';
+import { monitorNodes } from './node-lifecycle.ts';
+import { collectPods } from './pod-gc.ts';
+import { schedulePods } from './scheduler.ts';
+import { keepStatefulSet } from './statefulset.ts';
+import { evictByName } from './taint-eviction.ts';
+import { begin } from './times.ts';
+import { taintQueued } from './zone-limiter.ts';
+
+type OnGround = (ground: Ground, world: ClusterWorld, about: string) => void;
+
+const leaseEvery = 2_000;
+
+const renewLeadership: OnGround = (ground, world) => {
+  attacherRuns(ground, world);
+  world.schedule('external-attacher/lease', leaseEvery);
+};
+
+/** Who needs the cloud below. */
+const onGround: Readonly<Record<string, OnGround>> = {
+  kubelet: kubeletTick,
+  'kubelet/start': kubeletStart,
+  'kubelet/pods': syncPods,
+  'kubelet/pod': kubeletPod,
+  'external-attacher': syncAttachment,
+  'external-attacher/call': callDriver,
+  'external-attacher/lease': renewLeadership,
+  'cloud-controller': askCloud,
+};
+
+const inCluster: Cast<ClusterParts> = {
+  'node-lifecycle': monitorNodes,
+  'node-lifecycle/taint': taintQueued,
+  'taint-eviction': evictByName,
+  'pod-gc': collectPods,
+  'garbage-collector': collectOwnedByNodes,
+  'attach-detach': reconcileVolumes,
+  'attach-detach/sync': syncAttachedVolumes,
+  scheduler: schedulePods,
+  statefulset: keepStatefulSet,
+  deployment: keepDeployment,
+  daemonset: keepDaemonSet,
+  job: keepJob,
+};
+
+/** All kubelets and controllers, as ports of Kubernetes' own, over the given cloud. */
+export const castOf = <Parts extends ClusterParts>(underlay: Underlay<Parts>): Cast<Parts> => ({
+  ...inCluster,
+  ...Object.fromEntries(Object.entries(onGround).map(([name, act]) => [name, grounded(underlay, act)])),
+});
+
+const grounded =
+  <Parts extends ClusterParts>(underlay: Underlay<Parts>, act: OnGround) =>
+  (world: World<Parts>, about: string): void =>
+    act(groundOf(underlay, world), world, about);
+
+/** Starts what repeats by itself, each with an offset of its own. */
+export const startControlPlane = (world: ClusterWorld): void => {
+  begin(world, 'node-lifecycle', 5_000);
+  begin(world, 'pod-gc', 20_000);
+  begin(world, 'attach-detach/sync', 60_000);
+  begin(world, 'cloud-controller', 5_000);
+  begin(world, 'external-attacher/lease', leaseEvery);
+};

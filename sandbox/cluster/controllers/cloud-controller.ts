@@ -1,0 +1,52 @@
+import type { NodeObject } from '../objects.ts';
+import { all, deskOf } from './desk.ts';
+import type { Ground } from './ground.ts';
+import type { ClusterWorld } from './memory.ts';
+import { isReady } from './nodes.ts';
+import { addTaint, dropTaint, hasTaint, shutDown } from './taints.ts';
+import { microStamp, stamp } from './times.ts';
+
+const every = 5_000;
+
+const desk = (world: ClusterWorld) => deskOf(world, 'cloud-node-lifecycle-controller');
+
+/** The cloud controller manager's node lifecycle controller: it asks the cloud about Nodes that are not Ready. */
+export const askCloud = (ground: Ground, world: ClusterWorld): void => {
+  world.schedule('cloud-controller', every);
+  if (!world.parts.cluster.knobs.cloudController) return;
+  for (const node of all(world, 'nodes')) askAbout(ground, world, node);
+};
+
+const askAbout = (ground: Ground, world: ClusterWorld, node: NodeObject): void => {
+  if (isReady(node)) {
+    if (hasTaint(node, shutDown)) desk(world).change('nodes', node, (draft) => dropTaint(draft, shutDown));
+    return;
+  }
+  const machine = machineOf(world, node);
+  const existence = machine === undefined ? 'exists' : ground.existence(machine);
+  if (existence === 'gone') return removeNode(world, node);
+  if (existence === 'exists' || hasTaint(node, shutDown)) return;
+  const taint = { key: shutDown, effect: 'NoSchedule', timeAdded: stamp(world.now()) } as const;
+  desk(world).change('nodes', node, (draft) => addTaint(draft, taint));
+};
+
+const machineOf = (world: ClusterWorld, node: NodeObject): string | undefined =>
+  Object.values(world.parts.cluster.memory.kubelets).find(({ describes }) => describes.providerID === node.spec.providerID)?.describes.machine;
+
+const removeNode = (world: ClusterWorld, node: NodeObject): void => {
+  const { name, uid } = node.metadata;
+  desk(world).create('events', {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: { name: `${name}.${uid.slice(-12)}.deleting`, namespace: 'default' },
+    eventTime: microStamp(world.now()),
+    reportingController: 'cloud-node-lifecycle-controller',
+    reportingInstance: 'cloud-node-lifecycle-controller',
+    action: 'DeletingNode',
+    reason: 'DeletingNode',
+    type: 'Normal',
+    note: `Deleting node ${name} because it does not exist in the cloud provider`,
+    regarding: { kind: 'Node', name, uid },
+  });
+  desk(world).remove('nodes', node);
+};

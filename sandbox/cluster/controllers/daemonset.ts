@@ -1,0 +1,33 @@
+import type { NodeObject, PodSpec, Toleration, WorkloadObject } from '../objects.ts';
+import { all, deskOf } from './desk.ts';
+import type { ClusterWorld } from './memory.ts';
+import { isFinished, ownedBy, podOf, randomSuffix } from './pods.ts';
+import { notReady, unreachable, untolerated } from './taints.ts';
+import { podsOn } from './volumes.ts';
+
+/** What the controller adds to each of its pods; the out-of-service taint is not among it. */
+const added: readonly Toleration[] = [
+  { key: notReady, operator: 'Exists', effect: 'NoExecute' },
+  { key: unreachable, operator: 'Exists', effect: 'NoExecute' },
+  { key: 'node.kubernetes.io/disk-pressure', operator: 'Exists', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/memory-pressure', operator: 'Exists', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/pid-pressure', operator: 'Exists', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
+];
+
+/** One pod on each node whose taints it tolerates, bound by the controller itself; taking them off is left to the eviction. */
+export const keepDaemonSet = (world: ClusterWorld, key: string): void => {
+  const set = world.parts.cluster.objects.daemonsets[key];
+  if (!set || set.metadata.deletionTimestamp !== undefined) return;
+  for (const node of all(world, 'nodes')) keepOnNode(world, set, node);
+};
+
+const keepOnNode = (world: ClusterWorld, set: WorkloadObject, node: NodeObject): void => {
+  const desk = deskOf(world, 'daemon-set-controller');
+  const spec: PodSpec = { ...set.spec.template.spec, tolerations: [...(set.spec.template.spec.tolerations ?? []), ...added] };
+  const barring = untolerated(spec.tolerations, node.spec.taints ?? []).filter((taint) => taint.effect !== 'PreferNoSchedule');
+  const own = podsOn(world, node.metadata.name).filter((pod) => ownedBy(pod, set));
+  for (const pod of own) if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) desk.remove('pods', pod);
+  if (barring.length > 0 || own.length > 0) return;
+  desk.create('pods', podOf(set, `${set.metadata.name}-${randomSuffix(world)}`, { ...spec, nodeName: node.metadata.name }));
+};

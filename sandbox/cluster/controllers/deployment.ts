@@ -1,0 +1,14 @@
+import { all, deskOf } from './desk.ts';
+import type { ClusterWorld } from './memory.ts';
+import { isActive, ownedBy, podOf, randomSuffix } from './pods.ts';
+
+/** Keeps as many active pods as asked for: one that terminates or has ended is replaced at once. There is no ReplicaSet between. */
+export const keepDeployment = (world: ClusterWorld, key: string): void => {
+  const deployment = world.parts.cluster.objects.deployments[key];
+  if (!deployment || deployment.metadata.deletionTimestamp !== undefined) return;
+  const active = all(world, 'pods').filter((pod) => ownedBy(pod, deployment) && isActive(pod)).length;
+  for (let missing = deployment.spec.replicas - active; missing > 0; missing -= 1) {
+    const name = `${deployment.metadata.name}-${randomSuffix(world)}`;
+    deskOf(world, 'replicaset-controller').create('pods', podOf(deployment, name, deployment.spec.template.spec));
+  }
+};

@@ -1,0 +1,53 @@
+import type { KubeObject, Resource, Resources } from '../objects.ts';
+import { reactionsOf } from '../reactions.ts';
+import type { Draft, Writer } from '../store.ts';
+import { keyOf, storeOf } from '../store.ts';
+import type { ClusterWorld } from './memory.ts';
+
+/** Where one component writes: each write goes to the store and then wakes whoever watches the object. */
+export interface Desk {
+  readonly create: <R extends Resource>(resource: R, draft: Draft<Resources[R]>) => Resources[R] | undefined;
+  /** Edits the object as it stands now; undefined when it is gone or another has taken its name. */
+  readonly change: <R extends Resource>(resource: R, object: KubeObject, edit: (draft: Resources[R]) => void) => Resources[R] | undefined;
+  readonly remove: <R extends Resource>(resource: R, object: Resources[R], graceSeconds?: number) => void;
+}
+
+export const deskOf = (world: ClusterWorld, user: string): Desk => {
+  const store = storeOf(world.parts.cluster);
+  const react = reactionsOf(world);
+  const by = (): Writer => ({ user, at: world.now() });
+  return {
+    create: (resource, draft) => {
+      const created = store.create(resource, draft, by());
+      if (created) react(resource, created);
+      return created;
+    },
+    change: (resource, object, edit) => {
+      const draft = store.get(resource, object.metadata.name, object.metadata.namespace);
+      if (!draft || draft.metadata.uid !== object.metadata.uid) return undefined;
+      edit(draft);
+      const written = store.update(resource, draft, by());
+      if (written) react(resource, written);
+      return written;
+    },
+    remove: (resource, object, graceSeconds) => {
+      const { name, namespace } = object.metadata;
+      const known = standing(world, resource, name, namespace);
+      store.delete(resource, object, graceSeconds, by());
+      const left = standing(world, resource, name, namespace);
+      if (known && left?.metadata.resourceVersion !== known.metadata.resourceVersion) react(resource, left ?? known);
+    },
+  };
+};
+
+/** The object as it stands, to be read only. */
+export const standing = <R extends Resource>(world: ClusterWorld, resource: R, name: string, namespace = ''): Resources[R] | undefined => {
+  const shelf: Record<string, Resources[R]> = world.parts.cluster.objects[resource];
+  return shelf[keyOf({ name, namespace })];
+};
+
+/** All objects of a kind as they stand, to be read only. */
+export const all = <R extends Resource>(world: ClusterWorld, resource: R): readonly Resources[R][] => {
+  const shelf: Record<string, Resources[R]> = world.parts.cluster.objects[resource];
+  return Object.values(shelf);
+};

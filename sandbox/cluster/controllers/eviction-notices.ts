@@ -1,0 +1,55 @@
+import type { NodeObject, PodObject, Taint, Toleration } from '../objects.ts';
+import { keyOf } from '../store.ts';
+import type { ClusterWorld, Eviction } from './memory.ts';
+import { noExecute, tolerates, untolerated } from './taints.ts';
+import { between } from './times.ts';
+import { podsOn } from './volumes.ts';
+
+/** Measured: an eviction reaches the API server this long after the taint, in which the pod may be replaced. */
+const workTakes = { least: 60, most: 120 };
+
+export const noticeNode = (world: ClusterWorld, node: NodeObject): void => {
+  for (const pod of podsOn(world, node.metadata.name)) noticePod(world, pod);
+};
+
+/** Plans, moves or calls off a pod's eviction, as its node's NoExecute taints and its tolerations now stand. */
+export const noticePod = (world: ClusterWorld, pod: PodObject): void => {
+  const node = world.parts.cluster.objects.nodes[keyOf({ name: pod.spec.nodeName ?? '' })];
+  const taints = node ? noExecute(node) : [];
+  const key = keyOf(pod.metadata);
+  if (taints.length === 0) return callOff(world, key);
+  if (untolerated(pod.spec.tolerations, taints).length > 0) return beginAtOnce(world, key, pod);
+  const least = leastToleration(pod.spec.tolerations ?? [], taints);
+  if (least === null) return callOff(world, key);
+  const since = world.parts.cluster.memory.evictions[key]?.since ?? world.now();
+  plan(world, key, pod, { since, fires: since + least * 1000, stage: 'timed' });
+};
+
+/** Null: tolerated for ever. */
+const leastToleration = (tolerations: readonly Toleration[], taints: readonly Taint[]): number | null => {
+  const used = tolerations.filter((toleration) => taints.some((taint) => tolerates(toleration, taint)));
+  const seconds = used.flatMap(({ tolerationSeconds }) => (tolerationSeconds === undefined ? [] : [Math.max(0, tolerationSeconds)]));
+  return seconds.length > 0 ? Math.min(...seconds) : null;
+};
+
+const beginAtOnce = (world: ClusterWorld, key: string, pod: PodObject): void => {
+  if (world.parts.cluster.memory.evictions[key]?.stage === 'begun') return;
+  plan(world, key, pod, { since: world.now(), fires: world.now() + between(world, workTakes.least, workTakes.most), stage: 'begun' });
+};
+
+const plan = (world: ClusterWorld, key: string, pod: PodObject, when: Pick<Eviction, 'since' | 'fires' | 'stage'>): void => {
+  const { evictions } = world.parts.cluster.memory;
+  const known = evictions[key];
+  if (known && (known.stage !== 'timed' || (known.stage === when.stage && known.fires === when.fires))) return;
+  const { namespace = '', name } = pod.metadata;
+  evictions[key] = { ...when, namespace, name, tries: 0 };
+  world.schedule('taint-eviction', when.fires - world.now(), key);
+};
+
+/** What has begun is not called off: it knows the pod by its name only (control-plane.md, 4.1). */
+const callOff = (world: ClusterWorld, key: string): void => {
+  const { evictions } = world.parts.cluster.memory;
+  if (evictions[key]?.stage !== 'begun') delete evictions[key];
+};
+
+export const noticePodGone = (world: ClusterWorld, pod: PodObject): void => callOff(world, keyOf(pod.metadata));

@@ -1,0 +1,117 @@
+import type { VolumeAttachmentObject } from '../objects.ts';
+import { workFor } from './attacher-queue.ts';
+import { attacherRuns } from './attacher-leader.ts';
+import type { Desk } from './desk.ts';
+import { deskOf, standing } from './desk.ts';
+import type { Ground } from './ground.ts';
+import type { AttacherWork, ClusterWorld } from './memory.ts';
+import { stamp } from './times.ts';
+import type { AttachableVolume } from './volumes.ts';
+import { attachableNamed } from './volumes.ts';
+
+const nodeIdAnnotation = 'csi.alpha.kubernetes.io/node-id';
+
+/** Calibrated: the EBS driver batches its describe call before the first attempt, and polls after the call; retries answer sooner. */
+const batching = { first: 500, retry: 100 };
+const pollEvery = 500;
+const callTimeout = 60_000;
+const retryFrom = 1_000;
+const retryUpTo = 300_000;
+const lookAgain = 1_000;
+
+const userOf = (driver: string): string => `external-attacher/${driver}`;
+
+const finalizerOf = (driver: string): string => `external-attacher/${driver.replace(/[^a-zA-Z0-9-]/g, '-')}`;
+
+/** external-attacher's syncVA: publish what is wanted, unpublish what is being deleted, and start over later on an error. */
+export const syncAttachment = (ground: Ground, world: ClusterWorld, name: string): void => {
+  const attachment = standing(world, 'volumeattachments', name);
+  if (!attachment) return void delete world.parts.cluster.memory.attacher[name];
+  if (!attacherRuns(ground, world)) return forgetUntilUp(world, name);
+  const work = workFor(world, name);
+  if (work.stage !== 'idle') return;
+  work.dirty = false;
+  const leaving = attachment.metadata.deletionTimestamp !== undefined;
+  if (leaving ? !attachment.metadata.finalizers?.includes(finalizerOf(attachment.spec.attacher)) : attachment.status.attached) return;
+  const target = targetOf(world, attachment);
+  if (typeof target === 'string') return failed(world, attachment, work, leaving ? 'detach' : 'attach', target);
+  if (!leaving) prepare(world, attachment, target.machine);
+  Object.assign(work, { stage: 'batching', kind: leaving ? 'detach' : 'attach', began: world.now() } satisfies Partial<AttacherWork>);
+  world.schedule('external-attacher/call', work.failures === 0 ? batching.first : batching.retry, name);
+};
+
+/** A process that is down forgets its calls and its back-off. */
+const forgetUntilUp = (world: ClusterWorld, name: string): void => {
+  Object.assign(workFor(world, name), { stage: 'idle', dirty: false, failures: 0 } satisfies Partial<AttacherWork>);
+  world.schedule('external-attacher', lookAgain, name);
+};
+
+/** The node's id comes from CSINode, else from what was noted on the VolumeAttachment when it was attached. */
+const targetOf = (world: ClusterWorld, { metadata, spec }: VolumeAttachmentObject): { volume: AttachableVolume; machine: string } | string => {
+  const volume = attachableNamed(world, spec.source.persistentVolumeName ?? '');
+  if (!volume) return `could not get PersistentVolume "${spec.source.persistentVolumeName ?? ''}"`;
+  const driver = standing(world, 'csinodes', spec.nodeName)?.spec.drivers.find((known) => known.name === spec.attacher);
+  const machine = driver?.nodeID ?? metadata.annotations?.[nodeIdAnnotation];
+  return machine === undefined ? `CSINode ${spec.nodeName} does not contain driver ${spec.attacher}` : { volume, machine };
+};
+
+const prepare = (world: ClusterWorld, attachment: VolumeAttachmentObject, machine: string): void => {
+  const finalizer = finalizerOf(attachment.spec.attacher);
+  const { finalizers = [], annotations = {} } = attachment.metadata;
+  if (finalizers.includes(finalizer) && annotations[nodeIdAnnotation] === machine) return;
+  deskFor(world, attachment).change('volumeattachments', attachment, (draft) => {
+    draft.metadata.finalizers = [...finalizers.filter((other) => other !== finalizer), finalizer];
+    draft.metadata.annotations = { ...annotations, [nodeIdAnnotation]: machine };
+  });
+  workFor(world, attachment.metadata.name).dirty = true;
+};
+
+/** One call of the driver, or one poll of a call that goes on. */
+export const callDriver = (ground: Ground, world: ClusterWorld, name: string): void => {
+  const attachment = standing(world, 'volumeattachments', name);
+  if (!attachment) return;
+  const work = workFor(world, name);
+  if (work.stage === 'idle') return;
+  if (!attacherRuns(ground, world)) return forgetUntilUp(world, name);
+  const target = targetOf(world, attachment);
+  if (typeof target === 'string') return failed(world, attachment, work, work.kind, target);
+  const call = work.kind === 'attach' ? ground.publish : ground.unpublish;
+  const answer = call(target.volume.handle, target.machine);
+  if (typeof answer === 'object') return failed(world, attachment, work, work.kind, answer.error);
+  if (answer === 'done' && work.stage === 'polling') return succeeded(world, attachment, work);
+  if (world.now() - work.began > callTimeout) return failed(world, attachment, work, work.kind, deadlineExceeded);
+  work.stage = 'polling';
+  world.schedule('external-attacher/call', pollEvery, name);
+};
+
+const deadlineExceeded = 'rpc error: code = DeadlineExceeded desc = context deadline exceeded';
+
+const succeeded = (world: ClusterWorld, attachment: VolumeAttachmentObject, work: AttacherWork): void => {
+  Object.assign(work, { stage: 'idle', failures: 0 } satisfies Partial<AttacherWork>);
+  deskFor(world, attachment).change('volumeattachments', attachment, (draft) => {
+    draft.status = { attached: work.kind === 'attach' };
+    const kept = (draft.metadata.finalizers ?? []).filter((finalizer) => finalizer !== finalizerOf(draft.spec.attacher));
+    if (work.kind === 'detach') draft.metadata.finalizers = kept;
+  });
+  if (work.dirty) world.schedule('external-attacher', 0, attachment.metadata.name);
+};
+
+const failed = (
+  world: ClusterWorld,
+  attachment: VolumeAttachmentObject,
+  work: AttacherWork,
+  kind: AttacherWork['kind'],
+  message: string,
+): void => {
+  work.stage = 'idle';
+  work.failures += 1;
+  deskFor(world, attachment).change('volumeattachments', attachment, (draft) => {
+    const error = { time: stamp(world.now()), message };
+    if (kind === 'attach') draft.status.attachError = error;
+    else draft.status.detachError = error;
+  });
+  const wait = Math.min(retryFrom * 2 ** (work.failures - 1), retryUpTo);
+  world.schedule('external-attacher', work.dirty ? 0 : wait, attachment.metadata.name);
+};
+
+const deskFor = (world: ClusterWorld, attachment: VolumeAttachmentObject): Desk => deskOf(world, userOf(attachment.spec.attacher));

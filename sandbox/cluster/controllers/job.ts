@@ -1,0 +1,29 @@
+import type { WorkloadObject } from '../objects.ts';
+import { all, deskOf } from './desk.ts';
+import type { ClusterWorld } from './memory.ts';
+import { isActive, isFinished, ownedBy, podOf, randomSuffix } from './pods.ts';
+
+export const jobTracking = 'batch.kubernetes.io/job-tracking';
+
+/** Takes its finalizer off pods that have ended, and replaces those that did not succeed. */
+export const keepJob = (world: ClusterWorld, key: string): void => {
+  const job = world.parts.cluster.objects.jobs[key];
+  if (!job || job.metadata.deletionTimestamp !== undefined) return;
+  const desk = deskOf(world, 'job-controller');
+  for (const pod of all(world, 'pods').filter((other) => ownedBy(other, job))) {
+    if (!isFinished(pod) || !pod.metadata.finalizers?.includes(jobTracking)) continue;
+    desk.change('pods', pod, (draft) => {
+      draft.metadata.finalizers = (draft.metadata.finalizers ?? []).filter((finalizer) => finalizer !== jobTracking);
+    });
+  }
+  replaceFailed(world, job);
+};
+
+const replaceFailed = (world: ClusterWorld, job: WorkloadObject): void => {
+  const own = all(world, 'pods').filter((pod) => ownedBy(pod, job));
+  const counted = own.filter((pod) => isActive(pod) || pod.status.phase === 'Succeeded').length;
+  for (let missing = job.spec.replicas - counted; missing > 0; missing -= 1) {
+    const draft = podOf(job, `${job.metadata.name}-${randomSuffix(world)}`, job.spec.template.spec);
+    deskOf(world, 'job-controller').create('pods', { ...draft, metadata: { ...draft.metadata, finalizers: [jobTracking] } });
+  }
+};

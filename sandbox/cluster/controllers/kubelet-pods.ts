@@ -1,0 +1,116 @@
+import type { NodeObject, PodObject } from '../objects.ts';
+import type { Desk } from './desk.ts';
+import { deskOf, standing } from './desk.ts';
+import type { Ground } from './ground.ts';
+import { reachesApi, runsOn } from './kubelet-reach.ts';
+import { markRunning, markTerminated, markWaiting } from './kubelet-status.ts';
+import type { ClusterWorld, GuestPod, KubeletMemory } from './memory.ts';
+import { isFinished, isReadyPod } from './pods.ts';
+import { between } from './times.ts';
+import { podsOn, volumesOfPod } from './volumes.ts';
+
+const startTakes = { least: 1_000, most: 2_000 };
+const stopTakes = { least: 300, most: 1_000 };
+
+/** Brings the guest's pods and the API server's idea of them together, as far as it can be done now. */
+export const syncPods = (ground: Ground, world: ClusterWorld, machine: string): void => {
+  const kubelet = world.parts.cluster.memory.kubelets[machine];
+  if (!kubelet || !reachesApi(ground, world, kubelet)) return;
+  const desk = deskOf(world, `system:node:${kubelet.describes.name}`);
+  for (const pod of podsOn(world, kubelet.describes.name)) meetPod(world, desk, kubelet, pod);
+  for (const guest of Object.values(kubelet.pods)) missPod(world, kubelet, guest);
+  reportVolumesInUse(world, desk, kubelet);
+  for (const guest of Object.values(kubelet.pods)) if (guest.stage === 'waiting') tryStart(ground, world, kubelet, guest);
+};
+
+const meetPod = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory, pod: PodObject): void => {
+  const guest = kubelet.pods[pod.metadata.uid];
+  const leaving = pod.metadata.deletionTimestamp !== undefined;
+  if (!guest) return meetNew(world, desk, kubelet, pod, leaving);
+  if (guest.stage === 'stopped') return finish(world, desk, kubelet, pod);
+  if (leaving || isFinished(pod)) return stop(world, kubelet, guest);
+  if (guest.stage === 'starting') return world.schedule('kubelet/pod', startTakes.most, guestKey(kubelet, guest));
+  if (guest.stage === 'running' && !isReadyPod(pod)) desk.change('pods', pod, (draft) => markRunning(draft, world.now()));
+};
+
+/** One that nothing runs of on this guest: it is new, or its containers ended with an earlier boot. */
+const meetNew = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory, pod: PodObject, leaving: boolean): void => {
+  if (leaving) finish(world, desk, kubelet, pod);
+  else if (!isFinished(pod)) admit(world, desk, kubelet, pod);
+};
+
+const admit = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory, pod: PodObject): void => {
+  const { uid, name, namespace = '' } = pod.metadata;
+  kubelet.pods[uid] = { uid, name, namespace, stage: 'waiting', volumes: [] };
+  if (pod.status.phase === 'Running') desk.change('pods', pod, (draft) => markWaiting(draft, world.now()));
+};
+
+/** A pod that the API server no longer knows is killed; one that stopped meanwhile is forgotten. */
+const missPod = (world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): void => {
+  if (standing(world, 'pods', guest.name, guest.namespace)?.metadata.uid === guest.uid) return;
+  if (guest.stage === 'stopped') delete kubelet.pods[guest.uid];
+  else stop(world, kubelet, guest);
+};
+
+const stop = (world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): void => {
+  const takes = between(world, stopTakes.least, stopTakes.most) + world.parts.cluster.knobs.unmountMs;
+  guest.stage = 'stopping';
+  world.schedule('kubelet/pod', takes, guestKey(kubelet, guest));
+};
+
+/** The containers have ended and the volumes are unmounted: say so, and let the object go. */
+const finish = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory, pod: PodObject): void => {
+  delete kubelet.pods[pod.metadata.uid];
+  const ended = isFinished(pod) ? pod : desk.change('pods', pod, (draft) => markTerminated(draft, world.now()));
+  reportVolumesInUse(world, desk, kubelet);
+  if (ended?.metadata.deletionTimestamp !== undefined) desk.remove('pods', ended, 0);
+};
+
+const tryStart = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): void => {
+  const node = standing(world, 'nodes', kubelet.describes.name);
+  const pod = standing(world, 'pods', guest.name, guest.namespace);
+  if (!node || !pod || volumesOfPod(world, pod) === 'unbound' || !attachedAll(node, guest)) return;
+  const { machine } = kubelet.describes;
+  if (!guest.volumes.every(({ handle }) => ground.mount(handle, machine))) return world.schedule('kubelet/pods', 1_000, machine);
+  guest.stage = 'starting';
+  world.schedule('kubelet/pod', between(world, startTakes.least, startTakes.most), guestKey(kubelet, guest));
+};
+
+const attachedAll = (node: NodeObject, guest: GuestPod): boolean =>
+  guest.volumes.every(({ unique }) => (node.status.volumesAttached ?? []).some((attached) => attached.name === unique));
+
+/** A start or a stop has come to its end in the guest, which may be cut off from the API server. */
+export const kubeletPod = (ground: Ground, world: ClusterWorld, about: string): void => {
+  const [machine = '', uid = ''] = about.split(' ');
+  const kubelet = world.parts.cluster.memory.kubelets[machine];
+  const guest = kubelet?.pods[uid];
+  if (!kubelet || !guest || !runsOn(ground, kubelet)) return;
+  if (guest.stage === 'starting') guest.stage = 'running';
+  if (guest.stage === 'stopping') unmountAll(ground, kubelet, guest);
+  syncPods(ground, world, machine);
+};
+
+const unmountAll = (ground: Ground, kubelet: KubeletMemory, guest: GuestPod): void => {
+  guest.stage = 'stopped';
+  const others = Object.values(kubelet.pods).filter((other) => other.stage !== 'stopped');
+  const kept = new Set(others.flatMap((other) => other.volumes.map(({ handle }) => handle)));
+  for (const { handle } of guest.volumes) if (!kept.has(handle)) ground.unmount(handle, kubelet.describes.machine);
+};
+
+/** `volumesInUse` holds a volume from the moment a pod on the node wants it until it is unmounted. */
+const reportVolumesInUse = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): void => {
+  const node = standing(world, 'nodes', kubelet.describes.name);
+  for (const guest of Object.values(kubelet.pods)) if (guest.stage === 'waiting') noteVolumes(world, guest);
+  const guests = Object.values(kubelet.pods).filter((guest) => guest.stage !== 'stopped');
+  const inUse = [...new Set(guests.flatMap((guest) => guest.volumes.map(({ unique }) => unique)))].toSorted();
+  if (!node || inUse.join() === (node.status.volumesInUse ?? []).join()) return;
+  desk.change('nodes', node, (draft) => void (draft.status.volumesInUse = inUse));
+};
+
+const noteVolumes = (world: ClusterWorld, guest: GuestPod): void => {
+  const pod = standing(world, 'pods', guest.name, guest.namespace);
+  const volumes = pod?.metadata.uid === guest.uid ? volumesOfPod(world, pod) : 'unbound';
+  if (volumes !== 'unbound') guest.volumes = volumes.map(({ unique, handle }) => ({ unique, handle }));
+};
+
+const guestKey = (kubelet: KubeletMemory, guest: GuestPod): string => `${kubelet.describes.machine} ${guest.uid}`;

@@ -1,0 +1,69 @@
+import type { Desk } from './desk.ts';
+import { deskOf, standing } from './desk.ts';
+import type { Ground } from './ground.ts';
+import { syncPods } from './kubelet-pods.ts';
+import { reachesApi } from './kubelet-reach.ts';
+import type { ClusterWorld, KubeletMemory } from './memory.ts';
+import { bootIdOf, csiNodeOf, isReady, leaseOf, nodeOf, reportBoot, reportHeartbeat } from './nodes.ts';
+import { between, microStamp } from './times.ts';
+
+const renewEvery = 10_000;
+const statusEvery = 300_000;
+const lookEvery = 1_000;
+const startTakes = { least: 4_000, most: 8_000 };
+
+/** One look around: a new boot starts the kubelet anew; a running one renews its Lease and keeps its pods. */
+export const kubeletTick = (ground: Ground, world: ClusterWorld, machine: string): void => {
+  const kubelet = world.parts.cluster.memory.kubelets[machine];
+  if (!kubelet) return;
+  if (ground.guestAlive(machine) && ground.bootOf(machine) !== kubelet.boot) bootUp(ground, world, kubelet);
+  if (!reachesApi(ground, world, kubelet)) return world.schedule('kubelet', lookEvery, machine);
+  const desk = deskOf(world, `system:node:${kubelet.describes.name}`);
+  keepStatus(world, desk, kubelet);
+  renewLease(world, desk, kubelet);
+  syncPods(ground, world, machine);
+  world.schedule('kubelet', renewEvery, machine);
+};
+
+const bootUp = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory): void => {
+  const { machine } = kubelet.describes;
+  kubelet.boot = ground.bootOf(machine);
+  kubelet.started = false;
+  kubelet.registered = false;
+  kubelet.pods = {};
+  world.schedule('kubelet/start', between(world, startTakes.least, startTakes.most), machine);
+};
+
+/** The kubelet's process of a fresh boot is up. */
+export const kubeletStart = (ground: Ground, world: ClusterWorld, machine: string): void => {
+  const kubelet = world.parts.cluster.memory.kubelets[machine];
+  if (!kubelet || !ground.guestAlive(machine) || ground.bootOf(machine) !== kubelet.boot) return;
+  kubelet.started = true;
+  world.schedule('kubelet', 0, machine);
+};
+
+const keepStatus = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): void => {
+  if (!kubelet.registered) register(world, desk, kubelet);
+  const node = standing(world, 'nodes', kubelet.describes.name);
+  if (!node || (isReady(node) && world.now() - kubelet.statusWritten < statusEvery)) return;
+  kubelet.statusWritten = world.now();
+  desk.change('nodes', node, (draft) => reportHeartbeat(draft, world.now()));
+};
+
+/** Once for each start: a Node deleted under a running kubelet stays away until the next boot. */
+const register = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): void => {
+  const { describes } = kubelet;
+  const node = standing(world, 'nodes', describes.name) ?? desk.create('nodes', nodeOf(describes));
+  if (!node) return;
+  desk.change('nodes', node, (draft) => reportBoot(draft, bootIdOf(describes.machine, kubelet.boot), world.now()));
+  if (!standing(world, 'csinodes', describes.name)) desk.create('csinodes', csiNodeOf(node, describes));
+  kubelet.registered = true;
+  kubelet.statusWritten = world.now();
+};
+
+const renewLease = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): void => {
+  const { name } = kubelet.describes;
+  const lease = standing(world, 'leases', name, 'kube-node-lease');
+  if (!lease) desk.create('leases', leaseOf(name, standing(world, 'nodes', name), world.now()));
+  else desk.change('leases', lease, (draft) => void (draft.spec.renewTime = microStamp(world.now())));
+};

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { Condition, CsiNodeObject, LeaseObject, NodeObject } from '../objects.ts';
+import type { Draft } from '../store.ts';
+import type { NodeDescription } from './memory.ts';
+import { withCondition } from './pods.ts';
+import { microStamp, stamp } from './times.ts';
+import { zoneLabel } from './volumes.ts';
+
+export const isReady = (node: NodeObject): boolean => readiness(node)?.status === 'True';
+
+export const readiness = (node: NodeObject): Condition | undefined =>
+  node.status.conditions?.find((condition) => condition.type === 'Ready');
+
+/** A bootID in the form of the kernel's, the same for the same boot. */
+export const bootIdOf = (machine: string, boot: string): string => {
+  const hex = createHash('sha256').update(`${machine} ${boot}`).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
+};
+
+export const nodeOf = (describes: NodeDescription): Draft<NodeObject> => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: {
+    name: describes.name,
+    labels: {
+      'kubernetes.io/hostname': describes.name,
+      [zoneLabel]: describes.zone,
+      'topology.kubernetes.io/region': describes.zone.replace(/[a-z]$/, ''),
+      ...describes.labels,
+    },
+    annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ [describes.driver]: describes.machine }) },
+  },
+  spec: { providerID: describes.providerID },
+  status: {},
+});
+
+/** Writes into a Node what its kubelet reports after a start. */
+export const reportBoot = (node: NodeObject, bootID: string, at: number): void => {
+  node.status.nodeInfo = { ...node.status.nodeInfo, bootID, kubeletVersion: 'v1.36.3' };
+  reportHeartbeat(node, at);
+};
+
+export const reportHeartbeat = (node: NodeObject, at: number): void => {
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'KubeletReady',
+    message: 'kubelet is posting ready status',
+    lastHeartbeatTime: stamp(at),
+  } as const;
+  node.status.conditions = withCondition(node.status.conditions, ready, at);
+};
+
+const ownedByNode = (node: NodeObject) => ({
+  ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: node.metadata.name, uid: node.metadata.uid }],
+});
+
+export const csiNodeOf = (node: NodeObject, describes: NodeDescription): Draft<CsiNodeObject> => ({
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'CSINode',
+  metadata: { name: describes.name, ...ownedByNode(node) },
+  spec: { drivers: [{ name: describes.driver, nodeID: describes.machine, topologyKeys: [zoneLabel] }] },
+});
+
+export const leaseOf = (name: string, node: NodeObject | undefined, at: number): Draft<LeaseObject> => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name, namespace: 'kube-node-lease', ...(node && ownedByNode(node)) },
+  spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microStamp(at) },
+});

@@ -1,0 +1,56 @@
+import type { PodObject } from '../objects.ts';
+import { all, deskOf, standing } from './desk.ts';
+import type { ClusterWorld } from './memory.ts';
+import { isReady } from './nodes.ts';
+import { isFinished, withCondition } from './pods.ts';
+import { hasTaint, outOfService } from './taints.ts';
+import { podsOn } from './volumes.ts';
+
+const every = 20_000;
+const quarantine = 40_000;
+
+/** PodGC's loop (pkg/controller/podgc): pods given up with their node, and pods whose Node is no more. */
+export const collectPods = (world: ClusterWorld): void => {
+  for (const pod of all(world, 'pods')) if (terminatesOutOfService(world, pod)) failAndRemove(world, pod, false);
+  for (const node of orphaningNodes(world)) {
+    for (const pod of podsOn(world, node)) failAndRemove(world, pod, true);
+  }
+  world.schedule('pod-gc', every);
+};
+
+/** The taint's key decides, not its effect or the pod's tolerations; and the node must not be Ready. */
+const terminatesOutOfService = (world: ClusterWorld, pod: PodObject): boolean => {
+  const node = standing(world, 'nodes', pod.spec.nodeName ?? '');
+  return pod.metadata.deletionTimestamp !== undefined && node !== undefined && !isReady(node) && hasTaint(node, outOfService);
+};
+
+/** Names of Nodes that pods are bound to, missing for as long as the quarantine and still missing now. */
+const orphaningNodes = (world: ClusterWorld): readonly string[] => {
+  const { podGcQuarantine } = world.parts.cluster.memory;
+  const due = Object.entries(podGcQuarantine).filter(([, since]) => world.now() - since >= quarantine);
+  for (const [name] of due) delete podGcQuarantine[name];
+  const gone = due.map(([name]) => name).filter((name) => !standing(world, 'nodes', name));
+  for (const { spec } of all(world, 'pods')) {
+    const name = spec.nodeName;
+    if (name && !gone.includes(name) && !standing(world, 'nodes', name)) podGcQuarantine[name] ??= world.now();
+  }
+  return gone;
+};
+
+const failAndRemove = (world: ClusterWorld, pod: PodObject, orphaned: boolean): void => {
+  const desk = deskOf(world, 'pod-garbage-collector');
+  const failed = isFinished(pod) ? pod : desk.change('pods', pod, (draft) => fail(draft, orphaned, world.now()));
+  if (failed) desk.remove('pods', failed, 0);
+};
+
+const fail = (pod: PodObject, orphaned: boolean, at: number): void => {
+  pod.status.phase = 'Failed';
+  if (!orphaned) return;
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'DeletionByPodGC',
+    message: 'PodGC: node no longer exists',
+  } as const;
+  pod.status.conditions = withCondition(pod.status.conditions, condition, at);
+};

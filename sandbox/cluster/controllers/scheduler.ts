@@ -1,0 +1,34 @@
+import type { NodeObject, PodObject } from '../objects.ts';
+import { all, deskOf } from './desk.ts';
+import type { ClusterWorld } from './memory.ts';
+import { isActive } from './pods.ts';
+import { untolerated } from './taints.ts';
+import type { AttachableVolume } from './volumes.ts';
+import { podsOn, volumesOfPod, zoneLabel } from './volumes.ts';
+
+/** Binds each pod that waits to the fitting node with the fewest pods; of equals, the first by name. */
+export const schedulePods = (world: ClusterWorld): void => {
+  for (const pod of all(world, 'pods')) if (!pod.spec.nodeName && isActive(pod)) bind(world, pod);
+};
+
+const bind = (world: ClusterWorld, pod: PodObject): void => {
+  const volumes = volumesOfPod(world, pod);
+  if (volumes === 'unbound') return;
+  const fitting = all(world, 'nodes').filter((node) => fits(node, pod, volumes));
+  const [best] = fitting.toSorted((a, b) => load(world, a) - load(world, b) || a.metadata.name.localeCompare(b.metadata.name));
+  if (best) deskOf(world, 'kube-scheduler').change('pods', pod, (draft) => void (draft.spec.nodeName = best.metadata.name));
+};
+
+const load = (world: ClusterWorld, node: NodeObject): number => podsOn(world, node.metadata.name).filter(isActive).length;
+
+const fits = (node: NodeObject, pod: PodObject, volumes: readonly AttachableVolume[]): boolean => {
+  const labels = node.metadata.labels ?? {};
+  const barring = (node.spec.taints ?? []).filter((taint) => taint.effect !== 'PreferNoSchedule');
+  return (
+    node.metadata.deletionTimestamp === undefined &&
+    !node.spec.unschedulable &&
+    untolerated(pod.spec.tolerations, barring).length === 0 &&
+    Object.entries(pod.spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value) &&
+    volumes.every(({ zone }) => zone === null || zone === labels[zoneLabel])
+  );
+};

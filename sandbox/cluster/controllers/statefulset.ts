@@ -1,0 +1,31 @@
+import type { PodSpec, WorkloadObject } from '../objects.ts';
+import { deskOf, standing } from './desk.ts';
+import type { ClusterWorld } from './memory.ts';
+import { isFinished, isReadyPod, podOf } from './pods.ts';
+
+/** OrderedReady: each ordinal only when those before it are ready; a pod that terminates keeps its name until it is gone. */
+export const keepStatefulSet = (world: ClusterWorld, key: string): void => {
+  const set = world.parts.cluster.objects.statefulsets[key];
+  if (!set || set.metadata.deletionTimestamp !== undefined) return;
+  for (let ordinal = 0; ordinal < set.spec.replicas; ordinal += 1) {
+    if (!keepOrdinal(world, set, ordinal)) return;
+  }
+};
+
+const keepOrdinal = (world: ClusterWorld, set: WorkloadObject, ordinal: number): boolean => {
+  const desk = deskOf(world, 'statefulset-controller');
+  const name = `${set.metadata.name}-${ordinal}`;
+  const pod = standing(world, 'pods', name, set.metadata.namespace);
+  if (!pod) desk.create('pods', podOf(set, name, withClaims(set, name)));
+  else if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) desk.remove('pods', pod);
+  return pod !== undefined && isReadyPod(pod) && pod.metadata.deletionTimestamp === undefined;
+};
+
+/** The claims themselves are made, bound, by the scenery. */
+const withClaims = (set: WorkloadObject, pod: string): PodSpec => {
+  const claims = (set.spec.volumeClaimTemplates ?? []).map(({ metadata }) => ({
+    name: metadata.name,
+    persistentVolumeClaim: { claimName: `${metadata.name}-${pod}` },
+  }));
+  return { ...set.spec.template.spec, volumes: [...(set.spec.template.spec.volumes ?? []), ...claims] };
+};

@@ -1,0 +1,40 @@
+import type { PodObject } from '../objects.ts';
+import { deskOf, standing } from './desk.ts';
+import type { ClusterWorld } from './memory.ts';
+import { withCondition } from './pods.ts';
+
+const tries = 5;
+const pause = 10;
+
+/**
+ * Deletes the pod that bears the name now, without asking for its uid, as the taint-eviction controller does
+ * (pkg/controller/tainteviction, addConditionAndDeletePod): it may be the replacement of the pod that was meant.
+ */
+export const evictByName = (world: ClusterWorld, key: string): void => {
+  const eviction = world.parts.cluster.memory.evictions[key];
+  if (!eviction || eviction.stage === 'done') return;
+  if (eviction.fires > world.now()) return world.schedule('taint-eviction', eviction.fires - world.now(), key);
+  eviction.stage = 'begun';
+  const pod = standing(world, 'pods', eviction.name, eviction.namespace);
+  if (pod) {
+    eviction.stage = 'done';
+    return evict(world, pod);
+  }
+  eviction.tries += 1;
+  if (eviction.tries < tries) world.schedule('taint-eviction', pause, key);
+  else delete world.parts.cluster.memory.evictions[key];
+};
+
+const evict = (world: ClusterWorld, pod: PodObject): void => {
+  const desk = deskOf(world, 'taint-eviction-controller');
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'DeletionByTaintManager',
+    message: 'Taint manager: deleting due to NoExecute taint',
+  } as const;
+  const told = desk.change('pods', pod, (draft) => {
+    draft.status.conditions = withCondition(draft.status.conditions, condition, world.now());
+  });
+  if (told) desk.remove('pods', told);
+};

@@ -1,0 +1,121 @@
+import type { VolumeAttachmentObject } from '../objects.ts';
+import { deskOf, standing } from './desk.ts';
+import { placeOf } from './desired-state.ts';
+import { tellAttachFailed } from './attach-events.ts';
+import type { ClusterWorld, VolumeOperation } from './memory.ts';
+import { attachableNamed, attachmentName } from './volumes.ts';
+
+/** A volume on a node, by attach-detach's name for it and by the PersistentVolume's. */
+export type Place = Pick<VolumeOperation, 'unique' | 'node' | 'volume'>;
+
+const loop = 100;
+/** How long attach-detach waits for a VolumeAttachment to change. */
+const patience = 120_000;
+const firstWait = 500;
+const longestWait = 122_000;
+
+/** One operation at a time on a volume, or on each node's share of it when it may be on several. */
+const keyFor = (world: ClusterWorld, place: Place): string =>
+  attachableNamed(world, place.volume)?.shared ? placeOf(place.unique, place.node) : place.unique;
+
+export const operationOn = (world: ClusterWorld, place: Place): VolumeOperation | undefined =>
+  world.parts.cluster.memory.operations[keyFor(world, place)];
+
+/** A back-off holds back its own kind of operation only: an attach does not wait for a failed detach. */
+export const mayStart = (world: ClusterWorld, place: Place, kind: VolumeOperation['kind']): boolean => {
+  const known = operationOn(world, place);
+  return !known || (!known.pending && (known.kind !== kind || world.now() >= known.retryAt));
+};
+
+export const startOperation = (world: ClusterWorld, place: Place, kind: VolumeOperation['kind']): void => {
+  const known = operationOn(world, place);
+  const wait = known?.kind === kind ? known.wait : 0;
+  const { unique, node, volume } = place;
+  const operation: VolumeOperation = { kind, unique, node, volume, pending: true, began: world.now(), retryAt: 0, wait };
+  world.parts.cluster.memory.operations[keyFor(world, place)] = operation;
+  if (kind === 'attach') createAttachment(world, place);
+  else deleteAttachment(world, place);
+  settle(world, operation);
+};
+
+export const attachmentOf = (world: ClusterWorld, place: Place): VolumeAttachmentObject | undefined => {
+  const volume = attachableNamed(world, place.volume);
+  return volume ? standing(world, 'volumeattachments', attachmentName(volume, place.node)) : undefined;
+};
+
+const desk = (world: ClusterWorld) => deskOf(world, 'attachdetach-controller');
+
+const createAttachment = (world: ClusterWorld, { node, volume }: Place): void => {
+  const attachable = attachableNamed(world, volume);
+  if (!attachable) return;
+  desk(world).create('volumeattachments', {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'VolumeAttachment',
+    metadata: { name: attachmentName(attachable, node) },
+    spec: { attacher: attachable.driver, nodeName: node, source: { persistentVolumeName: volume } },
+    status: { attached: false },
+  });
+};
+
+const deleteAttachment = (world: ClusterWorld, place: Place): void => {
+  const attachment = attachmentOf(world, place);
+  if (attachment) desk(world).remove('volumeattachments', attachment);
+};
+
+export const settleOperations = (world: ClusterWorld): void => {
+  for (const operation of Object.values(world.parts.cluster.memory.operations)) if (operation.pending) settle(world, operation);
+};
+
+const settle = (world: ClusterWorld, operation: VolumeOperation): void => {
+  const outcome = outcomeOf(world, operation);
+  if (outcome === 'pending') return;
+  if (outcome === 'done') return succeed(world, operation);
+  fail(world, operation, outcome.error);
+};
+
+const outcomeOf = (world: ClusterWorld, operation: VolumeOperation): 'pending' | 'done' | { readonly error: string } => {
+  const attachment = attachmentOf(world, operation);
+  const end = operation.kind === 'attach' ? attachOutcome(attachment) : detachOutcome(attachment);
+  const late = world.now() - operation.began >= patience;
+  return end === 'pending' && late ? { error: `timed out waiting for external-attacher to ${operation.kind} volume ${operation.volume}` } : end;
+};
+
+const attachOutcome = (attachment: VolumeAttachmentObject | undefined): 'pending' | 'done' | { readonly error: string } => {
+  if (!attachment) return { error: 'volume attachment has been deleted' };
+  if (attachment.metadata.deletionTimestamp !== undefined) return { error: 'volume attachment is being deleted' };
+  if (attachment.status.attached) return 'done';
+  return attachment.status.attachError ? { error: attachment.status.attachError.message } : 'pending';
+};
+
+const detachOutcome = (attachment: VolumeAttachmentObject | undefined): 'pending' | 'done' | { readonly error: string } => {
+  if (!attachment) return 'done';
+  return attachment.status.detachError ? { error: attachment.status.detachError.message } : 'pending';
+};
+
+const succeed = (world: ClusterWorld, operation: VolumeOperation): void => {
+  const { attached, operations } = world.parts.cluster.memory;
+  const { unique, node, volume } = operation;
+  const place = placeOf(unique, node);
+  if (operation.kind === 'detach') delete attached[place];
+  else attached[place] = { unique, node, volume, confirmed: true, reported: true, detachRequested: null };
+  delete operations[keyFor(world, operation)];
+};
+
+/** After a failure the volume is uncertain: it may be attached or not, and no longer stands in another node's way. */
+const fail = (world: ClusterWorld, operation: VolumeOperation, error: string): void => {
+  const { attached } = world.parts.cluster.memory;
+  const { unique, node, volume } = operation;
+  const place = placeOf(unique, node);
+  const known = (attached[place] ??= { unique, node, volume, confirmed: false, reported: false, detachRequested: null });
+  known.confirmed = false;
+  operation.pending = false;
+  operation.wait = Math.min(operation.wait === 0 ? firstWait : operation.wait * 2, longestWait);
+  operation.retryAt = world.now() + operation.wait;
+  if (operation.kind === 'attach') tellAttachFailed(world, operation, error);
+};
+
+/** When an operation next needs a look; right after a failure, one of the other kind may start in the next loop. */
+export const dueAt = (world: ClusterWorld, operation: VolumeOperation): number => {
+  if (operation.pending) return operation.began + patience;
+  return operation.retryAt - operation.wait === world.now() ? world.now() + loop : operation.retryAt;
+};

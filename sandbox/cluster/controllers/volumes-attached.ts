@@ -1,0 +1,17 @@
+import { deskOf, standing } from './desk.ts';
+import type { ClusterWorld } from './memory.ts';
+
+/** Writes a Node's `status.volumesAttached`: without a volume before its detach begins, with it once it is attached. */
+export const reportAttached = (world: ClusterWorld, name: string): void => {
+  const node = standing(world, 'nodes', name);
+  if (!node) return;
+  const { attached } = world.parts.cluster.memory;
+  const names = Object.values(attached)
+    .filter((one) => one.node === name && one.reported)
+    .map((one) => one.unique)
+    .toSorted();
+  if (names.join() === (node.status.volumesAttached ?? []).map((known) => known.name).join()) return;
+  deskOf(world, 'attachdetach-controller').change('nodes', node, (draft) => {
+    draft.status.volumesAttached = names.map((unique) => ({ name: unique, devicePath: '' }));
+  });
+};

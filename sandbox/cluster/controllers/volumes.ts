@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type { PersistentVolumeObject, PodObject } from '../objects.ts';
+import { all, standing } from './desk.ts';
+import type { ClusterWorld } from './memory.ts';
+
+export const zoneLabel = 'topology.kubernetes.io/zone';
+
+export interface AttachableVolume {
+  readonly unique: string;
+  readonly driver: string;
+  readonly handle: string;
+  /** Name of the PersistentVolume. */
+  readonly volume: string;
+  readonly zone: string | null;
+  /** ReadWriteMany or ReadOnlyMany: attach-detach lets it be on several nodes at once. */
+  readonly shared: boolean;
+}
+
+/** The name that Kubernetes computes for a volume on a node (csi_attacher.go, getAttachmentName). */
+export const attachmentName = (volume: { driver: string; handle: string }, node: string): string =>
+  `csi-${createHash('sha256').update(volume.handle + volume.driver + node).digest('hex')}`;
+
+const zoneOf = (volume: PersistentVolumeObject): string | null => {
+  const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  const named = terms.flatMap((term) => term.matchExpressions ?? []).find((match) => match.key === zoneLabel);
+  return volume.metadata.labels?.[zoneLabel] ?? named?.values?.[0] ?? null;
+};
+
+export const attachableOf = (volume: PersistentVolumeObject): AttachableVolume | null => {
+  const { csi } = volume.spec;
+  if (!csi) return null;
+  return {
+    unique: `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`,
+    driver: csi.driver,
+    handle: csi.volumeHandle,
+    volume: volume.metadata.name,
+    zone: zoneOf(volume),
+    shared: (volume.spec.accessModes ?? []).some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany'),
+  };
+};
+
+/** The attachable volumes behind a pod's claims; `unbound` when a claim has no volume yet. */
+export const volumesOfPod = (world: ClusterWorld, pod: PodObject): readonly AttachableVolume[] | 'unbound' => {
+  const found: AttachableVolume[] = [];
+  for (const { persistentVolumeClaim } of pod.spec.volumes ?? []) {
+    if (!persistentVolumeClaim) continue;
+    const claim = standing(world, 'persistentvolumeclaims', persistentVolumeClaim.claimName, pod.metadata.namespace);
+    const volume = standing(world, 'persistentvolumes', claim?.spec.volumeName ?? '');
+    if (!volume) return 'unbound';
+    const attachable = attachableOf(volume);
+    if (attachable) found.push(attachable);
+  }
+  return found;
+};
+
+/** A volume by attach-detach's name for it. */
+export const attachableNamed = (world: ClusterWorld, name: string): AttachableVolume | null => {
+  const volume = standing(world, 'persistentvolumes', name);
+  return volume ? attachableOf(volume) : null;
+};
+
+export const podsOn = (world: ClusterWorld, node: string): readonly PodObject[] =>
+  all(world, 'pods').filter((pod) => pod.spec.nodeName === node);

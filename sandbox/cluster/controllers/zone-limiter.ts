@@ -1,0 +1,58 @@
+import type { NodeObject } from '../objects.ts';
+import { all, deskOf, standing } from './desk.ts';
+import type { ClusterWorld } from './memory.ts';
+import { isReady, readiness } from './nodes.ts';
+import { addTaint, hasTaint, notReady, unreachable } from './taints.ts';
+import { stamp } from './times.ts';
+import { zoneLabel } from './volumes.ts';
+
+/** kube-controller-manager's --node-eviction-rate, --secondary-node-eviction-rate and their thresholds. */
+const ratePerSecond = 0.1;
+const secondaryRate = 0.01;
+const unhealthyShare = 0.55;
+const largeZone = 50;
+
+const zoneOf = (node: NodeObject): string => node.metadata.labels?.[zoneLabel] ?? '';
+
+const zonesOf = (world: ClusterWorld): ReadonlyMap<string, readonly NodeObject[]> => Map.groupBy(all(world, 'nodes'), zoneOf);
+
+/** How many nodes a second may get their NoExecute taint in a zone. */
+const rateOf = (nodes: readonly NodeObject[]): number => {
+  const down = nodes.filter((node) => !isReady(node)).length;
+  const partly = down < nodes.length && down > 2 && down / nodes.length >= unhealthyShare;
+  if (!partly) return ratePerSecond;
+  return nodes.length > largeZone ? secondaryRate : 0;
+};
+
+/** No node is ready anywhere: then it is the control plane that is cut off, and nothing is evicted. */
+export const everythingDown = (world: ClusterWorld): boolean => !all(world, 'nodes').some(isReady);
+
+export const queueForNoExecute = (world: ClusterWorld, node: NodeObject): void => {
+  const queue = (world.parts.cluster.memory.taintQueue[zoneOf(node)] ??= []);
+  if (!queue.includes(node.metadata.name)) queue.push(node.metadata.name);
+  world.schedule('node-lifecycle/taint', 100);
+};
+
+/** One pass over the zones' queues: each lets one node through as often as its rate allows. */
+export const taintQueued = (world: ClusterWorld): void => {
+  const { taintQueue, taintNotBefore } = world.parts.cluster.memory;
+  for (const [zone, nodes] of zonesOf(world)) {
+    const rate = everythingDown(world) ? 0 : rateOf(nodes);
+    const queue = taintQueue[zone] ?? [];
+    if (rate === 0 || queue.length === 0) continue;
+    const wait = (taintNotBefore[zone] ?? 0) - world.now();
+    if (wait <= 0 && taintNoExecute(world, queue.shift() ?? '')) taintNotBefore[zone] = world.now() + 1000 / rate;
+    if (queue.length > 0) world.schedule('node-lifecycle/taint', Math.max(100, wait));
+  }
+};
+
+const taintNoExecute = (world: ClusterWorld, name: string): boolean => {
+  const node = standing(world, 'nodes', name);
+  if (!node || isReady(node)) return false;
+  const key = readiness(node)?.status === 'Unknown' ? unreachable : notReady;
+  if (hasTaint(node, key, 'NoExecute')) return false;
+  deskOf(world, 'node-controller').change('nodes', node, (draft) =>
+    addTaint(draft, { key, effect: 'NoExecute', timeAdded: stamp(world.now()) }),
+  );
+  return true;
+};

@@ -1,0 +1,169 @@
+/** Kubernetes objects as they stand on the wire: the fields that the sandbox reads; others are kept as they came. */
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+}
+
+export interface ObjectMeta {
+  name: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  generation?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+}
+
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+}
+
+export interface Taint {
+  key: string;
+  value?: string;
+  effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+  timeAdded?: string;
+}
+
+export interface Toleration {
+  key?: string;
+  operator?: 'Exists' | 'Equal';
+  value?: string;
+  effect?: string;
+  tolerationSeconds?: number;
+}
+
+export interface Condition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  reason?: string;
+  message?: string;
+  lastHeartbeatTime?: string;
+  lastTransitionTime?: string;
+}
+
+export interface NodeObject extends KubeObject {
+  spec: { providerID?: string; taints?: Taint[]; unschedulable?: boolean };
+  status: {
+    conditions?: Condition[];
+    nodeInfo?: { bootID: string; systemUUID?: string; kubeletVersion?: string };
+    volumesAttached?: { name: string; devicePath: string }[];
+    volumesInUse?: string[];
+  };
+}
+
+export interface PodVolume {
+  name: string;
+  persistentVolumeClaim?: { claimName: string };
+  ephemeral?: object;
+  emptyDir?: object;
+}
+
+export interface PodSpec {
+  nodeName?: string;
+  priority?: number;
+  tolerations?: Toleration[];
+  nodeSelector?: Record<string, string>;
+  volumes?: PodVolume[];
+  containers: { name: string; image?: string }[];
+  terminationGracePeriodSeconds?: number;
+}
+
+export interface PodObject extends KubeObject {
+  spec: PodSpec;
+  status: {
+    phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed';
+    conditions?: Condition[];
+    containerStatuses?: { name: string; ready?: boolean; state?: { running?: object; waiting?: object; terminated?: object } }[];
+  };
+}
+
+export interface PersistentVolumeObject extends KubeObject {
+  spec: {
+    csi?: { driver: string; volumeHandle: string };
+    claimRef?: { namespace: string; name: string; uid?: string };
+    accessModes?: string[];
+    nodeAffinity?: {
+      required?: { nodeSelectorTerms: { matchExpressions?: { key: string; operator: string; values?: string[] }[] }[] };
+    };
+  };
+  status?: { phase?: string };
+}
+
+export interface PersistentVolumeClaimObject extends KubeObject {
+  spec: { volumeName?: string; accessModes?: string[] };
+  status?: { phase?: string };
+}
+
+export interface VolumeAttachmentObject extends KubeObject {
+  spec: { attacher: string; nodeName: string; source: { persistentVolumeName?: string } };
+  status: {
+    attached: boolean;
+    attachError?: { time: string; message: string };
+    detachError?: { time: string; message: string };
+  };
+}
+
+export interface CsiNodeObject extends KubeObject {
+  spec: { drivers: { name: string; nodeID: string; topologyKeys?: string[] }[] };
+}
+
+export interface LeaseObject extends KubeObject {
+  spec: { holderIdentity?: string; leaseDurationSeconds?: number; renewTime?: string };
+}
+
+export interface WorkloadObject extends KubeObject {
+  spec: {
+    replicas: number;
+    serviceName?: string;
+    strategy?: { type: 'Recreate' | 'RollingUpdate' };
+    template: { metadata: { labels?: Record<string, string>; annotations?: Record<string, string> }; spec: PodSpec };
+    volumeClaimTemplates?: { metadata: { name: string } }[];
+  };
+  status?: { replicas?: number; readyReplicas?: number };
+}
+
+export interface EventObject extends KubeObject {
+  eventTime?: string;
+  reportingController?: string;
+  reportingInstance?: string;
+  action?: string;
+  reason?: string;
+  type?: string;
+  note?: string;
+  regarding?: { kind: string; name: string; uid?: string; namespace?: string };
+}
+
+export interface ConfigMapObject extends KubeObject {
+  data?: Record<string, string>;
+}
+
+/** Every kind that the sandbox's API server serves, by its plural. */
+export interface Resources {
+  nodes: NodeObject;
+  pods: PodObject;
+  persistentvolumes: PersistentVolumeObject;
+  persistentvolumeclaims: PersistentVolumeClaimObject;
+  volumeattachments: VolumeAttachmentObject;
+  csinodes: CsiNodeObject;
+  leases: LeaseObject;
+  statefulsets: WorkloadObject;
+  deployments: WorkloadObject;
+  daemonsets: WorkloadObject;
+  jobs: WorkloadObject;
+  events: EventObject;
+  configmaps: ConfigMapObject;
+}
+
+export type Resource = keyof Resources;

@@ -1,0 +1,130 @@
+import { deskOf } from './controllers/desk.ts';
+import type { ClusterWorld, NodeDescription } from './controllers/memory.ts';
+import { withDefaultTolerations } from './controllers/pods.ts';
+import { zoneLabel } from './controllers/volumes.ts';
+import type { PersistentVolumeObject, PodObject, PodSpec, WorkloadObject } from './objects.ts';
+
+/** Builders of what stands in the cluster before the story begins; written as an administrator would. */
+
+const desk = (world: ClusterWorld) => deskOf(world, 'admin');
+
+/** A machine that carries a kubelet: its Node appears some seconds after the guest runs. */
+export const addNode = (
+  world: ClusterWorld,
+  node: Pick<NodeDescription, 'name' | 'machine' | 'providerID' | 'zone' | 'driver'> & { readonly labels?: Readonly<Record<string, string>> },
+): void => {
+  const describes = { ...node, labels: node.labels ?? {} };
+  world.parts.cluster.memory.kubelets[node.machine] = { describes, boot: '', started: false, registered: false, statusWritten: 0, pods: {} };
+  world.schedule('kubelet', 0, node.machine);
+};
+
+export interface DiskOfClaim {
+  readonly driver: string;
+  readonly handle: string;
+  readonly zone: string;
+  /** Name of the PersistentVolume; follows from the claim's when left out. */
+  readonly volume?: string;
+  readonly accessModes?: readonly string[];
+}
+
+/** A PersistentVolumeClaim bound to a PersistentVolume that stands for a disk of the cloud. */
+export const addBoundClaim = (world: ClusterWorld, claim: string, disk: DiskOfClaim, namespace = 'default'): void => {
+  const volumeName = disk.volume ?? `pvc-${namespace}-${claim}`;
+  const accessModes = [...(disk.accessModes ?? ['ReadWriteOnce'])];
+  const bound = desk(world).create('persistentvolumeclaims', {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: claim, namespace },
+    spec: { volumeName, accessModes },
+    status: { phase: 'Bound' },
+  });
+  const claimRef = { namespace, name: claim, ...(bound && { uid: bound.metadata.uid }) };
+  desk(world).create('persistentvolumes', {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: volumeName },
+    spec: { csi: { driver: disk.driver, volumeHandle: disk.handle }, claimRef, accessModes, nodeAffinity: inZone(disk.zone) },
+    status: { phase: 'Bound' },
+  });
+};
+
+const inZone = (zone: string): NonNullable<PersistentVolumeObject['spec']['nodeAffinity']> => ({
+  required: { nodeSelectorTerms: [{ matchExpressions: [{ key: zoneLabel, operator: 'In', values: [zone] }] }] },
+});
+
+export interface WorkloadWish {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly replicas?: number;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** What its pods say besides their one container. */
+  readonly spec?: Partial<PodSpec>;
+}
+
+const containers = [{ name: 'main', image: 'example.org/main:1' }];
+
+const workloadOf = (kind: string, apiVersion: string, wish: WorkloadWish) => ({
+  apiVersion,
+  kind,
+  metadata: { name: wish.name, namespace: wish.namespace ?? 'default' },
+  spec: {
+    replicas: wish.replicas ?? 1,
+    template: {
+      metadata: { labels: { app: wish.name }, ...(wish.annotations && { annotations: { ...wish.annotations } }) },
+      spec: { containers, ...wish.spec },
+    },
+  },
+});
+
+const claimed = (claim: string | undefined): Pick<PodSpec, 'volumes'> =>
+  claim === undefined ? {} : { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: claim } }] };
+
+/** One disk for each replica, in the order of the ordinals; no disks, no claims. */
+export const addStatefulSet = (world: ClusterWorld, wish: WorkloadWish & { readonly disks?: readonly DiskOfClaim[] }): WorkloadObject | undefined => {
+  const disks = wish.disks ?? [];
+  disks.forEach((disk, ordinal) => addBoundClaim(world, `data-${wish.name}-${ordinal}`, disk, wish.namespace));
+  const draft = workloadOf('StatefulSet', 'apps/v1', { replicas: Math.max(1, disks.length), ...wish });
+  const volumeClaimTemplates = disks.length > 0 ? [{ metadata: { name: 'data' } }] : [];
+  return desk(world).create('statefulsets', { ...draft, spec: { ...draft.spec, serviceName: wish.name, volumeClaimTemplates } });
+};
+
+/** All replicas share the disk when there is one. */
+export const addDeployment = (
+  world: ClusterWorld,
+  wish: WorkloadWish & { readonly disk?: DiskOfClaim; readonly strategy?: 'Recreate' | 'RollingUpdate' },
+): WorkloadObject | undefined => {
+  const claim = wish.disk && `${wish.name}-data`;
+  if (claim !== undefined && wish.disk) addBoundClaim(world, claim, wish.disk, wish.namespace);
+  const draft = workloadOf('Deployment', 'apps/v1', { ...wish, spec: { ...claimed(claim), ...wish.spec } });
+  return desk(world).create('deployments', { ...draft, spec: { ...draft.spec, strategy: { type: wish.strategy ?? 'RollingUpdate' } } });
+};
+
+/** `tolerateAll` makes it an agent such as a CSI node plugin. */
+export const addDaemonSet = (world: ClusterWorld, wish: WorkloadWish & { readonly tolerateAll?: boolean }): WorkloadObject | undefined => {
+  const tolerations = wish.tolerateAll ? { tolerations: [{ operator: 'Exists' as const }] } : {};
+  return desk(world).create('daemonsets', workloadOf('DaemonSet', 'apps/v1', { ...wish, spec: { ...tolerations, ...wish.spec } }));
+};
+
+export const addJob = (world: ClusterWorld, wish: WorkloadWish): WorkloadObject | undefined =>
+  desk(world).create('jobs', workloadOf('Job', 'batch/v1', wish));
+
+const podDraft = (wish: Omit<WorkloadWish, 'replicas'>, spec: PodSpec) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: wish.name, namespace: wish.namespace ?? 'default', ...(wish.annotations && { annotations: { ...wish.annotations } }) },
+  spec: { ...spec, ...wish.spec },
+  status: { phase: 'Pending' as const },
+});
+
+/** A pod that nothing replaces. */
+export const addBarePod = (world: ClusterWorld, wish: Omit<WorkloadWish, 'replicas'>): PodObject | undefined => {
+  const draft = podDraft(wish, { containers });
+  return desk(world).create('pods', { ...draft, spec: withDefaultTolerations(draft.spec) });
+};
+
+/** What stands for a static pod of the node; it tolerates every NoExecute taint. */
+export const addMirrorPod = (world: ClusterWorld, wish: Omit<WorkloadWish, 'replicas'> & { readonly node: string }): PodObject | undefined => {
+  const tolerations = [{ operator: 'Exists' as const, effect: 'NoExecute' }];
+  const annotations = { ...wish.annotations, 'kubernetes.io/config.mirror': wish.name };
+  return desk(world).create('pods', podDraft({ ...wish, annotations }, { containers, tolerations, nodeName: wish.node }));
+};

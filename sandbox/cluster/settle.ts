@@ -1,0 +1,40 @@
+import { all } from './controllers/desk.ts';
+import type { ClusterWorld } from './controllers/memory.ts';
+import { isReady } from './controllers/nodes.ts';
+import { isFinished, isReadyPod } from './controllers/pods.ts';
+import type { WorkloadObject } from './objects.ts';
+
+const step = 500;
+const patience = 600_000;
+
+/** Lets time pass until every kubelet's Node is Ready and every pod of every workload runs. Throws when ten minutes do not do. */
+export const settle = (world: ClusterWorld): void => {
+  const until = world.now() + patience;
+  while (!settled(world)) {
+    if (world.now() >= until) throw new Error('the cluster did not settle within ten minutes');
+    world.advance(step);
+  }
+};
+
+const settled = (world: ClusterWorld): boolean => {
+  const nodes = all(world, 'nodes');
+  const living = all(world, 'pods').filter((pod) => !isFinished(pod));
+  return nodes.length > 0 && nodes.length >= kubelets(world) && nodes.every(isReady) && living.every(isReadyPod) && staffed(world, nodes.length);
+};
+
+/** Every workload has its pods; a DaemonSet one on each node. */
+const staffed = (world: ClusterWorld, nodes: number): boolean =>
+  all(world, 'daemonsets').every((set) => podsOf(world, set) >= nodes) &&
+  counted(world).every((workload) => podsOf(world, workload) >= workload.spec.replicas);
+
+const kubelets = (world: ClusterWorld): number =>
+  new Set(Object.values(world.parts.cluster.memory.kubelets).map(({ describes }) => describes.name)).size;
+
+const counted = (world: ClusterWorld): readonly WorkloadObject[] => [
+  ...all(world, 'statefulsets'),
+  ...all(world, 'deployments'),
+  ...all(world, 'jobs'),
+];
+
+const podsOf = (world: ClusterWorld, workload: WorkloadObject): number =>
+  all(world, 'pods').filter((pod) => pod.metadata.ownerReferences?.some((owner) => owner.uid === workload.metadata.uid)).length;

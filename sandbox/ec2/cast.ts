@@ -1,0 +1,11 @@
+import type { Cast } from '../world.ts';
+import { SETTLE_ATTACHMENT, settleAppointed } from './attachments.ts';
+import { FORGET_INSTANCE, SETTLE_INSTANCE, forgetInstance, settleInstance } from './instances.ts';
+import type { WithEc2 } from './state.ts';
+
+/** The actors that end EC2's transitions in their own time. */
+export const ec2Cast = (): Cast<WithEc2> => ({
+  [SETTLE_INSTANCE]: settleInstance,
+  [SETTLE_ATTACHMENT]: settleAppointed,
+  [FORGET_INSTANCE]: forgetInstance,
+});

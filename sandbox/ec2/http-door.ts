@@ -1,0 +1,48 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { handleEc2 } from './query.ts';
+import type { Ec2World } from './state.ts';
+
+/** The sandbox's EC2 behind a real socket, for SDKs and command lines that are pointed at it by AWS_ENDPOINT_URL_EC2. */
+export interface HttpDoor {
+  readonly url: string;
+  /** What went through so far: calls by action, and bytes of the answers. */
+  readonly traffic: () => { readonly calls: Readonly<Record<string, number>>; readonly bytes: number };
+  readonly close: () => Promise<void>;
+}
+
+/** Listens on 127.0.0.1; port 0 takes a free one. Virtual time is the caller's to advance, such as at each request that has arrived. */
+export const openHttpDoor = async (world: Ec2World, port = 0, arrived: () => void = () => undefined): Promise<HttpDoor> => {
+  const calls: Record<string, number> = {};
+  let bytes = 0;
+  const server = createServer((request, response) => {
+    void answer(world, request, response, arrived, (action, sent) => {
+      calls[action] = (calls[action] ?? 0) + 1;
+      bytes += sent;
+    });
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  const address = server.address();
+  const bound = typeof address === 'object' && address !== null ? address.port : port;
+  return {
+    url: `http://127.0.0.1:${bound}`,
+    traffic: () => ({ calls: { ...calls }, bytes }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+};
+
+type Count = (action: string, sent: number) => void;
+
+const answer = async (world: Ec2World, request: IncomingMessage, response: ServerResponse, arrived: () => void, count: Count): Promise<void> => {
+  const params = new URLSearchParams(await text(request));
+  arrived();
+  const { status, body, requestId, cut } = handleEc2(world, params);
+  count(params.get('Action') ?? '', Buffer.byteLength(body));
+  if (cut === 'drop') response.destroy();
+  if (cut === null) response.writeHead(status, { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId }).end(body);
+};

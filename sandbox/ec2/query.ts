@@ -1,0 +1,62 @@
+import type { Action } from './actions.ts';
+import { actions } from './actions.ts';
+import type { Mishap } from './faults.ts';
+import { strike } from './faults.ts';
+import { Ec2Refusal } from './refusal.ts';
+import { answerXml, errorXml } from './render.ts';
+import type { Ec2World } from './state.ts';
+import { nextSerial } from './state.ts';
+
+/** One answer on the wire; `cut` means that the caller gets none: the connection breaks, or stays silent. */
+export interface Ec2Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly requestId: string;
+  readonly cut: 'drop' | 'hang' | null;
+}
+
+/**
+ * Answers one call of the EC2 Query protocol.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html
+ */
+export const handleEc2 = (world: Ec2World, params: URLSearchParams): Ec2Answer => {
+  const { ec2 } = world.parts;
+  const requestId = `00000000-0000-4000-b000-${nextSerial(ec2).padStart(12, '0')}`;
+  const early = strike(ec2, 'before', params);
+  if (early) return mishapAnswer(early, requestId);
+  const answer = perform(world, params, requestId);
+  const late = strike(ec2, 'after', params);
+  return late ? mishapAnswer(late, requestId) : answer;
+};
+
+const perform = (world: Ec2World, params: URLSearchParams, requestId: string): Ec2Answer => {
+  const name = params.get('Action') ?? '';
+  try {
+    const tree = actionNamed(name, params)(world, params);
+    return { status: 200, body: answerXml(name, requestId, tree), requestId, cut: null };
+  } catch (refusal) {
+    if (!(refusal instanceof Ec2Refusal)) throw refusal;
+    return errorAnswer(refusal.code, refusal.message, refusal.status, requestId);
+  }
+};
+
+const actionNamed = (name: string, params: URLSearchParams): Action => {
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (!action) throw new Ec2Refusal('InvalidAction', `The action ${name} is not valid for this web service.`);
+  if (params.get('DryRun') === 'true') {
+    throw new Ec2Refusal('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);
+  }
+  return action;
+};
+
+const errorAnswer = (code: string, message: string, status: number, requestId: string): Ec2Answer => ({
+  status,
+  body: errorXml(code, message, requestId),
+  requestId,
+  cut: null,
+});
+
+const mishapAnswer = (mishap: Mishap, requestId: string): Ec2Answer =>
+  mishap.kind === 'error'
+    ? errorAnswer(mishap.code, `the sandbox was told to answer ${mishap.code}`, mishap.status, requestId)
+    : { status: 0, body: '', requestId, cut: mishap.kind };

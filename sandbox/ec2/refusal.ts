@@ -1,0 +1,13 @@
+import { Refused } from '../../fencing/errors.ts';
+
+/** EC2 declines a call: the code that clients decide on, the words that people read, and the HTTP status. */
+export class Ec2Refusal extends Refused {
+  readonly code: string;
+  readonly status: number;
+
+  constructor(code: string, message: string, status = 400) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}

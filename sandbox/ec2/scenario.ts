@@ -1,0 +1,98 @@
+import { beginStop, change, releaseBusy, terminate } from './instances.ts';
+import { place, write } from './kept.ts';
+import type { Attachment, Ec2World, Instance, Volume } from './state.ts';
+import { instanceIn, nextSerial } from './state.ts';
+
+/** What tests and demonstrations do to the cloud from outside its API. */
+
+/** A machine that has been there all along, running unless told otherwise, with its root disk. Returns its id. */
+export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): string => {
+  const { ec2 } = world.parts;
+  const serial = nextSerial(ec2);
+  const address = [10, 0, Math.floor(ec2.serial / 200), (ec2.serial % 200) + 10];
+  const domain = ec2.region === 'us-east-1' ? 'ec2.internal' : `${ec2.region}.compute.internal`;
+  const instance: Instance = {
+    id: `i-${serial.padStart(17, '0')}`,
+    reservation: `r-${serial.padStart(17, '0')}`,
+    state: 'running',
+    launchTime: world.now(),
+    stateReason: null,
+    transitionReason: '',
+    zone: `${ec2.region}a`,
+    privateIp: address.join('.'),
+    privateDnsName: `ip-${address.join('-')}.${domain}`,
+    rootDevice: '/dev/xvda',
+    tags: {},
+    canHibernate: false,
+    managed: false,
+    onShutdown: 'stop',
+    hibernating: false,
+    shutdownTakes: ec2.knobs.shutdownTakes,
+    guest: wanted.state === 'stopped' || wanted.state === 'pending' || wanted.state === 'terminated' ? 'down' : 'up',
+    boot: 1,
+    mounts: [],
+    ...wanted,
+  };
+  place(ec2.instances, instance.id, instance);
+  if (instance.state !== 'terminated') addVolume(world, { zone: instance.zone }, { instance: instance.id, device: instance.rootDevice, deleteOnTermination: true });
+  return instance.id;
+};
+
+/** A disk that has been there all along, attached where told. Returns its id. */
+export const addVolume = (world: Ec2World, wanted: Partial<Volume> = {}, attached?: Partial<Attachment> & Pick<Attachment, 'instance'>): string => {
+  const { ec2 } = world.parts;
+  const attachment: Attachment = {
+    instance: '',
+    device: `/dev/xvdb${String.fromCharCode(97 + (ec2.serial % 26))}`,
+    state: 'attached',
+    at: world.now(),
+    deleteOnTermination: false,
+    forced: false,
+    ...attached,
+  };
+  const volume: Volume = {
+    id: `vol-${nextSerial(ec2).padStart(17, '0')}`,
+    zone: `${ec2.region}a`,
+    multiAttach: false,
+    managed: false,
+    createdAt: world.now(),
+    attachments: attached ? [attachment] : [],
+    ...wanted,
+  };
+  place(ec2.volumes, volume.id, volume);
+  return volume.id;
+};
+
+const known = (world: Ec2World, id: string): Instance => {
+  const instance = instanceIn(world, id);
+  if (!instance) throw new Error(`the sandbox has no instance ${id}`);
+  return instance;
+};
+
+/** Somebody types `poweroff` inside the machine. */
+export const stopGuest = (world: Ec2World, id: string): void => {
+  const instance = known(world, id);
+  if (instance.state !== 'running') return;
+  if (instance.onShutdown === 'terminate') terminate(world, instance);
+  else beginStop(world, instance, { code: 'Client.InstanceInitiatedShutdown', message: 'Client.InstanceInitiatedShutdown: Instance initiated shutdown' }, '');
+};
+
+/** The guest stops executing and EC2 does not notice: a kernel panic, or `halt`. */
+export const haltGuest = (world: Ec2World, id: string): void => {
+  change(world, known(world, id), { guest: 'down', mounts: [] });
+  releaseBusy(world, id);
+};
+
+/** EC2 stops the machine of its own accord, such as for `Server.ScheduledStop`. */
+export const stopOutOfBand = (world: Ec2World, id: string, code: string): void => {
+  const instance = known(world, id);
+  if (instance.state === 'running') beginStop(world, instance, { code, message: `${code}: Instance stopped` }, '');
+};
+
+/** From now on, shutting this machine down takes that long (ms), or for ever (null) unless forced. */
+export const shutdownTakes = (world: Ec2World, id: string, ms: number | null): void => {
+  change(world, known(world, id), { shutdownTakes: ms });
+};
+
+/** EC2 knows the machine no more, at once. */
+export const forget = (world: Ec2World, id: string): void => write(world.parts.ec2.instances, id, null, world.now());

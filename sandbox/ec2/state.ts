@@ -1,0 +1,133 @@
+import type { World } from '../world.ts';
+import type { StateChangeEnvelope } from './envelope.ts';
+import type { Fault } from './faults.ts';
+import type { Harm } from './harm.ts';
+import type { Kept, Shelf } from './kept.ts';
+import { presentIn } from './kept.ts';
+
+export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
+
+export interface StateReason {
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface Instance {
+  readonly id: string;
+  readonly reservation: string;
+  readonly state: InstanceState;
+  readonly launchTime: number;
+  readonly stateReason: StateReason | null;
+  readonly transitionReason: string;
+  readonly zone: string;
+  readonly privateIp: string;
+  readonly privateDnsName: string;
+  readonly rootDevice: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly canHibernate: boolean;
+  readonly managed: boolean;
+  readonly onShutdown: 'stop' | 'terminate';
+  /** The present stop keeps the memory. */
+  readonly hibernating: boolean;
+  /** How long its operating system takes to shut down (ms); null when it never does by itself. */
+  readonly shutdownTakes: number | null;
+  /** What EC2 does not show: whether instructions are executed; `frozen` memory goes on where it stopped. */
+  readonly guest: 'up' | 'down' | 'frozen';
+  readonly boot: number;
+  readonly mounts: readonly string[];
+}
+
+export interface Attachment {
+  readonly instance: string;
+  readonly device: string;
+  readonly state: 'attaching' | 'attached' | 'detaching' | 'busy';
+  readonly at: number;
+  readonly deleteOnTermination: boolean;
+  /** The detach under way was asked for with Force. */
+  readonly forced: boolean;
+}
+
+export interface Volume {
+  readonly id: string;
+  readonly zone: string;
+  readonly multiAttach: boolean;
+  readonly managed: boolean;
+  readonly createdAt: number;
+  readonly attachments: readonly Attachment[];
+}
+
+/** Durations in ms of virtual time. */
+export interface Knobs {
+  /** A describe may answer with a state up to this old. */
+  staleUpTo: number;
+  staleness: 'oldest' | 'seeded';
+  bootTakes: number;
+  shutdownTakes: number;
+  forcedStopTakes: number;
+  terminateTakes: number;
+  attachTakes: number;
+  detachTakes: number;
+  forgetAfter: number;
+  /** A describe answers at most this many objects at once, asked for or not. */
+  pageSize: number;
+}
+
+export interface Ec2State {
+  readonly account: string;
+  readonly region: string;
+  readonly knobs: Knobs;
+  readonly instances: Shelf<Instance>;
+  readonly volumes: Shelf<Volume>;
+  /** Everything that EventBridge would deliver, oldest first. */
+  readonly events: StateChangeEnvelope[];
+  readonly harm: Harm[];
+  readonly faults: Fault[];
+  serial: number;
+}
+
+export interface WithEc2 {
+  readonly ec2: Ec2State;
+}
+
+export type Ec2World = World<WithEc2>;
+
+export const emptyEc2 = (place: { readonly account: string; readonly region: string }, knobs: Partial<Knobs> = {}): Ec2State => ({
+  ...place,
+  knobs: { ...usual, ...knobs },
+  instances: {},
+  volumes: {},
+  events: [],
+  harm: [],
+  faults: [],
+  serial: 0,
+});
+
+const usual: Knobs = {
+  staleUpTo: 0,
+  staleness: 'oldest',
+  bootTakes: 15_000,
+  shutdownTakes: 20_000,
+  forcedStopTakes: 5_000,
+  terminateTakes: 10_000,
+  attachTakes: 1_500,
+  detachTakes: 2_000,
+  forgetAfter: 3_600_000,
+  pageSize: 1_000,
+};
+
+export const nextSerial = (ec2: Ec2State): string => {
+  ec2.serial += 1;
+  return ec2.serial.toString(16);
+};
+
+const everything = <T>(shelf: Shelf<T>): readonly T[] =>
+  Object.values<Kept<T>>(shelf).flatMap((kept) => (kept.present ? [kept.present] : []));
+
+export const instanceIn = (world: Ec2World, id: string): Instance | undefined => presentIn(world.parts.ec2.instances, id);
+export const volumeIn = (world: Ec2World, id: string): Volume | undefined => presentIn(world.parts.ec2.volumes, id);
+export const volumesOf = (world: Ec2World, instance: string): readonly Volume[] =>
+  everything(world.parts.ec2.volumes).filter((volume) => attachmentTo(volume, instance));
+export const instancesIn = (world: Ec2World): readonly Instance[] => everything(world.parts.ec2.instances);
+
+export const attachmentTo = (volume: Volume, instance: string): Attachment | undefined =>
+  volume.attachments.find((attachment) => attachment.instance === instance);

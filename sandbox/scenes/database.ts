@@ -1,0 +1,45 @@
+import { EBS, type AwsWorld } from '../aws-sandbox.ts';
+import { addBarePod, addNode, addStatefulSet } from '../cluster/scenery.ts';
+import { settle } from '../cluster/settle.ts';
+import { addInstance, addVolume } from '../ec2/scenario.ts';
+import { instanceIn, volumeIn } from '../ec2/state.ts';
+
+/** A database with one disk on one of two nodes in the same zone: the smallest cluster in which a dead machine hurts. */
+export interface DatabaseScene {
+  /** The disk, and the instance that holds it now. */
+  readonly volume: string;
+  readonly holder: string;
+  readonly spare: string;
+  readonly nodeOf: (instance: string) => string;
+}
+
+export const DATABASE_POD = { name: 'db-0', namespace: 'default' } as const;
+export const NEWCOMER_POD = { name: 'newcomer', namespace: 'default' } as const;
+
+/** A pod that wants this Node and no other: it runs as soon as pods may be scheduled there. */
+export const addNewcomer = (world: AwsWorld, node: string): void => {
+  addBarePod(world, { ...NEWCOMER_POD, spec: { nodeSelector: { 'kubernetes.io/hostname': node } } });
+};
+
+/** A machine with a Node under EC2's own name for it. */
+export const addMachine = (world: AwsWorld): string => {
+  const machine = addInstance(world);
+  const { privateDnsName = '', zone = '' } = instanceIn(world, machine) ?? {};
+  addNode(world, { name: privateDnsName, machine, providerID: `aws:///${zone}/${machine}`, zone, driver: EBS });
+  return machine;
+};
+
+export const databaseOnTwoNodes = (world: AwsWorld): DatabaseScene => {
+  const machines = [addMachine(world), addMachine(world)];
+  const names = new Map(machines.map((machine) => [machine, instanceIn(world, machine)?.privateDnsName ?? '']));
+  const volume = addVolume(world);
+  addStatefulSet(world, { name: 'db', disks: [{ driver: EBS, handle: volume, zone: volumeIn(world, volume)?.zone ?? '' }] });
+  settle(world);
+  const holder = volumeIn(world, volume)?.attachments[0]?.instance ?? '';
+  return {
+    volume,
+    holder,
+    spare: machines.find((machine) => machine !== holder) ?? '',
+    nodeOf: (instance) => names.get(instance) ?? '',
+  };
+};

@@ -1,0 +1,38 @@
+import { request } from 'node:https';
+import { Agent } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { IncomingMessage } from 'node:http';
+import { afterEach, expect, it } from 'vitest';
+import type { HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { ADMIN_TOKEN } from '../../sandbox/cluster/api/server.ts';
+import { freshApi } from './api-client.ts';
+
+let door: HttpsDoor | undefined;
+afterEach(() => door?.close());
+
+const get = async (url: string, ca: string, agent: Agent): Promise<{ readonly status: number | undefined; readonly body: string }> => {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { ca, agent, headers: { authorization: `Bearer ${ADMIN_TOKEN}` } }, resolve).on('error', reject).end();
+  });
+  return { status: response.statusCode, body: await text(response) };
+};
+
+it('serves the same store over verified TLS and counts what goes through', async () => {
+  const api = freshApi();
+  api.ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } });
+  door = await openHttpsDoor(api.server);
+  const agent = new Agent({ keepAlive: true });
+  const first = await get(`${door.url}/api/v1/nodes/n1`, door.caData, agent);
+  const second = await get(`${door.url}/api/v1/nodes/n2`, door.caData, agent);
+  agent.destroy();
+  expect([first.status, second.status]).toEqual([200, 404]);
+  expect(JSON.parse(first.body)).toMatchObject({ metadata: { name: 'n1' } });
+  expect(door.traffic()).toMatchObject({ connections: 1, requests: 2 });
+  expect(door.traffic().bytesWritten).toBeGreaterThan(first.body.length);
+});
+
+it('breaks the connection when a fault says so', async () => {
+  door = await openHttpsDoor(freshApi({ faults: { before: () => 'drop' } }).server);
+  await expect(get(`${door.url}/version`, door.caData, new Agent())).rejects.toThrow(/hang up|ECONNRESET/);
+});

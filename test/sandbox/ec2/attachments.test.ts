@@ -1,0 +1,139 @@
+import { AttachVolumeCommand, DescribeVolumesCommand, DetachVolumeCommand } from '@aws-sdk/client-ec2';
+import { describe, expect, it } from 'vitest';
+import { codeOf } from '../../../providers/aws/errors.ts';
+import { plainStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
+import { addInstance, addVolume, stopGuest } from '../../../sandbox/ec2/scenario.ts';
+import type { Ec2World } from '../../../sandbox/ec2/state.ts';
+import { instanceIn, volumeIn, volumesOf } from '../../../sandbox/ec2/state.ts';
+import { ec2Underlay } from '../../../sandbox/ec2/underlay.ts';
+import { MINUTE, clientOf, ec2World } from './ec2-world.ts';
+
+const mounted = () => {
+  const world = ec2World();
+  const machine = addInstance(world);
+  const disk = addVolume(world, {}, { instance: machine });
+  expect(ec2Underlay.mount(world, disk, machine)).toBe(true);
+  return { world, machine, disk };
+};
+
+const detach = (world: Ec2World, VolumeId: string, InstanceId: string, Force = false) =>
+  clientOf(world).send(new DetachVolumeCommand({ VolumeId, InstanceId, Force }));
+
+const attachmentStates = (world: Ec2World, disk: string) => volumeIn(world, disk)?.attachments.map((attachment) => attachment.state);
+
+const refusedWith = (code: string) => expect.toSatisfy((caught: unknown) => codeOf(caught) === code);
+
+describe("disks in the sandbox's EC2", () => {
+  it('are busy while a living guest has them mounted, and go once it lets go', async () => {
+    const { world, machine, disk } = mounted();
+    await detach(world, disk, machine);
+    expect(attachmentStates(world, disk)).toEqual(['detaching']);
+    world.advance(MINUTE);
+    expect(attachmentStates(world, disk)).toEqual(['busy']);
+    ec2Underlay.unmount(world, disk, machine);
+    expect(attachmentStates(world, disk)).toEqual([]);
+    expect(world.parts.ec2.harm).toEqual([]);
+  });
+
+  it('go when the busy guest has stopped', async () => {
+    const { world, machine, disk } = mounted();
+    await detach(world, disk, machine);
+    stopGuest(world, machine);
+    world.advance(MINUTE);
+    expect(attachmentStates(world, disk)).toEqual([]);
+    expect(world.parts.ec2.harm).toEqual([]);
+  });
+
+  it('do harm when they are torn from a living guest, and again when another machine gets them', async () => {
+    const { world, machine, disk } = mounted();
+    await detach(world, disk, machine, true);
+    world.advance(MINUTE);
+    const other = addInstance(world);
+    await clientOf(world).send(new AttachVolumeCommand({ VolumeId: disk, InstanceId: other, Device: '/dev/sdf' }));
+    expect(world.parts.ec2.harm.map((harm) => harm.what)).toEqual([
+      `${disk} was detached from ${machine}, whose guest is up and has it mounted`,
+      `${disk} was attached to ${other} while ${machine}, whose guest is up, has it mounted`,
+    ]);
+  });
+
+  it('do harm when they are taken from a hibernated guest', async () => {
+    const world = ec2World();
+    const machine = addInstance(world, { canHibernate: true });
+    const disk = addVolume(world, {}, { instance: machine });
+    ec2Underlay.mount(world, disk, machine);
+    const instance = instanceIn(world, machine);
+    if (instance) stopByUser(world, instance, { ...plainStop, hibernate: true });
+    world.advance(MINUTE);
+    await detach(world, disk, machine);
+    world.advance(MINUTE);
+    expect(world.parts.ec2.harm).toHaveLength(1);
+  });
+
+  it('do no harm when they leave a stopped machine', async () => {
+    const { world, machine, disk } = mounted();
+    stopGuest(world, machine);
+    world.advance(MINUTE);
+    await detach(world, disk, machine);
+    world.advance(MINUTE);
+    expect(attachmentStates(world, disk)).toEqual([]);
+    expect(world.parts.ec2.harm).toEqual([]);
+  });
+
+  it('are refused where EC2 refuses them', async () => {
+    const { world, machine, disk } = mounted();
+    const [other, elsewhere] = [addInstance(world), addInstance(world, { zone: 'eu-central-1b' })];
+    const [stopping, managed] = [addInstance(world, { state: 'stopping' }), addInstance(world, { managed: true })];
+    const [free, theirs] = [addVolume(world), addVolume(world, {}, { instance: managed })];
+    const root = volumesOf(world, other)[0]?.id ?? '';
+    const attach = (VolumeId: string, InstanceId: string) => clientOf(world).send(new AttachVolumeCommand({ VolumeId, InstanceId, Device: '/dev/sdg' }));
+    await expect(attach(disk, other)).rejects.toEqual(refusedWith('VolumeInUse'));
+    await expect(attach(free, elsewhere)).rejects.toEqual(refusedWith('InvalidVolume.ZoneMismatch'));
+    await expect(attach(free, stopping)).rejects.toEqual(refusedWith('IncorrectState'));
+    await expect(detach(world, disk, other, true)).rejects.toEqual(refusedWith('InvalidAttachment.NotFound'));
+    await expect(detach(world, free, machine)).rejects.toEqual(refusedWith('IncorrectState'));
+    await expect(detach(world, root, other)).rejects.toEqual(refusedWith('OperationNotPermitted'));
+    await expect(detach(world, theirs, managed)).rejects.toEqual(refusedWith('UnsupportedOperation'));
+    await expect(detach(world, 'vol-0ffffffff', machine)).rejects.toEqual(refusedWith('InvalidParameterValue'));
+    await expect(detach(world, 'vol-ffffffff', machine)).rejects.toEqual(refusedWith('InvalidVolume.NotFound'));
+    expect(attachmentStates(world, disk)).toEqual(['attached']);
+  });
+
+  it('are listed by the machine that they are attached to', async () => {
+    const { world, machine, disk } = mounted();
+    addVolume(world);
+    const Filters = [{ Name: 'attachment.instance-id', Values: [machine] }];
+    const { Volumes } = await clientOf(world).send(new DescribeVolumesCommand({ Filters }));
+    expect(Volumes?.map((volume) => volume.VolumeId)).toContain(disk);
+    expect(Volumes).toHaveLength(2);
+  });
+});
+
+describe('the EBS driver on the sandbox', () => {
+  it('publishes and unpublishes by asking again, and never forces', () => {
+    const world = ec2World();
+    const [machine, disk] = [addInstance(world), addVolume(world)];
+    expect(ec2Underlay.publish(world, disk, machine)).toBe('pending');
+    expect(ec2Underlay.mount(world, disk, machine)).toBe(false);
+    world.advance(MINUTE);
+    expect(ec2Underlay.publish(world, disk, machine)).toBe('done');
+    ec2Underlay.mount(world, disk, machine);
+    expect(ec2Underlay.unpublish(world, disk, machine)).toBe('pending');
+    world.advance(MINUTE);
+    expect(ec2Underlay.unpublish(world, disk, machine)).toBe('pending');
+    ec2Underlay.unmount(world, disk, machine);
+    expect(ec2Underlay.unpublish(world, disk, machine)).toBe('done');
+    expect(world.parts.ec2.harm).toEqual([]);
+  });
+
+  it('hears that a disk is in use elsewhere', () => {
+    const { world, disk } = mounted();
+    expect(ec2Underlay.publish(world, disk, addInstance(world))).toEqual({ error: expect.stringMatching(/^VolumeInUse/) });
+  });
+
+  it('tells the cloud controller of machines that exist, are shut down, or are gone', () => {
+    const world = ec2World();
+    const states = ['running', 'stopping', 'stopped', 'terminated'] as const;
+    expect(states.map((state) => ec2Underlay.existence(world, addInstance(world, { state })))).toEqual(['exists', 'exists', 'shut-down', 'gone']);
+    expect(ec2Underlay.existence(world, 'i-ffffffff')).toBe('gone');
+  });
+});

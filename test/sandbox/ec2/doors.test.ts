@@ -1,0 +1,69 @@
+import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
+import { describe, expect, it } from 'vitest';
+import { addFault } from '../../../sandbox/ec2/faults.ts';
+import { openHttpDoor } from '../../../sandbox/ec2/http-door.ts';
+import { addInstance, stopGuest } from '../../../sandbox/ec2/scenario.ts';
+import type { Ec2World } from '../../../sandbox/ec2/state.ts';
+import { clientOf, credentials, ec2World, region } from './ec2-world.ts';
+
+const stateSeen = async (client: EC2Client, id: string) => {
+  const answer = await client.send(new DescribeInstancesCommand({ InstanceIds: [id] }));
+  return answer.Reservations?.[0]?.Instances?.[0]?.State?.Name;
+};
+
+const behindDoor = async (world: Ec2World) => {
+  const door = await openHttpDoor(world);
+  return { door, client: new EC2Client({ region, credentials, endpoint: door.url, maxAttempts: 1 }) };
+};
+
+describe("the doors of the sandbox's EC2", () => {
+  it('answer the same on a socket as in the process', async () => {
+    const world = ec2World();
+    addInstance(world);
+    const { door, client } = await behindDoor(world);
+    const [wire, inside] = [await client.send(new DescribeInstancesCommand({})), await clientOf(world).send(new DescribeInstancesCommand({}))];
+    await door.close();
+    expect(wire.Reservations).toEqual(inside.Reservations);
+  });
+
+  it('count calls and the bytes of their answers', async () => {
+    const { door } = await behindDoor(ec2World());
+    const body = 'Action=DescribeInstances&Version=2016-11-15';
+    const answers = [await fetch(door.url, { method: 'POST', body }), await fetch(door.url, { method: 'POST', body })];
+    const texts = await Promise.all(answers.map((answer) => answer.text()));
+    await door.close();
+    expect(door.traffic()).toEqual({ calls: { DescribeInstances: 2 }, bytes: texts.join('').length });
+  });
+
+  it('break the connection where told to, and only as often as told', async () => {
+    const world = ec2World();
+    const id = addInstance(world);
+    addFault(world.parts.ec2, { action: 'DescribeInstances', params: { 'InstanceId.1': id }, mishap: { kind: 'drop' } });
+    const { door, client } = await behindDoor(world);
+    await expect(stateSeen(client, id)).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(await stateSeen(client, id)).toBe('running');
+    await door.close();
+  });
+
+  it('refuse an action that the sandbox does not know', async () => {
+    const { door } = await behindDoor(ec2World());
+    const answer = await fetch(door.url, { method: 'POST', body: 'Action=constructor' });
+    await door.close();
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('<Code>InvalidAction</Code>')]);
+  });
+
+  it('see now the past and now the present where the age of reads is left to chance, the same for the same seed', async () => {
+    const history = async (): Promise<readonly unknown[]> => {
+      const world = ec2World({ staleUpTo: 5_000, staleness: 'seeded' });
+      const id = addInstance(world);
+      stopGuest(world, id);
+      world.advance(2_500);
+      const seen: unknown[] = [];
+      for (let n = 0; n < 20; n += 1) seen.push(await stateSeen(clientOf(world), id));
+      return seen;
+    };
+    const first = await history();
+    expect(new Set(first)).toEqual(new Set(['running', 'stopping']));
+    expect(await history()).toEqual(first);
+  });
+});
