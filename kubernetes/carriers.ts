@@ -1,0 +1,41 @@
+import type { V1CSINode, V1Node, V1ObjectMeta, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
+import { z } from 'zod';
+import type { Clues } from '../fencing/cluster.ts';
+import type { IdentityCarrier } from '../fencing/machine.ts';
+import { ATTACHED_NODE_ID, CSI_NODE_IDS } from './names.ts';
+
+const nodeIds = z
+  .string()
+  .transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      context.addIssue({ code: 'custom', message: `not JSON: ${String(cause)}` });
+      return z.NEVER;
+    }
+  })
+  .pipe(z.record(z.string(), z.string()));
+
+/** What the nodeid annotation says; an annotation that cannot be read names nobody. */
+export const annotatedCarriers = (metadata: V1ObjectMeta | undefined): readonly IdentityCarrier[] => {
+  const read = nodeIds.safeParse(metadata?.annotations?.[CSI_NODE_IDS]);
+  return Object.entries(read.data ?? {}).map(([driver, value]) => ({ carrier: 'nodeIdAnnotation', driver, value }));
+};
+
+export const nodeCarriers = (node: V1Node): readonly IdentityCarrier[] => {
+  const providerID = node.spec?.providerID ?? '';
+  const named = providerID === '' ? [] : [{ carrier: 'providerID', driver: null, value: providerID } as const];
+  return [...named, ...annotatedCarriers(node.metadata)];
+};
+
+export const csiNodeCarriers = (csiNode: V1CSINode | null): readonly IdentityCarrier[] =>
+  (csiNode?.spec.drivers ?? []).map(({ name, nodeID }) => ({ carrier: 'csiNode', driver: name, value: nodeID }));
+
+export const attachmentCarrier = ({ metadata, spec }: V1VolumeAttachment): IdentityCarrier | null => {
+  const value = metadata?.annotations?.[ATTACHED_NODE_ID] ?? '';
+  return value === '' ? null : { carrier: 'volumeAttachment', driver: spec.attacher, value };
+};
+
+/** At least one carrier names the machine. Whether another one contradicts, fencing judges. */
+export const namesMachine = (carriers: readonly IdentityCarrier[], { machine, machineOf }: Clues): boolean =>
+  carriers.some((carrier) => machineOf(carrier) === machine);

@@ -1,0 +1,43 @@
+import type { Cluster } from '../fencing/cluster.ts';
+import { apply } from './apply.ts';
+import { census } from './census.ts';
+import type { Clock } from './clock.ts';
+import type { Connection } from './connection.ts';
+import { connect } from './connection.ts';
+import { find } from './find.ts';
+import type { Link } from './link.ts';
+import { look } from './look.ts';
+import { readStanding } from './node-look.ts';
+import { recheck } from './recheck.ts';
+import { versionReader } from './server-version.ts';
+import { suspects } from './suspects.ts';
+import { tell } from './tell.ts';
+
+export interface ClusterOptions {
+  readonly name: string;
+  readonly link: Link;
+  readonly clock: Clock;
+  /** How long one request may take, in ms. */
+  readonly callLasts?: number;
+}
+
+const CALL_LASTS_MS = 10_000;
+
+export const connectionOf = ({ link, clock, callLasts = CALL_LASTS_MS }: ClusterOptions): Connection => connect(link, clock, callLasts);
+
+/** A Kubernetes cluster behind the interface that fencing needs. Close the link when it is not needed any more. */
+export const clusterOf = (options: ClusterOptions): Cluster => {
+  const { reader, writer, clock } = connectionOf(options);
+  const version = versionReader(clock);
+  return {
+    name: options.name,
+    find: (clues, signal) => find(reader(signal), clues),
+    identify: async (node, signal) => (await readStanding(reader(signal), node))?.carriers ?? null,
+    look: (request, signal) => look(reader(signal), version, request),
+    recheck: (node, signal) => recheck(reader(signal), node),
+    apply: (step, permit, signal) => apply({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),
+    tell: (about, event, signal) => tell(writer(null, signal), about, event, clock.now()),
+    census: (node, staleFor, signal) => census(reader(signal), node, clock.now() - staleFor),
+    suspects: (staleFor, signal) => suspects(reader(signal), clock.now() - staleFor),
+  };
+};

@@ -1,0 +1,47 @@
+import { AuthorizationV1Api, CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import type { IdentityCarrier } from '../fencing/machine.ts';
+import { nodeCarriers } from './carriers.ts';
+import type { Connection, Writer } from './connection.ts';
+import type { NeededPermission } from './needed-permissions.ts';
+import { neededPermissions } from './needed-permissions.ts';
+import { pages } from './pages.ts';
+import type { ServerVersion } from './server-version.ts';
+import { versionReader } from './server-version.ts';
+
+export interface CheckedPermission extends NeededPermission {
+  readonly allowed: boolean;
+}
+
+export interface NodeIdentity {
+  readonly node: string;
+  readonly carriers: readonly IdentityCarrier[];
+}
+
+/** What can be said of a cluster before anything has happened in it. All methods throw `Unavailable` or `Denied`. */
+export interface Doctor {
+  readonly permissions: (signal: AbortSignal) => Promise<readonly CheckedPermission[]>;
+  readonly version: (signal: AbortSignal) => Promise<ServerVersion>;
+  /** What names the machine of each Node, a page of Nodes at a time. */
+  readonly identities: (signal: AbortSignal) => AsyncGenerator<readonly NodeIdentity[]>;
+}
+
+/** https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access */
+const check = async (writer: Writer, permission: NeededPermission): Promise<CheckedPermission> => {
+  const { for: _purpose, ...resourceAttributes } = permission;
+  const body = { spec: { resourceAttributes } };
+  const { status } = await writer.write(AuthorizationV1Api, (api) => api.createSelfSubjectAccessReview({ body }));
+  return { ...permission, allowed: status?.allowed ?? false };
+};
+
+export const doctorOf = ({ reader, writer, clock }: Connection): Doctor => {
+  const version = versionReader(clock);
+  return {
+    permissions: (signal) => Promise.all(neededPermissions.map((permission) => check(writer(null, signal), permission))),
+    version: (signal) => version(reader(signal)),
+    identities: async function* (signal) {
+      for await (const page of pages((paging) => reader(signal).read(CoreV1Api, (core) => core.listNode(paging)))) {
+        yield page.map((node) => ({ node: node.metadata?.name ?? '', carriers: nodeCarriers(node) }));
+      }
+    },
+  };
+};

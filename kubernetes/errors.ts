@@ -1,0 +1,68 @@
+import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
+import { z } from 'zod';
+import { CloudfenceError, Denied, Refused, Unavailable } from '../fencing/errors.ts';
+
+/** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
+const status = z.object({
+  kind: z.literal('Status'),
+  message: z.string().default(''),
+  reason: z.string().default(''),
+  details: z.object({ name: z.string().default('') }).default({ name: '' }),
+});
+type Status = z.infer<typeof status>;
+
+const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined);
+
+const inChain = <T>(error: unknown, wanted: (link: unknown) => link is T): T | null => {
+  for (let link = error; link !== undefined && link !== null; link = causeOf(link)) if (wanted(link)) return link;
+  return null;
+};
+
+const isApiException = (error: unknown): error is ApiException<unknown> => error instanceof ApiException;
+const isOurs = (error: unknown): error is CloudfenceError => error instanceof CloudfenceError;
+
+export const apiExceptionIn = (error: unknown): ApiException<unknown> | null => inChain(error, isApiException);
+
+/** The client hands a body out as unparsed text; what is no Status did not come from the API server itself. */
+const statusOf = ({ body }: ApiException<unknown>): Status | null => {
+  if (typeof body !== 'string') return null;
+  try {
+    const read = status.safeParse(JSON.parse(body));
+    return read.success ? read.data : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+};
+
+/** The API server itself says that the named object does not exist; a proxy's 404, or one for an unknown path, does not count. */
+export const saysAbsent = (error: unknown): boolean => {
+  const exception = apiExceptionIn(error);
+  const said = exception?.code === 404 ? statusOf(exception) : null;
+  return said?.reason === 'NotFound' && said.details.name !== '';
+};
+
+/** A precondition or a test in the request did not hold. */
+export const saysChanged = (error: unknown): boolean => [409, 422].includes(apiExceptionIn(error)?.code ?? 0);
+
+const wording = (exception: ApiException<unknown>): string => {
+  const said = statusOf(exception);
+  return said ? `${exception.code} ${said.reason}: ${said.message}` : `${exception.code}`;
+};
+
+const kindOf = (exception: ApiException<unknown>): typeof Unavailable | typeof Denied | typeof Refused => {
+  const { code } = exception;
+  if (code === 401 || code === 403) return Denied;
+  const fromElsewhere = code === 404 && statusOf(exception) === null;
+  return code === 408 || code === 410 || code === 429 || code >= 500 || fromElsewhere ? Unavailable : Refused;
+};
+
+/** What went wrong, in fencing's errors; `call` is the request line. Mapped by code and reason, never by message text. */
+export const translated = (error: unknown, call: string): CloudfenceError => {
+  const ours = inChain(error, isOurs);
+  if (ours) return ours;
+  const exception = apiExceptionIn(error);
+  if (!exception) return new Unavailable(`${call} got no answer: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  const Kind = kindOf(exception);
+  return new Kind(`${call} was answered with ${wording(exception)}`, { cause: error });
+};

@@ -1,0 +1,67 @@
+import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import type { Clues } from '../fencing/cluster.ts';
+import { annotatedCarriers, namesMachine, nodeCarriers } from './carriers.ts';
+import type { Reader } from './connection.ts';
+import { INSTANCE_LABELS } from './names.ts';
+import { readNode } from './node-look.ts';
+import { pages } from './pages.ts';
+
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */
+const LABEL_VALUE = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+type Names = readonly string[];
+
+const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
+
+const proven = (nodes: readonly V1Node[], clues: Clues): Names =>
+  nodes.filter((node) => namesMachine(nodeCarriers(node), clues)).map(nameOf);
+
+/** The likeliest name alone first: mostly it is right, and then one GET was all. */
+const byGuessedName = async (reader: Reader, clues: Clues): Promise<Names> => {
+  const [likeliest, ...others] = new Set(clues.nodeNames.filter((name) => name !== ''));
+  for (const names of [likeliest === undefined ? [] : [likeliest], others]) {
+    const nodes = await Promise.all(names.map((name) => readNode(reader, name)));
+    const found = proven(nodes.filter((node) => node !== null), clues);
+    if (found.length > 0) return found;
+  }
+  return [];
+};
+
+const byLabel = async (reader: Reader, clues: Clues): Promise<Names> => {
+  if (!LABEL_VALUE.test(clues.machine)) return [];
+  const lists = await Promise.all(
+    INSTANCE_LABELS.map((label) => reader.read(CoreV1Api, (core) => core.listNode({ labelSelector: `${label}=${clues.machine}` }))),
+  );
+  return [...new Set(lists.flatMap(({ items }) => proven(items, clues)))];
+};
+
+/** `complete`: every Node has an annotation that speaks of some machine of this cloud, so none can hide behind its providerID. */
+const byAnnotation = async (reader: Reader, clues: Clues): Promise<{ readonly names: Names; readonly complete: boolean }> => {
+  const names: string[] = [];
+  let complete = true;
+  for await (const page of pages((paging) => reader.readMetadata(CoreV1Api, (core) => core.listNode(paging)))) {
+    for (const node of page) {
+      const carriers = annotatedCarriers(node.metadata);
+      complete &&= carriers.some((carrier) => clues.machineOf(carrier) !== null);
+      if (namesMachine(carriers, clues)) names.push(nameOf(node));
+    }
+  }
+  return { names, complete };
+};
+
+const byProviderID = async (reader: Reader, clues: Clues): Promise<Names> => {
+  const names: string[] = [];
+  for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)))) names.push(...proven(page, clues));
+  return names;
+};
+
+/** Names of the Nodes that prove to be the machine's, by the cheapest way that finds any. A name is a clue and never proof. */
+export const find = async (reader: Reader, clues: Clues): Promise<Names> => {
+  for (const way of [byGuessedName, byLabel]) {
+    const found = await way(reader, clues);
+    if (found.length > 0) return found;
+  }
+  const { names, complete } = await byAnnotation(reader, clues);
+  return names.length > 0 || complete ? names : byProviderID(reader, clues);
+};

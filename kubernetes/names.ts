@@ -1,0 +1,33 @@
+/** The keys under which Cloudfence reads and writes, and the well-known ones that it meets. One place, so that docs and RBAC can quote it. */
+
+export const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' } as const;
+export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' } as const;
+
+/**
+ * Under `node-restriction.kubernetes.io/`, where a kubelet may not write.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
+ */
+export const FENCED_LABEL = { key: 'cloudfence.node-restriction.kubernetes.io/fenced', value: 'true' } as const;
+export const FENCED_SELECTOR = `${FENCED_LABEL.key}=${FENCED_LABEL.value}`;
+
+export const RECORD_ANNOTATION = 'cloudfence.dev/fence';
+export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';
+export const NUDGE_ANNOTATION = 'cloudfence.dev/nudge';
+
+/** Labels whose value may be the machine's id; found by them, a Node still has to prove it. */
+export const INSTANCE_LABELS = ['cloudfence.dev/instance', 'alpha.eksctl.io/instance-id'] as const;
+
+export const PAUSE = { namespace: 'kube-system', name: 'cloudfence', key: 'pause' } as const;
+
+export const LEASE_NAMESPACE = 'kube-node-lease';
+/** Events about objects without a namespace are kept here. */
+export const EVENT_NAMESPACE = 'default';
+export const REPORTER = 'cloudfence.dev';
+
+/** A JSON map from CSI driver to the id under which the driver knows the machine. */
+export const CSI_NODE_IDS = 'csi.volume.kubernetes.io/nodeid';
+/** The same id, as external-attacher notes it on a VolumeAttachment. */
+export const ATTACHED_NODE_ID = 'csi.alpha.kubernetes.io/node-id';
+export const MIRROR_POD = 'kubernetes.io/config.mirror';
+export const ZONE_LABEL = 'topology.kubernetes.io/zone';
+export const CONTROL_PLANE_LABELS = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'] as const;

@@ -1,0 +1,67 @@
+import type { V1Node, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
+import { Refused } from '../fencing/errors.ts';
+import type { FenceRecord } from '../fencing/record.ts';
+import type { NodeTarget } from '../fencing/steps.ts';
+import { FENCED_LABEL, RECORD_ANNOTATION } from './names.ts';
+import { recordTextOf } from './node-facts.ts';
+
+/** https://www.rfc-editor.org/rfc/rfc6902, as far as a fence needs it. */
+export type Operation =
+  | { readonly op: 'test' | 'add' | 'replace'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string };
+
+export type NodePatch = readonly Operation[];
+export type TaintOf = Readonly<Pick<V1Taint, 'key' | 'effect'>> & { readonly value: string };
+
+const pointer = (...keys: readonly string[]): string => keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+export const RECORD_PATH = pointer('metadata', 'annotations', RECORD_ANNOTATION);
+const LABEL_PATH = pointer('metadata', 'labels', FENCED_LABEL.key);
+
+const test = (path: string, value: unknown): Operation => ({ op: 'test', path, value });
+
+export const testUid = ({ uid }: NodeTarget): Operation => test('/metadata/uid', uid);
+export const testBoot = ({ bootID }: NodeTarget): Operation => test('/status/nodeInfo/bootID', bootID);
+
+/** The record as it was read; where none was read, nothing at all may have been written since. */
+export const testRecord = (node: V1Node, { recordText }: NodeTarget): Operation =>
+  recordText === null ? testUnwritten(node) : test(RECORD_PATH, recordText);
+
+const testUnwritten = ({ metadata }: V1Node): Operation => test('/metadata/resourceVersion', metadata?.resourceVersion ?? '');
+
+/** What the step saw must still stand; so a record or a boot that came in between is never written over. */
+export const stillAsSeen = (node: V1Node, target: NodeTarget): void => {
+  if (node.metadata?.uid !== target.uid) throw new Refused(`another Node is named ${target.name} now`);
+  if (recordTextOf(node) !== target.recordText) throw new Refused(`somebody else has written the fence of ${target.name} since it was read`);
+};
+
+export const writtenRecord = (record: FenceRecord): string => JSON.stringify(record);
+
+/** A map that is not there is added whole: JSON Patch cannot add to it, and two who add it must not both succeed. */
+const addToMap = (node: V1Node, map: 'labels' | 'annotations', key: string, value: string): NodePatch => {
+  if (node.metadata?.[map]) return [{ op: 'add', path: pointer('metadata', map, key), value }];
+  return [testUnwritten(node), { op: 'add', path: pointer('metadata', map), value: { [key]: value } }];
+};
+
+export const putRecord = (node: V1Node, record: FenceRecord): NodePatch => addToMap(node, 'annotations', RECORD_ANNOTATION, writtenRecord(record));
+export const putLabel = (node: V1Node): NodePatch => addToMap(node, 'labels', FENCED_LABEL.key, FENCED_LABEL.value);
+
+export const addTaints = (node: V1Node, taints: readonly TaintOf[]): NodePatch => {
+  if (taints.length === 0) return [];
+  const standing = node.spec?.taints ?? [];
+  if (standing.length > 0) return taints.map((value) => ({ op: 'add', path: '/spec/taints/-', value }));
+  return [testUnwritten(node), { op: 'add', path: '/spec/taints', value: taints }];
+};
+
+/** By index, the last one first so that the others keep theirs; each index is tested for the taint that was read there. */
+export const removeTaints = (node: V1Node, taints: readonly TaintOf[]): NodePatch =>
+  (node.spec?.taints ?? [])
+    .map((taint, at) => ({ taint, path: `/spec/taints/${at}` }))
+    .filter(({ taint }) => taints.some(({ key, effect }) => taint.key === key && taint.effect === effect))
+    .reverse()
+    .flatMap(({ taint, path }) => [test(`${path}/key`, taint.key), test(`${path}/effect`, taint.effect), { op: 'remove', path } as const]);
+
+export const removeRecord: Operation = { op: 'remove', path: RECORD_PATH };
+
+export const removeLabel = (node: V1Node): NodePatch =>
+  node.metadata?.labels?.[FENCED_LABEL.key] === undefined ? [] : [{ op: 'remove', path: LABEL_PATH }];

@@ -1,0 +1,37 @@
+import type { V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
+import type { PodFacts } from '../fencing/cluster-facts.ts';
+import { MIRROR_POD } from './names.ts';
+import { optOutOf } from './opt-out.ts';
+import { toleratesOutOfService } from './tolerations.ts';
+
+const kindOf = ({ metadata }: V1Pod): PodFacts['kind'] => {
+  if (metadata?.annotations?.[MIRROR_POD] !== undefined) return 'mirror';
+  switch (metadata?.ownerReferences?.find(({ controller }) => controller)?.kind) {
+    case 'DaemonSet':
+      return 'daemon';
+    case 'Job':
+      return 'job';
+    default:
+      return 'other';
+  }
+};
+
+export const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+/** `volumes`: keys of the attachable volumes that the pod uses. */
+export const podFacts = (pod: V1Pod, volumes: readonly string[]): PodFacts => {
+  const { metadata, spec } = pod;
+  return {
+    namespace: metadata?.namespace ?? '',
+    name: metadata?.name ?? '',
+    uid: metadata?.uid ?? '',
+    priority: spec?.priority ?? 0,
+    kind: kindOf(pod),
+    finished: isFinished(pod),
+    deleting: metadata?.deletionTimestamp !== undefined,
+    finalizers: (metadata?.finalizers ?? []).length > 0,
+    tolerates: toleratesOutOfService(pod),
+    optOut: optOutOf(metadata),
+    volumes,
+  };
+};

@@ -1,0 +1,18 @@
+import { Agent } from 'undici';
+import { POOL, httpsLink } from './https-link.ts';
+import type { Link } from './link.ts';
+import { bearer } from './link.ts';
+
+export interface TokenAccess {
+  readonly server: string;
+  /** The certificate authority (PEM) that vouches for the server. */
+  readonly ca: string;
+  /** Asked before each request, so that it can renew a token in time. */
+  readonly token: () => Promise<string>;
+}
+
+/** A link to a managed API server, whose tokens the cloud hands out. */
+export const linkFromToken = ({ server, ca, token }: TokenAccess): Link => {
+  const agent = new Agent({ ...POOL, connect: { ca } });
+  return httpsLink({ server, authentication: bearer(token), dispatcher: async () => agent });
+};

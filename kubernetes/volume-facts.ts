@@ -1,0 +1,89 @@
+import type { V1PersistentVolume, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
+import type { VolumeFacts } from '../fencing/cluster-facts.ts';
+import type { VolumeHandle } from '../fencing/machine.ts';
+import type { NamedVolume } from '../fencing/record.ts';
+import { attachmentFacts, readAttachment } from './attachment-facts.ts';
+import { attachmentName } from './attachment-name.ts';
+import { readVolume } from './claims.ts';
+import type { Reader } from './connection.ts';
+import { handleOf } from './volume-handle.ts';
+import { volumeKey } from './volume-key.ts';
+
+/** All places where a Node's volumes are named. */
+export interface VolumeTraces {
+  readonly node: string;
+  /** On the Node's status. */
+  readonly onStatus: readonly VolumeHandle[];
+  /** In fencing records. */
+  readonly remembered: readonly NamedVolume[];
+  /** PersistentVolumes that were just read, by way of claims or attachments. */
+  readonly read: readonly V1PersistentVolume[];
+  /** Whether an attachment under the computed name is this Node's and not that of a later one of the same name. */
+  readonly owns: (attachment: V1VolumeAttachment) => boolean;
+}
+
+/** A volume with what only the look itself needs. */
+export interface SeenVolume {
+  readonly facts: VolumeFacts;
+  readonly volume: V1PersistentVolume | null;
+}
+
+interface Candidate extends VolumeHandle {
+  readonly names: ReadonlySet<string>;
+}
+
+const named = ({ driver, handle }: VolumeHandle, name: string | null | undefined) => ({ driver, handle, name: name ?? '' });
+
+const candidatesOf = ({ onStatus, remembered, read }: VolumeTraces): readonly Candidate[] => {
+  const traces = [
+    ...onStatus.map((handle) => named(handle, null)),
+    ...remembered.map((volume) => named(volume, volume.persistentVolume)),
+    ...read.flatMap((volume) => {
+      const handle = handleOf(volume);
+      return handle ? [named(handle, volume.metadata?.name)] : [];
+    }),
+  ];
+  const groups = Map.groupBy(traces, volumeKey);
+  return [...groups.values()].flatMap((group) => {
+    const names = new Set(group.map(({ name }) => name).filter((name) => name !== ''));
+    return group.slice(0, 1).map(({ driver, handle }) => ({ driver, handle, names }));
+  });
+};
+
+/** The PersistentVolume that carries this very handle: a name alone may stand for another volume by now. */
+const carrying = async (
+  reader: Reader,
+  candidate: VolumeHandle,
+  names: Iterable<string>,
+  known: readonly V1PersistentVolume[],
+): Promise<V1PersistentVolume | null> => {
+  for (const name of names) {
+    const volume = known.find(({ metadata }) => metadata?.name === name) ?? (await readVolume(reader, name));
+    const handle = volume && handleOf(volume);
+    if (handle && volumeKey(handle) === volumeKey(candidate)) return volume;
+  }
+  return null;
+};
+
+const seen = async (reader: Reader, candidate: Candidate, { node, read, owns }: VolumeTraces): Promise<SeenVolume> => {
+  const { driver, handle } = candidate;
+  const name = attachmentName(candidate, node);
+  const found = await readAttachment(reader, name);
+  const attachment = found && owns(found) ? found : null;
+  const source = attachment?.spec.source.persistentVolumeName;
+  const volume = await carrying(reader, candidate, new Set([...(source === undefined ? [] : [source]), ...candidate.names]), read);
+  const facts = {
+    driver,
+    handle,
+    key: volumeKey(candidate),
+    persistentVolume: volume?.metadata?.name ?? null,
+    attachmentName: name,
+    attachment: attachment && attachmentFacts(attachment),
+    successor: null,
+  };
+  return { facts, volume };
+};
+
+/** Every volume that hangs on the Node, each once, with its attachment and PersistentVolume as they stand now. */
+export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<readonly SeenVolume[]> =>
+  Promise.all(candidatesOf(traces).map((candidate) => seen(reader, candidate, traces)));

@@ -1,0 +1,134 @@
+import { expect, it } from 'vitest';
+import { ProofExpired, Refused } from '../../../fencing/errors.ts';
+import type { FenceRecord } from '../../../fencing/record.ts';
+import type { ClusterStep } from '../../../fencing/steps.ts';
+import type { Meta, Stage } from './stage.ts';
+import { NODES, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './stage.ts';
+
+const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
+const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
+const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
+const FOREIGN = { key: 'example.com/busy', value: 'yes', effect: 'NoSchedule' };
+
+export const applyNodeCases = (stage: () => Stage): void => {
+  const apply = (step: ClusterStep) => stage().cluster.apply(step, granted, unhurried());
+  const read = async ({ name }: Meta) => (await stage().admin('GET', `${NODES}/${name}`)).body;
+  const taints = async (node: Meta): Promise<unknown> => {
+    const { spec } = await read(node);
+    return typeof spec === 'object' && spec !== null && 'taints' in spec ? spec.taints : [];
+  };
+  const mark = (node: Meta, record: FenceRecord, recordText: string | null = null): ClusterStep => ({ do: 'mark', node: targetOf(node, recordText), record, addOutOfService: true });
+  const marked = async (spec?: object, traits: Partial<FenceRecord> = {}) => {
+    const node = await makeNode(stage(), spec ? { spec } : {});
+    const record = recordFor(node, 'i-1', traits);
+    await apply({ do: 'mark', node: targetOf(node), record, addOutOfService: record.outOfService === 'ours' });
+    const { metadata } = await read(node);
+    return { node: metadata, record, text: JSON.stringify(record) };
+  };
+
+  it.each([
+    ['without taints, labels and annotations', {}, {}, []],
+    ['with taints, labels and annotations', { taints: [FOREIGN] }, { labels: { a: 'b' }, annotations: { c: 'd' } }, [FOREIGN]],
+  ])('marks a Node %s in one write, and only once', async (_case, spec, metadata, before) => {
+    const node = await makeNode(stage(), { spec, metadata });
+    const record = recordFor(node, 'i-1');
+    expect(await apply(mark(node, record))).toBe('done');
+    const after = await read(node);
+    expect(await taints(node)).toEqual([...before, OUT_OF_SERVICE, QUARANTINE]);
+    expect(after.metadata).toMatchObject({ labels: { [LABEL]: 'true' }, annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } });
+    expect(await apply(mark(node, record))).toBe('already');
+    expect((await read(node)).metadata.resourceVersion).toBe(after.metadata.resourceVersion);
+  });
+
+  it('marks over an older record of its own and adds only what is missing', async () => {
+    const { node, record, text } = await marked();
+    const next = { ...record, fence: 'fence-2' };
+    expect(await apply(mark(node, next, text))).toBe('done');
+    expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
+    expect((await read(node)).metadata.annotations?.['cloudfence.dev/fence']).toBe(JSON.stringify(next));
+  });
+
+  it.each([
+    ['is another of the same name', (node: Meta) => ({ ...node, uid: 'another' }), 'boot-1'],
+    ['has booted since', (node: Meta) => node, 'boot-0'],
+  ])('does not mark a Node that %s', async (_case, seen, bootID) => {
+    const node = await makeNode(stage());
+    const step: ClusterStep = { do: 'mark', node: { ...targetOf(seen(node)), bootID }, record: recordFor(node, 'i-1'), addOutOfService: true };
+    await expect(apply(step)).rejects.toThrow(Refused);
+    expect((await read(node)).metadata.resourceVersion).toBe(node.resourceVersion);
+  });
+
+  it('does not overwrite a fence that somebody else has set since', async () => {
+    const { node, text } = await marked({}, { outOfService: 'unsupported' });
+    await expect(apply(mark(node, recordFor(node, 'i-2')))).rejects.toThrow(Refused);
+    expect((await read(node)).metadata.annotations?.['cloudfence.dev/fence']).toBe(text);
+  });
+
+  it('does not claim an out-of-service taint that somebody else has set since', async () => {
+    const node = await makeNode(stage(), { spec: { taints: [{ ...OUT_OF_SERVICE, effect: 'NoExecute' }] } });
+    await expect(apply(mark(node, recordFor(node, 'i-1')))).rejects.toThrow(Refused);
+    expect((await read(node)).metadata.annotations).toBeUndefined();
+  });
+
+  it('sends nothing once the proof has expired', async () => {
+    const node = await makeNode(stage());
+    const expired = { check: () => { throw new ProofExpired('too old'); } };
+    await expect(stage().cluster.apply(mark(node, recordFor(node, 'i-1')), expired, unhurried())).rejects.toThrow(ProofExpired);
+    expect((await read(node)).metadata.resourceVersion).toBe(node.resourceVersion);
+  });
+
+  it('withdraws a mark and leaves everything else', async () => {
+    const { node, record, text } = await marked({ taints: [FOREIGN] });
+    const step: ClusterStep = { do: 'withdraw', node: targetOf(node, text), record };
+    expect(await apply(step)).toBe('done');
+    expect(await taints(node)).toEqual([FOREIGN]);
+    const { metadata } = await read(node);
+    expect([metadata.annotations?.['cloudfence.dev/fence'], metadata.labels?.[LABEL]]).toEqual([undefined, undefined]);
+    expect(await apply(step)).toBe('already');
+  });
+
+  it('notes a new record and nothing else', async () => {
+    const { node, record, text } = await marked();
+    const step: ClusterStep = { do: 'note', node: targetOf(node, text), record: { ...record, phase: 'fenced' } };
+    expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
+    expect((await read(node)).metadata.annotations?.['cloudfence.dev/fence']).toBe(JSON.stringify(step.record));
+    await expect(apply({ ...step, record: { ...record, fence: 'x' } })).rejects.toThrow(Refused);
+  });
+
+  it('readmits volumes first and pods later', async () => {
+    const { node, record, text } = await marked({ taints: [FOREIGN] });
+    const releasing: FenceRecord = { ...record, phase: 'releasing', released: '2026-11-21T10:05:00.000Z' };
+    expect(await apply({ do: 'readmit-volumes', node: targetOf(node, text), record: releasing })).toBe('done');
+    expect(await taints(node)).toEqual([FOREIGN, QUARANTINE]);
+    const step: ClusterStep = { do: 'readmit-pods', node: targetOf(node, JSON.stringify(releasing)), record: releasing };
+    expect(await apply(step)).toBe('done');
+    expect(await taints(node)).toEqual([FOREIGN]);
+    expect((await read(node)).metadata.labels?.[LABEL]).toBeUndefined();
+    expect(await apply(step)).toBe('already');
+  });
+
+  it('leaves an out-of-service taint alone that is not its own', async () => {
+    const { node, record, text } = await marked({ taints: [OUT_OF_SERVICE] }, { outOfService: 'foreign' });
+    await apply({ do: 'readmit-volumes', node: targetOf(node, text), record: { ...record, phase: 'releasing' } });
+    expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
+  });
+
+  it.each(['readmit-volumes', 'readmit-pods'] as const)('does not %s after yet another boot', async (verb) => {
+    const { node, record, text } = await marked();
+    const step = { do: verb, node: { ...targetOf(node, text), bootID: 'boot-2' }, record: { ...record, phase: 'releasing' } } as const;
+    await expect(apply(step)).rejects.toThrow(Refused);
+    expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
+  });
+
+  it('deletes only the Node that was read, and finds one that is gone done already', async () => {
+    const node = await makeNode(stage());
+    const name = fresh('gone');
+    await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { touched: 'yes' } } });
+    await expect(apply({ do: 'delete-node', node: targetOf(node) })).rejects.toThrow(Refused);
+    const { metadata } = await read(node);
+    expect(await apply({ do: 'delete-node', node: { ...targetOf(metadata), uid: 'an-older-one' } })).toBe('already');
+    expect(await apply({ do: 'delete-node', node: targetOf(metadata) })).toBe('done');
+    expect((await stage().admin('GET', `${NODES}/${node.name}`)).status).toBe(404);
+    expect(await apply({ do: 'delete-node', node: targetOf({ ...node, name }) })).toBe('already');
+  });
+};

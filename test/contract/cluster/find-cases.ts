@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import type { Stage } from './stage.ts';
+import { cluesTo, fresh, makeNode, unhurried } from './stage.ts';
+
+const K3S = (name: string) => ({ providerID: `k3s://${name}` });
+const nodeId = (machine: string) => ({ annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'ebs.csi.aws.com': machine }) } });
+
+export const findCases = (stage: () => Stage): void => {
+  const find = (machine: string, ...names: string[]) => stage().cluster.find(cluesTo(machine, ...names), unhurried());
+
+  it('finds a Node under a guessed name once its providerID names the machine', async () => {
+    const machine = fresh('i');
+    const { name } = await makeNode(stage(), { machine });
+    expect(await find(machine, name)).toEqual([name]);
+    expect(await find(machine, fresh('wrong'), fresh('wrong'), name)).toEqual([name]);
+  });
+
+  it('does not accept a Node of the guessed name that is another machine', async () => {
+    const { name } = await makeNode(stage());
+    expect(await find(fresh('i'), name)).toEqual([]);
+  });
+
+  it('finds a Node whose name cannot be guessed by the nodeid annotation', async () => {
+    const machine = fresh('i');
+    const name = fresh('node');
+    await makeNode(stage(), { name, spec: K3S(name), metadata: nodeId(machine) });
+    expect(await find(machine)).toEqual([name]);
+  });
+
+  it.each(['cloudfence.dev/instance', 'alpha.eksctl.io/instance-id'])('finds a Node by the label %s, but only if it is the machine’s', async (label) => {
+    const machine = fresh('i');
+    const { name } = await makeNode(stage(), { machine, metadata: { labels: { [label]: machine } } });
+    await makeNode(stage(), { metadata: { labels: { [label]: machine } } });
+    expect(await find(machine)).toEqual([name]);
+  });
+
+  it('finds a Node by its providerID alone', async () => {
+    const machine = fresh('i');
+    const { name } = await makeNode(stage(), { machine });
+    expect(await find(machine, fresh('wrong'))).toEqual([name]);
+  });
+
+  it('tells of both Nodes that claim to be one machine', async () => {
+    const machine = fresh('i');
+    const one = await makeNode(stage(), { machine });
+    const other = await makeNode(stage(), { machine });
+    expect([...(await find(machine, fresh('wrong'), one.name, other.name))].sort()).toEqual([one.name, other.name].sort());
+    expect([...(await find(machine))].sort()).toEqual([one.name, other.name].sort());
+  });
+
+  it('does not take an unreadable annotation for an identity', async () => {
+    const machine = fresh('i');
+    const name = fresh('node');
+    await makeNode(stage(), { name, spec: K3S(name), metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': `{"${machine}` } } });
+    expect(await find(machine, name)).toEqual([]);
+  });
+};

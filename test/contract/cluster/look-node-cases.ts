@@ -1,0 +1,101 @@
+import { expect, it } from 'vitest';
+import type { LookRequest } from '../../../fencing/cluster.ts';
+import type { Stage } from './stage.ts';
+import { LEASES, NODES, cluesTo, fresh, made, makeNode, makePod, recordFor, unhurried } from './stage.ts';
+
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+
+export const lookNodeCases = (stage: () => Stage): void => {
+  const look = (machine: string, node: string, request: Partial<LookRequest> = {}) =>
+    stage().cluster.look({ clues: cluesTo(machine, node), node, remembered: null, follow: [], ...request }, unhurried());
+
+  it('reads what a Node is and how it stands', async () => {
+    const machine = fresh('i');
+    const { name, uid } = await makeNode(stage(), {
+      machine,
+      metadata: {
+        labels: { 'topology.kubernetes.io/zone': 'z1', 'node-role.kubernetes.io/control-plane': '' },
+        annotations: { 'cloudfence.dev/opt-out': '', 'csi.volume.kubernetes.io/nodeid': `{"ebs.csi.aws.com":"${machine}"}` },
+        finalizers: ['example.com/hold'],
+        ownerReferences: [{ apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name: 'c', uid: 'u' }],
+      },
+      status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-11-21T09:00:00Z' }] },
+    });
+    await made(stage(), '/apis/storage.k8s.io/v1/csinodes', { metadata: { name }, spec: { drivers: [{ name: 'ebs.csi.aws.com', nodeID: machine }] } });
+    const { node } = await look(machine, name);
+    expect(node).toMatchObject({ name, uid, bootID: 'boot-1', ready: 'False', readySince: Date.UTC(2026, 10, 21, 9), deleting: false, zone: 'z1' });
+    expect(node).toMatchObject({ controlPlane: true, optOut: 'no reason given', finalizers: ['example.com/hold'], owners: ['NodeClaim'] });
+    expect(node?.carriers.map(({ carrier }) => carrier)).toEqual(['providerID', 'nodeIdAnnotation', 'csiNode']);
+    expect(await stage().cluster.identify(name, unhurried())).toEqual(node?.carriers);
+    expect(await stage().cluster.identify(fresh('gone'), unhurried())).toBeNull();
+    expect(node).toMatchObject({ recordText: null, record: null, taints: { outOfService: false, quarantine: false } });
+  });
+
+  it('reads the fence on a Node, and its text even when it is no record', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine, spec: { providerID: `x/${machine}`, taints: [{ key: OUT_OF_SERVICE, effect: 'NoExecute' }] } });
+    const record = recordFor(node, machine);
+    const annotate = (text: string) => stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { 'cloudfence.dev/fence': text } } });
+    await annotate(JSON.stringify(record));
+    expect((await look(machine, node.name)).node).toMatchObject({ record, taints: { outOfService: true, quarantine: false } });
+    await annotate('garbled');
+    expect((await look(machine, node.name)).node).toMatchObject({ record: null, recordText: 'garbled' });
+  });
+
+  it('reads a Lease with its microseconds, and none as null', async () => {
+    const machine = fresh('i');
+    const { name } = await makeNode(stage(), { machine });
+    expect((await look(machine, name)).lease).toBeNull();
+    await made(stage(), LEASES, { metadata: { name }, spec: { renewTime: '2026-11-21T09:59:58.123456Z' } });
+    expect((await look(machine, name)).lease).toBe('2026-11-21T09:59:58.123456Z');
+  });
+
+  it('sorts the pods of the Node and no others', async () => {
+    const machine = fresh('i');
+    const { name } = await makeNode(stage(), { machine });
+    const owned = (kind: string) => ({ ownerReferences: [{ apiVersion: 'v1', kind, name: 'o', uid: 'o', controller: true }] });
+    const mirror = await makePod(stage(), name, {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } });
+    const daemon = await makePod(stage(), name, { tolerations: [{ operator: 'Exists' }] }, owned('DaemonSet'));
+    const job = await makePod(stage(), name, { terminationGracePeriodSeconds: 30 }, { ...owned('Job'), finalizers: ['batch.kubernetes.io/job-tracking'] });
+    const other = await makePod(stage(), name, {}, { annotations: { 'cloudfence.dev/opt-out': 'by hand' } });
+    await makePod(stage(), fresh('node'));
+    await stage().admin('DELETE', `/api/v1/namespaces/default/pods/${job.name}`);
+    const { pods } = await look(machine, name);
+    const byUid = new Map(pods.map((pod) => [pod.uid, pod]));
+    expect(byUid.size).toBe(4);
+    expect(byUid.get(mirror.uid)).toMatchObject({ kind: 'mirror', tolerates: false });
+    expect(byUid.get(daemon.uid)).toMatchObject({ kind: 'daemon', tolerates: true, volumes: [] });
+    expect(byUid.get(job.uid)).toMatchObject({ kind: 'job', deleting: true, finalizers: true });
+    expect(byUid.get(other.uid)).toMatchObject({ kind: 'other', optOut: 'by hand', deleting: false, finished: false });
+  });
+
+  it('counts the Nodes and the fences on others, and heeds the pause', async () => {
+    const machine = fresh('i');
+    const fenced = { labels: { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' } };
+    const own = await makeNode(stage(), { machine, metadata: fenced });
+    const name = fresh('node');
+    const record = { ...recordFor(own, fresh('i')), node: name, fence: fresh('fence') };
+    await makeNode(stage(), { name, metadata: { ...fenced, annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } } });
+    const { surroundings } = await look(machine, own.name);
+    const { items } = (await stage().admin('GET', NODES)).body;
+    expect(surroundings.nodes).toBe(Array.isArray(items) ? items.length : 0);
+    expect(surroundings.fences.map(({ node }) => node)).not.toContain(own.name);
+    expect(surroundings.fences).toContainEqual({ node: name, fence: record.fence, phase: 'fencing', begun: Date.parse(record.begun) });
+    const map = '/api/v1/namespaces/kube-system/configmaps';
+    await made(stage(), map, { metadata: { name: 'cloudfence' }, data: { pause: 'moving house' } });
+    expect((await look(machine, own.name)).surroundings.paused).toBe('moving house');
+    await stage().admin('PATCH', `${map}/cloudfence`, { data: { pause: 'false' } });
+    expect((await look(machine, own.name)).surroundings.paused).toBeNull();
+    await stage().admin('DELETE', `${map}/cloudfence`);
+  });
+
+  it('sees that the remembered Node’s name is another’s now', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    await makePod(stage(), node.name);
+    const remembered = recordFor({ ...node, uid: 'an-older-uid' }, machine);
+    expect(await look(machine, node.name, { remembered })).toMatchObject({ nameTaken: true, node: { uid: node.uid } });
+    const gone = fresh('i');
+    expect(await look(gone, node.name, { remembered: { ...remembered, machine: gone } })).toMatchObject({ nameTaken: true, node: null, nodeName: node.name, pods: [], lease: null });
+  });
+};

@@ -1,0 +1,112 @@
+import { expect, it } from 'vitest';
+import type { LookRequest } from '../../../fencing/cluster.ts';
+import { attachmentName } from '../../../kubernetes/attachment-name.ts';
+import type { Stage } from './stage.ts';
+import { ATTACHMENTS, CLAIMS, DRIVER, NODES, VOLUMES, cluesTo, fresh, made, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim } from './stage.ts';
+
+const nameOn = (handle: string, node: string) => attachmentName({ driver: DRIVER, handle }, node);
+const key = (handle: string) => `${DRIVER}^${handle}`;
+
+export const lookVolumeCases = (stage: () => Stage): void => {
+  const look = (machine: string, node: string | null, request: Partial<LookRequest> = {}) =>
+    stage().cluster.look({ clues: cluesTo(machine), node, remembered: null, follow: [], ...request }, unhurried());
+
+  it('finds a volume wherever it is named, each once', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const [claimed, ephemeral, recorded, inUse] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
+    const volume = await makeVolume(stage(), claimed);
+    const pod = await makePod(stage(), node.name, {
+      volumes: [...usingClaim(volume).volumes, { name: 'scratch', ephemeral: { volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } } } }],
+    });
+    await makeVolume(stage(), ephemeral, `${pod.name}-scratch`);
+    const status = { volumesInUse: [`kubernetes.io/csi/${key(inUse)}`], volumesAttached: [{ name: `kubernetes.io/csi/${key(claimed)}`, devicePath: '' }] };
+    await stage().admin('PATCH', `${NODES}/${node.name}/status`, { status });
+    const named = { driver: DRIVER, handle: recorded, persistentVolume: 'gone', attachment: '' };
+    const facts = await look(machine, node.name, { remembered: recordFor(node, machine, { volumes: [named] }) });
+    expect(facts.volumes.map((found) => found.key).sort()).toEqual([claimed, ephemeral, recorded, inUse].map(key).sort());
+    expect(facts.pods[0]?.volumes).toEqual([key(claimed), key(ephemeral)]);
+    expect(facts.volumes.find(({ handle }) => handle === claimed)).toMatchObject({ persistentVolume: volume, attachmentName: nameOn(claimed, node.name), attachment: null });
+    expect(facts.volumes.find(({ handle }) => handle === recorded)?.persistentVolume).toBeNull();
+  });
+
+  it('does not take a PersistentVolume for a volume whose handle it does not carry', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const [old, current] = [fresh('vol'), fresh('vol')];
+    const persistentVolume = await makeVolume(stage(), current);
+    const volumes = [{ driver: DRIVER, handle: old, persistentVolume, attachment: '' }];
+    const facts = await look(machine, node.name, { remembered: recordFor(node, machine, { volumes }) });
+    expect(facts.volumes).toMatchObject([{ handle: old, persistentVolume: null }]);
+  });
+
+  it('reads in-tree EBS volumes as their CSI driver sees them', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const name = fresh('data');
+    const size = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+    await made(stage(), VOLUMES, { metadata: { name }, spec: { ...size, capacity: { storage: '1Gi' }, awsElasticBlockStore: { volumeID: 'aws://z1/vol-1' }, claimRef: { namespace: 'default', name } } });
+    await made(stage(), CLAIMS, { metadata: { name }, spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } } });
+    await makePod(stage(), node.name, usingClaim(name));
+    expect((await look(machine, node.name)).volumes).toMatchObject([{ key: key('vol-1'), persistentVolume: name }]);
+  });
+
+  it('reads how an attachment stands', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const handle = fresh('vol');
+    const volume = await makeVolume(stage(), handle);
+    await makePod(stage(), node.name, usingClaim(volume));
+    const name = nameOn(handle, node.name);
+    const { uid } = await makeAttachment(stage(), name, node.name, volume, machine);
+    await stage().admin('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: ['external-attacher/ebs-csi-aws-com'], annotations: { 'cloudfence.dev/nudge': 'x' } } });
+    await stage().admin('PATCH', `${ATTACHMENTS}/${name}/status`, { status: { attached: true, detachError: { message: 'stuck', time: '2026-11-21T10:00:00Z' } } });
+    await stage().admin('DELETE', `${ATTACHMENTS}/${name}`);
+    const [found] = (await look(machine, node.name)).volumes;
+    const carrier = { carrier: 'volumeAttachment', driver: DRIVER, value: machine };
+    expect(found?.attachment).toMatchObject({ name, uid, attached: true, detachError: 'stuck', nudged: true, carrier });
+    expect(found?.attachment?.deletingSince).toBeGreaterThan(0);
+    await stage().admin('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: null } });
+  });
+
+  it('follows a volume to the Node of the pod that uses it now', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const handle = fresh('vol');
+    const volume = await makeVolume(stage(), handle);
+    await makeAttachment(stage(), nameOn(handle, node.name), node.name, volume, machine);
+    await makePod(stage(), node.name, usingClaim(volume));
+    const next = fresh('node');
+    await makePod(stage(), next, usingClaim(volume));
+    const { uid } = await makeAttachment(stage(), nameOn(handle, next), next, volume);
+    expect((await look(machine, node.name, { follow: [key(handle)] })).volumes).toMatchObject([{ successor: { uid } }]);
+    expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
+  });
+
+  it('finds what a Node that is gone has left behind', async () => {
+    const machine = fresh('i');
+    const node = fresh('node');
+    const [attached, remembered] = [fresh('vol'), fresh('vol')];
+    const volume = await makeVolume(stage(), attached);
+    const orphan = await makePod(stage(), node, usingClaim(volume));
+    const { uid } = await makeAttachment(stage(), nameOn(attached, node), node, volume, machine);
+    const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, { volumes: [{ driver: DRIVER, handle: remembered, persistentVolume: null, attachment: '' }] });
+    const facts = await look(machine, null, { remembered: record });
+    expect(facts).toMatchObject({ node: null, nodeName: node, nameTaken: false, pods: [{ uid: orphan.uid, volumes: [key(attached)] }] });
+    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment?.uid ?? null])).toEqual([[remembered, null], [attached, uid]]);
+  });
+
+  it('leaves the pods and attachments of a new Node of the old name alone', async () => {
+    const machine = fresh('i');
+    const { name } = await makeNode(stage());
+    const [left, taken] = [fresh('vol'), fresh('vol')];
+    const [leftVolume, takenVolume] = [await makeVolume(stage(), left), await makeVolume(stage(), taken)];
+    await makePod(stage(), name, usingClaim(takenVolume));
+    await makeAttachment(stage(), nameOn(left, name), name, leftVolume, machine);
+    await makeAttachment(stage(), nameOn(taken, name), name, takenVolume, 'i-successor');
+    const volumes = [{ driver: DRIVER, handle: taken, persistentVolume: takenVolume, attachment: '' }];
+    const facts = await look(machine, null, { remembered: recordFor({ name, uid: 'u', resourceVersion: '1' }, machine, { volumes }) });
+    expect(facts).toMatchObject({ node: null, nameTaken: true, pods: [] });
+    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment === null])).toEqual([[taken, true], [left, false]]);
+  });
+};

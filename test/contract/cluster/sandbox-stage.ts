@@ -1,0 +1,69 @@
+import type { Clock } from '../../../kubernetes/clock.ts';
+import { systemClock } from '../../../kubernetes/clock.ts';
+import { clusterOf } from '../../../kubernetes/cluster.ts';
+import type { Link, Transport } from '../../../kubernetes/link.ts';
+import { transportLink } from '../../../kubernetes/link.ts';
+import { neededPermissions } from '../../../kubernetes/needed-permissions.ts';
+import { linkFromToken } from '../../../kubernetes/token-access.ts';
+import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
+import { openHttpsDoor } from '../../../sandbox/cluster/api/https-door.ts';
+import type { ApiServer, PolicyRule } from '../../../sandbox/cluster/api/server.ts';
+import { ADMIN_TOKEN, apiServerOf } from '../../../sandbox/cluster/api/server.ts';
+import { emptyCluster, storeOf } from '../../../sandbox/cluster/store.ts';
+import type { Stage } from './stage.ts';
+
+export const FENCE_TOKEN = 'fence-token';
+
+/** The identity under test may do what the published list says, and not one verb more. */
+const rules: readonly PolicyRule[] = neededPermissions.map(({ verb, group, resource, subresource, namespace, name }) => ({
+  apiGroups: [group],
+  resources: [subresource === undefined ? resource : `${resource}/${subresource}`],
+  verbs: [verb],
+  ...(namespace !== undefined && { namespaces: [namespace] }),
+  ...(name !== undefined && { resourceNames: [name] }),
+}));
+
+export const sandboxServer = (settings: Partial<ApiServer> = {}): ApiServer =>
+  apiServerOf({
+    store: storeOf(emptyCluster()),
+    now: () => Date.UTC(2026, 10, 21, 10),
+    users: { [ADMIN_TOKEN]: { name: 'admin', rules: 'all' }, [FENCE_TOKEN]: { name: 'cloudfence', rules } },
+    ...settings,
+  });
+
+export const inProcess =
+  (server: ApiServer): Transport =>
+  async (request) => {
+    const answer = handleApi(server, request);
+    if (answer === 'drop') throw new Error('socket hang up');
+    return answer;
+  };
+
+export const adminOf =
+  (server: ApiServer): Stage['admin'] =>
+  async (method, path, body) => {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': type };
+    const answer = await inProcess(server)({ method, path, headers, body: body === undefined ? '' : JSON.stringify(body) }, undefined);
+    return { status: answer.status, body: JSON.parse(answer.body) };
+  };
+
+const staged = (server: ApiServer, link: Link, close: () => Promise<void>) => {
+  const clock: Clock = { ...systemClock, now: server.now };
+  return { cluster: clusterOf({ name: 'sandbox', link, clock }), admin: adminOf(server), now: server.now, close };
+};
+
+export const openInProcess = async () => {
+  const server = sandboxServer();
+  return staged(server, transportLink(inProcess(server), FENCE_TOKEN), async () => undefined);
+};
+
+export const openOverHttps = async () => {
+  const server = sandboxServer();
+  const door = await openHttpsDoor(server);
+  const link = linkFromToken({ server: door.url, ca: door.caData, token: async () => FENCE_TOKEN });
+  return staged(server, link, async () => {
+    await link.close();
+    await door.close();
+  });
+};

@@ -1,0 +1,5 @@
+import { clusterContract } from './cluster-contract.ts';
+import { openInProcess, openOverHttps } from './sandbox-stage.ts';
+
+clusterContract('in the same process', openInProcess);
+clusterContract('over HTTPS', openOverHttps);

@@ -1,0 +1,120 @@
+import type { Cluster, Clues } from '../../../fencing/cluster.ts';
+import type { FenceRecord } from '../../../fencing/record.ts';
+import type { NodeTarget } from '../../../fencing/steps.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: { readonly metadata: Meta; readonly [field: string]: unknown };
+}
+
+export interface Meta {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** An API server to run the contract on: the cluster under test, and an administrator who sets the scene over the same API. */
+export interface Stage {
+  readonly cluster: Cluster;
+  readonly admin: (method: string, path: string, body?: unknown) => Promise<Answer>;
+  /** The API server's clock, epoch ms. */
+  readonly now: () => number;
+}
+
+export const NODES = '/api/v1/nodes';
+export const VOLUMES = '/api/v1/persistentvolumes';
+export const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
+export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+export const PODS = '/api/v1/namespaces/default/pods';
+export const CLAIMS = '/api/v1/namespaces/default/persistentvolumeclaims';
+export const DRIVER = 'ebs.csi.aws.com';
+
+let count = 0;
+/** A name that no other case of this run uses. */
+export const fresh = (kind: string): string => `${kind}-${(count += 1)}`;
+
+export const made = async (stage: Stage, path: string, object: object): Promise<Meta> => {
+  const { status, body } = await stage.admin('POST', path, object);
+  if (status !== 201) throw new Error(`the scene could not be set: ${path}: ${JSON.stringify(body)}`);
+  return body.metadata;
+};
+
+/** The machine that a carrier names, for the contract's own cloud: its ids begin with `i-`. */
+const machineOf: Clues['machineOf'] = ({ value }) => /(?:^|\/)(i-[0-9a-z-]+)$/.exec(value)?.[1] ?? null;
+
+export const cluesTo = (machine: string, ...nodeNames: string[]): Clues => ({ machine, nodeNames, machineOf });
+
+interface NodeTraits {
+  readonly machine?: string;
+  readonly name?: string;
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+/** A Node of a fresh name whose providerID names the machine. */
+export const makeNode = (stage: Stage, { machine = fresh('i'), name = fresh('node'), metadata = {}, spec, status = {} }: NodeTraits = {}): Promise<Meta> =>
+  made(stage, NODES, {
+    metadata: { name, ...metadata },
+    spec: spec ?? { providerID: `aws:///eu-central-1a/${machine}` },
+    status: { nodeInfo: { bootID: 'boot-1' }, ...status },
+  });
+
+export const makePod = (stage: Stage, nodeName: string, spec: object = {}, metadata: object = {}): Promise<Meta> =>
+  made(stage, PODS, {
+    metadata: { name: fresh('pod'), ...metadata },
+    spec: { nodeName, containers: [{ name: 'main', image: 'pause' }], ...spec },
+  });
+
+/** A volume, bound to a claim of the same name. */
+export const makeVolume = async (stage: Stage, handle: string, name = fresh('data')): Promise<string> => {
+  const size = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+  await made(stage, VOLUMES, {
+    metadata: { name },
+    spec: { ...size, capacity: { storage: '1Gi' }, csi: { driver: DRIVER, volumeHandle: handle }, claimRef: { namespace: 'default', name } },
+  });
+  await made(stage, CLAIMS, { metadata: { name }, spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } } });
+  return name;
+};
+
+export const usingClaim = (claimName: string) => ({ volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }] });
+
+export const makeAttachment = (stage: Stage, name: string, nodeName: string, volume: string, machine?: string): Promise<Meta> =>
+  made(stage, ATTACHMENTS, {
+    metadata: { name, ...(machine !== undefined && { annotations: { 'csi.alpha.kubernetes.io/node-id': machine } }) },
+    spec: { attacher: DRIVER, nodeName, source: { persistentVolumeName: volume } },
+  });
+
+export const recordFor = (node: Meta, machine: string, traits: Partial<FenceRecord> = {}): FenceRecord => ({
+  version: 1,
+  fence: 'fence-1',
+  phase: 'fencing',
+  cloud: 'test',
+  machine,
+  generation: null,
+  node: node.name,
+  nodeUid: node.uid,
+  bootID: 'boot-1',
+  lease: null,
+  outOfService: 'ours',
+  begun: '2026-11-21T10:00:00.000Z',
+  released: null,
+  evidence: { state: 'stopped' },
+  volumes: [],
+  pods: [],
+  ...traits,
+});
+
+export const targetOf = (node: Meta, recordText: string | null = null): NodeTarget => ({
+  name: node.name,
+  uid: node.uid,
+  bootID: 'boot-1',
+  resourceVersion: node.resourceVersion,
+  recordText,
+});
+
+export const unhurried = (): AbortSignal => new AbortController().signal;
+export const granted = { check: () => undefined };

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { attachmentName } from '../../kubernetes/attachment-name.ts';
+import { migratedEbs } from '../../kubernetes/migrated-aws.ts';
+import { volumeNamed } from '../../kubernetes/volume-key.ts';
+
+it('computes the name that Kubernetes gives a VolumeAttachment', () => {
+  const volume = { driver: 'ebs.csi.aws.com', handle: 'vol-0123456789abcdef0' };
+  expect(attachmentName(volume, 'ip-10-0-0-1.ec2.internal')).toBe('csi-fe06e9b7f0788d36d037dc072e698d0df29ffac77397761bb77014101d61709d');
+});
+
+it.each([
+  ['kubernetes.io/csi/ebs.csi.aws.com^vol-1', { driver: 'ebs.csi.aws.com', handle: 'vol-1' }],
+  ['kubernetes.io/csi/disk.csi.azure.com^/subscriptions/S/disks/a^b', { driver: 'disk.csi.azure.com', handle: '/subscriptions/S/disks/a^b' }],
+  ['kubernetes.io/aws-ebs/aws://z/vol-1', null],
+  ['kubernetes.io/csi/no-handle', null],
+])('reads the unique volume name %s', (name, volume) => {
+  expect(volumeNamed(name)).toEqual(volume);
+});
+
+it.each([
+  ['vol-1', 'vol-1'],
+  ['aws://eu-central-1a/vol-1', 'vol-1'],
+  ['aws:///vol-1', 'vol-1'],
+  ['aws://z/not-a-volume', undefined],
+  ['gce://z/vol-1', undefined],
+])('translates the in-tree EBS volume %s', (volumeID, handle) => {
+  expect(migratedEbs({ spec: { awsElasticBlockStore: { volumeID } } })?.handle).toBe(handle);
+});

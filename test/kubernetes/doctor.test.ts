@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { connectionOf } from '../../kubernetes/cluster.ts';
+import { doctorOf } from '../../kubernetes/doctor.ts';
+import { transportLink } from '../../kubernetes/link.ts';
+import { versionOf } from '../../kubernetes/server-version.ts';
+import type { ApiServer } from '../../sandbox/cluster/api/server.ts';
+import { FENCE_TOKEN, adminOf, inProcess, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { cluesTo, makeNode, unhurried } from '../contract/cluster/stage.ts';
+import { clusterOver, patientClock } from './wire.ts';
+
+const doctorFor = (server: ApiServer) => doctorOf(connectionOf({ name: 'c', link: transportLink(inProcess(server), FENCE_TOKEN), clock: patientClock() }));
+
+describe('the doctor', () => {
+  it('finds every permission granted to an identity that has them', async () => {
+    const permissions = await doctorFor(sandboxServer()).permissions(unhurried());
+    expect(permissions.length).toBeGreaterThan(15);
+    expect(permissions.filter(({ allowed }) => !allowed)).toEqual([]);
+  });
+
+  it('names what is missing', async () => {
+    const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] }];
+    const permissions = await doctorFor(sandboxServer({ users: { [FENCE_TOKEN]: { name: 'poor', rules } } })).permissions(unhurried());
+    const missing = permissions.filter(({ allowed }) => !allowed).map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource ? `/${subresource}` : ''}`);
+    expect(missing).toEqual(['patch nodes', 'delete nodes', 'delete pods', 'patch pods/status', 'patch volumeattachments', 'delete volumeattachments', 'create events']);
+  });
+
+  it('reads the identity of every Node, page after page', async () => {
+    const server = sandboxServer();
+    const clock = patientClock();
+    const stage = { cluster: clusterOver(inProcess(server), clock), admin: adminOf(server), now: clock.now };
+    for (let node = 0; node < 501; node += 1) await makeNode(stage, { machine: `i-${node}` });
+    const sizes: number[] = [];
+    const machines = new Set<string>();
+    for await (const page of doctorFor(server).identities(unhurried())) {
+      sizes.push(page.length);
+      for (const { carriers } of page) machines.add(carriers[0]?.value ?? '');
+    }
+    expect([sizes, machines.size]).toEqual([[500, 1], 501]);
+    expect(await stage.cluster.find(cluesTo('i-500'), unhurried())).toHaveLength(1);
+  });
+});
+
+describe('a server version', () => {
+  it.each([
+    ['v1.36.3', true],
+    ['v1.26.0', true],
+    ['v1.25.16-eks-1', false],
+    ['v2.0.0', true],
+    ['1.33.4-gke.1', true],
+    ['unreadable', false],
+  ])('%s supports the taint: %s', (gitVersion, taintSupported) => {
+    expect(versionOf(gitVersion)).toEqual({ text: gitVersion, taintSupported });
+  });
+
+  it('is asked for again after an hour, not before', async () => {
+    const server = { ...sandboxServer({ version: 'v1.25.0' }) };
+    const clock = patientClock();
+    let version = 'v1.25.0';
+    const cluster = clusterOver((request, signal) => inProcess({ ...server, version })(request, signal), clock);
+    const supported = async () => (await cluster.look({ clues: cluesTo('i-1'), node: null, remembered: null, follow: [] }, unhurried())).taintSupported;
+    expect(await supported()).toBe(false);
+    version = 'v1.26.0';
+    expect(await supported()).toBe(false);
+    await clock.sleep(3_600_000, unhurried());
+    expect(await supported()).toBe(true);
+  });
+});

@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ProofExpired, Unavailable } from '../../fencing/errors.ts';
+import { linkFromKubeConfig } from '../../kubernetes/access.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import { clusterOf } from '../../kubernetes/cluster.ts';
+import type { Link } from '../../kubernetes/link.ts';
+import { linkFromToken } from '../../kubernetes/token-access.ts';
+import type { HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { cluesTo, makeAttachment, makeNode, unhurried } from '../contract/cluster/stage.ts';
+
+let door: HttpsDoor;
+let link: Link;
+const server = sandboxServer();
+const stage = () => ({ cluster: clusterOf({ name: 'c', link, clock: systemClock }), admin: adminOf(server), now: server.now });
+
+const tokenLink = () => linkFromToken({ server: door.url, ca: door.caData, token: async () => FENCE_TOKEN });
+
+const kubeConfig = (ca: string) => JSON.stringify({
+  clusters: [{ name: 'c', cluster: { server: door.url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+  users: [{ name: 'u', user: { token: FENCE_TOKEN } }],
+  contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+});
+
+beforeEach(async () => {
+  door = await openHttpsDoor(server);
+  link = tokenLink();
+});
+afterEach(async () => {
+  await link.close();
+  await door.close();
+});
+
+describe('over HTTPS', () => {
+  it.each([
+    ['a token', tokenLink],
+    ['a kubeconfig', () => linkFromKubeConfig(kubeConfig(door.caData), 'x')],
+  ])('twenty calls in a row with %s make one or two TLS connections', async (_case, open) => {
+    const { name } = await makeNode(stage(), { machine: 'i-1' });
+    const opened = open();
+    const cluster = clusterOf({ name: 'c', link: opened, clock: systemClock });
+    for (let call = 0; call < 20; call += 1) expect(await cluster.find(cluesTo('i-1', name), unhurried())).toEqual([name]);
+    expect(door.traffic().requests).toBe(20);
+    expect(door.traffic().connections).toBeLessThanOrEqual(2);
+    await opened.close();
+  });
+
+  it('a whole look makes four at most, however much of it is asked at once', async () => {
+    const { name } = await makeNode(stage(), { machine: 'i-7' });
+    await stage().cluster.look({ clues: cluesTo('i-7'), node: name, remembered: null, follow: [] }, unhurried());
+    expect(door.traffic().connections).toBeLessThanOrEqual(4);
+  });
+
+  it('a server that the CA does not vouch for gets no token', async () => {
+    const other = await openHttpsDoor(server);
+    const wary = clusterOf({ name: 'c', link: linkFromKubeConfig(kubeConfig(other.caData), 'x'), clock: systemClock });
+    await expect(wary.recheck('n', unhurried())).rejects.toThrow(Unavailable);
+    expect(door.traffic().requests).toBe(0);
+    await other.close();
+  });
+
+  it('a proof that expires while the connection is being made holds the request back', async () => {
+    const { name, uid } = await makeAttachment(stage(), 'csi-late', 'n', 'data');
+    let checks = 0;
+    const permit = {
+      check: () => {
+        checks += 1;
+        if (checks > 1) throw new ProofExpired('too late');
+      },
+    };
+    const applied = stage().cluster.apply({ do: 'delete-attachment', attachment: { name, uid } }, permit, unhurried());
+    await expect(applied).rejects.toThrow(ProofExpired);
+    expect([checks, door.traffic().requests]).toEqual([2, 0]);
+    expect(server.store.get('volumeattachments', name)).toBeDefined();
+  });
+
+  it('a server that does not answer in time is unavailable', async () => {
+    const clock = { ...systemClock, sleep: async () => undefined };
+    const hung = { ...link, send: (request: Parameters<Link['send']>[0]) => new Promise<never>((_resolve, reject) => {
+      const signal = request.getSignal();
+      signal?.addEventListener('abort', () => reject(signal.reason));
+    }) };
+    const cluster = clusterOf({ name: 'c', link: hung, clock, callLasts: 5 });
+    await expect(cluster.recheck('n', unhurried())).rejects.toThrow(/got no answer/);
+  });
+});

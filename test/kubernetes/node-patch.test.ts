@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { Refused } from '../../fencing/errors.ts';
+import { fencePatch } from '../../kubernetes/fence-patch.ts';
+import { recordFor, targetOf } from '../contract/cluster/stage.ts';
+
+const meta = { name: 'n1', uid: 'u1', resourceVersion: '7' };
+const record = recordFor(meta, 'i-1');
+const text = JSON.stringify(record);
+const taint = (key: string, effect = 'NoSchedule') => ({ key, effect });
+const OUT = taint('node.kubernetes.io/out-of-service');
+const QUARANTINE = taint('cloudfence.dev/quarantine');
+const RECORD_PATH = '/metadata/annotations/cloudfence.dev~1fence';
+const LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1fenced';
+
+const node = (taints: { key: string; effect: string }[], annotations?: Record<string, string>, labels?: Record<string, string>) => ({
+  metadata: { ...meta, ...(annotations && { annotations }), ...(labels && { labels }) },
+  spec: { taints },
+});
+const fenced = (taints: { key: string; effect: string }[]) => node(taints, { 'cloudfence.dev/fence': text }, { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' });
+
+describe('the patch that marks', () => {
+  it('tests what was seen and then adds to what is there', () => {
+    const patch = fencePatch(node([taint('a')], { x: 'y' }, { l: 'm' }), { do: 'mark', node: targetOf(meta), record, addOutOfService: true });
+    expect(patch).toEqual([
+      { op: 'test', path: '/metadata/uid', value: 'u1' },
+      { op: 'test', path: '/metadata/resourceVersion', value: '7' },
+      { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
+      { op: 'add', path: RECORD_PATH, value: text },
+      { op: 'add', path: LABEL_PATH, value: 'true' },
+      { op: 'add', path: '/spec/taints/-', value: { ...OUT, value: 'nodeshutdown' } },
+      { op: 'add', path: '/spec/taints/-', value: { ...QUARANTINE, value: 'fenced' } },
+    ]);
+  });
+
+  it('over an older record tests its text instead of the resourceVersion', () => {
+    const next = { ...record, fence: 'fence-2' };
+    const patch = fencePatch(fenced([OUT, QUARANTINE]), { do: 'mark', node: targetOf(meta, text), record: next, addOutOfService: true });
+    expect(patch).toContainEqual({ op: 'test', path: RECORD_PATH, value: text });
+    expect(JSON.stringify(patch)).not.toContain('resourceVersion');
+    expect(JSON.stringify(patch)).not.toContain('/spec/taints');
+  });
+
+  it('sets the quarantine alone where the cluster does not know the out-of-service taint', () => {
+    const patch = fencePatch(node([]), { do: 'mark', node: targetOf(meta), record: { ...record, outOfService: 'unsupported' }, addOutOfService: false });
+    expect(patch).toContainEqual({ op: 'add', path: '/spec/taints', value: [{ ...QUARANTINE, value: 'fenced' }] });
+  });
+
+  it('sets its own quarantine beside one of another effect', () => {
+    const other = taint('cloudfence.dev/quarantine', 'NoExecute');
+    const patch = fencePatch(node([other], {}, {}), { do: 'mark', node: targetOf(meta), record, addOutOfService: false });
+    expect(patch).toContainEqual({ op: 'add', path: '/spec/taints/-', value: { ...QUARANTINE, value: 'fenced' } });
+  });
+});
+
+describe('the patch that takes back', () => {
+  it('removes taints from the last to the first, each tested at its place', () => {
+    const patch = fencePatch(fenced([OUT, taint('a'), QUARANTINE]), { do: 'withdraw', node: targetOf(meta, text), record });
+    expect(patch).toEqual([
+      { op: 'test', path: '/metadata/uid', value: 'u1' },
+      { op: 'test', path: RECORD_PATH, value: text },
+      { op: 'test', path: '/spec/taints/2/key', value: QUARANTINE.key },
+      { op: 'test', path: '/spec/taints/2/effect', value: 'NoSchedule' },
+      { op: 'remove', path: '/spec/taints/2' },
+      { op: 'test', path: '/spec/taints/0/key', value: OUT.key },
+      { op: 'test', path: '/spec/taints/0/effect', value: 'NoSchedule' },
+      { op: 'remove', path: '/spec/taints/0' },
+      { op: 'remove', path: LABEL_PATH },
+      { op: 'remove', path: RECORD_PATH },
+    ]);
+  });
+
+  it.each([
+    ['foreign' as const, OUT],
+    ['ours' as const, taint(OUT.key, 'NoExecute')],
+  ])('leaves a taint alone that is not its own: %s %j', (outOfService, standing) => {
+    const patch = fencePatch(fenced([standing]), { do: 'readmit-volumes', node: targetOf(meta, text), record: { ...record, outOfService, phase: 'releasing' } });
+    expect(JSON.stringify(patch)).not.toContain('/spec/taints');
+  });
+
+  it('is refused where no fence was read', () => {
+    expect(() => fencePatch(node([QUARANTINE]), { do: 'withdraw', node: targetOf(meta), record })).toThrow(Refused);
+  });
+});

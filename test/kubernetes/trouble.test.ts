@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import type { ClusterStep } from '../../fencing/steps.ts';
+import { NODES, cluesTo, granted, makeNode, makePod, recordFor, targetOf, unhurried } from '../contract/cluster/stage.ts';
+import { inProcess } from '../contract/cluster/sandbox-stage.ts';
+import { clusterOver, faultyCluster, first } from './wire.ts';
+
+const tooMany = (seconds: string) => ({ status: 429, headers: { 'content-type': 'application/json', 'retry-after': seconds }, body: '{"kind":"Status"}' });
+const broken = { status: 500, headers: { 'content-type': 'text/plain' }, body: 'oops' };
+
+describe('a read', () => {
+  it('waits as long as the server asks and tries again', async () => {
+    const stage = faultyCluster({ before: first(2, tooMany('1')) });
+    const { name, uid } = await makeNode(stage);
+    expect((await stage.cluster.recheck(name, unhurried())).uid).toBe(uid);
+    expect(stage.slept).toEqual([1_000, 1_000]);
+  });
+
+  it.each([
+    ['a fault of the server', broken],
+    ['a broken connection', 'drop' as const],
+  ])('tries again after %s, and gives up in the end', async (_case, fault) => {
+    const passing = faultyCluster({ before: first(2, fault, ({ path }) => path.startsWith(NODES)) });
+    const { name, uid } = await makeNode(passing);
+    expect((await passing.cluster.recheck(name, unhurried())).uid).toBe(uid);
+    const lasting = faultyCluster({ before: () => fault });
+    await expect(lasting.cluster.recheck(name, unhurried())).rejects.toThrow(Unavailable);
+    expect(Math.max(...lasting.slept)).toBe(800);
+  });
+
+  it('does not wait for a server that wants to be left alone for long', async () => {
+    const stage = faultyCluster({ before: () => tooMany('60') });
+    await expect(stage.cluster.recheck('n', unhurried())).rejects.toThrow(Unavailable);
+    expect(stage.slept).toEqual([]);
+  });
+
+  it('that is forbidden is denied at once, and tells what was', async () => {
+    const poor = clusterOver(async (request) => {
+      const body = { kind: 'Status', reason: 'Forbidden', message: 'nodes is forbidden' };
+      return request.path.includes('leases') ? { status: 404, headers: {}, body: '' } : { status: 403, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    });
+    await expect(poor.suspects(1, unhurried())).rejects.toThrow(Unavailable);
+    await expect(poor.find(cluesTo('i-1'), unhurried())).rejects.toThrow(/GET \/api\/v1\/nodes.*403 Forbidden: nodes is forbidden/);
+    await expect(poor.find(cluesTo('i-1'), unhurried())).rejects.toThrow(Denied);
+  });
+
+  it.each([
+    ['a proxy', { 'content-type': 'text/html' }, '<h1>404</h1>'],
+    ['an API server that does not serve the path', { 'content-type': 'text/plain' }, '404 page not found'],
+    ['an API server that does not know the resource', { 'content-type': 'application/json' }, '{"kind":"Status","reason":"NotFound","message":"the server could not find the requested resource","details":{}}'],
+  ])('does not take the 404 of %s for absence', async (_case, headers, body) => {
+    const cluster = clusterOver(async () => ({ status: 404, headers, body }));
+    await expect(cluster.recheck('n1', unhurried())).rejects.toThrow(/404/);
+  });
+
+  it('does not take a garbled answer for one', async () => {
+    const cluster = clusterOver(async () => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '{"metadata":' }));
+    await expect(cluster.recheck('n1', unhurried())).rejects.toThrow(Unavailable);
+  });
+
+  it('ends when its signal does', async () => {
+    const over = AbortSignal.abort(new Error('out of time'));
+    const cluster = clusterOver(async (_request, signal) => {
+      signal?.throwIfAborted();
+      return { status: 200, headers: {}, body: '' };
+    });
+    await expect(cluster.recheck('n1', over)).rejects.toThrow(/out of time/);
+  });
+});
+
+describe('a write', () => {
+  it('is never sent twice, and one whose answer was lost is found done', async () => {
+    const stage = faultyCluster({ after: first(1, 'drop' as const, ({ method }) => method === 'PATCH') });
+    const node = await makeNode(stage);
+    const step: ClusterStep = { do: 'mark', node: targetOf(node), record: recordFor(node, 'i-1'), addOutOfService: true };
+    await expect(stage.cluster.apply(step, granted, unhurried())).rejects.toThrow(Unavailable);
+    expect(stage.slept).toEqual([]);
+    expect(await stage.cluster.apply(step, granted, unhurried())).toBe('already');
+    expect(stage.server.store.state.audit.filter(({ user }) => user === 'cloudfence')).toHaveLength(1);
+  });
+
+  it('is not tried again when the server is busy', async () => {
+    const stage = faultyCluster({ before: first(1, tooMany('1'), ({ method }) => method === 'DELETE') });
+    const { name, uid } = await makePod(stage, 'n1');
+    const step: ClusterStep = { do: 'delete-pod', pod: { namespace: 'default', name, uid } };
+    await expect(stage.cluster.apply(step, granted, unhurried())).rejects.toThrow(Unavailable);
+    expect(stage.server.store.get('pods', name, 'default')).toBeDefined();
+  });
+
+  it('that loses a race to another fence is refused and leaves nothing', async () => {
+    const stage = faultyCluster({});
+    const node = await makeNode(stage, { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } });
+    const rival = { metadata: { annotations: { 'cloudfence.dev/fence': 'another' } } };
+    const racing = clusterOver(async (request, signal) => {
+      if (request.method === 'PATCH') await stage.admin('PATCH', `${NODES}/${node.name}`, rival);
+      return inProcess(stage.server)(request, signal);
+    });
+    const step: ClusterStep = { do: 'mark', node: targetOf(node), record: recordFor(node, 'i-1'), addOutOfService: true };
+    await expect(racing.apply(step, granted, unhurried())).rejects.toThrow(Refused);
+    expect(stage.server.store.get('nodes', node.name)?.spec.taints).toHaveLength(1);
+  });
+});

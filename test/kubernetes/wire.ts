@@ -1,0 +1,42 @@
+import type { Clock } from '../../kubernetes/clock.ts';
+import type { Cluster } from '../../fencing/cluster.ts';
+import { clusterOf } from '../../kubernetes/cluster.ts';
+import type { Transport } from '../../kubernetes/link.ts';
+import { transportLink } from '../../kubernetes/link.ts';
+import type { Faults } from '../../sandbox/cluster/api/server.ts';
+import { FENCE_TOKEN, adminOf, inProcess, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+
+/** A clock on which sleeping takes no time; it notes what was slept. */
+export const patientClock = (slept: number[] = []): Clock => {
+  let now = Date.UTC(2026, 10, 21, 10);
+  return {
+    now: () => now,
+    sleep: async (ms) => {
+      slept.push(ms);
+      now += ms;
+    },
+    deadline: () => new AbortController().signal,
+  };
+};
+
+export const clusterOver = (transport: Transport, clock: Clock = patientClock()): Cluster =>
+  clusterOf({ name: 'test', link: transportLink(transport, FENCE_TOKEN), clock });
+
+/** A cluster whose API server breaks as the test says. */
+export const faultyCluster = (faults: Faults) => {
+  const slept: number[] = [];
+  const clock = patientClock(slept);
+  const server = sandboxServer({ now: clock.now, faults });
+  const sound = { ...server, faults: {} };
+  return { cluster: clusterOver(inProcess(server), clock), admin: adminOf(sound), now: clock.now, slept, server };
+};
+
+/** Answers the first so many matching requests with a fault. */
+export const first = <T>(times: number, fault: T, matches: (request: { readonly method: string; readonly path: string }) => boolean = () => true) => {
+  let left = times;
+  return (request: { readonly method: string; readonly path: string }): T | undefined => {
+    if (!matches(request) || left === 0) return undefined;
+    left -= 1;
+    return fault;
+  };
+};
