@@ -1,0 +1,24 @@
+import type { IdentityCarrier, MachineId } from '../../fencing/machine.ts';
+import { INSTANCE_ID } from './ids.ts';
+
+export const EBS_DRIVER = 'ebs.csi.aws.com';
+
+/** `aws:///<zone>/<id>`, `aws:////<id>` or the bare id. https://github.com/kubernetes/cloud-provider-aws */
+const PROVIDER_ID = /^(?:aws:\/\/\/[^/]*\/)?([^/]+)$/;
+
+/**
+ * The instance that a carrier names; null for anything that is no EC2 instance, such as Fargate or another cloud.
+ * The EBS driver's node id is the instance id.
+ */
+export const machineOf = ({ carrier, driver, value }: IdentityCarrier): MachineId | null => {
+  switch (carrier) {
+    case 'providerID':
+      return instanceId(PROVIDER_ID.exec(value)?.[1]);
+    case 'csiNode':
+    case 'nodeIdAnnotation':
+    case 'volumeAttachment':
+      return driver === EBS_DRIVER ? instanceId(value) : null;
+  }
+};
+
+const instanceId = (text: string | undefined): MachineId | null => (text !== undefined && INSTANCE_ID.test(text) ? text : null);

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+
+/** The error codes that EC2, EKS and the credential chain answer, in fencing's words. By code, never by message. */
+
+/** A service answered: its code stands in `name`, and the HTTP status beside it. */
+const answered = z.object({ name: z.string(), $metadata: z.object({ httpStatusCode: z.number() }) });
+
+const DENIED: ReadonlySet<string> = new Set([
+  'AccessDenied',
+  'AccessDeniedException',
+  'AuthFailure',
+  'Blocked',
+  'CredentialsProviderError',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'IncompleteSignature',
+  'InvalidClientTokenId',
+  'InvalidSignatureException',
+  'MissingAuthenticationToken',
+  'OptInRequired',
+  'PendingVerification',
+  'RequestExpired',
+  'SignatureDoesNotMatch',
+  'TokenProviderError',
+  'UnauthorizedOperation',
+  'UnrecognizedClientException',
+]);
+
+/** Codes that come with a status of the 400 class although nothing is wrong with the call. */
+const UNAVAILABLE: ReadonlySet<string> = new Set([
+  'InternalError',
+  'InternalFailure',
+  'RequestLimitExceeded',
+  'RequestTimeout',
+  'ServerInternal',
+  'ServiceUnavailable',
+  'Throttling',
+  'ThrottlingException',
+  'TooManyRequestsException',
+  'Unavailable',
+]);
+
+/** The service's own code for what went wrong, or null when no service answered. */
+export const codeOf = (caught: unknown): string | null => {
+  const read = answered.safeParse(caught);
+  return read.success ? read.data.name : null;
+};
+
+/**
+ * An unknown code goes by the class of its HTTP status: 401 and 403 are about permission, other 4xx decline this very
+ * call, and 5xx or 429 are the other side's trouble. Without an answer there is nothing to be known: unavailable.
+ */
+export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
+  if (caught instanceof CloudfenceError) return caught;
+  const name = caught instanceof Error ? caught.name : '';
+  const status = answered.safeParse(caught).data?.$metadata.httpStatusCode ?? 0;
+  const message = `${call} answered ${name || 'nothing'}`;
+  if (DENIED.has(name)) return new Denied(message, { cause: caught });
+  if (UNAVAILABLE.has(name) || status < 400 || status === 429 || status >= 500) return new Unavailable(message, { cause: caught });
+  if (status === 401 || status === 403) return new Denied(message, { cause: caught });
+  return new Refused(message, { cause: caught });
+};
+
+/** Runs one call and translates what it throws. */
+export const translated = async <T>(call: string, run: () => Promise<T>): Promise<T> => {
+  try {
+    return await run();
+  } catch (caught) {
+    throw inOurWords(caught, call);
+  }
+};

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { Hint, Reading } from '../../../fencing/hint.ts';
+import { aside, fault, hinted, together } from './reading.ts';
+import type { Understood } from './kinds.ts';
+import { knownKinds } from './kinds.ts';
+
+/**
+ * What all EventBridge events share. Ids are no UUIDs and times are placeholders in some published samples, so neither is
+ * judged. https://docs.aws.amazon.com/eventbridge/latest/ref/events-structure.html
+ */
+const envelope = z.object({
+  'detail-type': z.string(),
+  id: z.string().nullish(),
+  account: z.string().nullish(),
+  region: z.string().nullish(),
+  time: z.string().nullish(),
+  'replay-name': z.string().nullish(),
+});
+
+type Envelope = z.infer<typeof envelope>;
+
+export const readEnvelope = (raw: object, where: string): Reading => {
+  const outer = envelope.safeParse(raw);
+  if (!outer.success) return unreadable(outer.error, where, raw, 'send the event as EventBridge delivers it');
+  const type = outer.data['detail-type'];
+  const kind = knownKinds.get(type);
+  if (!kind) return fault(`events of the type "${type}" are not understood`, `${where}['detail-type']`, 'narrow the rule that sends them', raw);
+  const inner = kind.safeParse(raw);
+  if (!inner.success) return unreadable(inner.error, where, raw, `check the event against the published shape of "${type}"`);
+  return readingOf(outer.data, inner.data, where);
+};
+
+const readingOf = (outer: Envelope, understood: Understood, where: string): Reading =>
+  understood.machines === null
+    ? aside(understood.aside, where)
+    : hinted(understood.machines.map((machine) => hintOf(outer, machine, understood.because)));
+
+const hintOf = (outer: Envelope, machine: string, because: string): Hint => ({
+  machine,
+  because,
+  eventId: outer.id ?? null,
+  time: momentOf(outer.time),
+  account: outer.account ?? null,
+  region: outer.region ?? null,
+  replay: outer['replay-name'] ?? null,
+});
+
+const momentOf = (time: string | null | undefined): number | null => {
+  const moment = Date.parse(time ?? '');
+  return Number.isNaN(moment) ? null : moment;
+};
+
+/** One fault for each thing that is wrong; of alternatives, those of the last one, which is the usual shape. */
+export const unreadable = (error: z.ZodError, where: string, raw: unknown, mend: string): Reading =>
+  together(error.issues.flatMap(leaves).map((issue) => fault(issue.message, where + jsonPath(issue.path), mend, raw)));
+
+const leaves = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
+  const alternatives = issue.code === 'invalid_union' ? issue.errors.at(-1) : undefined;
+  if (!alternatives || alternatives.length === 0) return [issue];
+  return alternatives.flatMap((inner) => leaves({ ...inner, path: [...issue.path, ...inner.path] }));
+};
+
+const jsonPath = (path: readonly PropertyKey[]): string =>
+  path.map((step) => (typeof step === 'number' ? `[${step}]` : /^\w+$/.test(String(step)) ? `.${String(step)}` : `['${String(step)}']`)).join('');

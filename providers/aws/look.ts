@@ -1,0 +1,66 @@
+import type { EC2Client, Instance, Volume } from '@aws-sdk/client-ec2';
+import { paginateDescribeInstances, paginateDescribeVolumes } from '@aws-sdk/client-ec2';
+import type { MachineFacts, MachineId } from '../../fencing/machine.ts';
+import { translated } from './errors.ts';
+import { missingFacts, seenFacts, unknownFacts } from './facts.ts';
+import { askInHalves, chunksOf } from './halves.ts';
+
+/** What EC2 said of one id. */
+export type Said =
+  | { readonly machine: MachineId; readonly said: 'seen'; readonly instance: Instance; readonly requestId: string }
+  | { readonly machine: MachineId; readonly said: 'not-found' | 'malformed' };
+
+/** Ids in one call: small enough that one bad id costs few extra calls, and within EC2's limit of 200 filter values. */
+const AT_ONCE = 100;
+
+const BAD_IDS = new Set(['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed']);
+
+/** @throws Unavailable, Denied, Refused: a look answers for all machines or for none. */
+export const look = async (
+  client: EC2Client,
+  region: string,
+  machines: readonly MachineId[],
+  scope: { readonly disks: boolean },
+  signal: AbortSignal,
+): Promise<readonly MachineFacts[]> => {
+  const facts: MachineFacts[] = [];
+  for (const ids of chunksOf([...new Set(machines)], AT_ONCE)) {
+    const [said, volumes] = await Promise.all([
+      translated('ec2:DescribeInstances', () => sayAll(client, ids, signal)),
+      scope.disks ? translated('ec2:DescribeVolumes', () => volumesOn(client, ids, signal)) : [],
+    ]);
+    facts.push(...ids.map((id) => factsOf(id, said, region, scope.disks ? volumes : null)));
+  }
+  return facts;
+};
+
+const factsOf = (id: MachineId, all: readonly Said[], region: string, volumes: readonly Volume[] | null): MachineFacts => {
+  const said = all.find((one) => one.machine === id);
+  if (said?.said === 'seen') return seenFacts(said.instance, id, { region, requestId: said.requestId, volumes });
+  return said?.said === 'malformed' ? unknownFacts(id) : missingFacts(id, volumes);
+};
+
+const sayAll = (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Said[]> =>
+  askInHalves<Said>(ids, (some) => describe(client, some, signal), {
+    codes: BAD_IDS,
+    verdict: (machine, code) => ({ machine, said: code === 'InvalidInstanceID.Malformed' ? 'malformed' : 'not-found' }),
+  });
+
+const describe = async (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Said[]> => {
+  const said: Said[] = [];
+  for await (const page of paginateDescribeInstances({ client }, { InstanceIds: [...ids] }, { abortSignal: signal })) {
+    const requestId = page.$metadata.requestId ?? '';
+    for (const instance of page.Reservations?.flatMap((reservation) => reservation.Instances ?? []) ?? []) {
+      if (instance.InstanceId !== undefined) said.push({ machine: instance.InstanceId, said: 'seen', instance, requestId });
+    }
+  }
+  return said;
+};
+
+/** The disks' own word on what they are attached to. */
+const volumesOn = async (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Volume[]> => {
+  const volumes: Volume[] = [];
+  const filter = { Filters: [{ Name: 'attachment.instance-id', Values: [...ids] }] };
+  for await (const page of paginateDescribeVolumes({ client }, filter, { abortSignal: signal })) volumes.push(...(page.Volumes ?? []));
+  return volumes;
+};

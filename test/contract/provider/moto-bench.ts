@@ -1,0 +1,76 @@
+import {
+  AttachVolumeCommand,
+  CreateVolumeCommand,
+  DescribeImagesCommand,
+  DescribeVolumesCommand,
+  EC2Client,
+  RunInstancesCommand,
+  StartInstancesCommand,
+  StopInstancesCommand,
+  TerminateInstancesCommand,
+} from '@aws-sdk/client-ec2';
+import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
+import type { Bench } from './bench.ts';
+import { ebsVolume, ec2ProviderId } from './ec2-names.ts';
+import { startMoto } from './moto-server.ts';
+import { openStrictProxy } from './strict-proxy.ts';
+
+const region = 'us-east-1';
+const zone = 'us-east-1a';
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+
+/** A hand in moto's EC2. */
+export interface MotoHand {
+  readonly client: EC2Client;
+  readonly machine: () => Promise<string>;
+  readonly disk: (machine: string | null, device?: string) => Promise<string>;
+  readonly holderOf: (disk: string) => Promise<string | null>;
+}
+
+export const motoHand = async (endpoint: string): Promise<MotoHand> => {
+  const client = new EC2Client({ endpoint, region, credentials });
+  const { Images } = await client.send(new DescribeImagesCommand({ Owners: ['amazon'] }));
+  const ImageId = Images?.[0]?.ImageId;
+  return {
+    client,
+    machine: async () => {
+      const input = { ImageId, MinCount: 1, MaxCount: 1, Placement: { AvailabilityZone: zone } };
+      const run = await client.send(new RunInstancesCommand(input));
+      return run.Instances?.[0]?.InstanceId ?? '';
+    },
+    disk: async (machine, device = '/dev/sdf') => {
+      const { VolumeId = '' } = await client.send(new CreateVolumeCommand({ AvailabilityZone: zone, Size: 1 }));
+      if (machine !== null) await client.send(new AttachVolumeCommand({ VolumeId, InstanceId: machine, Device: device }));
+      return VolumeId;
+    },
+    holderOf: async (disk) => {
+      const { Volumes } = await client.send(new DescribeVolumesCommand({ VolumeIds: [disk] }));
+      return Volumes?.[0]?.Attachments?.[0]?.InstanceId ?? null;
+    },
+  };
+};
+
+/** Moto behind the strict proxy, with the unmodified SDK in front. Moto's changes are complete at once. */
+export const motoBench = async (): Promise<Bench> => {
+  const moto = await startMoto();
+  const proxy = await openStrictProxy(moto.url, region);
+  const { client, machine, disk, holderOf } = await motoHand(proxy.url);
+  return {
+    cloud: awsCloud({ clients: ec2Clients({ region, credentials, endpoint: proxy.url }), region }),
+    unknownMachine: 'i-0fffffffffffffff1',
+    unknownDisk: 'vol-0fffffffffffffff1',
+    machine,
+    stop: async (id) => void (await client.send(new StopInstancesCommand({ InstanceIds: [id] }))),
+    start: async (id) => void (await client.send(new StartInstancesCommand({ InstanceIds: [id] }))),
+    terminate: async (id) => void (await client.send(new TerminateInstancesCommand({ InstanceIds: [id] }))),
+    disk,
+    holderOf,
+    settle: async () => undefined,
+    carrierOf: (id) => ec2ProviderId(zone, id),
+    volumeOf: ebsVolume,
+    close: async () => {
+      await proxy.close();
+      await moto.close();
+    },
+  };
+};

@@ -1,0 +1,116 @@
+import {
+  AttachVolumeCommand,
+  DescribeInstancesCommand,
+  DetachVolumeCommand,
+  StartInstancesCommand,
+  StopInstancesCommand,
+} from '@aws-sdk/client-ec2';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { codeOf } from '../../../providers/aws/errors.ts';
+import type { MotoHand } from './moto-bench.ts';
+import { motoHand } from './moto-bench.ts';
+import { startMoto } from './moto-server.ts';
+import { openStrictProxy } from './strict-proxy.ts';
+
+/** Where moto answers otherwise than EC2: what each says. An entry that moto mends goes, and so does its rule in the proxy. */
+interface Difference {
+  readonly behaviour: string;
+  readonly try: (hand: MotoHand) => Promise<unknown>;
+  readonly moto: string;
+  readonly ec2: string;
+}
+
+const launchTime = async ({ client }: MotoHand, id: string): Promise<number | undefined> => {
+  const answer = await client.send(new DescribeInstancesCommand({ InstanceIds: [id] }));
+  return answer.Reservations?.[0]?.Instances?.[0]?.LaunchTime?.getTime();
+};
+
+const restart = async (hand: MotoHand): Promise<string> => {
+  const id = await hand.machine();
+  const before = await launchTime(hand, id);
+  await hand.client.send(new StopInstancesCommand({ InstanceIds: [id] }));
+  await hand.client.send(new StartInstancesCommand({ InstanceIds: [id] }));
+  return (await launchTime(hand, id)) === before ? 'unchanged' : 'changed';
+};
+
+const differences: readonly Difference[] = [
+  {
+    behaviour: 'a detach that names another instance, which has a disk at the same device',
+    try: async (hand) => {
+      const [disk, other] = [await hand.disk(await hand.machine()), await hand.machine()];
+      await hand.disk(other);
+      await hand.client.send(new DetachVolumeCommand({ VolumeId: disk, InstanceId: other }));
+    },
+    moto: 'accepted',
+    ec2: 'InvalidAttachment.NotFound',
+  },
+  {
+    behaviour: 'an attach of a volume in use',
+    try: async (hand) => {
+      const [disk, other] = [await hand.disk(await hand.machine()), await hand.machine()];
+      await hand.client.send(new AttachVolumeCommand({ VolumeId: disk, InstanceId: other, Device: '/dev/sdg' }));
+    },
+    moto: 'accepted',
+    ec2: 'VolumeInUse',
+  },
+  {
+    behaviour: 'a detach of an available volume',
+    try: async (hand) => hand.client.send(new DetachVolumeCommand({ VolumeId: await hand.disk(null), InstanceId: await hand.machine() })),
+    moto: 'InvalidAttachment.NotFound',
+    ec2: 'IncorrectState',
+  },
+  {
+    behaviour: 'a detach of the root volume of a running instance',
+    try: async (hand) => {
+      const id = await hand.machine();
+      const answer = await hand.client.send(new DescribeInstancesCommand({ InstanceIds: [id] }));
+      const root = answer.Reservations?.[0]?.Instances?.[0]?.BlockDeviceMappings?.[0]?.Ebs?.VolumeId;
+      await hand.client.send(new DetachVolumeCommand({ VolumeId: root, InstanceId: id }));
+    },
+    moto: 'accepted',
+    ec2: 'OperationNotPermitted',
+  },
+  {
+    behaviour: 'a malformed instance id',
+    try: (hand) => hand.client.send(new DescribeInstancesCommand({ InstanceIds: ['i-nonsense'] })),
+    moto: 'InvalidInstanceID.NotFound',
+    ec2: 'InvalidInstanceID.Malformed',
+  },
+  { behaviour: 'the launch time after a stop and a start', try: restart, moto: 'unchanged', ec2: 'changed' },
+];
+
+const outcomeOf = async (difference: Difference, hand: MotoHand): Promise<unknown> => {
+  try {
+    const outcome = await difference.try(hand);
+    return typeof outcome === 'string' ? outcome : 'accepted';
+  } catch (caught) {
+    return codeOf(caught);
+  }
+};
+
+describe('moto where it differs from EC2', () => {
+  let bare: MotoHand;
+  let strict: MotoHand;
+  beforeAll(async () => {
+    const moto = await startMoto();
+    const proxy = await openStrictProxy(moto.url, 'us-east-1');
+    bare = await motoHand(moto.url);
+    strict = await motoHand(proxy.url);
+    return async () => {
+      await proxy.close();
+      await moto.close();
+    };
+  }, 60_000);
+
+  it.each(differences)('answers $moto to $behaviour', async (difference) => {
+    expect(await outcomeOf(difference, bare)).toBe(difference.moto);
+  });
+
+  it.each(differences)('answers $ec2 through the strict proxy to $behaviour', async (difference) => {
+    expect(await outcomeOf(difference, strict)).toBe(difference.ec2);
+  });
+
+  it('differs in no more than six ways', () => {
+    expect(differences.length).toBeLessThanOrEqual(6);
+  });
+});

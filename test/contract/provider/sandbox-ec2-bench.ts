@@ -1,0 +1,35 @@
+import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
+import { openHttpDoor } from '../../../sandbox/ec2/http-door.ts';
+import { plainStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
+import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
+import type { Ec2World, Instance } from '../../../sandbox/ec2/state.ts';
+import { instanceIn, volumeIn } from '../../../sandbox/ec2/state.ts';
+import { MINUTE, credentials, ec2World, region } from '../../sandbox/ec2/ec2-world.ts';
+import type { Bench } from './bench.ts';
+import { ebsVolume, ec2ProviderId } from './ec2-names.ts';
+
+/** The sandbox's EC2 over HTTP, with the unmodified SDK in front. */
+export const sandboxEc2Bench = async (): Promise<Bench> => {
+  const world = ec2World();
+  const door = await openHttpDoor(world);
+  const change = async (id: string, apply: (world: Ec2World, instance: Instance) => unknown): Promise<void> => {
+    const instance = instanceIn(world, id);
+    if (instance) apply(world, instance);
+    world.advance(MINUTE);
+  };
+  return {
+    cloud: awsCloud({ clients: ec2Clients({ region, credentials, endpoint: door.url }), region }),
+    unknownMachine: 'i-0fffffffffffffff1',
+    unknownDisk: 'vol-0fffffffffffffff1',
+    machine: async () => addInstance(world),
+    stop: (id) => change(id, (_, instance) => stopByUser(world, instance, plainStop)),
+    start: (id) => change(id, start),
+    terminate: (id) => change(id, terminate),
+    disk: async (id) => addVolume(world, {}, id === null ? undefined : { instance: id }),
+    holderOf: async (disk) => volumeIn(world, disk)?.attachments[0]?.instance ?? null,
+    settle: async () => world.advance(MINUTE),
+    carrierOf: (id) => ec2ProviderId(`${region}a`, id),
+    volumeOf: ebsVolume,
+    close: door.close,
+  };
+};

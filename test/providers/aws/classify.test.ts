@@ -1,0 +1,54 @@
+import type { Instance } from '@aws-sdk/client-ec2';
+import { describe, expect, it } from 'vitest';
+import { classify } from '../../../providers/aws/classify.ts';
+
+type Said = Pick<Instance, 'State' | 'StateReason' | 'HibernationOptions'>;
+
+const said = (Name: NonNullable<Instance['State']>['Name'], Code?: string, Configured?: boolean): Said => ({
+  State: { Name },
+  ...(Code === undefined ? {} : { StateReason: { Code } }),
+  ...(Configured === undefined ? {} : { HibernationOptions: { Configured } }),
+});
+
+describe('what an answer of EC2 proves', () => {
+  it.each([
+    ['pending', 'starting'],
+    ['running', 'running'],
+    ['stopping', 'stopping'],
+    ['shutting-down', 'stopping'],
+  ] as const)('%s is %s, and no proof', (name, power) => {
+    expect(classify(said(name, 'Client.UserInitiatedShutdown', false))).toEqual({ power, forGood: false });
+  });
+
+  it('terminated is off for good, hibernation or not', () => {
+    expect(classify(said('terminated', 'Client.UserInitiatedHibernate', true))).toEqual({ power: 'off', forGood: true });
+  });
+
+  it.each(['Client.UserInitiatedShutdown', 'Client.UserInitiatedHibernate', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
+    'stopped is off where the machine cannot hibernate, whatever the reason (%s)',
+    (code) => {
+      expect(classify(said('stopped', code, false))).toEqual({ power: 'off', forGood: false });
+    },
+  );
+
+  it.each(['Client.UserInitiatedShutdown', 'Client.InstanceInitiatedShutdown', 'Server.ScheduledStop', 'Server.InternalError'])(
+    'stopped is off where the machine could have hibernated and the reason says plain shutdown (%s)',
+    (code) => {
+      expect(classify(said('stopped', code, true))).toEqual({ power: 'off', forGood: false });
+      expect(classify(said('stopped', code)).power).toBe('off');
+    },
+  );
+
+  it.each(['Client.UserInitiatedHibernate', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
+    'stopped is suspended where the machine could have hibernated and the reason does not say otherwise (%s)',
+    (code) => {
+      expect(classify(said('stopped', code, true)).power).toBe('suspended');
+      expect(classify(said('stopped', code)).power).toBe('suspended');
+    },
+  );
+
+  it('no state at all is unknown', () => {
+    expect(classify({}).power).toBe('unknown');
+    expect(classify({ State: {} }).power).toBe('unknown');
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
+import type { Permit } from '../../../fencing/permit.ts';
+import { permitUntil } from '../../../fencing/permit.ts';
+import { ec2Clients } from '../../../providers/aws/index.ts';
+import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
+import type { Mishap } from '../../../sandbox/ec2/faults.ts';
+import { inProcessHandler } from '../../../sandbox/ec2/in-process-handler.ts';
+import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
+import type { Ec2World, Instance } from '../../../sandbox/ec2/state.ts';
+import { instanceIn, volumeIn } from '../../../sandbox/ec2/state.ts';
+import { MINUTE, cloudOf, credentials, ec2World, patient, region } from '../../sandbox/ec2/ec2-world.ts';
+
+const granted: Permit = { check: () => undefined };
+
+const withDisk = (wanted: Partial<Instance> = { state: 'stopped' }) => {
+  const world = ec2World();
+  const machine = addInstance(world, wanted);
+  return { world, machine, disk: addVolume(world, {}, { instance: machine }) };
+};
+
+const held = (world: Ec2World, disk: string): boolean => {
+  world.advance(MINUTE);
+  return (volumeIn(world, disk)?.attachments.length ?? 0) > 0;
+};
+
+describe('a detach', () => {
+  it.each([
+    [throttled, Unavailable],
+    [{ kind: 'error', code: 'UnauthorizedOperation', status: 403 }, Denied],
+    [{ kind: 'error', code: 'OperationNotPermitted', status: 400 }, Refused],
+    [{ kind: 'drop' }, Unavailable],
+  ] satisfies [Mishap, unknown][])('leaves once or not at all: it is not tried again by the SDK (%o)', async (mishap, expected) => {
+    const { world, machine, disk } = withDisk();
+    addFault(world.parts.ec2, { action: 'DetachVolume', mishap });
+    await expect(cloudOf(world).detach(machine, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
+    expect(held(world, disk)).toBe(true);
+  });
+
+  it('is an error when its answer was lost, although the disk goes', async () => {
+    const { world, machine, disk } = withDisk();
+    addFault(world.parts.ec2, { action: 'DetachVolume', when: 'after', mishap: { kind: 'drop' } });
+    await expect(cloudOf(world).detach(machine, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
+    expect(held(world, disk)).toBe(false);
+  });
+
+  it('is held back when signing outlasted the proof', async () => {
+    const { world, machine, disk } = withDisk();
+    let monotonic = 0;
+    const slowly = async () => {
+      monotonic += 2_001;
+      return credentials;
+    };
+    const clients = ec2Clients({ region, credentials: slowly, requestHandler: inProcessHandler(world) });
+    const permit = permitUntil(2_000, () => monotonic);
+    permit.check();
+    await expect(cloudOf(world, clients).detach(machine, disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
+    expect(held(world, disk)).toBe(true);
+  });
+
+  it.each(['IncorrectState', 'InvalidAttachment.NotFound', 'InvalidVolume.NotFound'])(
+    'does not take %s for done while the disk still names the machine',
+    async (code) => {
+      const { world, machine, disk } = withDisk();
+      addFault(world.parts.ec2, { action: 'DetachVolume', mishap: { kind: 'error', code, status: 400 } });
+      await expect(cloudOf(world).detach(machine, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
+      expect(held(world, disk)).toBe(true);
+    },
+  );
+
+  it('is no success when the disk cannot be read again', async () => {
+    const { world, machine } = withDisk();
+    const free = addVolume(world);
+    addFault(world.parts.ec2, { action: 'DescribeVolumes', mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 } });
+    await expect(cloudOf(world).detach(machine, free, 'plain', granted, patient())).rejects.toBeInstanceOf(Denied);
+  });
+
+  it('is refused for a machine that AWS manages', async () => {
+    const { world, machine, disk } = withDisk({ state: 'stopped', managed: true });
+    await expect(cloudOf(world).detach(machine, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
+    expect(held(world, disk)).toBe(true);
+  });
+});
+
+describe('a power-off', () => {
+  it('stops a machine whose operating system never would', async () => {
+    const { world, machine } = withDisk({ shutdownTakes: null });
+    await cloudOf(world).powerOff(machine, granted, patient());
+    world.advance(MINUTE);
+    expect(instanceIn(world, machine)?.state).toBe('stopped');
+  });
+
+  it('is refused for a machine that is terminated', async () => {
+    const { world, machine } = withDisk({ state: 'terminated' });
+    await expect(cloudOf(world).powerOff(machine, granted, patient())).rejects.toBeInstanceOf(Refused);
+  });
+});
+
+describe('a witness', () => {
+  it('is heard past unknown disks, and an error is no witness', async () => {
+    const { world, machine, disk } = withDisk();
+    const unknown = ['vol-fffffff1', 'vol-fffffff2', 'vol-fffffffff'];
+    expect(await cloudOf(world).witness(machine, [...unknown, disk], patient())).toBe('held');
+    expect(await cloudOf(world).witness('i-ffffffff', [...unknown, disk], patient())).toBe('released');
+    expect(await cloudOf(world).witness('i-ffffffff', unknown, patient())).toBe('none');
+    addFault(world.parts.ec2, { action: 'DescribeVolumes', mishap: { kind: 'error', code: 'AuthFailure', status: 401 } });
+    await expect(cloudOf(world).witness(machine, [disk], patient())).rejects.toBeInstanceOf(Denied);
+  });
+});

@@ -1,0 +1,88 @@
+import { EKSClient } from '@aws-sdk/client-eks';
+import { describe, expect, it } from 'vitest';
+import { InvalidConfiguration, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { eksEndpoint, eksToken, eksTokens } from '../../../providers/aws/eks.ts';
+
+const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'session' };
+const NOON = Date.UTC(2026, 10, 21, 12);
+
+const identity = (now: () => number, region = 'eu-central-1') => ({ cluster: 'blue', region, credentials, now });
+const urlIn = (token: string): URL => new URL(Buffer.from(token.replace(/^k8s-aws-v1\./, ''), 'base64url').toString());
+
+describe('the token for an EKS cluster', () => {
+  it('is a presigned GetCallerIdentity that names the cluster in a signed header', async () => {
+    const token = await eksToken(identity(() => NOON));
+    expect(token).toMatch(/^k8s-aws-v1\.[\w-]+$/);
+    const url = urlIn(token);
+    expect(url.origin + url.pathname).toBe('https://sts.eu-central-1.amazonaws.com/');
+    expect(Object.fromEntries(url.searchParams)).toMatchObject({
+      Action: 'GetCallerIdentity',
+      Version: '2011-06-15',
+      'X-Amz-Date': '20261121T120000Z',
+      'X-Amz-Expires': '60',
+      'X-Amz-SignedHeaders': 'host;x-k8s-aws-id',
+      'X-Amz-Credential': 'AKIDEXAMPLE/20261121/eu-central-1/sts/aws4_request',
+      'X-Amz-Security-Token': 'session',
+      'X-Amz-Signature': expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  it('differs by cluster, so that it opens no other', async () => {
+    const other = await eksToken({ ...identity(() => NOON), cluster: 'green' });
+    expect(urlIn(other).searchParams.get('X-Amz-Signature')).not.toBe(urlIn(await eksToken(identity(() => NOON))).searchParams.get('X-Amz-Signature'));
+  });
+
+  it('asks the STS of its own partition in China', async () => {
+    expect(urlIn(await eksToken(identity(() => NOON, 'cn-north-1'))).hostname).toBe('sts.cn-north-1.amazonaws.com.cn');
+  });
+
+  it('is kept for a while and renewed well before its 15 minutes are over', async () => {
+    let now = NOON;
+    const token = eksTokens(identity(() => now));
+    const first = await token();
+    now += 9 * 60_000;
+    expect(await token()).toBe(first);
+    now += 60_000;
+    expect(await token()).not.toBe(first);
+  });
+
+  it('is asked for anew after the credentials failed once', async () => {
+    let failing = true;
+    const provider = async () => {
+      if (failing) throw new Error('no credentials yet');
+      return credentials;
+    };
+    const token = eksTokens({ ...identity(() => NOON), credentials: provider });
+    await expect(token()).rejects.toBeInstanceOf(Unavailable);
+    failing = false;
+    expect(await token()).toMatch(/^k8s-aws-v1\./);
+  });
+});
+
+describe('the endpoint of an EKS cluster', () => {
+  const clientAnswering = (status: number, body: object): EKSClient =>
+    new EKSClient({
+      region: 'eu-central-1',
+      credentials,
+      maxAttempts: 1,
+      requestHandler: {
+        handle: async () => ({ response: { statusCode: status, headers: {}, body: new TextEncoder().encode(JSON.stringify(body)) } }),
+        updateHttpClientConfig: () => undefined,
+        httpHandlerConfigs: () => ({}),
+      },
+    });
+  const signal = new AbortController().signal;
+
+  it('comes with its certificate authority', async () => {
+    const client = clientAnswering(200, { cluster: { endpoint: 'https://blue.eks', certificateAuthority: { data: 'Q0E=' }, status: 'ACTIVE' } });
+    expect(await eksEndpoint(client, 'blue', signal)).toEqual({ server: 'https://blue.eks', certificateAuthorityData: 'Q0E=' });
+  });
+
+  it('is a fault of the configuration while the cluster is being made', async () => {
+    await expect(eksEndpoint(clientAnswering(200, { cluster: { status: 'CREATING' } }), 'blue', signal)).rejects.toBeInstanceOf(InvalidConfiguration);
+  });
+
+  it('is refused for a cluster that does not exist', async () => {
+    await expect(eksEndpoint(clientAnswering(404, { __type: 'ResourceNotFoundException' }), 'blue', signal)).rejects.toBeInstanceOf(Refused);
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
+import { plainStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
+import { addInstance, addVolume, forget, stopGuest } from '../../../sandbox/ec2/scenario.ts';
+import type { Ec2World } from '../../../sandbox/ec2/state.ts';
+import { instanceIn, volumesOf } from '../../../sandbox/ec2/state.ts';
+import { MINUTE, clientOf, cloudOf, ec2World, patient } from '../../sandbox/ec2/ec2-world.ts';
+
+const look = (world: Ec2World, machines: readonly string[], disks = false) => cloudOf(world).look(machines, { disks }, patient());
+
+/** The same without the SDK's retries, which take real time. */
+const lookOnce = (world: Ec2World, machines: readonly string[], disks = false) => {
+  const clients = { reads: clientOf(world), writes: clientOf(world) };
+  return cloudOf(world, clients).look(machines, { disks }, patient());
+};
+
+const stop = (world: Ec2World, id: string, hibernate = false): void => {
+  const instance = instanceIn(world, id);
+  if (instance) stopByUser(world, instance, { ...plainStop, hibernate });
+};
+
+describe('a look at instances of EC2', () => {
+  it('says what EC2 said, in evidence and in facts', async () => {
+    const world = ec2World();
+    const id = addInstance(world, { privateDnsName: 'IP-10-0-0-7.eu-central-1.compute.internal', tags: { 'kubernetes.io/cluster/blue': 'owned' } });
+    stop(world, id);
+    world.advance(MINUTE);
+    expect(await look(world, [id])).toEqual([
+      {
+        machine: id,
+        power: 'off',
+        forGood: false,
+        generation: '2026-11-21T00:00:00.000Z',
+        since: Date.UTC(2026, 10, 21),
+        nodeNames: ['ip-10-0-0-7.eu-central-1.compute.internal', `${id}.eu-central-1.compute.internal`, id],
+        clusters: ['blue'],
+        zone: 'eu-central-1a',
+        disks: [],
+        evidence: {
+          state: 'stopped',
+          stateReason: 'Client.UserInitiatedShutdown',
+          launchTime: '2026-11-21T00:00:00.000Z',
+          transition: 'User initiated (2026-11-21 00:00:00 GMT)',
+          requestId: expect.stringMatching(/^0{8}-/),
+          readFrom: 'ec2:DescribeInstances',
+        },
+      },
+    ]);
+  });
+
+  it('calls a hibernated machine suspended', async () => {
+    const world = ec2World();
+    const id = addInstance(world, { canHibernate: true });
+    stop(world, id, true);
+    world.advance(MINUTE);
+    expect(await look(world, [id])).toMatchObject([{ power: 'suspended' }]);
+  });
+
+  it('does not know since when a machine is down that stopped by itself', async () => {
+    const world = ec2World();
+    const id = addInstance(world);
+    stopGuest(world, id);
+    world.advance(MINUTE);
+    expect(await look(world, [id])).toMatchObject([{ power: 'off', since: null, evidence: { transition: 'none' } }]);
+  });
+
+  it('answers for each of many machines, bad ids among them, over pages and reservations', async () => {
+    const world = ec2World({ pageSize: 7 });
+    const known = Array.from({ length: 230 }, () => addInstance(world));
+    const gone = [known[3], known[150], known[229]].flatMap((id) => id ?? []);
+    for (const id of gone) forget(world, id);
+    const facts = await look(world, ['i-123456789', ...known, ...known]);
+    expect(facts.map((one) => one.machine)).toEqual(['i-123456789', ...known]);
+    expect(facts.filter((one) => one.power === 'missing').map((one) => one.machine)).toEqual(gone);
+    expect(facts.filter((one) => one.power === 'unknown').map((one) => one.machine)).toEqual(['i-123456789']);
+    expect(facts.filter((one) => one.power === 'running')).toHaveLength(227);
+  });
+
+  it('tells which disks must be kept, and why', async () => {
+    const world = ec2World({ pageSize: 2 });
+    const [id, other] = [addInstance(world), addInstance(world)];
+    const root = volumesOf(world, id)[0]?.id;
+    const data = addVolume(world, {}, { instance: id });
+    const shared = addVolume(world, { multiAttach: true }, { instance: id });
+    const managed = addVolume(world, { managed: true }, { instance: id });
+    addVolume(world, {}, { instance: other });
+    const [facts] = await look(world, [id], true);
+    expect(Object.fromEntries(facts?.disks.map((disk) => [disk.disk, disk.keep]) ?? [])).toEqual({
+      [String(root)]: 'root device',
+      [data]: null,
+      [shared]: 'attached to several instances, or made for it',
+      [managed]: 'managed by AWS',
+    });
+  });
+
+  it('leaves every disk alone that names a machine unknown to EC2', async () => {
+    const world = ec2World();
+    const id = addInstance(world);
+    addVolume(world, {}, { instance: id });
+    forget(world, id);
+    const [facts] = await look(world, [id], true);
+    expect(facts?.disks.map((disk) => disk.keep === null)).toEqual([false, false]);
+  });
+});
+
+describe('a look that EC2 does not answer', () => {
+  it('is tried again by the SDK when throttled', async () => {
+    const world = ec2World();
+    const id = addInstance(world);
+    addFault(world.parts.ec2, { mishap: throttled });
+    expect(await look(world, [id])).toMatchObject([{ power: 'running' }]);
+  });
+
+  it.each([
+    ['RequestLimitExceeded', 503, Unavailable],
+    ['InternalError', 500, Unavailable],
+    ['SomethingNew', 500, Unavailable],
+    ['SomethingNew', 429, Unavailable],
+    ['Unavailable', 400, Unavailable],
+    ['UnauthorizedOperation', 403, Denied],
+    ['AuthFailure', 401, Denied],
+    ['RequestExpired', 400, Denied],
+    ['SomethingNew', 403, Denied],
+    ['SomethingNew', 400, Refused],
+  ])('is an error and never a state (%s, %i)', async (code, status, expected) => {
+    const world = ec2World();
+    const id = addInstance(world);
+    addFault(world.parts.ec2, { mishap: { kind: 'error', code, status } });
+    await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(expected);
+  });
+
+  it('is an error when only the disks do not answer', async () => {
+    const world = ec2World();
+    const id = addInstance(world);
+    addFault(world.parts.ec2, { action: 'DescribeVolumes', mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 } });
+    await expect(lookOnce(world, [id], true)).rejects.toBeInstanceOf(Denied);
+  });
+
+  it('is unavailable when the connection breaks, and when the caller gives up on a silent one', async () => {
+    const world = ec2World();
+    const id = addInstance(world);
+    addFault(world.parts.ec2, { mishap: { kind: 'drop' } });
+    await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(Unavailable);
+    const silent = ec2World();
+    const giveUp = new AbortController();
+    addFault(silent.parts.ec2, { mishap: { kind: 'hang' } });
+    const answer = cloudOf(silent).look([id], { disks: false }, giveUp.signal);
+    giveUp.abort();
+    await expect(answer).rejects.toBeInstanceOf(Unavailable);
+  });
+});
