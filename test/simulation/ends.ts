@@ -1,0 +1,23 @@
+import { run } from '../../fencing/run.ts';
+import type { Outcome } from '../../fencing/outcome.ts';
+import type { Incident } from './incidents.ts';
+import { attacherDown, comingBack, crowded, nodeGone, stopped, terminated } from './incidents.ts';
+import { freshRun, portsOver, type Wanted } from './rig.ts';
+
+/** What happens after the last run: Kubernetes attaches, starts, collects. */
+export const AFTERMATH_MS = 300_000;
+
+export const fence = async ({ world, scene }: Incident, wanted: Partial<Wanted> = {}): Promise<Outcome> => {
+  const ports = portsOver(world);
+  return run(freshRun(world, ports, { machine: scene.holder, ...wanted }), ports);
+};
+
+/** Every way in which a machine dies or returns here, with the run's right end. */
+export const incidents: readonly (readonly [string, (seed?: number) => Incident | Promise<Incident>, Outcome['outcome']])[] = [
+  ['stopped', stopped, 'fenced'],
+  ['terminated', terminated, 'fenced'],
+  ['stopped, whose Node is gone', nodeGone, 'fenced'],
+  ['stopped below pods of every kind', crowded, 'fenced'],
+  ['stopped while the CSI attacher is down', attacherDown, 'waiting'],
+  ['fenced and come back', comingBack(async (incident) => void (await fence(incident))), 'released'],
+];

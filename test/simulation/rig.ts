@@ -1,0 +1,69 @@
+import type { Cluster } from '../../fencing/cluster.ts';
+import { begin, type Known } from '../../fencing/known.ts';
+import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
+import type { Ports } from '../../fencing/run.ts';
+import { clusterOf } from '../../kubernetes/cluster.ts';
+import { transportLink } from '../../kubernetes/link.ts';
+import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
+import { ADMIN_TOKEN, apiOf, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { handleApi } from '../../sandbox/cluster/api/handle.ts';
+import { inProcessHandler } from '../../sandbox/ec2/in-process-handler.ts';
+
+/** The real adapters and the real SDKs over one world, in this process: virtual time passes only with calls and sleeps. */
+
+/** What a call takes, in ms of virtual time. */
+const API_CALL_TAKES = 8;
+const EC2_CALL_TAKES = 80;
+
+const credentials = { accessKeyId: 'sandbox', secretAccessKey: 'sandbox' };
+
+const never = (): AbortSignal => new AbortController().signal;
+
+const cloudOver = (world: AwsWorld) => {
+  const inner = inProcessHandler(world);
+  const handle: typeof inner.handle = (request, options) => {
+    world.advance(EC2_CALL_TAKES);
+    return inner.handle(request, options);
+  };
+  return awsCloud({ clients: ec2Clients({ region: SANDBOX_REGION, credentials, requestHandler: { ...inner, handle } }), region: SANDBOX_REGION });
+};
+
+export const clusterOver = (world: AwsWorld): Cluster => {
+  const server = apiOf(world);
+  const link = transportLink(async (request) => {
+    world.advance(API_CALL_TAKES);
+    const answer = handleApi(server, request);
+    if (answer === 'drop') throw new Error('the connection was dropped');
+    return answer;
+  }, ADMIN_TOKEN);
+  const clock = { now: world.now, sleep: async (ms: number) => world.advance(ms), deadline: never };
+  return clusterOf({ name: 'sandbox', link, clock });
+};
+
+/** Ports whose clocks are the world's. */
+export const portsOver = (world: AwsWorld): Ports => ({
+  cloud: cloudOver(world),
+  clusters: [clusterOver(world)],
+  clock: { now: () => ({ wall: world.now(), mono: world.now() }), sleep: async (ms) => world.advance(ms) },
+  signal: never(),
+  observe: () => undefined,
+});
+
+export interface Wanted {
+  readonly machine: string;
+  readonly runId?: string;
+  readonly policy?: Partial<Policy>;
+  /** How long the run may go on, in ms. */
+  readonly lasts?: number;
+}
+
+const FIVE_MINUTES = 300_000;
+
+export const freshRun = (world: AwsWorld, ports: Ports, { machine, runId = 'run', policy, lasts = FIVE_MINUTES }: Wanted): Known =>
+  begin({
+    request: { machine, intent: 'react', accepted: null },
+    policy: { ...defaultPolicy, ...policy },
+    reading: ports.cloud,
+    runId,
+    deadline: world.now() + lasts,
+  });

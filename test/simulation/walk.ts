@@ -1,0 +1,41 @@
+import type { Known } from '../../fencing/known.ts';
+import { learn } from '../../fencing/learn.ts';
+import { next, type Command } from '../../fencing/next.ts';
+import type { Outcome } from '../../fencing/outcome.ts';
+import { answerTo, run, type Ports } from '../../fencing/run.ts';
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { portsOver } from './rig.ts';
+
+/** The moment before one command: what the run knew, and a copy of the world as it stood. */
+export interface Crossing {
+  readonly known: Known;
+  readonly command: Exclude<Command, { do: 'finish' }>;
+  readonly world: AwsWorld;
+}
+
+export interface Walk {
+  readonly crossings: readonly Crossing[];
+  readonly outcome: Outcome;
+}
+
+/** One command further, in the given world. */
+export const stepOn = async (known: Known, command: Crossing['command'], ports: Ports): Promise<Known> => {
+  const answer = await answerTo(command, known, ports);
+  return learn(known, command, answer, ports.clock.now());
+};
+
+/** Runs to the end and keeps the moment before each command, so that a test can go another way from there. */
+export const walk = async (world: AwsWorld, start: Known): Promise<Walk> => {
+  const ports = portsOver(world);
+  const crossings: Crossing[] = [];
+  let known = start;
+  for (;;) {
+    const command = next(known, ports.clock.now());
+    if (command.do === 'finish') return { crossings, outcome: command.outcome };
+    crossings.push({ known, command, world: world.fork() });
+    known = await stepOn(known, command, ports);
+  }
+};
+
+/** Goes on in another world with what was known: the process was frozen, and thaws. */
+export const thaw = (known: Known, world: AwsWorld): Promise<Outcome> => run(known, portsOver(world));
