@@ -1,0 +1,25 @@
+import type { Outcome } from '../fencing/outcome.ts';
+import { outcomeJson } from '../fencing/outcome-json.ts';
+import { exitCodeOf } from './exit-code.ts';
+import { outcomeLines } from './step-list.ts';
+
+/** Where a command writes; tests hand in another. */
+export interface Output {
+  readonly line: (text: string) => void;
+  readonly complain: (text: string) => void;
+}
+
+/** One outcome: words for people, or exactly one JSON object. */
+export const answerOne = (outcome: Outcome, json: boolean, { line }: Output): number => {
+  if (json) line(JSON.stringify(outcomeJson(outcome)));
+  else for (const text of outcomeLines(outcome)) line(text);
+  return exitCodeOf([outcome.outcome]);
+};
+
+/** Several outcomes, in words or as one JSON object with `results`. */
+export const answerAll = (outcomes: readonly Outcome[], json: boolean, { line }: Output): number => {
+  if (json) line(JSON.stringify({ results: outcomes.map(outcomeJson) }));
+  else for (const text of outcomes.flatMap(outcomeLines)) line(text);
+  if (!json && outcomes.length === 0) line('nothing to do');
+  return exitCodeOf(outcomes.map(({ outcome }) => outcome));
+};

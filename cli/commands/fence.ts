@@ -1,0 +1,25 @@
+import { InvalidInput } from '../../fencing/errors.ts';
+import type { MachineId } from '../../fencing/machine.ts';
+import { react } from '../../fencing/react.ts';
+import { newRunId } from '../../wiring/run-id.ts';
+import { answerOne, type Output } from '../answer.ts';
+import { machineOfNode } from '../machine-of-node.ts';
+import { withSession, type CommonOptions, type Session } from '../session.ts';
+
+/** An instance id as it is, or the instance that a Node's name leads to. */
+const machineNamed = async (target: string, { kit, ports }: Session): Promise<MachineId> => {
+  const machine = kit.cloud.machineOf({ carrier: 'providerID', driver: null, value: target });
+  if (machine !== null) return machine;
+  const found = await machineOfNode(target, ports);
+  if (!found) throw new InvalidInput(`"${target}" is neither an instance id nor a Node of ${ports.clusters.map(({ name }) => name).join(', ')}`);
+  return found.machine;
+};
+
+export const fence = (target: string, options: CommonOptions, output: Output): Promise<number> =>
+  withSession(options, output, async (session) => {
+    const { policy, deadline, ports } = session;
+    const machine = await machineNamed(target, session);
+    const [outcome] = await react([machine], { policy, deadline, newRunId }, ports);
+    if (!outcome) throw new InvalidInput('nothing was named');
+    return answerOne(outcome, options.json ?? false, output);
+  });

@@ -1,0 +1,85 @@
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
+import { isReadyPod } from '../../sandbox/cluster/controllers/pods.ts';
+import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
+import { NEWCOMER_POD } from '../../sandbox/scenes/database.ts';
+import { nudgedAttachments, outOfService, oursOn, quarantined, refusalOf } from './ours.ts';
+import { databasePod, oldAttachmentStands, oldNode, type Story } from './story.ts';
+
+/** One question about the end of the story; `wrong` answers with what is amiss, or null when all is as it should be. */
+export interface Question {
+  readonly name: string;
+  readonly wrong: (world: AwsWorld, story: Story) => string | null;
+}
+
+const question = (name: string, wrong: Question['wrong']): Question => ({ name, wrong });
+
+const unless = (right: boolean, complaint: string): string | null => (right ? null : complaint);
+
+const holdersOf = (world: AwsWorld, { volume }: Story): readonly string[] =>
+  (volumeIn(world, volume)?.attachments ?? []).map(({ instance, state }) => `${instance} (${state})`);
+
+const diskIsAt = (world: AwsWorld, story: Story, instance: string): string | null => {
+  const holders = holdersOf(world, story);
+  return unless(holders.join() === `${instance} (attached)`, `the disk belongs at ${instance}, and it is at ${holders.join(', ') || 'no instance'}`);
+};
+
+export const dataUnharmed = question('data-unharmed', (world) => {
+  const { harm } = world.parts.ec2;
+  return unless(harm.length === 0, harm.map(({ what }) => what).join('; '));
+});
+
+export const diskMoved = question('disk-moved', (world, story) => diskIsAt(world, story, story.spare));
+export const diskStayed = question('disk-stayed', (world, story) => diskIsAt(world, story, story.holder));
+
+export const databaseRuns = question('database-runs', (world, { nodeOf, spare, podUid }) => {
+  const pod = databasePod(world);
+  const runs = pod !== undefined && isReadyPod(pod) && pod.metadata.uid !== podUid && pod.spec.nodeName === nodeOf(spare);
+  return unless(runs, `no new pod of the database runs on ${nodeOf(spare)}`);
+});
+
+export const podStayed = question('pod-stayed', (world, { podUid }) =>
+  unless(databasePod(world)?.metadata.uid === podUid, 'the pod was taken from a machine that runs'),
+);
+
+export const oldAttachmentGone = question('old-attachment-gone', (world, story) =>
+  unless(!oldAttachmentStands(world, story), `the old VolumeAttachment to ${story.node} still stands`),
+);
+
+export const nodeFenced = question('node-fenced', (world, story) => {
+  const node = oldNode(world, story);
+  return unless(node !== undefined && outOfService(node) && quarantined(node), `Node ${story.node} does not carry both taints of the fence`);
+});
+
+export const nodeDeleted = question('node-deleted', (world, { node }) =>
+  unless(standing(world, 'nodes', node) === undefined, `Node ${node} still stands, and its machine is gone for good`),
+);
+
+export const nodeReturned = question('node-returned', (world, story) => {
+  const node = oldNode(world, story);
+  return unless(node !== undefined && isReady(node) && (node.spec.taints ?? []).length === 0, `Node ${story.node} is not back in service`);
+});
+
+export const newcomerRuns = question('newcomer-runs', (world, { node }) => {
+  const pod = standing(world, 'pods', NEWCOMER_POD.name, NEWCOMER_POD.namespace);
+  return unless(pod?.spec.nodeName === node && isReadyPod(pod), `no new pod runs on ${node}`);
+});
+
+export const nothingLeft = question('nothing-left', (world) => {
+  const traces = [...all(world, 'nodes').flatMap((node) => oursOn(node).map((what) => `${what} on ${node.metadata.name}`)), ...nudgedAttachments(world)];
+  return unless(traces.length === 0, `Cloudfence left behind: ${traces.join(', ')}`);
+});
+
+export const noNudgeLeft = question('no-nudge-left', (world) => {
+  const nudged = nudgedAttachments(world);
+  return unless(nudged.length === 0, `a nudge is left on ${nudged.join(', ')}`);
+});
+
+export const machineRuns = question('machine-runs', (world, { holder }) =>
+  unless(instanceIn(world, holder)?.state === 'running', `${holder} does not run any more`),
+);
+
+export const refusalSaid = question('refusal-said', (world, { node }) =>
+  unless(refusalOf(world, node) !== undefined, `no Event on Node ${node} says why it was not fenced`),
+);

@@ -1,0 +1,70 @@
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import type { Scenario } from './scenario.ts';
+import type { Story } from './story.ts';
+
+export type LaneName = 'kubernetes alone' | 'with cloudfence';
+
+/** One of the two worlds, and when each milestone was reached there (ms after the start). */
+export interface Lane {
+  readonly name: LaneName;
+  readonly world: AwsWorld;
+  readonly reached: ReadonlyMap<string, number>;
+}
+
+/** Something to show at once. */
+export interface News {
+  /** Ms after the start. */
+  readonly at: number;
+  readonly lane: LaneName | 'both';
+  readonly says: string;
+}
+
+export type Tell = (news: News) => void;
+
+export interface Lanes {
+  readonly alone: Lane;
+  readonly fenced: Lane;
+  /** Ms since the stories began to differ. */
+  readonly elapsed: () => number;
+  /** Lets time pass in both worlds alike, and tells what happens there. */
+  readonly passUntil: (at: number) => void;
+}
+
+/** How often the worlds are looked at (ms): the times of milestones are as exact as that. */
+const LOOK_EVERY_MS = 50;
+
+type OpenLane = Lane & { readonly reached: Map<string, number> };
+
+/** From here on the given world is the one with Cloudfence, and a fork of it is left to Kubernetes alone. */
+export const lanesFrom = (world: AwsWorld, story: Story, { milestones, acts }: Scenario, tell: Tell): Lanes => {
+  const start = world.now();
+  const fenced: OpenLane = { name: 'with cloudfence', world, reached: new Map() };
+  const alone: OpenLane = { name: 'kubernetes alone', world: world.fork(), reached: new Map() };
+  const elapsed = (): number => world.now() - start;
+  const lookAt = (lane: OpenLane): void => {
+    for (const { name, title, reached, says } of milestones) {
+      if (lane.reached.has(name) || !reached(lane.world, story, new Set(lane.reached.keys()))) continue;
+      lane.reached.set(name, elapsed());
+      tell({ at: elapsed(), lane: lane.name, says: says?.(lane.world, story) ?? title });
+    }
+  };
+  const toCome = [...acts];
+  const actIfDue = (): void => {
+    for (let [act] = toCome; act && act.at <= elapsed(); [act] = toCome) {
+      for (const lane of [alone, fenced]) act.does(lane.world, story);
+      tell({ at: elapsed(), lane: 'both', says: act.says });
+      toCome.shift();
+    }
+  };
+  const lookAtBoth = (): void => [alone, fenced].forEach(lookAt);
+  const passUntil = (at: number): void => {
+    while (world.now() < at) {
+      const step = Math.min(LOOK_EVERY_MS, at - world.now());
+      for (const lane of [alone, fenced]) lane.world.advance(step);
+      actIfDue();
+      lookAtBoth();
+    }
+  };
+  lookAtBoth();
+  return { alone, fenced, elapsed, passUntil };
+};

@@ -1,0 +1,112 @@
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
+import { isReadyPod } from '../../sandbox/cluster/controllers/pods.ts';
+import { attachmentTo, instanceIn, volumeIn, type InstanceState } from '../../sandbox/ec2/state.ts';
+import { NEWCOMER_POD } from '../../sandbox/scenes/database.ts';
+import { outOfService, quarantined, refusalOf } from './ours.ts';
+import { databasePod, oldAttachmentStands, oldNode, type Story } from './story.ts';
+
+/** One thing that happens once, read off the world's objects: never off what Cloudfence says of itself. */
+export interface Milestone {
+  readonly name: string;
+  readonly title: string;
+  /** Cloudfence alone does such a thing: there is nothing to wait for without it. */
+  readonly ours: boolean;
+  readonly reached: (world: AwsWorld, story: Story, earlier: ReadonlySet<string>) => boolean;
+  /** More words for the moment at which it happens. */
+  readonly says?: (world: AwsWorld, story: Story) => string;
+}
+
+type Reached = Milestone['reached'];
+
+const milestone = (name: string, title: string, reached: Reached): Milestone => ({ name, title, reached, ours: false });
+const ourMilestone = (name: string, title: string, reached: Reached): Milestone => ({ name, title, reached, ours: true });
+
+const isIn =
+  (state: InstanceState): Reached =>
+  (world, { holder }) =>
+    instanceIn(world, holder)?.state === state;
+
+export const stopped = milestone('instance-stopped', 'instance stopped', isIn('stopped'));
+export const terminated = milestone('instance-terminated', 'instance terminated', isIn('terminated'));
+
+export const cutOff = milestone('node-cut-off', 'node cut off, machine runs on', (world, { node }) =>
+  world.parts.cluster.knobs.partitioned.includes(node),
+);
+
+export const notReady = milestone('node-not-ready', 'Node NotReady', (world, story) => {
+  const node = oldNode(world, story);
+  return node !== undefined && !isReady(node);
+});
+
+export const nodeGone = milestone('node-gone', 'Node object gone', (world, story) => oldNode(world, story) === undefined);
+
+const MARKED = 'node-marked';
+
+export const marked = ourMilestone(MARKED, 'Node marked by Cloudfence', (world, story) => {
+  const node = oldNode(world, story);
+  return node !== undefined && outOfService(node);
+});
+
+export const refused = {
+  ...ourMilestone('refused', 'Cloudfence refused, and said why', (world, { node }) => refusalOf(world, node) !== undefined),
+  says: (world: AwsWorld, { node }: Story) => `Cloudfence refuses: ${refusalOf(world, node)?.note ?? ''}`,
+} satisfies Milestone;
+
+const oldPod = (world: AwsWorld, { podUid }: Story) => {
+  const pod = databasePod(world);
+  return pod?.metadata.uid === podUid ? pod : undefined;
+};
+
+export const podMarked = milestone('pod-marked', 'pod marked for deletion', (world, story) => {
+  const pod = oldPod(world, story);
+  return pod === undefined || pod.metadata.deletionTimestamp !== undefined;
+});
+
+export const podGone = milestone('old-pod-gone', 'old pod gone', (world, story) => oldPod(world, story) === undefined);
+
+export const attachmentGone = milestone('old-attachment-gone', 'old VolumeAttachment deleted', (world, story) => !oldAttachmentStands(world, story));
+
+const attachmentAt = (world: AwsWorld, { volume }: Story, instance: string) => {
+  const known = volumeIn(world, volume);
+  return known && attachmentTo(known, instance);
+};
+
+export const diskDetached = milestone('disk-detached', 'disk detached at EC2', (world, story) => !attachmentAt(world, story, story.holder));
+
+export const diskAttached = milestone(
+  'disk-attached',
+  'disk attached to the other instance',
+  (world, story) => attachmentAt(world, story, story.spare)?.state === 'attached',
+);
+
+export const podRuns = milestone('new-pod-running', 'new pod Running', (world, { podUid }) => {
+  const pod = databasePod(world);
+  return pod !== undefined && pod.metadata.uid !== podUid && isReadyPod(pod);
+});
+
+export const runsAgain = milestone('instance-running', 'instance runs again', (world, { holder, boot }) => {
+  const instance = instanceIn(world, holder);
+  return instance?.state === 'running' && instance.boot > boot;
+});
+
+export const readyAgain = milestone('node-ready', 'Node Ready again, fresh boot', (world, story) => {
+  const node = oldNode(world, story);
+  return node !== undefined && isReady(node) && node.status.nodeInfo?.bootID !== story.bootID;
+});
+
+const takenOff =
+  (isOn: typeof outOfService): Reached =>
+  (world, story, earlier) => {
+    const node = oldNode(world, story);
+    return earlier.has(MARKED) && node !== undefined && !isOn(node);
+  };
+
+export const volumesReadmitted = ourMilestone('out-of-service-off', 'out-of-service taint off', takenOff(outOfService));
+export const podsReadmitted = ourMilestone('quarantine-off', 'quarantine taint off', takenOff(quarantined));
+
+export const newcomerRuns = milestone('newcomer-running', 'a new pod runs on that node', (world, { node }) => {
+  const pod = standing(world, 'pods', NEWCOMER_POD.name, NEWCOMER_POD.namespace);
+  return pod !== undefined && pod.spec.nodeName === node && isReadyPod(pod);
+});

@@ -1,0 +1,29 @@
+import { FENCED_LABEL, NUDGE_ANNOTATION, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, REPORTER } from '../../kubernetes/names.ts';
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { all } from '../../sandbox/cluster/controllers/desk.ts';
+import { hasTaint } from '../../sandbox/cluster/controllers/taints.ts';
+import type { EventObject, NodeObject } from '../../sandbox/cluster/objects.ts';
+
+/** Traces of Cloudfence in a cluster, as anybody with kubectl sees them. */
+
+export const outOfService = (node: NodeObject): boolean => hasTaint(node, OUT_OF_SERVICE.key);
+export const quarantined = (node: NodeObject): boolean => hasTaint(node, QUARANTINE.key);
+
+/** What Cloudfence has left on a Node, in a word each. */
+export const oursOn = (node: NodeObject): readonly string[] => [
+  ...(outOfService(node) ? ['out-of-service'] : []),
+  ...(quarantined(node) ? ['quarantine'] : []),
+  ...(node.metadata.labels?.[FENCED_LABEL.key] === undefined ? [] : ['label']),
+  ...(node.metadata.annotations?.[RECORD_ANNOTATION] === undefined ? [] : ['record']),
+];
+
+export const nudgedAttachments = (world: AwsWorld): readonly string[] =>
+  all(world, 'volumeattachments')
+    .filter(({ metadata }) => metadata.annotations?.[NUDGE_ANNOTATION] !== undefined)
+    .map(({ metadata }) => metadata.name);
+
+/** The first Event by which Cloudfence told that it refused to fence this Node. */
+export const refusalOf = (world: AwsWorld, node: string): EventObject | undefined =>
+  all(world, 'events').find(
+    (event) => event.reportingController === REPORTER && event.reason === 'FencingRefused' && event.regarding?.name === node,
+  );

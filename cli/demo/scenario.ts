@@ -1,0 +1,26 @@
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import type { Question } from './findings.ts';
+import type { Milestone } from './milestones.ts';
+import type { Story } from './story.ts';
+
+/** Something that people do while the clocks run, in both worlds. */
+export interface Act {
+  /** Ms after the start of the story. */
+  readonly at: number;
+  readonly says: string;
+  readonly does: (world: AwsWorld, story: Story) => void;
+}
+
+export interface Scenario {
+  readonly name: string;
+  /** What is going to be shown, in a sentence. */
+  readonly shows: string;
+  /** Lets the trouble come, and time pass until it is there: at that moment the two stories begin to differ. */
+  readonly strikes: (world: AwsWorld, story: Story) => void;
+  readonly acts: readonly Act[];
+  /** EC2 announces nothing: only the sweep finds it. */
+  readonly unannounced: boolean;
+  readonly milestones: readonly Milestone[];
+  /** What has to be so in the end. */
+  readonly asks: readonly Question[];
+}

@@ -1,0 +1,14 @@
+import type { OutcomeKind } from '../fencing/outcome.ts';
+
+/** 0 fenced, released or rightly ignored · 1 failed · 2 usage or configuration · 3 still waiting at the time-out · 4 refused. */
+export const USAGE = 2;
+
+const codes: Record<OutcomeKind, number> = { fenced: 0, released: 0, ignored: 0, failed: 1, waiting: 3, refused: 4 };
+
+/** Of several outcomes the one that most wants a person decides: a failure, then a refusal, then a wait. */
+const gravest: readonly OutcomeKind[] = ['failed', 'refused', 'waiting'];
+
+export const exitCodeOf = (outcomes: readonly OutcomeKind[]): number => {
+  const worst = gravest.find((kind) => outcomes.includes(kind));
+  return worst ? codes[worst] : 0;
+};

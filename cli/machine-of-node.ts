@@ -1,0 +1,26 @@
+import { InvalidInput } from '../fencing/errors.ts';
+import type { MachineId } from '../fencing/machine.ts';
+import type { Ports } from '../fencing/run.ts';
+
+export interface NodeAt {
+  readonly cluster: string;
+  readonly node: string;
+  readonly machine: MachineId;
+}
+
+/**
+ * The machine that a Node's name leads to, over all clusters; null when none has such a Node.
+ * @throws InvalidInput when the Node names no machine, or more than one
+ */
+export const machineOfNode = async (node: string, { clusters, cloud, signal }: Ports): Promise<NodeAt | null> => {
+  const asked = await Promise.all(clusters.map(async (cluster) => ({ cluster: cluster.name, carriers: await cluster.identify(node, signal) })));
+  const found = asked.flatMap(({ cluster, carriers }) => (carriers === null ? [] : [{ cluster, carriers }]));
+  const [only, second] = found;
+  if (!only) return null;
+  if (second) throw new InvalidInput(`Node ${node} exists in ${found.map(({ cluster }) => cluster).join(' and ')}: name the instance instead`);
+  const machines = [...new Set(only.carriers.map(cloud.machineOf).filter((machine) => machine !== null))];
+  const [machine] = machines;
+  if (machine === undefined) throw new InvalidInput(`nothing on Node ${node} names a machine of ${cloud.name}; run doctor for the mend`);
+  if (machines.length > 1) throw new InvalidInput(`Node ${node} names more than one machine: ${machines.join(', ')}`);
+  return { cluster: only.cluster, node, machine };
+};

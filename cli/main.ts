@@ -1,0 +1,62 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/errors.ts';
+import { parseDuration } from '../wiring/duration.ts';
+import type { Output } from './answer.ts';
+import { USAGE } from './exit-code.ts';
+import type { ReleaseOptions } from './commands/release.ts';
+import type { CommonOptions } from './session.ts';
+
+const output: Output = { line: (text) => console.log(text), complain: (text) => console.error(text) };
+
+const time = (text: string): number => {
+  const ms = parseDuration(text);
+  if (ms === null) throw new InvalidArgumentError('write a number and ms, s, m or h, such as 90s.');
+  return ms;
+};
+
+/** Each command is loaded only when it is asked for: `--help` need not wait for a cloud's SDK. */
+const withCommonOptions = (command: Command): Command =>
+  command
+    .option('--cloud <name>', 'the cloud whose machines are meant (default: aws)')
+    .option('--region <name>', 'the region of the machines')
+    .option('--kubeconfig <file>', 'the kubeconfig of the one cluster that is meant')
+    .option('--context <name>', 'the context in it')
+    .option('--config <file>', 'the configuration file (default: $CLOUDFENCE_CONFIG)')
+    .option('--dry-run', 'look, decide and say, but change nothing')
+    .option('--json', 'print exactly one JSON object')
+    .addOption(new Option('--timeout <time>', 'how long to go on, such as 90s').argParser(time).default(600_000, '10m'));
+
+const program = (done: (code: number) => void): Command => {
+  const root = new Command('cloudfence').description('Fences Kubernetes nodes whose cloud machine is provably off, and takes it back after a fresh boot.').exitOverride();
+  const add = (usage: string, description: string) => withCommonOptions(root.command(usage).description(description));
+  add('fence <instance-id|node>', 'look at one machine now, and fence it if it is off').action(async (target: string, options: CommonOptions) =>
+    done(await (await import('./commands/fence.ts')).fence(target, options, output)),
+  );
+  add('replay <file|->', 'take an event, or many, as if it had just arrived').action(async (file: string, options: CommonOptions) =>
+    done(await (await import('./commands/replay.ts')).replay(file, options, output)),
+  );
+  add('sweep', 'find what events missed').action(async (options: CommonOptions) => done(await (await import('./commands/sweep.ts')).sweep(options, output)));
+  add('release [node]', 'take a fence back')
+    .option('--accept <reason>', 'vouch for the machine yourself: say what you checked')
+    .option('--all', 'every fence of every cluster, before an uninstall')
+    .action(async (node: string | undefined, options: ReleaseOptions) => done(await (await import('./commands/release.ts')).release(node, options, output)));
+  add('doctor', 'say in words whether a fence would work from here').action(async (options: CommonOptions) =>
+    done(await (await import('./commands/doctor.ts')).doctor(options, output)),
+  );
+  return root;
+};
+
+const exitCodeFor = (error: unknown): number => {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+  if (!(error instanceof CloudfenceError)) throw error;
+  output.complain(`cloudfence: ${error.message}`);
+  return error instanceof InvalidInput || error instanceof InvalidConfiguration ? USAGE : 1;
+};
+
+try {
+  await program((code) => {
+    process.exitCode = code;
+  }).parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeFor(error);
+}

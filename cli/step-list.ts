@@ -1,0 +1,40 @@
+import type { Answer } from '../fencing/learn.ts';
+import type { Known } from '../fencing/known.ts';
+import type { Command } from '../fencing/next.ts';
+import type { Outcome, StepReport } from '../fencing/outcome.ts';
+
+/** The live list that people read while a machine is fenced: one line a step, one line for each new thing awaited. */
+
+const clock = (wall: number): string => new Date(wall).toISOString().slice(11, 23);
+
+const stepLine = ({ step, target, at, ms, result, said, because }: StepReport): string =>
+  `${clock(at)}  ${step.padEnd(17)} ${target}  ${result}${said === null ? '' : ` (${said})`}  ${ms} ms  — ${because.says}`;
+
+export interface StepList {
+  readonly observe: (command: Command, answer: Answer, known: Known) => void;
+}
+
+export const stepList = (write: (line: string) => void): StepList => {
+  let awaited = '';
+  return {
+    observe: (command, answer, known) => {
+      const last = known.steps.at(-1);
+      if ((command.do === 'act' || command.do === 'imagine') && last) {
+        awaited = '';
+        write(stepLine(last));
+      }
+      if (command.do === 'pause' && command.because.says !== awaited) {
+        awaited = command.because.says;
+        write(`              … ${awaited}`);
+      }
+      if (answer.to === 'failed' && command.do !== 'act') write(`              ! ${answer.error.message}`);
+    },
+  };
+};
+
+/** The end in words: what came of it, why, and what was left alone. */
+export const outcomeLines = ({ outcome, machine, node, cluster, dryRun, reason, left }: Outcome): readonly string[] => [
+  `${dryRun ? 'dry run: ' : ''}${outcome}  ${machine}${node === null ? '' : `  node ${node}`}${cluster === null ? '' : `  cluster ${cluster}`}`,
+  `  ${reason.says} (${reason.code})`,
+  ...left.map(({ what, why }) => `  left alone: ${what}: ${why}`),
+];

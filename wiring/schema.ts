@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { defaultPolicy, type Policy } from '../fencing/policy.ts';
+import { duration } from './duration.ts';
+
+/** What people write in the configuration file; `docs/configuration.md` explains each line. */
+
+const policy = z
+  .strictObject({
+    fenceAfter: duration.default(defaultPolicy.fenceAfter),
+    detach: z.enum(['when-stuck', 'always', 'never']).default(defaultPolicy.detach),
+    deleteNode: z.enum(['when-terminated', 'always', 'never']).default(defaultPolicy.deleteNode),
+    unreachable: z.enum(['report', 'power-off']).default(defaultPolicy.unreachable),
+    cap: z
+      .strictObject({
+        nodes: z.int().min(1).default(defaultPolicy.cap.nodes),
+        share: z.number().min(0).max(1).default(defaultPolicy.cap.share),
+      })
+      .prefault({}),
+  })
+  .prefault({});
+
+const kubeconfigCluster = z.strictObject({
+  name: z.string().min(1),
+  /** A file's path, or the kubeconfig itself. */
+  kubeconfig: z.string().min(1),
+  context: z.string().min(1).optional(),
+});
+
+const eksCluster = z.strictObject({
+  name: z.string().min(1),
+  eks: z.strictObject({ cluster: z.string().min(1).optional(), region: z.string().min(1).optional() }),
+});
+
+export const configuration = z
+  .strictObject({
+    cloud: z.string().min(1).default('aws'),
+    region: z.string().min(1).optional(),
+    /** The reason for which everything is paused. */
+    pause: z.string().min(1).optional(),
+    /** React to everything, write nothing. */
+    shadow: z.boolean().default(false),
+    policy,
+    clusters: z.array(z.union([kubeconfigCluster, eksCluster])).default([]),
+  })
+  .superRefine(({ clusters }, context) => {
+    const names = clusters.map(({ name }) => name);
+    for (const name of new Set(names.filter((name, at) => names.indexOf(name) !== at))) {
+      context.addIssue({ code: 'custom', path: ['clusters'], message: `two clusters are named "${name}"` });
+    }
+  });
+
+export type Configuration = z.infer<typeof configuration>;
+export type ClusterEntry = Configuration['clusters'][number];
+
+export const policyOf = ({ pause, shadow, policy: rules }: Configuration, dryRun: boolean): Policy => ({
+  ...rules,
+  paused: pause ?? null,
+  dryRun: dryRun || shadow,
+});

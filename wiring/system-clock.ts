@@ -1,0 +1,25 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Moment } from '../fencing/view.ts';
+
+export interface SystemClock {
+  readonly now: () => Moment;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * The machine's two clocks as one that never runs slow: a function that was frozen with its whole machine may find its
+ * monotonic clock standing where it was, and only the wall clock tells that the proof in its hands has grown old.
+ */
+export const systemClock = (wallClock: () => number = Date.now, monotonic: () => number = () => performance.now()): SystemClock => {
+  let last = { wall: wallClock(), mono: monotonic() };
+  let elapsed = 0;
+  return {
+    now: () => {
+      const read = { wall: wallClock(), mono: monotonic() };
+      elapsed += Math.max(0, read.wall - last.wall, read.mono - last.mono);
+      last = read;
+      return { wall: read.wall, mono: elapsed };
+    },
+    sleep: (ms, signal) => delay(ms, undefined, { signal }),
+  };
+};
