@@ -3,6 +3,7 @@ import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/
 import { parseDuration } from '../wiring/duration.ts';
 import type { Output } from './answer.ts';
 import { USAGE } from './exit-code.ts';
+import type { DemoOptions } from './commands/demo.ts';
 import type { ReleaseOptions } from './commands/release.ts';
 import type { CommonOptions } from './session.ts';
 
@@ -43,6 +44,14 @@ const program = (done: (code: number) => void): Command => {
   add('doctor', 'say in words whether a fence would work from here').action(async (options: CommonOptions) =>
     done(await (await import('./commands/doctor.ts')).doctor(options, output)),
   );
+  root
+    .command('demo')
+    .description('play what Kubernetes does about a dead machine alone, and what with Cloudfence')
+    .option('--scenario <name>', 'stopped, terminated, partition, return or node-gone', 'stopped')
+    .option('--seed <n>', 'other timings, the same ends', '1')
+    .option('--without-mark', 'do not allow Cloudfence to patch Nodes, to see the demo fail')
+    .option('--json', 'print exactly one JSON object')
+    .action(async (options: DemoOptions) => done(await (await import('./commands/demo.ts')).demo(options, output)));
   return root;
 };
 

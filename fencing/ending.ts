@@ -19,9 +19,10 @@ const lastNode = ({ cluster, place, record }: Known): Pick<Outcome, 'node' | 'no
   return { node: cluster?.says.nodeName ?? place?.node ?? record?.node ?? null, nodeUid: record?.nodeUid ?? null };
 };
 
+/** Only below a machine that is off is anything "left": elsewhere nothing was ever going to be touched. */
 const leftIn = (known: Known, now: Moment): Outcome['left'] => {
   const view = viewOf(known, now);
-  return view ? leftOver(view) : [];
+  return view && known.memory.firstOff ? leftOver(view) : [];
 };
 
 export const outcomeOf = (known: Known, now: Moment): Outcome => ({

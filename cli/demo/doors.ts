@@ -1,6 +1,6 @@
 import { apiOf, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
-import type { ApiUser } from '../../sandbox/cluster/api/server.ts';
+import type { ApiUser, Faults } from '../../sandbox/cluster/api/server.ts';
 import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
 
 /** The world behind two real sockets of this computer. */
@@ -14,9 +14,17 @@ export interface Doors {
 
 const TOKEN = 'demo-token';
 
+/** Breaks nothing, but hears of each request before it has any effect. */
+const heard = (arrived: () => void): Faults => ({
+  before: () => {
+    arrived();
+    return undefined;
+  },
+});
+
 /** `arrived` is called at each request, before it has any effect. */
 export const openDoors = async (world: AwsWorld, user: ApiUser, arrived: () => void): Promise<Doors> => {
-  const api = await openHttpsDoor(apiOf(world, { users: { [TOKEN]: user }, faults: { before: () => void arrived() } }));
+  const api = await openHttpsDoor(apiOf(world, { users: { [TOKEN]: user }, faults: heard(arrived) }));
   const ec2 = await openHttpDoor(world, 0, arrived);
   return {
     kubernetes: { url: api.url, ca: api.caData, token: TOKEN },

@@ -15,6 +15,8 @@ export interface Scenario {
   readonly name: string;
   /** What is going to be shown, in a sentence. */
   readonly shows: string;
+  /** What all times are counted from, such as `after the stop`. */
+  readonly since: string;
   /** Lets the trouble come, and time pass until it is there: at that moment the two stories begin to differ. */
   readonly strikes: (world: AwsWorld, story: Story) => void;
   readonly acts: readonly Act[];

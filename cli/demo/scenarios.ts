@@ -51,6 +51,13 @@ const takeover = [
   milestone.diskAttached,
   milestone.podRuns,
 ];
+const comeback = [
+  milestone.runsAgain,
+  milestone.readyAgain,
+  milestone.volumesReadmitted,
+  milestone.podsReadmitted,
+  milestone.newcomerRuns,
+];
 const tookOver = [ask.dataUnharmed, ask.oldAttachmentGone, ask.diskMoved, ask.databaseRuns];
 const announced = { acts: [], unannounced: false };
 
@@ -59,6 +66,7 @@ export const scenarios: readonly Scenario[] = [
     ...announced,
     name: 'stopped',
     shows: 'The instance under a database is stopped, and stays so.',
+    since: 'after the stop',
     strikes: stop,
     milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover],
     asks: [...tookOver, ask.nodeFenced, ask.noNudgeLeft],
@@ -67,6 +75,7 @@ export const scenarios: readonly Scenario[] = [
     ...announced,
     name: 'terminated',
     shows: 'The instance under a database is terminated.',
+    since: 'after the termination',
     strikes: terminateInstance,
     milestones: [milestone.terminated, milestone.marked, ...takeover, milestone.nodeGone],
     asks: [...tookOver, ask.nodeDeleted, ask.nothingLeft],
@@ -74,6 +83,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'partition',
     shows: 'The node under a database is cut off while its instance runs on and writes: nobody may take the disk.',
+    since: 'after the cut',
     strikes: (world, { node }) => void world.parts.cluster.knobs.partitioned.push(node),
     acts: [],
     unannounced: true,
@@ -83,19 +93,18 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'return',
     shows: 'The instance under a database is stopped, and somebody starts it again seven minutes later.',
+    since: 'after the stop',
     strikes: stop,
     acts: [startAgain],
     unannounced: false,
-    milestones: [
-      ...[milestone.stopped, milestone.notReady, milestone.marked, ...takeover, milestone.runsAgain, milestone.readyAgain],
-      ...[milestone.volumesReadmitted, milestone.podsReadmitted, milestone.newcomerRuns],
-    ],
+    milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover, ...comeback],
     asks: [...tookOver, ask.nodeReturned, ask.newcomerRuns, ask.nothingLeft],
   },
   {
     ...announced,
     name: 'node-gone',
     shows: 'The instance under a database is stopped, and somebody deletes its Node before anybody else comes.',
+    since: 'after the stop',
     strikes: stopAndDeleteNode,
     milestones: [milestone.stopped, milestone.nodeGone, ...takeover],
     asks: [...tookOver, ask.nodeDeleted, ask.nothingLeft],

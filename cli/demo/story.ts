@@ -1,7 +1,6 @@
-import { standing } from '../../sandbox/cluster/controllers/desk.ts';
-import type { NodeObject, PodObject } from '../../sandbox/cluster/objects.ts';
-import { all } from '../../sandbox/cluster/controllers/desk.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import type { NodeObject, PodObject } from '../../sandbox/cluster/objects.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { DATABASE_POD, type DatabaseScene } from '../../sandbox/scenes/database.ts';
 

@@ -1,0 +1,44 @@
+import { InvalidInput } from '../../fencing/errors.ts';
+import type { Output } from '../answer.ts';
+import { playedJson } from '../demo/json.ts';
+import { play, type Demo } from '../demo/play.ts';
+import { scenarioNamed } from '../demo/scenarios.ts';
+import { tableLines, verdictLines } from '../demo/table.ts';
+import { newsLines, wrapped, WIDTH } from '../demo/text.ts';
+
+export interface DemoOptions {
+  readonly scenario: string;
+  readonly seed: string;
+  /** Cloudfence's identity may not patch Nodes, so that one can see the demo fail. */
+  readonly withoutMark?: boolean;
+  readonly json?: boolean;
+}
+
+const LARGEST_SEED = 2 ** 32 - 1;
+
+const seedFrom = (text: string): number => {
+  const seed = Number(text);
+  if (/^\d+$/.test(text) && seed <= LARGEST_SEED) return seed;
+  throw new InvalidInput(`"${text}" is no seed: give a whole number from 0 to ${LARGEST_SEED}`);
+};
+
+const titleLines = ({ scenario, seed, mayMark }: Demo): readonly string[] => [
+  ...wrapped(`cloudfence demo, ${scenario.name}: ${scenario.shows}`, WIDTH),
+  `The same cluster twice, from the same moment on: without and with Cloudfence (virtual time, seed ${seed}).`,
+  ...(mayMark ? [] : ['Cloudfence is not allowed to patch Nodes this time.']),
+  '',
+];
+
+/** Plays a scenario in the sandbox. 0 when it ends as it should, judged by the sandbox's objects, else 1. */
+export const demo = async (options: DemoOptions, { line }: Output): Promise<number> => {
+  const json = options.json ?? false;
+  const played: Demo = { scenario: scenarioNamed(options.scenario), seed: seedFrom(options.seed), mayMark: !options.withoutMark };
+  const print = (lines: readonly string[]): void => {
+    if (!json) for (const text of lines) line(text);
+  };
+  print(titleLines(played));
+  const end = await play(played, (news) => print(newsLines(news)));
+  print(['', ...tableLines(end), '', ...verdictLines(end)]);
+  if (json) line(JSON.stringify(playedJson(end)));
+  return end.verdict.right ? 0 : 1;
+};

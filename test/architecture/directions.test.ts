@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+/** The rooms of the design and the directions between them, held against the import lines of every file. */
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+const sourcesIn = (folder: string): readonly string[] =>
+  readdirSync(path.join(root, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && /\.(ts|js)$/.test(entry.name))
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
+
+const rooms = ['fencing', 'providers', 'kubernetes', 'sandbox', 'wiring', 'functions', 'cli'] as const;
+const sources = rooms.flatMap(sourcesIn);
+
+const importsOf = (file: string): readonly Import[] => {
+  const text = readFileSync(path.join(root, file), 'utf8');
+  const named = [...text.matchAll(/^\s*(?:import|export)\b[^'"]*?from\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^import\s+['"]([^'"]+)['"]/gm)];
+  return named.map((match) => match[1] ?? match[2] ?? match[3] ?? '').map((to) => ({ from: file, to: to.startsWith('.') ? path.join(path.dirname(file), to) : to }));
+};
+
+const all = sources.flatMap(importsOf);
+const room = (file: string): string => file.split('/')[0] ?? '';
+const isLocal = ({ to }: Import): boolean => rooms.some((name) => to.startsWith(`${name}/`));
+const inWords = ({ from, to }: Import): string => `${from} → ${to}`;
+const breaking = (rule: (one: Import) => boolean): readonly string[] => all.filter((one) => !rule(one)).map(inWords);
+
+describe('directions of the rooms', () => {
+  it('reads import lines at all', () => expect(all.length).toBeGreaterThan(300));
+
+  const allowed: Readonly<Record<string, readonly string[]>> = {
+    fencing: ['fencing'],
+    providers: ['providers', 'fencing'],
+    kubernetes: ['kubernetes', 'fencing'],
+    sandbox: ['sandbox', 'fencing'],
+    wiring: ['wiring', 'fencing', 'kubernetes', 'providers'],
+    functions: ['functions', 'fencing', 'providers', 'wiring'],
+    cli: ['cli', 'fencing', 'kubernetes', 'providers', 'wiring', 'functions', 'sandbox'],
+  };
+  it.each(Object.entries(allowed))('%s imports only from %j', (name, targets) => {
+    expect(breaking((one) => room(one.from) !== name || !isLocal(one) || targets.includes(room(one.to)))).toEqual([]);
+  });
+
+  it('no provider imports another', () => {
+    const provider = (file: string) => file.split('/').slice(0, 2).join('/');
+    expect(breaking(({ from, to }) => !from.startsWith('providers/') || !to.startsWith('providers/') || provider(from) === provider(to))).toEqual([]);
+  });
+
+  it('a cloud enters only through its own folder, its one file of wiring and the entry points that are its own', () => {
+    const doors = (to: string) => {
+      const [, cloud = ''] = to.split('/');
+      return [`providers/${cloud}/`, `wiring/open-${cloud}.ts`, `functions/${cloud}/`, 'cli/demo/'];
+    };
+    expect(breaking(({ from, to }) => !to.startsWith('providers/') || doors(to).some((door) => from.startsWith(door)))).toEqual([]);
+  });
+
+  it('only the demo opens the sandbox', () => {
+    expect(breaking(({ from, to }) => !to.startsWith('sandbox/') || from.startsWith('sandbox/') || from.startsWith('cli/demo/'))).toEqual([]);
+  });
+
+  it.each([
+    ['@aws-sdk/', ['providers/aws/', 'wiring/open-aws.ts']],
+    ['@smithy/', ['providers/aws/']],
+    ['@kubernetes/', ['kubernetes/']],
+    ['undici', ['kubernetes/']],
+    ['commander', ['cli/']],
+    ['yaml', ['wiring/']],
+  ])('%s stays inside %j', (library, places) => {
+    expect(breaking(({ from, to }) => !to.startsWith(library) || places.some((place) => from.startsWith(place)))).toEqual([]);
+  });
+
+  it('fencing needs nothing of Node and two small libraries', () => {
+    const allowedLibraries = ['zod', 'p-limit'];
+    expect(breaking((one) => room(one.from) !== 'fencing' || isLocal(one) || allowedLibraries.includes(one.to))).toEqual([]);
+  });
+});
+
+const code = (file: string): string => readFileSync(path.join(root, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+const holding = (pattern: RegExp, files: readonly string[]): readonly string[] => files.filter((file) => pattern.test(code(file)));
+
+describe('what stays in one place', () => {
+  it('the environment is read in one file', () => expect(holding(/process\.env/, sources)).toEqual(['wiring/environment.ts']));
+  it('fencing and providers take time and chance as arguments', () => {
+    const files = sources.filter((file) => file.startsWith('fencing/') || file.startsWith('providers/'));
+    expect(holding(/Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(/, files)).toEqual([]);
+  });
+  it('fencing names no cloud', () => expect(holding(/\b(aws|ec2|ebs|azure|gce|gcp|google)\b/i, sources.filter((file) => file.startsWith('fencing/')))).toEqual([]));
+});

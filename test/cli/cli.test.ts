@@ -1,0 +1,157 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startMachine, stopMachine } from '../simulation/incidents.ts';
+import { stateOf } from '../simulation/state.ts';
+import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
+import { runCli } from './run-cli.ts';
+
+/** The built CLI as a person runs it: a child process, real SDKs, real HTTP, a world in real time. */
+
+vi.setConfig({ testTimeout: 40_000 });
+
+let sandbox: LiveSandbox;
+beforeEach(async () => {
+  sandbox = await openLiveSandbox((world, { holder }) => {
+    stopMachine(world, holder);
+    world.advance(30_000);
+  });
+});
+afterEach(() => sandbox.close());
+
+const cli = (...args: string[]) => runCli(args, sandbox);
+const node = () => sandbox.scene.nodeOf(sandbox.scene.holder);
+const movedAway = () => expect.arrayContaining([`${sandbox.scene.volume} at ${sandbox.scene.spare} attached`]);
+const fencedNode = () => expect.arrayContaining([`${node()} [node.kubernetes.io/out-of-service, cloudfence.dev/quarantine] fenced labelled`]);
+const event = (change: object) => ({
+  version: '0', id: 'e-1', 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', account: '111122223333', time: '2026-01-01T00:00:00Z',
+  region: 'eu-west-1', resources: [], detail: { 'instance-id': sandbox.scene.holder, state: 'STOPPED' }, ...change,
+});
+
+describe('fence', () => {
+  it('by instance id: prints exactly one JSON object and exits 0', async () => {
+    const { code, stdout } = await cli('fence', sandbox.scene.holder, '--json');
+    expect(code).toBe(0);
+    expect(stdout.trim().split('\n')).toHaveLength(1);
+    const answer: unknown = JSON.parse(stdout);
+    expect(answer).toMatchObject({ outcome: 'fenced', cluster: 'default', node: node(), instance: sandbox.scene.holder, mode: 'taint', dryRun: false, evidence: { state: 'stopped' } });
+    expect(answer).toMatchObject({ steps: [{ step: 'mark', result: 'done' }, { step: 'delete-pod', target: 'pod/default/db-0', result: 'done' }, { step: 'note', result: 'done' }] });
+    expect(Object.keys(answer ?? {})).toEqual(['outcome', 'reason', 'cluster', 'node', 'instance', 'mode', 'dryRun', 'evidence', 'steps', 'left']);
+    expect(stateOf(sandbox.world)).toMatchObject({ nodes: fencedNode(), harm: [] });
+  });
+
+  it('by Node name, in words, and a second time with nothing left to do', async () => {
+    expect(await cli('fence', node())).toMatchObject({ code: 0, stdout: expect.stringContaining('mark') });
+    const again = await cli('fence', node());
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('holds no volume any more') });
+    expect(again.stdout).not.toContain('delete-pod');
+  });
+
+  it('in a dry run says what it would do, and does nothing', async () => {
+    const before = sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin').length;
+    const { code, stdout } = await cli('fence', sandbox.scene.holder, '--dry-run', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'fenced', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
+    expect(sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin')).toHaveLength(before);
+  });
+
+  it('leaves a running machine alone and exits 0', async () => {
+    const { code, stdout } = await cli('fence', sandbox.scene.spare, '--json');
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'ignored', steps: [] });
+  });
+
+  it('exits 4 when it refuses, with the reason in words', async () => {
+    const shelf = sandbox.world.parts.cluster.objects.nodes;
+    for (const standing of Object.values(shelf)) standing.metadata.annotations = { ...standing.metadata.annotations, 'cloudfence.dev/opt-out': 'licence bound to the host' };
+    expect(await cli('fence', sandbox.scene.holder)).toMatchObject({ code: 4, stdout: expect.stringContaining('licence bound to the host') });
+  });
+
+  it('exits 3 when it still waits at the time-out', async () => {
+    stopMachine(sandbox.world, sandbox.scene.spare);
+    expect(await cli('fence', sandbox.scene.spare, '--timeout', '1s')).toMatchObject({ code: 3, stdout: expect.stringContaining('may still write') });
+  });
+
+  it('exits 1 when the cloud gives no answer', async () => {
+    const answer = await runCli(['fence', sandbox.scene.holder, '--timeout', '2s'], sandbox, { environment: { AWS_ENDPOINT_URL_EC2: 'http://127.0.0.1:9' } });
+    expect(answer.code).toBe(1);
+  });
+});
+
+describe('usage and configuration', () => {
+  it.each([
+    [['fence'], /missing required argument/],
+    [['fence', 'no-such-node'], /neither an instance id nor a Node/],
+    [['fence', 'i-0123456789abcdef0', '--timeout', 'soon'], /such as 90s/],
+    [['fence', 'i-0123456789abcdef0', '--cloud', 'sky'], /no cloud named "sky"/],
+    [['fence', 'i-0123456789abcdef0', '--kubeconfig', '/nowhere'], /\/nowhere cannot be read/],
+    [['frobnicate'], /unknown command/],
+    [['release'], /name a Node, or give --all/],
+  ])('%j exits 2 with one clear sentence', async (args, sentence) => {
+    const { code, stderr, stdout } = await cli(...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(sentence);
+  });
+
+  it('a broken configuration file is refused with all its faults at once', async () => {
+    const file = path.join(sandbox.folder, 'config.yaml');
+    await writeFile(file, 'pollcy: {}\npolicy: { detach: sometimes, fenceAfter: soon, cap: { nodes: 0 } }\nclusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]\n');
+    const { code, stderr } = await cli('sweep', '--config', file);
+    expect(code).toBe(2);
+    for (const fault of ['pollcy', 'policy.detach', '"soon" is no time', 'policy.cap.nodes']) expect(stderr).toContain(fault);
+  });
+});
+
+describe('replay', () => {
+  it('takes an event from a file', async () => {
+    const file = path.join(sandbox.folder, 'event.json');
+    await writeFile(file, JSON.stringify(event({})));
+    const { code, stdout } = await cli('replay', file, '--json');
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'fenced', instance: sandbox.scene.holder });
+    await expect.poll(() => stateOf(sandbox.world).disks, { timeout: 15_000 }).toEqual(movedAway());
+  });
+
+  it('takes a whole SQS batch from standard input, each machine once', async () => {
+    const Records = [event({}), event({}), event({ detail: { 'instance-id': sandbox.scene.spare, state: 'running' } })].map((body, at) => ({ messageId: `m-${at}`, body: JSON.stringify(body) }));
+    const { code, stdout } = await runCli(['replay', '-', '--json'], sandbox, { stdin: JSON.stringify({ Records }) });
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, results: [{ outcome: 'fenced' }, { outcome: 'ignored', instance: sandbox.scene.spare }] });
+  });
+
+  it('names what it cannot read, and does nothing at all', async () => {
+    const batch = [event({}), { 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': 'i-XYZ' } }];
+    const answer = await runCli(['replay', '-'], sandbox, { stdin: JSON.stringify(batch) });
+    expect(answer).toMatchObject({ code: 2, stderr: expect.stringMatching(/\$\[1\].*instance-id/) });
+    expect(stateOf(sandbox.world).nodes).not.toEqual(fencedNode());
+  });
+});
+
+describe('sweep and release', () => {
+  it('finds what no event told, and releases what has come back', async () => {
+    const found = await cli('sweep', '--json');
+    expect({ code: found.code, ...JSON.parse(found.stdout) }).toMatchObject({ code: 0, results: [{ outcome: 'fenced', node: node() }] });
+    expect(await cli('release', node())).toMatchObject({ code: 4, stdout: expect.stringContaining('--accept') });
+    expect(await cli('sweep', '--json')).toMatchObject({ code: 0, stdout: '{"results":[]}\n' });
+    sandbox.world.parts.ec2.knobs.bootTakes = 500;
+    startMachine(sandbox.world, sandbox.scene.holder);
+    const halfway = await cli('release', node(), '--json', '--timeout', '25s');
+    expect({ code: halfway.code, ...JSON.parse(halfway.stdout) }).toMatchObject({ code: 3, outcome: 'waiting', steps: [{ step: 'readmit-volumes', result: 'done' }] });
+    expect(stateOf(sandbox.world).nodes).toContain(`${node()} [cloudfence.dev/quarantine] releasing labelled`);
+  });
+
+  it('takes a fence back on a person\'s word', async () => {
+    await cli('fence', node());
+    const answer = await cli('release', '--all', '--accept', 'console checked', '--json', '--timeout', '3s');
+    expect(JSON.parse(answer.stdout)).toMatchObject({ results: [{ outcome: 'waiting', steps: [{ step: 'readmit-volumes', result: 'done' }] }] });
+  });
+});
+
+it('doctor says in words what would work, and what would not', async () => {
+  const well = await cli('doctor');
+  expect(well).toMatchObject({ code: 0, stdout: expect.stringContaining('knows the out-of-service taint') });
+  for (const standing of Object.values(sandbox.world.parts.cluster.objects.nodes)) {
+    delete standing.spec.providerID;
+    delete standing.metadata.annotations;
+  }
+  const ill = await cli('doctor', '--json');
+  expect(ill.code).toBe(1);
+  expect(JSON.parse(ill.stdout)).toMatchObject({ checks: expect.arrayContaining([expect.objectContaining({ ok: false, says: expect.stringContaining('--provider-id') })]) });
+});
