@@ -1,14 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startMachine, stopMachine } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
 
 /** The built CLI as a person runs it: a child process, real SDKs, real HTTP, a world in real time. */
-
-vi.setConfig({ testTimeout: 40_000 });
 
 let sandbox: LiveSandbox;
 beforeEach(async () => {

@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { instanceIn } from '../../sandbox/ec2/state.ts';
+import { crowded, startMachine } from './incidents.ts';
+import { freshRun, portsOver } from './rig.ts';
+import { thaw, walk } from './walk.ts';
+
+/**
+ * No cloud offers "detach only if still stopped". What makes the remaining window harmless is an assumption: a read may be
+ * stale by at most S, a machine that boots cannot write before B, and S + 2 s < B. Here both are parameters: the machine is
+ * started at every moment of a run, and whatever the run does after the guest is up counts as harm.
+ */
+
+const upSince = (world: AwsWorld, machine: string, started: number): number =>
+  instanceIn(world, machine)?.guest === 'up' ? started + world.parts.ec2.knobs.bootTakes : Infinity;
+
+const destructionAfter = (world: AwsWorld, since: number): number =>
+  world.parts.cluster.audit.filter(({ at, user, verb }) => user === 'kubernetes-admin' && verb === 'delete' && at >= since).length;
+
+const harmOfStarting = async (staleUpTo: number, bootTakes: number): Promise<number> => {
+  const { world, scene } = crowded();
+  const { crossings } = await walk(world, freshRun(world, portsOver(world), { machine: scene.holder }));
+  let harm = 0;
+  for (const { known, world: before } of crossings) {
+    for (const startedEarlier of [0, 500, 1_000, 2_000]) {
+      const other = before.fork();
+      Object.assign(other.parts.ec2.knobs, { staleUpTo, staleness: 'oldest', bootTakes });
+      const started = other.now();
+      startMachine(other, scene.holder);
+      other.advance(startedEarlier);
+      await thaw({ ...known, deadline: other.now() + 60_000 }, other);
+      harm += destructionAfter(other, upSince(other, scene.holder, started)) + other.parts.ec2.harm.length;
+    }
+  }
+  return harm;
+};
+
+it.each([
+  ['reads are current', 0, 3_000],
+  ['reads are stale by two seconds', 2_000, 5_000],
+  ['reads are stale by ten seconds', 10_000, 15_000],
+])('nothing is harmed while S + 2 s < B: %s', async (_, staleUpTo, bootTakes) => {
+  expect(await harmOfStarting(staleUpTo, bootTakes)).toBe(0);
+});
+
+it('the assumption is needed: a machine that boots faster than reads become current can be harmed', async () => {
+  expect(await harmOfStarting(20_000, 500)).toBeGreaterThan(0);
+});
