@@ -1,3 +1,5 @@
+import type { CloudfenceError } from '../fencing/errors.ts';
+import { reasonOf } from '../fencing/learn.ts';
 import type { Outcome } from '../fencing/outcome.ts';
 import { outcomeJson } from '../fencing/outcome-json.ts';
 import { exitCodeOf } from './exit-code.ts';
@@ -8,6 +10,24 @@ export interface Output {
   readonly line: (text: string) => void;
   readonly complain: (text: string) => void;
 }
+
+/** An outcome of a run that could not even begin: there is nothing to show but why. */
+export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome => ({
+  outcome: 'failed',
+  reason: reasonOf(error),
+  machine: '',
+  cluster: null,
+  node: null,
+  nodeUid: null,
+  mode: 'taint',
+  dryRun,
+  evidence: {},
+  steps: [],
+  left: [],
+  lookAgainIn: null,
+  retry: error.retry,
+  record: null,
+});
 
 /** One outcome: words for people, or exactly one JSON object. */
 export const answerOne = (outcome: Outcome, json: boolean, { line }: Output): number => {

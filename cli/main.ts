@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/errors.ts';
 import { parseDuration } from '../wiring/duration.ts';
-import type { Output } from './answer.ts';
+import { answerOne, outcomeOfError, type Output } from './answer.ts';
 import { USAGE } from './exit-code.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { ReleaseOptions } from './commands/release.ts';
@@ -59,6 +59,7 @@ const exitCodeFor = (error: unknown): number => {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   if (!(error instanceof CloudfenceError)) throw error;
   output.complain(`cloudfence: ${error.message}`);
+  if (process.argv.includes('--json')) answerOne(outcomeOfError(error, process.argv.includes('--dry-run')), true, output);
   return error instanceof InvalidInput || error instanceof InvalidConfiguration ? USAGE : 1;
 };
 

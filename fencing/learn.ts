@@ -102,9 +102,10 @@ const codeOf = (error: CloudfenceError): ReasonCode => {
   return error instanceof InvalidInput || error instanceof InvalidConfiguration ? 'invalid' : 'unavailable';
 };
 
-const reasonOf = (error: CloudfenceError): Reason => because(codeOf(error), error.message);
+/** The reason that a caught error gives. */
+export const reasonOf = (error: CloudfenceError): Reason => because(codeOf(error), error.message);
 
-export const failedEnding = (error: CloudfenceError): Ending => ({ outcome: 'failed', reason: reasonOf(error), lookAgainIn: null, retry: error.retry });
+const failedEnding = (error: CloudfenceError): Ending => ({ outcome: 'failed', reason: reasonOf(error), lookAgainIn: null, retry: error.retry });
 
 const tryLater = (known: Known, error: CloudfenceError, now: Moment): Known => {
   const ms = backOff(known.refusals?.times ?? known.failures);

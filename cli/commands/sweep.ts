@@ -1,27 +1,11 @@
-import { because } from '../../fencing/reason.ts';
 import type { Outcome } from '../../fencing/outcome.ts';
 import { sweep as sweepAll, type Swept } from '../../fencing/sweep.ts';
 import { newRunId } from '../../wiring/run-id.ts';
-import { answerAll, type Output } from '../answer.ts';
+import { answerAll, outcomeOfError, type Output } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
 /** A cluster that gave no answer is a result too: its nodes are unknown, not fine. */
-const unansweredBy = ({ cluster, error }: Swept['unreachable'][number], dryRun: boolean): Outcome => ({
-  outcome: 'failed',
-  reason: because('cluster-unreachable', error.message),
-  machine: '',
-  cluster,
-  node: null,
-  nodeUid: null,
-  mode: 'taint',
-  dryRun,
-  evidence: {},
-  steps: [],
-  left: [],
-  lookAgainIn: null,
-  retry: error.retry,
-  record: null,
-});
+const unansweredBy = ({ cluster, error }: Swept['unreachable'][number], dryRun: boolean): Outcome => ({ ...outcomeOfError(error, dryRun), cluster });
 
 export const sweep = (options: CommonOptions, output: Output): Promise<number> =>
   withSession(options, output, async ({ policy, deadline, ports }) => {

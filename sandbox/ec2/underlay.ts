@@ -9,6 +9,7 @@ import { attachmentTo, instanceIn, volumeIn } from './state.ts';
 export const ec2Underlay: Underlay<WithEc2> = {
   driver: 'ebs.csi.aws.com',
   guestAlive: (world, machine) => instanceIn(world, machine)?.guest === 'up',
+  guestStopping: (world, machine) => ['stopping', 'shutting-down'].includes(instanceIn(world, machine)?.state ?? ''),
   bootOf: (world, machine) => `${machine}/${instanceIn(world, machine)?.boot ?? 0}`,
   existence: (world, machine) => {
     const state = instanceIn(world, machine)?.state;

@@ -90,6 +90,11 @@ describe('usage and configuration', () => {
     expect(stderr).toMatch(sentence);
   });
 
+  it('with --json even an error is exactly one object', async () => {
+    const { code, stdout } = await cli('fence', 'no-such-node', '--json');
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 2, outcome: 'failed', reason: expect.stringMatching(/^invalid: "no-such-node"/) });
+  });
+
   it('a broken configuration file is refused with all its faults at once', async () => {
     const file = path.join(sandbox.folder, 'config.yaml');
     await writeFile(file, 'pollcy: {}\npolicy: { detach: sometimes, fenceAfter: soon, cap: { nodes: 0 } }\nclusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]\n');
