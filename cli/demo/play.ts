@@ -1,11 +1,12 @@
 import { createAwsSandbox, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { databaseOnTwoNodes } from '../../sandbox/scenes/database.ts';
 import { cloudBehind, clusterBehind } from './clients.ts';
+import { deliver, type Counter, type Delivery } from './delivery.ts';
 import { openDoors, type Doors } from './doors.ts';
-import { deploy, type DeployedFunction, type End } from './function.ts';
+import { deploy } from './function.ts';
 import { cloudfenceUser } from './identity.ts';
 import { lanesFrom, type Lanes, type Tell } from './lanes.ts';
-import { queueFrom, sqsBatchOf, type Message, type Queue } from './queue.ts';
+import { queueFrom } from './queue.ts';
 import type { Scenario } from './scenario.ts';
 import { storyOf, type Story } from './story.ts';
 import { turnsOver, type Turns } from './turns.ts';
@@ -16,15 +17,6 @@ export interface Demo {
   readonly seed: number;
   /** False: Cloudfence's identity is not allowed to patch Nodes. */
   readonly mayMark: boolean;
-}
-
-/** One delivery of a message, and what the function made of it. */
-export interface Delivery {
-  readonly at: number;
-  readonly state: string;
-  readonly received: number;
-  readonly after: 'deleted' | 'visible-again' | 'dead-letter';
-  readonly ends: readonly End[];
 }
 
 export interface Played {
@@ -42,12 +34,8 @@ const NIGHT = Date.UTC(2026, 0, 5, 3);
 const WAIT_MS = 250;
 const SWEEP_EVERY_MS = 60_000;
 
-interface Stage {
-  readonly lanes: Lanes;
+interface Stage extends Counter {
   readonly turns: Turns;
-  readonly queue: Queue;
-  readonly deployed: DeployedFunction;
-  readonly tell: Tell;
 }
 
 /** A cluster at rest, on a real cluster's terms: its cloud controller looks after Nodes whose machines are gone. */
@@ -87,7 +75,7 @@ const untilWatched = async (world: AwsWorld, { unannounced }: Scenario, stage: S
   while (lanes.elapsed() < WATCHED_MS) {
     queue.collect();
     const message = queue.receive(world.now());
-    if (message) deliveries.push(await deliver(message, world, stage, deliveries.at(-1)));
+    if (message) deliveries.push(await deliver(message, stage, deliveries.at(-1)));
     if (lanes.elapsed() >= nextSweep) {
       nextSweep += SWEEP_EVERY_MS;
       await deployed.sweep();
@@ -96,22 +84,3 @@ const untilWatched = async (world: AwsWorld, { unannounced }: Scenario, stage: S
   }
   return deliveries;
 };
-
-const deliver = async (message: Message, world: AwsWorld, { lanes, queue, deployed, tell }: Stage, before: Delivery | undefined): Promise<Delivery> => {
-  const say = (says: string): void => tell({ at: lanes.elapsed(), lane: 'with cloudfence', says });
-  const at = lanes.elapsed();
-  const { received } = message;
-  const { state } = message.event.detail;
-  say(received > 1 ? `the queue delivers it again, for the ${ordinal(received)} time` : `the queue delivers the event: EC2 says ${state}`);
-  const { again, ends } = await deployed.onBatch(sqsBatchOf(message));
-  const delivery = { at, state, received, ends };
-  if (!again) return { ...delivery, after: 'deleted' };
-  for (const { decision, says } of ends) say(`the function wants it again (${decision}): ${saidIn(before, says) ? 'the same as before' : says}`);
-  if (queue.giveBack(message, world.now())) return { ...delivery, after: 'visible-again' };
-  say('the message goes to the dead-letter queue');
-  return { ...delivery, after: 'dead-letter' };
-};
-
-const saidIn = (delivery: Delivery | undefined, says: string): boolean => delivery?.ends.some((end) => end.says === says) ?? false;
-
-const ordinal = (n: number): string => ['', 'first', 'second', 'third', 'fourth', 'fifth'][n] ?? `${n}th`;

@@ -31,11 +31,14 @@ const podCell = ({ pod }: AtTheEnd): string => {
 
 const harmCell = ({ harm }: AtTheEnd): string => (harm.length === 0 ? 'none' : `${harm.length} times: data may be lost`);
 
+const TAINTS: ReadonlySet<string> = new Set(['out-of-service', 'quarantine']);
+
 const leftCell = ({ leftOnNode }: AtTheEnd): string => {
   if (leftOnNode === null) return 'the Node is gone';
-  const taints = leftOnNode.filter((what) => what === 'out-of-service' || what === 'quarantine').length;
-  const others = leftOnNode.filter((what) => what !== 'out-of-service' && what !== 'quarantine');
-  return [...(taints > 0 ? [`${taints} ${taints === 1 ? 'taint' : 'taints'}`] : []), ...others].join(', ') || 'nothing';
+  const others = leftOnNode.filter((what) => !TAINTS.has(what));
+  const taints = leftOnNode.length - others.length;
+  const counted = taints === 0 ? [] : [taints === 1 ? '1 taint' : `${taints} taints`];
+  return [...counted, ...others].join(', ') || 'nothing';
 };
 
 export const tableLines = ({ demo, story, lanes: { alone, fenced } }: Played): readonly string[] => {

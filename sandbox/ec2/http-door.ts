@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { handleEc2 } from './query.ts';
 import type { Ec2World } from './state.ts';
@@ -12,8 +12,11 @@ export interface HttpDoor {
   readonly close: () => Promise<void>;
 }
 
+/** Called at each request that has arrived, before it has any effect. */
+type Arrived = (headers: IncomingHttpHeaders) => void;
+
 /** Listens on 127.0.0.1; port 0 takes a free one. Virtual time is the caller's to advance, such as at each request that has arrived. */
-export const openHttpDoor = async (world: Ec2World, port = 0, arrived: () => void = () => undefined): Promise<HttpDoor> => {
+export const openHttpDoor = async (world: Ec2World, port = 0, arrived: Arrived = () => undefined): Promise<HttpDoor> => {
   const calls: Record<string, number> = {};
   let bytes = 0;
   const server = createServer((request, response) => {
@@ -38,9 +41,9 @@ export const openHttpDoor = async (world: Ec2World, port = 0, arrived: () => voi
 
 type Count = (action: string, sent: number) => void;
 
-const answer = async (world: Ec2World, request: IncomingMessage, response: ServerResponse, arrived: () => void, count: Count): Promise<void> => {
+const answer = async (world: Ec2World, request: IncomingMessage, response: ServerResponse, arrived: Arrived, count: Count): Promise<void> => {
   const params = new URLSearchParams(await text(request));
-  arrived();
+  arrived(request.headers);
   const { status, body, requestId, cut } = handleEc2(world, params);
   count(params.get('Action') ?? '', Buffer.byteLength(body));
   if (cut === 'drop') response.destroy();

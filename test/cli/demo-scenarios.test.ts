@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { QUARANTINE, OUT_OF_SERVICE, REPORTER } from '../../kubernetes/names.ts';
+import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
+import { played } from './demo-stage.ts';
+
+type Played = Awaited<ReturnType<typeof played>>;
+
+const volumeOf = ({ lanes, story }: Played) => volumeIn(lanes.fenced.world, story.volume)?.attachments;
+const pod = ({ lanes }: Played, name = 'db-0') => standing(lanes.fenced.world, 'pods', name, 'default');
+const node = ({ lanes, story }: Played) => standing(lanes.fenced.world, 'nodes', story.node);
+const at = ({ lanes }: Played, name: string): number => lanes.fenced.reached.get(name) ?? Number.NaN;
+
+describe('the demo, in the world with Cloudfence', () => {
+  it('moves the database of a stopped machine within seconds and leaves its Node fenced', async () => {
+    const end = await played('stopped');
+    expect(volumeOf(end)).toMatchObject([{ instance: end.story.spare, state: 'attached' }]);
+    expect(pod(end)).toMatchObject({ status: { phase: 'Running' }, spec: { nodeName: end.story.nodeOf(end.story.spare) } });
+    expect(node(end)?.spec.taints?.map(({ key }) => key)).toEqual(expect.arrayContaining([OUT_OF_SERVICE.key, QUARANTINE.key]));
+    expect(at(end, 'new-pod-running')).toBeLessThan(15_000);
+    expect(end.lanes.fenced.world.parts.ec2.harm).toEqual([]);
+    expect(end.verdict.right).toBe(true);
+  });
+
+  it('deletes the Node of a terminated machine, last', async () => {
+    const end = await played('terminated');
+    expect(volumeOf(end)).toMatchObject([{ instance: end.story.spare, state: 'attached' }]);
+    expect(node(end)).toBeUndefined();
+    expect(at(end, 'node-gone')).toBeGreaterThanOrEqual(at(end, 'old-attachment-gone'));
+    expect(at(end, 'new-pod-running')).toBeLessThan(15_000);
+    expect(end.verdict.right).toBe(true);
+  });
+
+  it('touches nothing of a machine that runs behind a cut, and says why', async () => {
+    const end = await played('partition');
+    expect(instanceIn(end.lanes.fenced.world, end.story.holder)).toMatchObject({ state: 'running', mounts: [end.story.volume] });
+    expect(volumeOf(end)).toMatchObject([{ instance: end.story.holder, state: 'attached' }]);
+    expect(pod(end)?.metadata.uid).toBe(end.story.podUid);
+    const told = all(end.lanes.fenced.world, 'events').find(({ reportingController }) => reportingController === REPORTER);
+    expect(told).toMatchObject({ reason: 'FencingRefused', note: expect.stringContaining('running: it may still write'), regarding: { name: end.story.node } });
+    expect(end.lanes.fenced.world.parts.cluster.audit.filter(({ user, resource }) => user === 'cloudfence' && resource !== 'events')).toEqual([]);
+    expect(end.verdict.right).toBe(true);
+  });
+
+  it('takes the fence back in two halves after a fresh boot, and pods start there again', async () => {
+    const end = await played('return');
+    expect(node(end)?.spec.taints ?? []).toEqual([]);
+    expect(pod(end, 'newcomer')).toMatchObject({ status: { phase: 'Running' }, spec: { nodeName: end.story.node } });
+    expect(at(end, 'out-of-service-off')).toBeGreaterThan(at(end, 'node-ready'));
+    expect(at(end, 'quarantine-off') - at(end, 'out-of-service-off')).toBeGreaterThanOrEqual(30_000);
+    expect(at(end, 'newcomer-running')).toBeGreaterThan(at(end, 'quarantine-off'));
+    expect(end.deliveries.map(({ state, after }) => `${state}: ${after}`)).toEqual(['stopped: deleted', 'running: visible-again', 'running: deleted']);
+    expect(end.lanes.fenced.world.parts.ec2.harm).toEqual([]);
+    expect(end.verdict.right).toBe(true);
+  });
+
+  it('cleans up what a Node left behind that somebody deleted too early', async () => {
+    const end = await played('node-gone');
+    expect(all(end.lanes.fenced.world, 'volumeattachments').map(({ metadata }) => metadata.uid)).not.toContain(end.story.attachmentUid);
+    expect(volumeOf(end)).toMatchObject([{ instance: end.story.spare, state: 'attached' }]);
+    expect(at(end, 'disk-detached')).toBeLessThan(10_000);
+    expect(at(end, 'new-pod-running')).toBeLessThan(90_000);
+    expect(end.verdict.right).toBe(true);
+  });
+});
+
+it('lets virtual time pass with each request that reaches a door', async () => {
+  const end = await played('stopped');
+  expect(end.requests.kubernetes).toBeGreaterThan(20);
+  expect(end.requests.ec2).toMatchObject({ DescribeInstances: expect.any(Number), DescribeVolumes: expect.any(Number) });
+  expect(at(end, 'node-marked') - (end.deliveries[0]?.at ?? 0)).toBeGreaterThan(50);
+});
+
+describe('the demo, in the world that is left to Kubernetes', () => {
+  it('shows that nothing moves within ten minutes when the machine is only stopped', async () => {
+    const { lanes, story } = await played('stopped');
+    expect(volumeIn(lanes.alone.world, story.volume)?.attachments).toMatchObject([{ instance: story.holder }]);
+    expect(lanes.alone.reached.get('pod-marked')).toBeGreaterThan(300_000);
+    expect(lanes.alone.reached.has('old-pod-gone')).toBe(false);
+    expect(lanes.alone.world.parts.cluster.audit.some(({ user }) => user === 'cloudfence')).toBe(false);
+  });
+
+  it('shows that the cloud controller moves it after more than six minutes when the machine is terminated', async () => {
+    const { lanes } = await played('terminated');
+    expect(lanes.alone.reached.get('new-pod-running')).toBeGreaterThan(400_000);
+  });
+
+  it('tells both stories in the order of their happening', async () => {
+    const { news } = await played('return');
+    const times = news.map(({ at }) => at);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(new Set(news.map(({ lane }) => lane))).toEqual(new Set(['kubernetes alone', 'with cloudfence', 'both']));
+  });
+});
