@@ -21,6 +21,8 @@ export interface LookRequest {
   readonly remembered: FenceRecord | null;
   /** Keys of the volumes whose new attachment is to be looked up too. */
   readonly follow: readonly string[];
+  /** Attachments that are known to name the machine, where no Node does: read one by one, instead of found in a list of all. */
+  readonly attachments?: readonly string[];
 }
 
 /** What a step came to: `done`, or already so before (`already`), both are success. */
@@ -72,4 +74,6 @@ export interface Suspect {
   readonly carriers: readonly IdentityCarrier[];
   /** The fence's record, where there is one. */
   readonly record: FenceRecord | null;
+  /** Names of the attachments to a Node that is missing; empty for one that stands. */
+  readonly attachments: readonly string[];
 }

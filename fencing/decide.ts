@@ -8,7 +8,7 @@ import { leaseContradicts, leaseLooksLate } from './rules/lease.ts';
 import { mark, overTheCap, taintRemovedByHand, unmarked } from './rules/mark.ts';
 import { nudgeAttacher } from './rules/nudge.ts';
 import { deletePods } from './rules/pods.ts';
-import { doubtfulPower, generationUnknown, missingNeedsWitness, offOnlyOnce } from './rules/proof.ts';
+import { doubtfulPower, generationUnknown, missingNeedsWitness, offOnlyOnce, vouchingRefused } from './rules/proof.ts';
 import { acceptedByPerson, releaseAsked, takeBack } from './rules/release.ts';
 import { nothingOfOurs, running, stopping } from './rules/up.ts';
 import type { Decision, Rule, View } from './view.ts';
@@ -44,6 +44,7 @@ const ladder: readonly Rule[] = [
   // Is it off? Anything but proof ends here.
   running,
   stopping,
+  vouchingRefused,
   doubtfulPower,
   missingNeedsWitness,
   generationUnknown,

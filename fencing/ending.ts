@@ -33,6 +33,7 @@ export const outcomeOf = (known: Known, now: Moment): Outcome => ({
   mode: known.steps.some((step) => step.step === 'delete-node') ? 'delete' : 'taint',
   dryRun: known.policy.dryRun,
   evidence: known.machine?.says.evidence ?? {},
+  provenAt: known.memory.firstOff?.wall ?? null,
   steps: known.steps,
   left: leftIn(known, now),
   record: known.record,

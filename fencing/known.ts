@@ -3,7 +3,7 @@ import type { ClusterFacts } from './cluster-facts.ts';
 import type { MachineFacts } from './machine.ts';
 import type { OutcomeKind, StepReport } from './outcome.ts';
 import type { Policy } from './policy.ts';
-import type { Reason } from './reason.ts';
+import type { Reason, ReasonCode } from './reason.ts';
 import type { FenceRecord } from './record.ts';
 import type { Memory, Moment, Request, View } from './view.ts';
 
@@ -36,6 +36,8 @@ export interface Known {
   readonly runId: string;
   /** Mono ms after which the run ends in good order. */
   readonly deadline: number;
+  /** What the run does not wait for itself: somebody looks again later, for less than a process that sleeps. */
+  readonly handsOver: ReadonlySet<ReasonCode>;
   readonly place: Place | null;
   readonly machine: Read<MachineFacts> | null;
   readonly cluster: Read<ClusterFacts> | null;
@@ -61,10 +63,15 @@ export interface Start {
   readonly reading: Known['reading'];
   readonly runId: string;
   readonly deadline: number;
+  readonly handsOver?: ReadonlySet<ReasonCode>;
   /** Facts that a batch has read already, or null. */
   readonly machine?: Read<MachineFacts> | null;
   /** What a re-sent message remembers of the fence. */
   readonly record?: FenceRecord | null;
+  /** Where the machine lives, when that was found already. */
+  readonly place?: Place | null;
+  /** What names the machine there in the place of a Node, when that was found already. */
+  readonly attachments?: readonly string[] | null;
 }
 
 export const emptyMemory: Memory = {
@@ -76,19 +83,21 @@ export const emptyMemory: Memory = {
   asked: new Map(),
   unwanted: new Map(),
   detached: new Set(),
+  attachments: null,
   onlyMarked: false,
   marks: 0,
   census: null,
   polls: 0,
 };
 
-export const begin = ({ machine = null, record = null, ...start }: Start): Known => ({
+export const begin = ({ machine = null, record = null, place = null, attachments = null, handsOver = new Set(), ...start }: Start): Known => ({
   ...start,
-  place: null,
+  handsOver,
+  place,
   machine,
   record,
   cluster: null,
-  memory: emptyMemory,
+  memory: { ...emptyMemory, attachments },
   cleared: null,
   resumeAt: null,
   lately: null,

@@ -14,12 +14,14 @@ const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'm
 export const machineRead = (known: Known, machine: Read<MachineFacts>, now: Moment): Known => {
   const { power, generation } = machine.says;
   const { memory } = known;
-  const off = saysOff.has(power);
+  const vouched = known.request.vouched !== null && (power === 'unknown' || power === 'suspended');
+  const off = saysOff.has(power) || vouched;
   const same = off && memory.firstOff !== null && memory.firstOff.generation === generation;
   const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
   const lease = same ? memory.lease : undefined;
   const unchanged = known.machine?.says.power === power && known.machine.says.generation === generation;
-  return { ...known, machine, cluster: unchanged ? known.cluster : null, memory: { ...memory, firstOff, lease } };
+  const attachments = memory.firstOff === null || same ? memory.attachments : null;
+  return { ...known, machine, cluster: unchanged ? known.cluster : null, memory: { ...memory, firstOff, lease, attachments } };
 };
 
 /** A Lease is a baseline only when it was asked for after the machine was seen off. */
@@ -35,6 +37,10 @@ const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment): Read
       .map((volume) => [volume.key, memory.unwanted.get(volume.key) ?? now.mono]),
   );
 
+/** All attachments of a machine without a Node are in the first list of them: no new ones are made for a Node that is gone. */
+const attachmentsLeft = (memory: Memory, { node, volumes }: ClusterFacts): readonly string[] | null =>
+  node ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
+
 /** Adds a read of the cluster: whatever was done since the look before is in it. */
 export const clusterRead = (known: Known, cluster: Read<ClusterFacts>, now: Moment): Known => {
   const { memory } = known;
@@ -47,6 +53,7 @@ export const clusterRead = (known: Known, cluster: Read<ClusterFacts>, now: Mome
       sinceLook: new Set(),
       lease: baselineLease(memory, cluster),
       firstLease: memory.firstLease === undefined ? cluster.says.lease : memory.firstLease,
+      attachments: attachmentsLeft(memory, cluster.says),
       unwanted: unwantedSince(memory, cluster.says, now),
     },
   };

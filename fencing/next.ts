@@ -82,7 +82,7 @@ const dryRunEnds = (known: Known): Command | null => {
 };
 
 const waitOrEnd = (known: Known, ms: number, reason: Reason, now: Moment): Command =>
-  now.mono + ms >= known.deadline
+  now.mono + ms >= known.deadline || known.handsOver.has(reason.code)
     ? { do: 'end', ending: { outcome: 'waiting', reason, lookAgainIn: ms, retry: false } }
     : { do: 'pause', ms, because: reason };
 

@@ -33,6 +33,8 @@ export interface Outcome {
   readonly mode: 'taint' | 'delete';
   readonly dryRun: boolean;
   readonly evidence: Evidence;
+  /** When this run first read that the machine is off (epoch ms); null when it never did. */
+  readonly provenAt: number | null;
   readonly steps: readonly StepReport[];
   readonly left: readonly LeftAlone[];
   /** Only when waiting: look again after this many ms. */

@@ -11,6 +11,8 @@ export interface Policy {
   readonly deleteNode: 'when-terminated' | 'always' | 'never';
   /** What to do with a machine that runs while its Node is unreachable. */
   readonly unreachable: 'report' | 'power-off';
+  /** Whether a person's word may stand in for a proof that no cloud can give. */
+  readonly vouching: 'refused' | 'accepted';
   /** At most this many fences begun and unfinished at a time: the larger of a number and a share of all nodes. */
   readonly cap: { readonly nodes: number; readonly share: number };
 }
@@ -22,6 +24,7 @@ export const defaultPolicy: Policy = {
   detach: 'when-stuck',
   deleteNode: 'when-terminated',
   unreachable: 'report',
+  vouching: 'refused',
   cap: { nodes: 1, share: 0.2 },
 };
 

@@ -1,13 +1,27 @@
 import pLimit from 'p-limit';
 import { CloudfenceError } from './errors.ts';
-import { begin, type Read, type Start } from './known.ts';
+import { begin, type Known, type Place, type Read, type Start } from './known.ts';
 import type { MachineFacts, MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
+import type { FenceRecord } from './record.ts';
 import { run, type Ports } from './run.ts';
 
 /** What all runs of one occasion share. */
-export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'machine'> {
+export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'machine' | 'record' | 'place' | 'attachments'> {
   readonly newRunId: () => string;
+  /** How long one run may take (ms), so that those that only wait leave time for the rest; without it, until the deadline of all. */
+  readonly runLasts?: number;
+  /** The reason of a person who vouches that the machines are off. */
+  readonly vouched?: string | null;
+  /** What re-sent messages remember of fences, by machine. */
+  readonly records?: ReadonlyMap<MachineId, FenceRecord>;
+}
+
+/** Where a machine was found just now: its run looks there at once and verifies it, instead of searching all clusters. */
+export interface Lead {
+  readonly place: Place;
+  /** Attachments that name the machine, when its Node is gone. */
+  readonly attachments: readonly string[] | null;
 }
 
 /** Runs side by side: few enough for the APIs, enough that one slow machine does not hold up the rest. */
@@ -27,21 +41,32 @@ const lookAtAll = async (machines: readonly MachineId[], { cloud, clock, signal 
 };
 
 /** Looks at each machine once, however often it is named, and brings each to an end, a wait or a refusal. */
-export const react = async (named: readonly MachineId[], occasion: Occasion, ports: Ports): Promise<readonly Outcome[]> => {
+export const react = async (
+  named: readonly MachineId[],
+  occasion: Occasion,
+  ports: Ports,
+  leads: ReadonlyMap<MachineId, Lead> = new Map(),
+): Promise<readonly Outcome[]> => {
   const machines = [...new Set(named)];
   const reads = machines.length > 1 ? await lookAtAll(machines, ports) : [];
   const limit = pLimit(AT_A_TIME);
-  return Promise.all(machines.map((machine) => limit(() => reactToOne(machine, reads, occasion, ports))));
+  return Promise.all(machines.map((machine) => limit(() => run(startOf(machine, reads, occasion, leads, ports), ports))));
 };
 
-const reactToOne = (machine: MachineId, reads: readonly Read<MachineFacts>[], { newRunId, ...occasion }: Occasion, ports: Ports): Promise<Outcome> =>
-  run(
-    begin({
-      ...occasion,
-      request: { machine, intent: 'react', accepted: null },
-      reading: ports.cloud,
-      runId: newRunId(),
-      machine: reads.find(({ says }) => says.machine === machine) ?? null,
-    }),
-    ports,
-  );
+const startOf = (
+  machine: MachineId,
+  reads: readonly Read<MachineFacts>[],
+  { newRunId, runLasts = Infinity, vouched = null, records, ...occasion }: Occasion,
+  leads: ReadonlyMap<MachineId, Lead>,
+  { cloud, clock }: Ports,
+): Known =>
+  begin({
+    ...occasion,
+    ...leads.get(machine),
+    deadline: Math.min(occasion.deadline, clock.now().mono + runLasts),
+    request: { machine, intent: 'react', accepted: null, vouched },
+    reading: cloud,
+    runId: newRunId(),
+    record: records?.get(machine) ?? null,
+    machine: reads.find(({ says }) => says.machine === machine) ?? null,
+  });

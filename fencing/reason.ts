@@ -18,6 +18,7 @@ export type ReasonCode =
   | 'record-unreadable'
   | 'record-of-another-machine'
   | 'suspended'
+  | 'vouching-refused'
   | 'power-unknown'
   | 'generation-unknown'
   | 'missing-without-witness'

@@ -29,6 +29,8 @@ export const fenceRecord = z
     begun: z.iso.datetime(),
     /** When the out-of-service taint was taken off, while the quarantine still stands. */
     released: z.iso.datetime().nullable(),
+    /** The reason that a person gave, when a person and not the cloud vouched that the machine is off. */
+    vouched: z.string().nullable(),
     evidence: z.record(z.string(), z.string()).readonly(),
     volumes: z.array(namedVolume).readonly(),
     pods: z.array(namedPod).readonly(),

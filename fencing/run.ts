@@ -111,7 +111,8 @@ const cluesFor = (known: Known, machine: MachineFacts): Clues => ({
 const lookAtCluster = async (known: Known, ports: Ports): Promise<Read<ClusterFacts>> => {
   const askedAt = ports.clock.now();
   const clues: Clues = { machine: known.request.machine, nodeNames: [], machineOf: known.reading.machineOf };
-  const request = { clues, node: known.place?.node ?? null, remembered: known.record, follow: [...known.memory.detached] };
+  const { attachments, detached } = known.memory;
+  const request = { clues, node: known.place?.node ?? null, remembered: known.record, follow: [...detached], ...(attachments && { attachments }) };
   return { says: await clusterAt(known.place, ports).look(request, ports.signal), askedAt, gotAt: ports.clock.now().mono };
 };
 

@@ -17,6 +17,8 @@ export interface Request {
   readonly intent: 'react' | 'release';
   /** The reason of a person who has checked the machine and vouches for its return; null otherwise. */
   readonly accepted: string | null;
+  /** The reason of a person who vouches that a machine is off which no cloud can prove off; null otherwise. */
+  readonly vouched: string | null;
 }
 
 /** What this run remembers beside the newest facts. Nothing here outlives the run, so losing it costs time, never safety. */
@@ -36,6 +38,8 @@ export interface Memory {
   readonly unwanted: ReadonlyMap<string, number>;
   /** Keys of volumes whose disks this run detached through the cloud. */
   readonly detached: ReadonlySet<string>;
+  /** Attachments that name the machine in the place of a Node, once they have been found in the list of all. */
+  readonly attachments: readonly string[] | null;
   /** This run placed the mark and has destroyed nothing since. */
   readonly onlyMarked: boolean;
   readonly marks: number;

@@ -1,47 +1,79 @@
-import type { Answer } from '../fencing/learn.ts';
+import type { Fault } from '../fencing/hint.ts';
 import type { Known } from '../fencing/known.ts';
 import type { Command } from '../fencing/next.ts';
 import type { Outcome } from '../fencing/outcome.ts';
+import { decision } from './names.ts';
 
 /** One JSON line for each step and each end, under the same names everywhere. Never a secret, never the environment. */
 export interface DecisionLine {
-  readonly instance: string;
-  readonly cluster: string | null;
-  readonly node: string | null;
   readonly decision: string;
   readonly because: string;
   readonly says: string;
+  readonly event: string | null;
+  readonly instance: string | null;
+  readonly cluster: string | null;
+  readonly node: string | null;
   readonly dryRun: boolean;
-  readonly step?: string;
-  readonly target?: string;
-  readonly result?: string;
-  readonly ms?: number;
+  readonly step: string | null;
+  readonly target: string | null;
+  readonly result: string | null;
+  readonly ms: number | null;
+  /** The cloud's id of the request whose answer was the evidence. */
+  readonly requestId: string | null;
 }
 
-export const stepLine = (command: Command, _answer: Answer, known: Known): DecisionLine | null => {
+const blank: DecisionLine = {
+  decision: '',
+  because: '',
+  says: '',
+  event: null,
+  instance: null,
+  cluster: null,
+  node: null,
+  dryRun: false,
+  step: null,
+  target: null,
+  result: null,
+  ms: null,
+  requestId: null,
+};
+
+/** What was just done, or null when the command was no step. */
+export const stepLine = (command: Command, known: Known, event: string | null): DecisionLine | null => {
   const step = known.steps.at(-1);
   if ((command.do !== 'act' && command.do !== 'imagine') || !step) return null;
   return {
+    ...blank,
+    decision: decision.step,
+    because: step.because.code,
+    says: step.said ?? step.because.says,
+    event,
     instance: known.request.machine,
     cluster: known.place?.cluster ?? null,
     node: known.place?.node ?? null,
-    decision: 'step',
-    because: step.because.code,
-    says: step.said ?? step.because.says,
     dryRun: known.policy.dryRun,
     step: step.step,
     target: step.target,
     result: step.result,
     ms: step.ms,
+    requestId: known.machine?.says.evidence['requestId'] ?? null,
   };
 };
 
-export const outcomeLine = (outcome: Outcome): DecisionLine => ({
-  instance: outcome.machine,
-  cluster: outcome.cluster,
-  node: outcome.node,
+export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLine => ({
+  ...blank,
   decision: outcome.outcome,
   because: outcome.reason.code,
   says: outcome.reason.says,
+  event,
+  instance: outcome.machine,
+  cluster: outcome.cluster,
+  node: outcome.node,
   dryRun: outcome.dryRun,
+  requestId: outcome.evidence['requestId'] ?? null,
 });
+
+export const faultLine = ({ what, where, mend }: Fault): DecisionLine => ({ ...blank, decision: decision.notUnderstood, because: where, says: `${what}; ${mend}` });
+
+/** What became of a message, in a word and a sentence. */
+export const messageLine = (what: string, because: string, says: string, instance: string | null): DecisionLine => ({ ...blank, decision: what, because, says, instance });

@@ -18,6 +18,8 @@ const checked = (handler: Dispatcher.DispatchHandler, check: () => void): Dispat
 /**
  * Between handing a request over and its leaving may lie a wait for a free connection, a TLS handshake, or a frozen
  * process. So the check is repeated by the dispatcher itself, which can still hold the request back.
+ *
+ * `reset: false`: undici closes the connection after a DELETE with a body, and each of ours has one, for its preconditions.
  */
 export const withLastCheck = (dispatcher: Dispatcher, check: () => void): Dispatcher =>
-  dispatcher.compose((dispatch) => (options, handler) => dispatch(options, checked(handler, check)));
+  dispatcher.compose((dispatch) => (options, handler) => dispatch({ ...options, reset: false }, checked(handler, check)));

@@ -2,6 +2,7 @@ import type { V1PersistentVolume, V1Pod, V1VolumeAttachment } from '@kubernetes/
 import { StorageV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import type { VolumeFacts } from '../fencing/cluster-facts.ts';
 import type { Clues, LookRequest } from '../fencing/cluster.ts';
+import { readAttachment } from './attachment-facts.ts';
 import { attachmentCarrier, namesMachine } from './carriers.ts';
 import { readClaimed, readVolume } from './claims.ts';
 import type { Reader } from './connection.ts';
@@ -13,13 +14,25 @@ import { podFactsOf, readNodePods } from './node-pods.ts';
 import { pages } from './pages.ts';
 import { readVolumes } from './volume-facts.ts';
 
-/** Attachments that the attacher noted down for this very machine: the one list that a look without a Node needs. */
-const leftAttachments = async (reader: Reader, clues: Clues): Promise<readonly V1VolumeAttachment[]> => {
-  const left: V1VolumeAttachment[] = [];
+const notedFor =
+  (clues: Clues) =>
+  (attachment: V1VolumeAttachment): boolean =>
+    namesMachine([attachmentCarrier(attachment)].filter((carrier) => carrier !== null), clues);
+
+/** The one list of everything that a look without a Node needs, and only as long as it is not known what is in it. */
+const listNoted = async (reader: Reader, clues: Clues): Promise<readonly V1VolumeAttachment[]> => {
+  const noted: V1VolumeAttachment[] = [];
   for await (const page of pages((paging) => reader.read(StorageV1Api, (storage) => storage.listVolumeAttachment(paging)))) {
-    left.push(...page.filter((attachment) => namesMachine([attachmentCarrier(attachment)].filter((carrier) => carrier !== null), clues)));
+    noted.push(...page.filter(notedFor(clues)));
   }
-  return left;
+  return noted;
+};
+
+/** Attachments that the attacher noted down for this very machine. */
+const leftAttachments = async (reader: Reader, { clues, attachments }: LookRequest): Promise<readonly V1VolumeAttachment[]> => {
+  if (!attachments) return listNoted(reader, clues);
+  const read = await Promise.all(attachments.map((name) => readAttachment(reader, name)));
+  return read.filter((attachment) => attachment !== null).filter(notedFor(clues));
 };
 
 /** An attachment that bears another machine's id is that of a new Node under the old name. */
@@ -68,7 +81,7 @@ const leftoversOf = async (reader: Reader, request: LookRequest, node: string, a
 /** Looks for a machine whose Node is gone, or has been replaced by one of the same name. */
 export const lookAfterNode = async (reader: Reader, request: LookRequest): Promise<NodeLook> => {
   const { clues, remembered } = request;
-  const attachments = await leftAttachments(reader, clues);
+  const attachments = await leftAttachments(reader, request);
   const known = [request.node, remembered?.machine === clues.machine ? remembered.node : null].filter((name) => name !== null);
   const names = new Set([...known, ...attachments.map(({ spec }) => spec.nodeName)]);
   const left = await Promise.all([...names].map((name) => leftoversOf(reader, request, name, attachments)));

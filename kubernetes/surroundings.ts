@@ -7,10 +7,16 @@ import { FENCED_SELECTOR, PAUSE } from './names.ts';
 import { recordTextOf } from './node-facts.ts';
 import { pages } from './pages.ts';
 
+/** A list of metadata that is empty comes with null for its items, whatever the client's types say. */
+interface CountedList {
+  readonly items: readonly V1Node[] | null;
+  readonly metadata?: { readonly remainingItemCount?: number };
+}
+
 /** One item's metadata and the server's own count of the rest: the same cost at any size of cluster. */
 const countNodes = async (reader: Reader): Promise<number> => {
-  const { items, metadata } = await reader.readMetadata(CoreV1Api, (core) => core.listNode({ limit: 1 }));
-  return items.length + (metadata?.remainingItemCount ?? 0);
+  const { items, metadata }: CountedList = await reader.readMetadata(CoreV1Api, (core) => core.listNode({ limit: 1 }));
+  return (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0);
 };
 
 /** A record that cannot be read still is a fence; it counts as one begun long ago. */

@@ -1,4 +1,5 @@
-import { StorageV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import { CoreV1Api, StorageV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import pLimit from 'p-limit';
 import type { Suspect } from '../fencing/cluster.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
@@ -12,36 +13,67 @@ import { pages } from './pages.ts';
 import { fencedNodes } from './surroundings.ts';
 
 const GETS_AT_ONCE = 8;
+/** When more Nodes than this stand out, it is mostly the network or the API server: then reading all of them in pages is cheaper. */
+const MOST_GETS = 100;
 
-/** What the attachments of Nodes without a fresh Lease tell of their machines; one entry for each Node and machine. */
-const readDoubtful = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly IdentityCarrier[]>> => {
-  const doubtful = new Map<string, Map<string, IdentityCarrier>>();
+/** What is attached to a Node: the names of the attachments, and what they tell of its machine, each carrier once. */
+interface Attached {
+  readonly names: string[];
+  readonly carriers: Map<string, IdentityCarrier>;
+}
+
+/** Attachments to Nodes without a fresh Lease, by Node. */
+const readDoubtful = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ReadonlyMap<string, Attached>> => {
+  const doubtful = new Map<string, Attached>();
   for await (const page of pages((paging) => reader.read(StorageV1Api, (storage) => storage.listVolumeAttachment(paging)))) {
     for (const attachment of page) {
       const { nodeName } = attachment.spec;
       if (fresh.has(nodeName)) continue;
-      const carriers = doubtful.get(nodeName) ?? new Map<string, IdentityCarrier>();
+      const { names, carriers } = doubtful.get(nodeName) ?? { names: [], carriers: new Map<string, IdentityCarrier>() };
       const carrier = attachmentCarrier(attachment);
       if (carrier) carriers.set(`${carrier.driver} ${carrier.value}`, carrier);
-      doubtful.set(nodeName, carriers);
+      names.push(attachment.metadata?.name ?? '');
+      doubtful.set(nodeName, { names, carriers });
     }
   }
-  return new Map([...doubtful].map(([node, carriers]) => [node, [...carriers.values()]]));
+  return doubtful;
 };
 
 interface Traces {
   readonly stale: ReadonlySet<string>;
   readonly fenced: ReadonlySet<string>;
-  readonly left: ReadonlyMap<string, readonly IdentityCarrier[]>;
+  readonly attached: ReadonlyMap<string, Attached>;
 }
 
-/** One name that stands out, judged by the Node as it stands. */
-const judged = async (reader: Reader, node: string, { stale, fenced, left }: Traces): Promise<readonly Suspect[]> => {
-  const standing = await readNode(reader, node);
-  if (!standing) return left.has(node) ? [{ because: 'node-missing', node, carriers: left.get(node) ?? [], record: null }] : [];
-  const seen = { node, carriers: nodeCarriers(standing), record: parseRecord(recordTextOf(standing) ?? '') };
+const missing = (node: string, { attached }: Traces): readonly Suspect[] => {
+  const left = attached.get(node);
+  return left ? [{ because: 'node-missing', node, carriers: [...left.carriers.values()], record: null, attachments: left.names }] : [];
+};
+
+/** A Node that stands out, judged as it stands. */
+const judged = (standing: V1Node, { stale, fenced }: Traces): readonly Suspect[] => {
+  const node = standing.metadata?.name ?? '';
+  const seen = { node, carriers: nodeCarriers(standing), record: parseRecord(recordTextOf(standing) ?? ''), attachments: [] };
   if (fenced.has(node)) return [{ because: 'fenced', ...seen }];
   return stale.has(node) ? [{ because: 'lease-stale', ...seen }] : [];
+};
+
+const judgeEach = async (reader: Reader, names: ReadonlySet<string>, traces: Traces): Promise<readonly Suspect[]> => {
+  const atOnce = pLimit(GETS_AT_ONCE);
+  const judge = async (name: string): Promise<readonly Suspect[]> => {
+    const standing = await readNode(reader, name);
+    return standing ? judged(standing, traces) : missing(name, traces);
+  };
+  return (await Promise.all([...names].map((name) => atOnce(() => judge(name))))).flat();
+};
+
+const judgeInPages = async (reader: Reader, names: ReadonlySet<string>, traces: Traces): Promise<readonly Suspect[]> => {
+  const suspects: Suspect[] = [];
+  const absent = new Set(names);
+  for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)))) {
+    for (const standing of page) if (absent.delete(standing.metadata?.name ?? '')) suspects.push(...judged(standing, traces));
+  }
+  return [...suspects, ...[...absent].flatMap((name) => missing(name, traces))];
 };
 
 const readFenced = async (reader: Reader): Promise<ReadonlySet<string>> => {
@@ -51,15 +83,14 @@ const readFenced = async (reader: Reader): Promise<ReadonlySet<string>> => {
 };
 
 /**
- * Names that a sweep should look at. Three lists in pages, of which only names and ids are kept, and one GET for each
- * name that stands out; `since` is the oldest renewTime that still counts as a living kubelet's (epoch ms).
+ * Names that a sweep should look at. Three lists in pages, of which only names and ids are kept, and the Nodes that stand
+ * out; `since` is the oldest renewTime that still counts as a living kubelet's (epoch ms).
  */
 export const suspects = async (reader: Reader, since: number): Promise<readonly Suspect[]> => {
   const { fresh, stale } = await readLeases(reader, since);
   const fenced = await readFenced(reader);
-  const left = await readDoubtful(reader, fresh);
-  const atOnce = pLimit(GETS_AT_ONCE);
-  const names = new Set([...fenced, ...stale, ...left.keys()]);
-  const found = await Promise.all([...names].map((node) => atOnce(() => judged(reader, node, { stale, fenced, left }))));
-  return found.flat();
+  const attached = await readDoubtful(reader, fresh);
+  const names = new Set([...fenced, ...stale, ...attached.keys()]);
+  const judgeAll = names.size > MOST_GETS ? judgeInPages : judgeEach;
+  return judgeAll(reader, names, { stale, fenced, attached });
 };

@@ -8,6 +8,20 @@ export interface Environment {
   readonly home: string | null;
 }
 
+/** What a deployed function is told by its environment, beside the above. */
+export interface FunctionEnvironment {
+  /** The configuration itself, as JSON or YAML. */
+  readonly settings: string | null;
+  readonly region: string | null;
+  readonly account: string | null;
+  readonly queueUrl: string | null;
+  readonly deadLetterQueueUrl: string | null;
+  readonly archiveArn: string | null;
+  readonly busArn: string | null;
+  /** Of the metrics. */
+  readonly namespace: string;
+}
+
 const nonEmpty = (value: string | undefined): string | null => (value === undefined || value === '' ? null : value);
 
 export const readEnvironment = (): Environment => ({
@@ -15,4 +29,15 @@ export const readEnvironment = (): Environment => ({
   kubeconfig: nonEmpty(process.env['KUBECONFIG']),
   region: nonEmpty(process.env['AWS_REGION']) ?? nonEmpty(process.env['AWS_DEFAULT_REGION']),
   home: nonEmpty(process.env['HOME']),
+});
+
+export const readFunctionEnvironment = (): FunctionEnvironment => ({
+  settings: nonEmpty(process.env['CLOUDFENCE_SETTINGS']),
+  region: readEnvironment().region,
+  account: nonEmpty(process.env['CLOUDFENCE_ACCOUNT']),
+  queueUrl: nonEmpty(process.env['CLOUDFENCE_QUEUE_URL']),
+  deadLetterQueueUrl: nonEmpty(process.env['CLOUDFENCE_DEAD_LETTER_QUEUE_URL']),
+  archiveArn: nonEmpty(process.env['CLOUDFENCE_ARCHIVE_ARN']),
+  busArn: nonEmpty(process.env['CLOUDFENCE_BUS_ARN']),
+  namespace: nonEmpty(process.env['CLOUDFENCE_NAMESPACE']) ?? 'Cloudfence',
 });

@@ -10,6 +10,7 @@ const policy = z
     detach: z.enum(['when-stuck', 'always', 'never']).default(defaultPolicy.detach),
     deleteNode: z.enum(['when-terminated', 'always', 'never']).default(defaultPolicy.deleteNode),
     unreachable: z.enum(['report', 'power-off']).default(defaultPolicy.unreachable),
+    vouching: z.enum(['refused', 'accepted']).default(defaultPolicy.vouching),
     cap: z
       .strictObject({
         nodes: z.int().min(1).default(defaultPolicy.cap.nodes),

@@ -15,7 +15,7 @@ export interface ReleaseOptions extends CommonOptions {
 }
 
 const releaseOne = ({ machine, cluster }: NodeAt, accepted: string | null, { policy, deadline, ports }: Session): Promise<Outcome> =>
-  run(begin({ request: { machine, intent: 'release', accepted }, policy, deadline, reading: ports.cloud, runId: newRunId() }), {
+  run(begin({ request: { machine, intent: 'release', accepted, vouched: null }, policy, deadline, reading: ports.cloud, runId: newRunId() }), {
     ...ports,
     clusters: ports.clusters.filter(({ name }) => name === cluster),
   });

@@ -6,8 +6,7 @@ import { sqsBatchOf, type Message, type Queue } from './queue.ts';
 export interface Delivery {
   /** Ms after the start. */
   readonly at: number;
-  /** The state in EC2's event. */
-  readonly state: string;
+  readonly brings: string;
   readonly received: number;
   readonly after: 'deleted' | 'visible-again' | 'dead-letter';
   readonly ends: readonly End[];
@@ -24,9 +23,9 @@ export interface Counter {
 /** Hands one message to the function, and does with it what a queue does with the function's answer. */
 export const deliver = async (message: Message, { lanes, queue, deployed, tell }: Counter, before: Delivery | undefined): Promise<Delivery> => {
   const say = (says: string): void => tell({ at: lanes.elapsed(), lane: 'with cloudfence', says });
-  const { received, event } = message;
-  const arrived = { at: lanes.elapsed(), state: event.detail.state, received };
-  say(received > 1 ? `the queue delivers it again, for the ${ordinal(received)} time` : `the queue delivers the event: EC2 says ${arrived.state}`);
+  const { received, brings } = message;
+  const arrived = { at: lanes.elapsed(), brings, received };
+  say(received > 1 ? `the queue delivers it again, for the ${ordinal(received)} time` : `the queue delivers ${brings}`);
   const { again, ends } = await deployed.onBatch(sqsBatchOf(message));
   const delivery = { ...arrived, ends };
   if (!again) return { ...delivery, after: 'deleted' };

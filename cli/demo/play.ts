@@ -56,8 +56,9 @@ export const play = async (demo: Demo, tell: Tell): Promise<Played> => {
   const turns = turnsOver(world.now, lanes.passUntil);
   const doors = await openDoors(world, cloudfenceUser(demo), turns.arrived);
   const { cluster, close } = clusterBehind(doors, turns, world.now, world.random);
-  const deployed = deploy({ cloud: cloudBehind(doors, turns, world.random), cluster, now: world.now, turns });
-  const stage = { lanes, turns, deployed, tell, queue: queueFrom(world, since, world.random) };
+  const queue = queueFrom(world, since, world.random);
+  const deployed = deploy({ cloud: cloudBehind(doors, turns, world.random), cluster, now: world.now, turns, queue });
+  const stage = { lanes, turns, deployed, tell, queue };
   try {
     const deliveries = await untilWatched(world, demo.scenario, stage);
     return { demo, story, lanes, deliveries, requests: doors.requests(), verdict: verdict(world, story, demo.scenario) };

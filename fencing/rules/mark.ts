@@ -53,6 +53,7 @@ export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
   outOfService: taintOrigin(view, node),
   begun: new Date(view.now.wall).toISOString(),
   released: null,
+  vouched: view.request.vouched,
   evidence: view.machine.evidence,
   volumes: namedVolumes(view.cluster.volumes, node.record),
   pods: namedPods(view),

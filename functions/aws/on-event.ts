@@ -1,68 +1,81 @@
-import { InvalidInput } from '../../fencing/errors.ts';
-import type { Fault } from '../../fencing/hint.ts';
 import type { Outcome } from '../../fencing/outcome.ts';
-import { outcomeJson, type OutcomeJson } from '../../fencing/outcome-json.ts';
-import { react } from '../../fencing/react.ts';
-import type { Ports } from '../../fencing/run.ts';
-import { outcomeLine, stepLine } from '../decision-line.ts';
-import { deliveriesIn, hintsOf, type Delivery } from './batch.ts';
+import { CloudfenceError } from '../../fencing/errors.ts';
+import { faultLine, messageLine } from '../decision-line.ts';
+import { metricLine } from '../metrics.ts';
+import { decision, metric } from '../names.ts';
+import { deliveriesIn, type Delivery } from './batch.ts';
+import { answerByHand, type ByHandAnswer } from './by-hand.ts';
+import { runErrands } from './errands.ts';
+import type { LambdaContext } from './invocation.ts';
+import { delayFor, MOST_HOPS, nextLook } from './look-again.ts';
 import { wireOnce, type Wiring } from './wire.ts';
 
-/** What Lambda tells about the invocation; https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
-export interface LambdaContext {
-  readonly getRemainingTimeInMillis: () => number;
+/** The messages that the queue is to deliver again, because something failed; all others are acknowledged. */
+export interface BatchAnswer {
+  readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
 
-/** To a queue: the messages to deliver again. To a person: one answer for each machine. */
-export type Answered = { readonly batchItemFailures: readonly { readonly itemIdentifier: string }[] } | { readonly results: readonly OutcomeJson[] };
-
-/** Left at the end of an invocation to answer in good order (ms). */
-const MARGIN_MS = 2_000;
-
+/**
+ * Takes a batch of SQS messages. Each is acknowledged with a stated end, sent again with a delay, sent to the dead-letter
+ * queue with its reason, or, when something failed, given back for redelivery. One message never decides over another.
+ * An event that came without a queue is answered as if a person had sent it.
+ */
 export const onEvent =
   (wired: () => Promise<Wiring>) =>
-  async (event: unknown, context: LambdaContext): Promise<Answered> => {
+  async (event: unknown, context: LambdaContext): Promise<BatchAnswer | ByHandAnswer> => {
     const wiring = await wired();
     const deliveries = deliveriesIn(event);
-    for (const { reading } of deliveries) for (const fault of reading.faults) wiring.log({ decision: 'not-understood', ...fault });
-    const outcomes = await reactTo(deliveries, wiring, context);
-    for (const outcome of outcomes) wiring.log(outcomeLine(outcome));
-    return answerFor(deliveries, outcomes);
+    if (deliveries[0]?.messageId === null) return answerByHand(deliveries, { policy: wiring.policy, vouched: null }, wiring, context);
+    const errands = deliveries.flatMap((delivery) => delivery.errands);
+    const outcomes = await runErrands(errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, context);
+    const settled = new Set<string>();
+    const failures: string[] = [];
+    for (const delivery of deliveries) {
+      if (!(await settle(delivery, outcomes, settled, wiring)) && delivery.messageId !== null) failures.push(delivery.messageId);
+    }
+    return { batchItemFailures: failures.map((itemIdentifier) => ({ itemIdentifier })) };
   };
 
-const reactTo = async (deliveries: readonly Delivery[], wiring: Wiring, context: LambdaContext): Promise<readonly Outcome[]> => {
-  const { ports, policy, newRunId, log } = wiring;
-  const deadline = ports.clock.now().mono + context.getRemainingTimeInMillis() - MARGIN_MS;
-  const inFlight = new AbortController();
+/** Ends one delivery; false when it has to come again. A queue that cannot be reached is a reason to come again. */
+const settle = async (delivery: Delivery, outcomes: readonly Outcome[], settled: Set<string>, wiring: Wiring): Promise<boolean> => {
   try {
-    const machines = hintsOf(deliveries).map(({ machine }) => machine);
-    const observe: Ports['observe'] = (command, answer, known) => {
-      const line = stepLine(command, answer, known);
-      if (line) log(line);
-    };
-    return await react(machines, { policy, deadline, newRunId }, { ...ports, signal: inFlight.signal, observe });
-  } finally {
-    inFlight.abort();
+    await buryFaults(delivery, wiring);
+    const ends = await Promise.all(delivery.errands.map((errand) => settleErrand(delivery, errand, outcomes, settled, wiring)));
+    return ends.every(Boolean);
+  } catch (error) {
+    const why = error instanceof CloudfenceError ? error.message : String(error);
+    wiring.log(messageLine('failed', 'queue', why, null));
+    return false;
   }
 };
 
-/** The queue delivers again what is not at an end, and what nobody could read, until it lands in the dead-letter queue. */
-const wantsRedelivery = ({ reading }: Delivery, outcomes: readonly Outcome[]): boolean => {
-  const machines = new Set(reading.hints.map(({ machine }) => machine));
-  const unfinished = outcomes.some(({ machine, outcome }) => machines.has(machine) && (outcome === 'failed' || outcome === 'waiting'));
-  return unfinished || reading.faults.length > 0;
+const buryFaults = async ({ faults, asides, body }: Delivery, { queues, log, namespace, ports }: Wiring): Promise<void> => {
+  for (const { what, where } of asides) log(messageLine(decision.aside, where, what, null));
+  if (faults.length === 0) return;
+  for (const fault of faults) log({ ...faultLine(fault), ...metricLine(namespace, ports.clock.now().wall, [{ name: metric.notUnderstood, value: 1, unit: 'Count' }]) });
+  await queues.dead({ body, reason: faults.map(({ what, where, mend }) => `${what} (at ${where}): ${mend}`).join('; ') });
 };
 
-const answerFor = (deliveries: readonly Delivery[], outcomes: readonly Outcome[]): Answered => {
-  const [first] = deliveries;
-  if (first?.messageId !== null) {
-    const again = deliveries.filter((delivery) => wantsRedelivery(delivery, outcomes));
-    return { batchItemFailures: again.flatMap(({ messageId }) => (messageId === null ? [] : [{ itemIdentifier: messageId }])) };
+const settleErrand = async (delivery: Delivery, errand: Delivery['errands'][number], outcomes: readonly Outcome[], settled: Set<string>, wiring: Wiring): Promise<boolean> => {
+  const outcome = outcomes.find(({ machine }) => machine === errand.machine);
+  if (!outcome) return true;
+  if (outcome.outcome === 'failed' && outcome.retry) return false;
+  // Another message of this batch has settled the same machine already.
+  if (settled.has(outcome.machine)) return true;
+  settled.add(outcome.machine);
+  if (outcome.outcome === 'failed') await wiring.queues.dead({ body: delivery.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
+  if (outcome.outcome === 'waiting') await lookAgainLater(outcome, errand, wiring);
+  return true;
+};
+
+const lookAgainLater = async (outcome: Outcome, errand: Delivery['errands'][number], { queues, log }: Wiring): Promise<void> => {
+  if (errand.hops >= MOST_HOPS) {
+    log(messageLine(decision.handedToSweep, outcome.reason.code, `looked at ${errand.hops} times; the sweep goes on`, outcome.machine));
+    return;
   }
-  if (first.reading.faults.length > 0) throw new InvalidInput(first.reading.faults.map(inWords).join('; '));
-  return { results: outcomes.map(outcomeJson) };
+  const seconds = delayFor(outcome, errand.hops);
+  await queues.again(nextLook(outcome, errand), seconds);
+  log(messageLine(decision.lookAgain, outcome.reason.code, `in ${seconds} s`, outcome.machine));
 };
-
-const inWords = ({ what, where, mend }: Fault): string => `${what} (at ${where}): ${mend}`;
 
 export const handler = onEvent(wireOnce());

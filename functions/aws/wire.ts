@@ -1,41 +1,71 @@
 import type { Policy } from '../../fencing/policy.ts';
 import type { Ports } from '../../fencing/run.ts';
-import { readEnvironment } from '../../wiring/environment.ts';
+import { readEnvironment, readFunctionEnvironment, type FunctionEnvironment } from '../../wiring/environment.ts';
+import { parseConfiguration } from '../../wiring/load.ts';
 import { openAws } from '../../wiring/open-aws.ts';
-import { openClusters } from '../../wiring/open-clusters.ts';
+import { openClusters, type OpenCluster } from '../../wiring/open-clusters.ts';
 import { newRunId } from '../../wiring/run-id.ts';
-import { policyOf } from '../../wiring/schema.ts';
+import { policyOf, type Configuration } from '../../wiring/schema.ts';
 import { loadSettings } from '../../wiring/settings.ts';
 import { systemClock } from '../../wiring/system-clock.ts';
+import type { CloudKit } from '../../wiring/clouds.ts';
+import { sqsQueues, type Queues } from './queues.ts';
+import type { Territory } from './territory.ts';
 
 /** All that a function of ours is made of; tests hand in another. */
 export interface Wiring {
   readonly ports: Omit<Ports, 'signal' | 'observe'>;
   readonly policy: Policy;
+  readonly territory: Territory;
+  readonly queues: Queues;
+  /** Of the metrics. */
+  readonly namespace: string;
   readonly newRunId: () => string;
   readonly log: (line: object) => void;
 }
 
-const wire = async (): Promise<Wiring> => {
-  const settings = await loadSettings(readEnvironment());
+/** What the doctor asks beside. */
+export interface DoctorWiring extends Wiring {
+  readonly kit: CloudKit;
+  readonly opened: readonly OpenCluster[];
+}
+
+/** Deployed, the environment carries the configuration itself; on a laptop it names a file. */
+const settingsFrom = ({ settings, region }: FunctionEnvironment): Promise<Configuration> | Configuration => {
+  if (settings === null) return loadSettings(readEnvironment());
+  const written = parseConfiguration(settings, 'CLOUDFENCE_SETTINGS');
+  return { ...written, ...(region !== null && { region: written.region ?? region }) };
+};
+
+const wire = async (): Promise<DoctorWiring> => {
+  const environment = readFunctionEnvironment();
+  const settings = await settingsFrom(environment);
   const kit = await openAws({ region: settings.region ?? null });
   const opened = await openClusters(settings.clusters, kit.managedCluster, new AbortController().signal);
+  const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: settings.region ?? '' });
   return {
     ports: { cloud: kit.cloud, clusters: opened.map(({ cluster }) => cluster), clock: systemClock() },
+    kit,
+    opened,
     policy: policyOf(settings, false),
+    territory: { account: environment.account, region: settings.region ?? null },
+    queues: sqsQueues(once(sqs), environment),
+    namespace: environment.namespace,
     newRunId,
     log: (line) => console.log(JSON.stringify(line)),
   };
 };
 
-/** Wires on the first event and keeps what worked; what failed is tried anew at the next event. */
-export const wireOnce = (): (() => Promise<Wiring>) => {
-  let wired: Promise<Wiring> | null = null;
+/** Makes it on the first call and keeps what worked; what failed is tried anew at the next. */
+export const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+  let made: Promise<T> | null = null;
   return () => {
-    wired ??= wire().catch((error: unknown) => {
-      wired = null;
+    made ??= make().catch((error: unknown) => {
+      made = null;
       throw error;
     });
-    return wired;
+    return made;
   };
 };
+
+export const wireOnce = (): (() => Promise<DoctorWiring>) => once(wire);

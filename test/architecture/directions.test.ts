@@ -66,7 +66,7 @@ describe('directions of the rooms', () => {
   });
 
   it.each([
-    ['@aws-sdk/', ['providers/aws/', 'wiring/open-aws.ts']],
+    ['@aws-sdk/', ['providers/aws/', 'wiring/open-aws.ts', 'functions/aws/']],
     ['@smithy/', ['providers/aws/']],
     ['@kubernetes/', ['kubernetes/']],
     ['undici', ['kubernetes/']],

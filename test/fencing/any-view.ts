@@ -131,7 +131,7 @@ export const anyView: fc.Arbitrary<View> = fc
     view({
       machine: any.machine,
       policy: any.policy,
-      request: { machine: 'm-1', intent: any.intent, accepted: any.intent === 'release' ? any.accepted : null },
+      request: { machine: 'm-1', intent: any.intent, accepted: any.intent === 'release' ? any.accepted : null, vouched: null },
       cluster: cluster({
         node: any.node,
         nameTaken: any.node === null && any.nameTaken,

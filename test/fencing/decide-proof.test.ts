@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { decide } from '../../fencing/decide.ts';
+import { defaultPolicy } from '../../fencing/policy.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
 import { ago, cluster, machine, marked, node, NOW, view, volume } from './view-builder.ts';
@@ -29,6 +31,25 @@ describe('only proof lets a fence begin', () => {
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('a person may vouch for a machine that no cloud can prove off', () => {
+  const vouching = (power: Parameters<typeof machine>[0], change: Partial<View> = {}) =>
+    view({ machine: machine(power), request: { ...view().request, vouched: 'pulled the plug' }, policy: { ...defaultPolicy, vouching: 'accepted' }, ...change });
+  const cases: readonly [string, View, string][] = [
+    ['when it is suspended', vouching({ power: 'suspended' }), 'mark'],
+    ['when the cloud gives no state', vouching({ power: 'unknown', generation: null }), 'mark'],
+    ['when the cloud does not know it', vouching({ power: 'missing', generation: null }), 'mark'],
+    ['but not when it runs', vouching({ power: 'running' }), 'ignored machine-running'],
+    ['nor while it is stopping', vouching({ power: 'stopping' }), 'wait stopping'],
+    ['nor when the configuration lets nobody', vouching({ power: 'suspended' }, { policy: defaultPolicy }), 'refused vouching-refused'],
+    ['nor against a Lease that is renewed', vouching({ power: 'suspended' }, { memory: { ...view().memory, lease: ago(90_000) } }), 'refused lease-renewed-after-off'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+  it('and the record says so', () => {
+    const decision = decide(vouching({ power: 'suspended' }));
+    expect(decision.do === 'step' && decision.step.do === 'mark' && decision.step.record.vouched).toBe('pulled the plug');
+  });
 });
 
 describe('only the very machine is acted on', () => {

@@ -62,6 +62,7 @@ export const record = (change: Partial<FenceRecord> = {}): FenceRecord => ({
   outOfService: 'ours',
   begun: ago(5_000),
   released: null,
+  vouched: null,
   evidence: {},
   volumes: [{ driver: 'a-driver', handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1' }],
   pods: [{ namespace: 'default', name: 'db-0', uid: 'pod-uid' }],
@@ -123,7 +124,7 @@ export const cluster = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
 });
 
 export const view = (change: Partial<View> = {}): View => ({
-  request: { machine: 'm-1', intent: 'react', accepted: null },
+  request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
   policy: defaultPolicy,
   reading: { name: 'a-cloud', machineOf, diskOf },
   runId: 'run',

@@ -1,84 +1,162 @@
 import { describe, expect, it } from 'vitest';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import { onEvent, type Answered } from '../../functions/aws/on-event.ts';
-import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
+import { parseRecord } from '../../fencing/record.ts';
+import { MOST_HOPS } from '../../functions/aws/look-again.ts';
+import { onEvent } from '../../functions/aws/on-event.ts';
+import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
+import { deskOf, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { addFault } from '../../sandbox/ec2/faults.ts';
+import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
 import { addInstance, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
-import { stopMachine, stopped } from '../simulation/incidents.ts';
-import { portsOver } from '../simulation/rig.ts';
+import { fence } from '../simulation/ends.ts';
+import { attacherDown, startMachine, stopMachine, stopped, terminated } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 
-const handlerOver = (world: AwsWorld, lines: object[] = []) => {
-  const { signal: _signal, observe: _observe, ...ports } = portsOver(world);
-  const wiring = { ports, policy: defaultPolicy, newRunId: () => 'run', log: (line: object) => void lines.push(line) };
-  const endsAt = world.now() + 30_000;
-  const context = { getRemainingTimeInMillis: () => endsAt - world.now() };
-  return (event: unknown): Promise<Answered> => onEvent(async () => wiring)(event, context);
-};
+const deliver = (install: Install, ...bodies: readonly unknown[]) => onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
+const fencedLine = (node: string) => `${node} [node.kubernetes.io/out-of-service, cloudfence.dev/quarantine] fenced labelled`;
+const decisions = ({ lines }: Install) => lines.map((line) => line['decision']);
 
-const stateChange = (instance: string, state = 'stopped') => ({
-  version: '0', id: `e-${instance}`, 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', account: '111122223333',
-  time: '2026-01-01T00:00:00Z', region: 'eu-west-1', resources: [], detail: { 'instance-id': instance, state },
-});
-
-const batchOf = (...bodies: readonly unknown[]) => ({ Records: bodies.map((body, at) => ({ messageId: `m-${at}`, body: typeof body === 'string' ? body : JSON.stringify(body) })) });
-const again = (...ids: string[]) => ({ batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })) });
-
-describe('a batch of events', () => {
+describe('a batch', () => {
   it('fences the machine, and gives the queue nothing back', async () => {
     const { world, scene } = stopped();
-    expect(await handlerOver(world)(batchOf(stateChange(scene.holder)))).toEqual(again());
+    const install = installOver(world);
+    expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
     world.advance(60_000);
     expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]), harm: [] });
+    expect(install).toMatchObject({ sentAgain: [], dead: [] });
   });
 
-  it('fences once, however often the machine is named', async () => {
+  it('looks once at a machine, however often it is named', async () => {
     const { world, scene } = stopped();
-    const lines: object[] = [];
-    await handlerOver(world, lines)(batchOf(stateChange(scene.holder), stateChange(scene.holder), stateChange(scene.holder, 'running')));
-    expect(lines.filter((line) => 'decision' in line && line.decision === 'fenced')).toHaveLength(1);
-    expect(lines.filter((line) => 'step' in line && line.step === 'mark')).toHaveLength(1);
+    const install = installOver(world);
+    await deliver(install, stateChange(scene.holder), stateChange(scene.holder), stateChange(scene.holder, 'running'));
+    expect(decisions(install).filter((decision) => decision === 'fenced')).toHaveLength(1);
   });
 
-  it('gives back what nobody can read, with the reason in the log, and goes on with its neighbours', async () => {
+  it('sends what nobody can read to the dead-letter queue with its reason, and goes on with its neighbours', async () => {
     const { world, scene } = stopped();
-    const lines: object[] = [];
-    const answer = await handlerOver(world, lines)(batchOf('{"detail-type": "EC2 Instance State-change', { hello: 'world' }, stateChange(scene.holder)));
-    expect(answer).toEqual(again('m-0', 'm-1'));
-    expect(lines).toEqual(expect.arrayContaining([expect.objectContaining({ decision: 'not-understood', what: expect.stringMatching(/not JSON/) })]));
-    expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [node.kubernetes.io/out-of-service, cloudfence.dev/quarantine] fenced labelled`);
+    const install = installOver(world);
+    expect(await deliver(install, '{"detail-type": "EC2 Instance', { hello: 'world' }, stateChange(scene.holder))).toEqual(again());
+    expect(install.dead).toMatchObject([{ body: '{"detail-type": "EC2 Instance', reason: expect.stringMatching(/not JSON/) }, { body: '{"hello":"world"}', reason: expect.stringMatching(/no event that is understood/) }]);
+    expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 
-  it('gives back a machine that is still stopping', async () => {
-    const { world, scene } = stopped();
-    shutdownTakes(world, scene.spare, 600_000);
-    stopMachine(world, scene.spare);
-    expect(await handlerOver(world)(batchOf(stateChange(scene.spare, 'stopping')))).toEqual(again('m-0'));
-    expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.spare)} []`);
-  });
-
-  it('asks EC2 once for all machines of a batch', async () => {
+  it('asks EC2 once for all its machines', async () => {
     const { world } = stopped();
     const machines = Array.from({ length: 10 }, () => addInstance(world));
     const door = await openHttpDoor(world);
     const clients = ec2Clients({ region: 'eu-west-1', endpoint: door.url, credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
-    const { signal: _signal, observe: _observe, ...ports } = { ...portsOver(world), cloud: awsCloud({ clients, region: 'eu-west-1' }) };
-    const wiring = { ports, policy: defaultPolicy, newRunId: () => 'run', log: () => undefined };
-    const answer = await onEvent(async () => wiring)(batchOf(...machines.map((id) => stateChange(id, 'running'))), { getRemainingTimeInMillis: () => 30_000 });
-    expect({ answer, calls: door.traffic().calls }).toEqual({ answer: again(), calls: { DescribeInstances: 1, DescribeVolumes: 1 } });
+    const install = installOver(world, {}, { cloud: awsCloud({ clients, region: 'eu-west-1' }) });
+    expect(await deliver(install, ...machines.map((id) => stateChange(id, 'running')))).toEqual(again());
+    expect(door.traffic().calls).toEqual({ DescribeInstances: 1, DescribeVolumes: 1 });
     await door.close();
+  });
+
+  it('understands a test notification and lets it go', async () => {
+    const install = installOver(stopped().world);
+    expect(await deliver(install, { Event: 'autoscaling:TEST_NOTIFICATION' })).toEqual(again());
+    expect({ dead: install.dead, decisions: decisions(install) }).toEqual({ dead: [], decisions: ['aside'] });
+  });
+
+  it.each([
+    ['account', { account: '999999999999' }],
+    ['region', { region: 'ap-south-1' }],
+  ])('refuses by name an event of another %s', async (_, change) => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    expect(await deliver(install, stateChange(scene.holder, 'stopped', change))).toEqual(again());
+    expect(install.lines).toMatchObject([{ decision: 'foreign', instance: scene.holder }]);
+    expect(stateOf(world).nodes).not.toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 });
 
-describe('an event without a queue', () => {
-  it('is answered with the same JSON as the CLI gives', async () => {
+describe('what has to wait', () => {
+  it('is sent again with a delay, and not kept in the process', async () => {
     const { world, scene } = stopped();
-    expect(await handlerOver(world)({ instanceId: scene.holder })).toMatchObject({ results: [{ outcome: 'fenced', instance: scene.holder, mode: 'taint' }] });
+    shutdownTakes(world, scene.spare, 600_000);
+    stopMachine(world, scene.spare);
+    const install = installOver(world);
+    const before = world.now();
+    expect(await deliver(install, stateChange(scene.spare, 'stopping'))).toEqual(again());
+    expect(world.now() - before).toBeLessThan(5_000);
+    expect(install.sentAgain).toMatchObject([{ delaySeconds: 2, message: { machine: scene.spare, hops: 1, because: 'stopping' } }]);
   });
 
-  it('that nobody can read is an error that says what, where and how to mend it', async () => {
-    const { world } = stopped();
-    await expect(handlerOver(world)({ instanceId: 'my-node' })).rejects.toThrow(/instanceId.*name one instance/);
+  it('comes back with longer delays, and in the end is left to the sweep', async () => {
+    const { world, scene } = stopped();
+    shutdownTakes(world, scene.spare, 6_000_000);
+    stopMachine(world, scene.spare);
+    const install = installOver(world);
+    let message: unknown = stateChange(scene.spare, 'stopping');
+    for (let hop = 0; hop <= MOST_HOPS; hop += 1) {
+      await deliver(install, message);
+      message = install.sentAgain.at(-1)?.message;
+    }
+    const delays = install.sentAgain.map(({ delaySeconds }) => delaySeconds);
+    expect(delays).toHaveLength(MOST_HOPS);
+    expect(delays).toEqual([...delays].sort((a, b) => a - b));
+    expect(decisions(install).at(-1)).toBe('handed-to-sweep');
   });
+
+  it('is released in two halves, the 30 seconds between them waited by the queue', async () => {
+    const { world, scene } = stopped();
+    await fence({ world, scene });
+    startMachine(world, scene.holder);
+    world.advance(90_000);
+    const install = installOver(world);
+    await deliver(install, stateChange(scene.holder, 'running'));
+    expect(install.sentAgain).toMatchObject([{ delaySeconds: 30, message: { because: 'controllers-settling' } }]);
+    world.advance(30_000);
+    await deliver(install, install.sentAgain[0]?.message);
+    expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} []`);
+    expect(decisions(install).at(-1)).toBe('released');
+  });
+
+  it('carries the record, so that a Node which is deleted meanwhile is fenced to the end', async () => {
+    const { world, scene } = attacherDown();
+    const install = installOver(world);
+    await deliver(install, stateChange(scene.holder));
+    const [sent] = install.sentAgain;
+    const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+    expect(sent?.message.record).toEqual(parseRecord(node?.metadata.annotations?.[RECORD_ANNOTATION] ?? ''));
+    if (node) deskOf(world, 'somebody').remove('nodes', node);
+    world.parts.cluster.knobs.attacherDown = false;
+    world.advance(30_000);
+    await deliver(install, sent?.message);
+    world.advance(300_000);
+    expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]), harm: [] });
+  });
+});
+
+describe('what fails', () => {
+  it('is given back for redelivery', async () => {
+    const { world, scene } = stopped();
+    addFault(world.parts.ec2, { action: 'DescribeInstances', mishap: { kind: 'error', status: 503, code: 'Unavailable' }, times: 1_000 });
+    const install = installOver(world);
+    expect(await deliver(install, stateChange(scene.holder))).toEqual(again('m-0'));
+  });
+
+  it('is given back when the queue cannot take what has to wait', async () => {
+    const { world, scene } = stopped();
+    shutdownTakes(world, scene.spare, 600_000);
+    stopMachine(world, scene.spare);
+    const install = installOver(world);
+    install.outage.queue = true;
+    expect(await deliver(install, stateChange(scene.spare, 'stopping'), 'nonsense', stateChange(scene.holder))).toEqual(again('m-0', 'm-1'));
+  });
+});
+
+it('logs one line for each step and end, under the same names, with its measures', async () => {
+  const { world, scene } = terminated();
+  const install = installOver(world);
+  await deliver(install, stateChange(scene.holder, 'terminated'));
+  const names = ['decision', 'because', 'says', 'event', 'instance', 'cluster', 'node', 'dryRun', 'step', 'target', 'result', 'ms', 'requestId'];
+  for (const line of install.lines) expect(Object.keys(line)).toEqual(expect.arrayContaining(names));
+  expect(install.lines).toMatchObject([
+    { decision: 'step', step: 'mark', event: `e-${scene.holder}`, instance: scene.holder, requestId: expect.stringMatching(/./) },
+    { decision: 'step', step: 'delete-pod' },
+    { decision: 'step', step: 'delete-node' },
+    { decision: 'fenced', Outcomes: 1, Outcome: 'fenced', EventToProof: expect.any(Number), ProofToMark: expect.any(Number), MarkToPodsGone: expect.any(Number), PodsGoneToFenced: expect.any(Number), _aws: { CloudWatchMetrics: expect.arrayContaining([{ Namespace: 'Cloudfence', Dimensions: [['Outcome']], Metrics: [{ Name: 'Outcomes', Unit: 'Count' }] }]) } },
+  ]);
 });

@@ -52,6 +52,14 @@ describe('over HTTPS', () => {
     expect(door.traffic().connections).toBeLessThanOrEqual(4);
   });
 
+  it('deletes keep their connection, preconditions and all', async () => {
+    const { cluster } = stage();
+    const doomed = await Promise.all(Array.from({ length: 6 }, (_, which) => makeAttachment(stage(), `csi-doomed-${which}`, 'n', 'data')));
+    for (const { name, uid } of doomed) await cluster.apply({ do: 'delete-attachment', attachment: { name, uid } }, { check: () => undefined }, unhurried());
+    expect(door.traffic().requests).toBe(6);
+    expect(door.traffic().connections).toBeLessThanOrEqual(2);
+  });
+
   it('a server that the CA does not vouch for gets no token', async () => {
     const other = await openHttpsDoor(server);
     const wary = clusterOf({ name: 'c', link: linkFromKubeConfig(kubeConfig(other.caData), 'x'), clock: systemClock });

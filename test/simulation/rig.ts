@@ -61,7 +61,7 @@ const FIVE_MINUTES = 300_000;
 
 export const freshRun = (world: AwsWorld, ports: Ports, { machine, runId = 'run', policy, lasts = FIVE_MINUTES }: Wanted): Known =>
   begin({
-    request: { machine, intent: 'react', accepted: null },
+    request: { machine, intent: 'react', accepted: null, vouched: null },
     policy: { ...defaultPolicy, ...policy },
     reading: ports.cloud,
     runId,

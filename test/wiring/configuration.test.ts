@@ -32,7 +32,7 @@ clusters:
   - { name: stage, eks: { region: eu-central-1 } }
 `;
     const read = parseConfiguration(text, 'cf.yaml');
-    expect(policyOf(read, false)).toEqual({ paused: 'upgrade to 1.37', dryRun: true, fenceAfter: 90_000, detach: 'never', deleteNode: 'always', unreachable: 'power-off', cap: { nodes: 3, share: 0.1 } });
+    expect(policyOf(read, false)).toEqual({ paused: 'upgrade to 1.37', dryRun: true, fenceAfter: 90_000, detach: 'never', deleteNode: 'always', unreachable: 'power-off', vouching: 'refused', cap: { nodes: 3, share: 0.1 } });
     expect(read.clusters.map(({ name }) => name)).toEqual(['prod', 'stage']);
   });
 

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Resource, Resources } from '../objects.ts';
 import type { Draft } from '../store.ts';
 import type { Arriving } from './body.ts';
@@ -27,9 +28,21 @@ const statusAtBirth = (kind: ServedKind, draft: Arriving): object => {
   }
 };
 
+const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' } as const;
+const taintsIn = z.looseObject({ taints: z.array(z.looseObject({ key: z.string(), effect: z.string() })).default([]) });
+
+/** Every new Node is tainted until it has proven to be ready: admission plugin TaintNodesByCondition. */
+const notReadyYet = (spec: object): object => {
+  const { taints } = taintsIn.parse(spec);
+  const tainted = taints.some(({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect);
+  return { ...spec, taints: tainted ? taints : [...taints, NOT_READY] };
+};
+
 const specAtBirth = (kind: ServedKind, draft: Arriving): object => {
-  if (!('spec' in draft) || typeof draft.spec !== 'object') return kind.kind === 'Node' ? { spec: {} } : {};
-  return kind.kind === 'Pod' ? { spec: { terminationGracePeriodSeconds: 30, ...draft.spec } } : { spec: draft.spec };
+  const given = 'spec' in draft && typeof draft.spec === 'object' ? draft.spec : null;
+  if (kind.kind === 'Node') return { spec: notReadyYet(given ?? {}) };
+  if (given === null) return {};
+  return kind.kind === 'Pod' ? { spec: { terminationGracePeriodSeconds: 30, ...given } } : { spec: given };
 };
 
 const born = (call: Call, draft: Arriving): Draft<Resources[Resource]> => {

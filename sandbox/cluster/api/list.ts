@@ -48,9 +48,12 @@ const limitOf = (query: URLSearchParams): number => {
 const hasSelector = (query: URLSearchParams): boolean =>
   (query.get('labelSelector') ?? '') !== '' || (query.get('fieldSelector') ?? '') !== '';
 
+/** The API server's list of metadata has null for no items, unlike its other lists. */
+const metadataOf = (items: readonly Item[]): readonly object[] | null => (items.length === 0 ? null : items.map(metadataOnly));
+
 const bodyOf = (call: Call, items: readonly Item[], metadata: object): object => {
   if (wantsMetadataOnly(call.request)) {
-    return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: items.map(metadataOnly) };
+    return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: metadataOf(items) };
   }
   const bare = items.map(({ kind: _kind, apiVersion: _apiVersion, ...rest }) => rest);
   return { kind: `${call.kind.kind}List`, apiVersion: apiVersionOf(call.kind), metadata, items: bare };

@@ -18,7 +18,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
     return typeof spec === 'object' && spec !== null && 'taints' in spec ? spec.taints : [];
   };
   const mark = (node: Meta, record: FenceRecord, recordText: string | null = null): ClusterStep => ({ do: 'mark', node: targetOf(node, recordText), record, addOutOfService: true });
-  const marked = async (spec?: object, traits: Partial<FenceRecord> = {}) => {
+  const marked = async (spec?: { taints?: object[] }, traits: Partial<FenceRecord> = {}) => {
     const node = await makeNode(stage(), spec ? { spec } : {});
     const record = recordFor(node, 'i-1', traits);
     await apply({ do: 'mark', node: targetOf(node), record, addOutOfService: record.outOfService === 'ours' });

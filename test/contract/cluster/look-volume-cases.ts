@@ -96,6 +96,16 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment?.uid ?? null])).toEqual([[remembered, null], [attached, uid]]);
   });
 
+  it('reads only the attachments that it is told of, and only those that are still the machine’s', async () => {
+    const [machine, node] = [fresh('i'), fresh('node')];
+    const [told, untold, reused, gone] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
+    for (const [handle, owner] of [[told, machine], [untold, machine], [reused, 'i-successor']] as const) {
+      await makeAttachment(stage(), nameOn(handle, node), node, await makeVolume(stage(), handle), owner);
+    }
+    const facts = await look(machine, null, { attachments: [told, reused, gone].map((handle) => nameOn(handle, node)) });
+    expect(facts).toMatchObject({ nodeName: node, volumes: [{ handle: told, attachment: { attached: false } }] });
+  });
+
   it('leaves the pods and attachments of a new Node of the old name alone', async () => {
     const machine = fresh('i');
     const { name } = await makeNode(stage());

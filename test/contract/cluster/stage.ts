@@ -51,17 +51,20 @@ interface NodeTraits {
   readonly machine?: string;
   readonly name?: string;
   readonly metadata?: object;
-  readonly spec?: object;
+  readonly spec?: { readonly taints?: readonly object[]; readonly [field: string]: unknown };
   readonly status?: object;
 }
 
-/** A Node of a fresh name whose providerID names the machine. */
-export const makeNode = (stage: Stage, { machine = fresh('i'), name = fresh('node'), metadata = {}, spec, status = {} }: NodeTraits = {}): Promise<Meta> =>
-  made(stage, NODES, {
+/** A Node of a fresh name whose providerID names the machine, with no taints but those given: the API server's own is gone once a Node is ready. */
+export const makeNode = async (stage: Stage, { machine = fresh('i'), name = fresh('node'), metadata = {}, spec = {}, status = {} }: NodeTraits = {}): Promise<Meta> => {
+  await made(stage, NODES, {
     metadata: { name, ...metadata },
-    spec: spec ?? { providerID: `aws:///eu-central-1a/${machine}` },
+    spec: { providerID: `aws:///eu-central-1a/${machine}`, ...spec },
     status: { nodeInfo: { bootID: 'boot-1' }, ...status },
   });
+  const { body } = await stage.admin('PATCH', `${NODES}/${name}`, { spec: { taints: spec.taints ?? null } });
+  return body.metadata;
+};
 
 export const makePod = (stage: Stage, nodeName: string, spec: object = {}, metadata: object = {}): Promise<Meta> =>
   made(stage, PODS, {
@@ -102,6 +105,7 @@ export const recordFor = (node: Meta, machine: string, traits: Partial<FenceReco
   outOfService: 'ours',
   begun: '2026-11-21T10:00:00.000Z',
   released: null,
+  vouched: null,
   evidence: { state: 'stopped' },
   volumes: [],
   pods: [],

@@ -12,6 +12,7 @@ const program = process.env['CLOUDFENCE_MOTO_SERVER'] ?? usual;
 
 export interface MotoServer {
   readonly url: string;
+  readonly pid: number | undefined;
   readonly close: () => Promise<void>;
 }
 
@@ -24,6 +25,7 @@ export const startMoto = async (): Promise<MotoServer> => {
   await untilAnswering(url);
   return {
     url,
+    pid: child.pid,
     close: async () => {
       const gone = once(child, 'exit');
       child.kill();

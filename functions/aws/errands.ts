@@ -1,0 +1,53 @@
+import type { Outcome } from '../../fencing/outcome.ts';
+import type { Policy } from '../../fencing/policy.ts';
+import { react } from '../../fencing/react.ts';
+import type { ReasonCode } from '../../fencing/reason.ts';
+import { messageLine, outcomeLine } from '../decision-line.ts';
+import { measuresOf, metricLine } from '../metrics.ts';
+import { decision } from '../names.ts';
+import type { Errand } from './batch.ts';
+import { within, type LambdaContext } from './invocation.ts';
+import { foreign } from './territory.ts';
+import type { Wiring } from './wire.ts';
+
+/** Waits that the queue does better than a process that is paid for sleeping. Those in mid-fence stay in the process. */
+const handsOver: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
+  'stopping',
+  'stopping-too-long',
+  'lease-looks-late',
+  'delayed-by-policy',
+  'return-unproven',
+  'controllers-settling',
+]);
+
+export interface Wish {
+  readonly policy: Policy;
+  /** The queue takes over what has to wait; without one the run waits itself. */
+  readonly queued: boolean;
+  readonly vouched: string | null;
+}
+
+const ours = (errand: Errand, { territory, log }: Wiring): boolean => {
+  const why = foreign(errand, territory);
+  if (why !== null) log(messageLine(decision.foreign, 'foreign', why, errand.machine));
+  return why === null;
+};
+
+/** Looks at each machine once, however many messages name it, and says what came of it. */
+export const runErrands = async (errands: readonly Errand[], wish: Wish, wiring: Wiring, context: LambdaContext): Promise<readonly Outcome[]> => {
+  const own = errands.filter((errand) => ours(errand, wiring));
+  const first = new Map(own.toReversed().map((errand) => [errand.machine, errand]));
+  const records = new Map(own.flatMap(({ machine, record }) => (record ? [[machine, record] as const] : [])));
+  const outcomes = await within(wiring, context, (machine) => first.get(machine)?.event ?? null, ({ ports, deadline }) =>
+    react(
+      [...first.keys()],
+      { policy: wish.policy, deadline, newRunId: wiring.newRunId, vouched: wish.vouched, records, ...(wish.queued && { handsOver }) },
+      ports,
+    ),
+  );
+  for (const outcome of outcomes) tellOutcome(outcome, first.get(outcome.machine) ?? null, wiring);
+  return outcomes;
+};
+
+const tellOutcome = (outcome: Outcome, errand: Errand | null, { log, namespace, ports }: Wiring): void =>
+  log({ ...outcomeLine(outcome, errand?.event ?? null), ...metricLine(namespace, ports.clock.now().wall, measuresOf(outcome, errand?.eventAt ?? null)) });

@@ -1,0 +1,42 @@
+import type { Known } from '../../fencing/known.ts';
+import type { Command } from '../../fencing/next.ts';
+import type { Ports } from '../../fencing/run.ts';
+import { stepLine } from '../decision-line.ts';
+import type { Wiring } from './wire.ts';
+
+/** What Lambda tells about the invocation; https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
+export interface LambdaContext {
+  readonly getRemainingTimeInMillis: () => number;
+}
+
+/** Left at the end of an invocation to answer in good order (ms). */
+const MARGIN_MS = 3_000;
+
+export interface Invocation {
+  readonly ports: Ports;
+  /** Mono ms at which runs end, well before the platform ends the process. */
+  readonly deadline: number;
+}
+
+/**
+ * Work under one invocation: logs each step, and aborts whatever is in flight before the handler returns, because a frozen
+ * process must not finish a call when it thaws.
+ */
+export const within = async <T>(
+  { ports, log }: Wiring,
+  context: LambdaContext,
+  eventOf: (machine: string) => string | null,
+  work: (invocation: Invocation) => Promise<T>,
+): Promise<T> => {
+  const inFlight = new AbortController();
+  const observe = (command: Command, _: unknown, known: Known) => {
+    const line = stepLine(command, known, eventOf(known.request.machine));
+    if (line) log(line);
+  };
+  try {
+    const deadline = ports.clock.now().mono + context.getRemainingTimeInMillis() - MARGIN_MS;
+    return await work({ ports: { ...ports, signal: inFlight.signal, observe }, deadline });
+  } finally {
+    inFlight.abort();
+  }
+};

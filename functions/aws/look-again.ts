@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import type { Outcome } from '../../fencing/outcome.ts';
+import { fenceRecord } from '../../fencing/record.ts';
+
+/**
+ * The queue is the timer: what has to wait is sent again, with the fence as last seen (its Node may be deleted meanwhile),
+ * and a count of its own, because a queue's receive count is for errors.
+ */
+export const lookAgain = z
+  .object({
+    cloudfence: z.literal('look-again'),
+    machine: z.string().min(1),
+    /** How often it was sent again. */
+    hops: z.int().min(1),
+    because: z.string(),
+    event: z.string().nullable(),
+    eventAt: z.number().nullable(),
+    record: fenceRecord.nullable(),
+  })
+  .readonly();
+
+export type LookAgain = z.infer<typeof lookAgain>;
+
+/** After so many hops, about ten minutes, the sweep is the timer. */
+export const MOST_HOPS = 12;
+
+/** SQS delays a message by at most 15 minutes. */
+const LONGEST_DELAY_S = 900;
+const SHORTEST_DELAY_S = 2;
+const GROWTH = 1.5;
+
+/** Seconds until the next look: what the run asked for, and longer with each hop. */
+export const delayFor = ({ lookAgainIn }: Pick<Outcome, 'lookAgainIn'>, hops: number): number =>
+  Math.min(LONGEST_DELAY_S, Math.max(Math.ceil((lookAgainIn ?? 0) / 1_000), Math.round(SHORTEST_DELAY_S * GROWTH ** hops)));
+
+export const nextLook = (outcome: Outcome, before: { readonly hops: number; readonly event: string | null; readonly eventAt: number | null }): LookAgain => ({
+  cloudfence: 'look-again',
+  machine: outcome.machine,
+  hops: before.hops + 1,
+  because: outcome.reason.code,
+  event: before.event,
+  eventAt: before.eventAt,
+  record: outcome.record,
+});

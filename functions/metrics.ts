@@ -1,0 +1,59 @@
+import type { Outcome, StepReport } from '../fencing/outcome.ts';
+import { dimension, metric } from './names.ts';
+
+/** CloudWatch's embedded metric format: a log line that is a metric too. https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html */
+export interface Measured {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: 'Count' | 'Milliseconds';
+  readonly by?: Readonly<Record<string, string>>;
+}
+
+interface MetricLine {
+  readonly _aws: {
+    readonly Timestamp: number;
+    readonly CloudWatchMetrics: readonly { readonly Namespace: string; readonly Dimensions: readonly (readonly string[])[]; readonly Metrics: readonly { readonly Name: string; readonly Unit: string }[] }[];
+  };
+}
+
+/** One line for what was measured at one moment; each measure under its own dimensions. */
+export const metricLine = (namespace: string, at: number, measured: readonly Measured[]): MetricLine & Readonly<Record<string, unknown>> => ({
+  _aws: {
+    Timestamp: at,
+    CloudWatchMetrics: measured.map(({ name, unit, by = {} }) => ({ Namespace: namespace, Dimensions: [Object.keys(by)], Metrics: [{ Name: name, Unit: unit }] })),
+  },
+  ...Object.assign({}, ...measured.map(({ by }) => by ?? {})),
+  ...Object.fromEntries(measured.map(({ name, value }) => [name, value])),
+});
+
+const done = (steps: readonly StepReport[], ...kinds: readonly StepReport['step'][]): readonly StepReport[] =>
+  steps.filter(({ step, result }) => kinds.includes(step) && (result === 'done' || result === 'already'));
+
+const endOf = (step: StepReport | undefined): number | null => (step ? step.at + step.ms : null);
+
+const span = (name: string, from: number | null, to: number | null): readonly Measured[] =>
+  from === null || to === null || to < from ? [] : [{ name, value: to - from, unit: 'Milliseconds' }];
+
+/** How long each phase of a finished fence took. `eventAt` is when the event says that it happened, to the second. */
+const phases = ({ outcome, provenAt, steps }: Outcome, eventAt: number | null): readonly Measured[] => {
+  if (outcome !== 'fenced') return [];
+  const marked = endOf(done(steps, 'mark')[0]);
+  const podsGone = endOf(done(steps, 'delete-pod').at(-1));
+  const finished = endOf(done(steps, 'note', 'delete-node').at(-1));
+  return [
+    ...span(metric.eventToProof, eventAt, provenAt),
+    ...span(metric.proofToMark, provenAt, marked),
+    ...span(metric.markToPodsGone, marked, podsGone),
+    ...span(metric.podsGoneToFenced, podsGone, finished),
+  ];
+};
+
+export const measuresOf = (outcome: Outcome, eventAt: number | null): readonly Measured[] => [
+  { name: metric.outcomes, value: 1, unit: 'Count', by: { [dimension.outcome]: outcome.outcome } },
+  ...(outcome.outcome === 'refused' ? [{ name: metric.refusals, value: 1, unit: 'Count' as const, by: { [dimension.reason]: outcome.reason.code } }] : []),
+  ...phases(outcome, eventAt),
+];
+
+/** A machine is off, and its fence is not at an end: what an alarm waits for. */
+export const isDeadAndUnfenced = ({ outcome, provenAt }: Outcome): boolean =>
+  provenAt !== null && (outcome === 'refused' || outcome === 'waiting' || outcome === 'failed');

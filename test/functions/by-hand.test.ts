@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { fence } from '../../functions/aws/fence.ts';
+import { onEvent } from '../../functions/aws/on-event.ts';
+import { replay } from '../../functions/aws/replay.ts';
+import { sweep } from '../../functions/aws/sweep.ts';
+import { instanceIn } from '../../sandbox/ec2/state.ts';
+import { stopped, stopMachine } from '../simulation/incidents.ts';
+import { stateOf } from '../simulation/state.ts';
+import { batchOf, installOver, stateChange } from './install.ts';
+
+const never = async () => ({ replay: 'none', state: 'none' });
+
+describe('replay', () => {
+  it.each([
+    ['a raw event', (id: string) => stateChange(id)],
+    ['a whole batch', (id: string) => batchOf(stateChange(id), stateChange(id))],
+    ['an instance id', (id: string) => ({ instanceId: id })],
+  ])('takes %s and answers as the CLI does', async (_, eventFor) => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    expect(await replay(async () => install.wiring, never)(eventFor(scene.holder), install.context())).toMatchObject({ outcome: 'fenced', instance: scene.holder, mode: 'taint', dryRun: false });
+  });
+
+  it('in a dry run changes nothing', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    const before = stateOf(world);
+    const answer = await replay(async () => install.wiring, never)({ instanceId: scene.holder, dryRun: true }, install.context());
+    expect(answer).toMatchObject({ outcome: 'fenced', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
+    expect(stateOf(world)).toEqual(before);
+  });
+
+  it('starts the replay of an archive\'s range', async () => {
+    const install = installOver(stopped().world);
+    const started = async ({ from, to }: { from: string; to: string }) => ({ replay: `${from}..${to}`, state: 'STARTING' });
+    const range = { replay: { from: '2026-01-01T00:00:00Z', to: '2026-01-01T01:00:00Z' } };
+    expect(await replay(async () => install.wiring, started)(range, install.context())).toEqual({ replay: '2026-01-01T00:00:00Z..2026-01-01T01:00:00Z', state: 'STARTING' });
+    await expect(replay(async () => install.wiring, started)({ replay: { from: 'yesterday' } }, install.context())).rejects.toThrow(/range is not understood/);
+  });
+
+  it('refuses what nobody can read, and says what, where and how to mend it', async () => {
+    const install = installOver(stopped().world);
+    await expect(replay(async () => install.wiring, never)({ instanceId: 'my-node' }, install.context())).rejects.toThrow(/instanceId.*name one instance/);
+  });
+});
+
+describe('fence', () => {
+  const hibernated = () => {
+    const incident = stopped();
+    const { world, scene } = incident;
+    const kept = world.parts.ec2.instances[scene.holder];
+    const instance = instanceIn(world, scene.holder);
+    if (kept && instance) world.parts.ec2.instances[scene.holder] = { ...kept, present: { ...instance, canHibernate: true, stateReason: { code: 'Client.UserInitiatedHibernate', message: '' } } };
+    return incident;
+  };
+
+  it('on a person\'s word, where the configuration lets it, and loud in the record', async () => {
+    const { world, scene } = hibernated();
+    const order = { instanceId: scene.holder, assertOff: true, reason: 'memory image deleted' };
+    const strict = installOver(world);
+    expect(await fence(async () => strict.wiring)(order, strict.context())).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^vouching-refused/) });
+    const lenient = installOver(world, { vouching: 'accepted' });
+    expect(await fence(async () => lenient.wiring)({ instanceId: scene.holder }, lenient.context())).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^suspended/) });
+    expect(await fence(async () => lenient.wiring)(order, lenient.context())).toMatchObject({ outcome: 'fenced' });
+    expect(JSON.stringify(world.parts.cluster.objects.nodes)).toContain('memory image deleted');
+  });
+
+  it.each([
+    ['no reason', { instanceId: 'i-0123456789abcdef0', assertOff: true }, /say what you checked/],
+    ['no machine', { dryRun: true }, /instanceId/],
+    ['a word too many', { instanceId: 'i-0123456789abcdef0', force: true }, /force/],
+  ])('refuses an order with %s', async (_, order, words) => {
+    const install = installOver(stopped().world);
+    await expect(fence(async () => install.wiring)(order, install.context())).rejects.toThrow(words);
+  });
+});
+
+describe('sweep', () => {
+  it('fences what no event told, and counts the dead machines that it leaves unfenced', async () => {
+    const { world, scene } = stopped();
+    world.advance(60_000);
+    const install = installOver(world);
+    expect(await sweep(async () => install.wiring)({}, install.context())).toMatchObject({ results: [{ outcome: 'fenced', instance: scene.holder }], unreachable: [] });
+    expect(install.lines.at(-1)).toMatchObject({ decision: 'swept', DeadNodeUnfenced: 0 });
+    stopMachine(world, scene.spare);
+    world.advance(120_000);
+    const opted = world.parts.cluster.objects.nodes[`/${scene.nodeOf(scene.spare)}`];
+    if (opted) opted.metadata.annotations = { ...opted.metadata.annotations, 'cloudfence.dev/opt-out': 'mine' };
+    expect(await sweep(async () => install.wiring)({}, install.context())).toMatchObject({ results: [{ outcome: 'refused' }] });
+    expect(install.lines.at(-1)).toMatchObject({ DeadNodeUnfenced: 1 });
+  });
+});
+
+it('an event that came without a queue is answered like one sent by hand', async () => {
+  const { world, scene } = stopped();
+  const install = installOver(world);
+  expect(await onEvent(async () => install.wiring)(stateChange(scene.holder), install.context())).toMatchObject({ outcome: 'fenced' });
+});

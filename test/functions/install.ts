@@ -1,0 +1,63 @@
+import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
+import type { Ports } from '../../fencing/run.ts';
+import type { LookAgain } from '../../functions/aws/look-again.ts';
+import type { DeadLetter } from '../../functions/aws/queues.ts';
+import type { Wiring } from '../../functions/aws/wire.ts';
+import { SANDBOX_ACCOUNT, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { portsOver } from '../simulation/rig.ts';
+
+/** A deployed function in small: its queues are lists, its clock is the world's. */
+export interface Install {
+  readonly wiring: Wiring;
+  readonly lines: Record<string, unknown>[];
+  readonly sentAgain: { readonly message: LookAgain; readonly delaySeconds: number }[];
+  readonly dead: DeadLetter[];
+  /** Nothing can be sent while this is set. */
+  readonly outage: { queue: boolean };
+  readonly context: () => { getRemainingTimeInMillis: () => number };
+}
+
+const LASTS_MS = 60_000;
+
+export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, change: Partial<Ports> = {}): Install => {
+  const { signal: _signal, observe: _observe, ...ports } = { ...portsOver(world), ...change };
+  const install = { lines: [], sentAgain: [], dead: [], outage: { queue: false } } as Pick<Install, 'lines' | 'sentAgain' | 'dead' | 'outage'>;
+  const reachable = () => {
+    if (install.outage.queue) throw new Error('the queue cannot be reached');
+  };
+  let runs = 0;
+  const wiring: Wiring = {
+    ports,
+    policy: { ...defaultPolicy, ...policy },
+    territory: { account: SANDBOX_ACCOUNT, region: SANDBOX_REGION },
+    queues: {
+      again: async (message, delaySeconds) => {
+        reachable();
+        install.sentAgain.push({ message, delaySeconds });
+      },
+      dead: async (letter) => {
+        reachable();
+        install.dead.push(letter);
+      },
+    },
+    namespace: 'Cloudfence',
+    newRunId: () => `run-${(runs += 1)}`,
+    log: (line) => install.lines.push({ ...line }),
+  };
+  const context = () => {
+    const endsAt = world.now() + LASTS_MS;
+    return { getRemainingTimeInMillis: () => endsAt - world.now() };
+  };
+  return { ...install, wiring, context };
+};
+
+export const stateChange = (instance: string, state = 'stopped', change: object = {}) => ({
+  version: '0', id: `e-${instance}`, 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', account: SANDBOX_ACCOUNT,
+  time: '2026-01-01T00:00:30Z', region: SANDBOX_REGION, resources: [], detail: { 'instance-id': instance, state }, ...change,
+});
+
+export const batchOf = (...bodies: readonly unknown[]) => ({
+  Records: bodies.map((body, at) => ({ messageId: `m-${at}`, body: typeof body === 'string' ? body : JSON.stringify(body) })),
+});
+
+export const again = (...ids: string[]) => ({ batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })) });

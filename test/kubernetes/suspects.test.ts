@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { systemClock } from '../../kubernetes/clock.ts';
+import { clusterOf } from '../../kubernetes/cluster.ts';
+import { transportLink } from '../../kubernetes/link.ts';
+import { FENCE_TOKEN, inProcess, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { unhurried } from '../contract/cluster/stage.ts';
+
+const by = { user: 'admin', at: 0 };
+
+/** So many Nodes without a sign of life, and one attachment to a Node that is gone. */
+const silentCluster = (nodes: number) => {
+  const server = sandboxServer();
+  const { store } = server;
+  for (let ordinal = 0; ordinal < nodes; ordinal += 1) {
+    const name = `node-${ordinal}`;
+    store.create('nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: { providerID: `aws:///z/i-${ordinal}` }, status: {} }, by);
+    store.create('leases', { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name, namespace: 'kube-node-lease' }, spec: {} }, by);
+  }
+  const metadata = { name: 'csi-left', annotations: { 'csi.alpha.kubernetes.io/node-id': 'i-gone' } };
+  const spec = { attacher: 'ebs.csi.aws.com', nodeName: 'gone', source: { persistentVolumeName: 'data' } };
+  store.create('volumeattachments', { apiVersion: 'storage.k8s.io/v1', kind: 'VolumeAttachment', metadata, spec, status: { attached: true } }, by);
+  return server;
+};
+
+it.each([
+  ['a few', 3],
+  ['all of many', 700],
+])('suspects each node of a cluster in which %s are silent, and what is left of one that is gone', async (_, nodes) => {
+  let requests = 0;
+  const transport = inProcess(silentCluster(nodes));
+  const link = transportLink(async (request, signal) => {
+    requests += 1;
+    return transport(request, signal);
+  }, FENCE_TOKEN);
+  const suspects = await clusterOf({ name: 'c', link, clock: systemClock }).suspects(60_000, unhurried());
+  const silent = suspects.filter(({ because }) => because === 'lease-stale');
+  expect(new Set(silent.map(({ node, carriers }) => `${node} ${carriers[0]?.value}`)).size).toBe(nodes);
+  expect(suspects.filter(({ because }) => because !== 'lease-stale')).toMatchObject([{ because: 'node-missing', node: 'gone', attachments: ['csi-left'] }]);
+  expect(requests).toBeLessThan(10);
+});

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import type { Cluster } from '../../fencing/cluster.ts';
+import { Unavailable } from '../../fencing/errors.ts';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import type { Ports } from '../../fencing/run.ts';
+import { sweep, type Swept } from '../../fencing/sweep.ts';
+import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { all, deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { settle } from '../../sandbox/cluster/settle.ts';
+import { addVolume, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
+import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
+import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/database.ts';
+import { AFTERMATH_MS } from './ends.ts';
+import { nodeGone, startMachine, stopMachine, stopped, type Incident } from './incidents.ts';
+import { clusterOver, portsOver } from './rig.ts';
+import { stateOf } from './state.ts';
+
+/** No event ever arrives: the sweep alone finds what is to be done. */
+
+const FIVE_MINUTES = 300_000;
+
+const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_MINUTES): Promise<Swept> => {
+  let runs = 0;
+  return sweep({ policy: defaultPolicy, deadline: world.now() + lasts, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` }, ports);
+};
+
+const nodeLine = ({ world, scene }: Incident): string => stateOf(world).nodes.find((line) => line.startsWith(scene.nodeOf(scene.holder))) ?? 'no node';
+
+/** `stopped` ends five seconds after the machine went off. */
+const offFor = (ms: number): Incident => {
+  const incident = stopped();
+  incident.world.advance(ms - 5_000);
+  return incident;
+};
+
+const fencedBySweep = async (): Promise<Incident> => {
+  const incident = offFor(70_000);
+  await sweepOf(incident.world);
+  incident.world.advance(AFTERMATH_MS);
+  return incident;
+};
+
+describe('a machine that is off', () => {
+  it('is fenced when all its events were lost: its kubelet has been silent for 70 s', async () => {
+    const incident = offFor(70_000);
+    const { world, scene } = incident;
+    expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.holder} attached`);
+    await sweepOf(world);
+    world.advance(AFTERMATH_MS);
+    expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
+    expect(nodeLine(incident)).toMatch(/out-of-service, cloudfence.dev\/quarantine] fenced labelled$/);
+    expect(stateOf(world).harm).toEqual([]);
+  });
+
+  it('is left to its event for as long as the silence may be a hiccup', async () => {
+    const incident = offFor(40_000);
+    expect((await sweepOf(incident.world)).outcomes).toEqual([]);
+    expect(nodeLine(incident)).toMatch(/ \[]$/);
+  });
+
+  it('costs no run any more once its node is parked under the fence', async () => {
+    const { world } = await fencedBySweep();
+    const before = stateOf(world);
+    expect((await sweepOf(world)).outcomes).toEqual([]);
+    expect(stateOf(world)).toEqual(before);
+  });
+
+  it('is freed of what its deleted Node left behind', async () => {
+    const { world, scene } = nodeGone();
+    expect(stateOf(world).attachments).toEqual([expect.stringContaining(`to ${scene.nodeOf(scene.holder)} attached`)]);
+    await sweepOf(world);
+    world.advance(AFTERMATH_MS);
+    const { attachments, disks, harm } = stateOf(world);
+    expect(attachments).toEqual([expect.stringContaining(`to ${scene.nodeOf(scene.spare)} attached`)]);
+    expect(disks).toContain(`${scene.volume} at ${scene.spare} attached`);
+    expect(harm).toEqual([]);
+  });
+});
+
+/** Machines with a disk each, the first to spare; the last goes off, after something has become of the others. */
+const crowdedOut = (count: number, others: (world: AwsWorld, machines: readonly string[]) => void) => {
+  const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
+  const machines = Array.from({ length: count }, () => addMachine(world));
+  const disks = machines.map(() => addVolume(world));
+  addStatefulSet(world, { name: 'db', disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
+  settle(world);
+  const [last = ''] = machines.slice(-1);
+  others(world, machines.slice(1, -1));
+  stopMachine(world, last);
+  world.advance(100_000);
+  return { world, last, disk: disks.find((handle) => volumeIn(world, handle)?.attachments[0]?.instance === last) ?? '' };
+};
+
+describe('among many that only look dead, a machine that is off', () => {
+  it('is freed although those before it in the sweep shut down for ever', async () => {
+    const { world, last, disk } = crowdedOut(8, (world, machines) => {
+      world.parts.cluster.knobs.shutdownKillsKubelet = 'early';
+      for (const machine of machines) {
+        shutdownTakes(world, machine, null);
+        stopMachine(world, machine);
+      }
+    });
+    const { outcomes } = await sweepOf(world);
+    expect(outcomes.filter(({ outcome }) => outcome === 'waiting')).toHaveLength(6);
+    expect(outcomes).toContainEqual(expect.objectContaining({ machine: last, outcome: 'fenced' }));
+    expect(volumeIn(world, disk)?.attachments).toEqual([]);
+    expect(stateOf(world).harm).toEqual([]);
+  });
+
+  it('comes before all that run, should the time not suffice for every one', async () => {
+    const { world, last } = crowdedOut(24, (world, machines) => {
+      world.parts.cluster.knobs.partitioned = machines.map((machine) => instanceIn(world, machine)?.privateDnsName ?? '');
+    });
+    await sweepOf(world, portsOver(world), 1_500);
+    expect(stateOf(world).nodes).toContainEqual(expect.stringContaining(`${instanceIn(world, last)?.privateDnsName} [node.kubernetes.io/out-of-service`));
+  });
+});
+
+it('a fenced node whose machine has come back is released, over as many sweeps as it takes', async () => {
+  const incident = await fencedBySweep();
+  const { world, scene } = incident;
+  startMachine(world, scene.holder);
+  world.advance(90_000);
+  await sweepOf(world);
+  expect(nodeLine(incident)).toMatch(/ \[cloudfence.dev\/quarantine] releasing labelled$/);
+  world.advance(60_000);
+  await sweepOf(world);
+  expect(nodeLine(incident)).toBe(`${scene.nodeOf(scene.holder)} []`);
+  world.advance(AFTERMATH_MS);
+  expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
+});
+
+it('a node that is out of reach while its machine runs is reported, and nothing else', async () => {
+  const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
+  const scene = databaseOnTwoNodes(world);
+  const node = scene.nodeOf(scene.holder);
+  world.parts.cluster.knobs.partitioned = [node];
+  world.advance(120_000);
+  const before = stateOf(world);
+  const { outcomes } = await sweepOf(world);
+  expect(outcomes).toMatchObject([{ outcome: 'refused', machine: scene.holder, node, reason: { code: 'unreachable-but-running' } }]);
+  expect(stateOf(world)).toEqual(before);
+  const told = all(world, 'events').filter(({ reportingController, regarding }) => reportingController === 'cloudfence.dev' && regarding?.name === node);
+  expect(told).toMatchObject([{ type: 'Warning', note: expect.stringContaining(scene.holder) }]);
+});
+
+describe('of two clusters', () => {
+  const withOther = (world: AwsWorld, other: Partial<Cluster>): Ports => {
+    const ports = portsOver(world);
+    return { ...ports, clusters: [{ ...clusterOver(world), name: 'other', ...other }, ...ports.clusters] };
+  };
+
+  it('the one that does not answer is named, and the other is swept', async () => {
+    const { world, scene } = offFor(70_000);
+    const unavailable = async (): Promise<never> => {
+      throw new Unavailable('connect ECONNREFUSED');
+    };
+    const { unreachable } = await sweepOf(world, withOther(world, { suspects: unavailable, find: unavailable }));
+    expect(unreachable).toMatchObject([{ cluster: 'other', error: { message: 'connect ECONNREFUSED' } }]);
+    world.advance(AFTERMATH_MS);
+    expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
+  });
+
+  it('both are left alone when both claim one machine', async () => {
+    const { world } = offFor(70_000);
+    const before = stateOf(world);
+    const { outcomes } = await sweepOf(world, withOther(world, {}));
+    expect(outcomes).toMatchObject([{ outcome: 'refused', reason: { code: 'identity-ambiguous' } }]);
+    expect(stateOf(world)).toEqual(before);
+  });
+});
+
+it('a paused cluster is left as it is', async () => {
+  const { world, scene } = offFor(70_000);
+  const pause = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'kube-system', name: 'cloudfence' }, data: { pause: 'maintenance' } };
+  deskOf(world, 'admin').create('configmaps', pause);
+  const before = stateOf(world);
+  const { outcomes } = await sweepOf(world);
+  expect(outcomes).toMatchObject([{ outcome: 'refused', machine: scene.holder, reason: { code: 'paused' } }]);
+  expect(stateOf(world)).toEqual(before);
+});
