@@ -1,3 +1,4 @@
+import { CloudfenceError } from '../fencing/errors.ts';
 import type { Policy } from '../fencing/policy.ts';
 import type { Ports } from '../fencing/run.ts';
 import { openCloud, type CloudKit } from '../wiring/clouds.ts';
@@ -42,10 +43,21 @@ export const withSession = async <T>(options: CommonOptions, output: Output, wor
   }
 };
 
+/** What is wrong with the configuration shows at once; a cluster out of reach may not even be needed. */
+const openNow = async (opened: OpenCluster, output: Output): Promise<void> => {
+  try {
+    await opened.open();
+  } catch (error) {
+    if (!(error instanceof CloudfenceError) || !error.retry) throw error;
+    output.complain(`${opened.cluster.name}: ${error.message}`);
+  }
+};
+
 const open = async (options: CommonOptions, output: Output, signal: AbortSignal, opened: OpenCluster[]): Promise<Session> => {
   const settings = await loadSettings(readEnvironment(), options);
   const kit = await openCloud(settings.cloud, { region: settings.region ?? null });
-  opened.push(...(await openClusters(settings.clusters, kit.managedCluster, signal)));
+  opened.push(...openClusters(settings.clusters, kit.access, signal));
+  await Promise.all(opened.map((cluster) => openNow(cluster, output)));
   const clock = systemClock();
   const { observe } = stepList(options.json ? () => undefined : output.line);
   return {

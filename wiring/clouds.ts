@@ -1,7 +1,7 @@
 import type { Cloud } from '../fencing/cloud.ts';
 import { InvalidConfiguration } from '../fencing/errors.ts';
 import type { Reading } from '../fencing/hint.ts';
-import type { TokenAccess } from '../kubernetes/token-access.ts';
+import type { CloudAccess } from './open-clusters.ts';
 
 /** What is needed of a cloud beside fencing's own interface. */
 export interface CloudKit {
@@ -10,8 +10,8 @@ export interface CloudKit {
   readonly readHints: (raw: unknown) => Reading;
   /** Makes a harmless call of each read that a fence needs, and says which answered. @throws Denied, Unavailable */
   readonly probe: (signal: AbortSignal) => Promise<string>;
-  /** A way into a cluster that this cloud manages. */
-  readonly managedCluster: (cluster: { readonly name: string; readonly region: string | null }, signal: AbortSignal) => Promise<TokenAccess>;
+  /** Ways into clusters that this cloud manages, or keeps the credentials of. */
+  readonly access: CloudAccess;
 }
 
 export interface CloudOptions {

@@ -1,35 +1,60 @@
 import type { Cluster } from '../fencing/cluster.ts';
-import { linkFromKubeConfig } from '../kubernetes/access.ts';
-import { systemClock } from '../kubernetes/clock.ts';
-import { clusterOf, connectionOf } from '../kubernetes/cluster.ts';
-import { doctorOf, type Doctor } from '../kubernetes/doctor.ts';
-import type { Link } from '../kubernetes/link.ts';
-import { linkFromToken, type TokenAccess } from '../kubernetes/token-access.ts';
+import type { Doctor } from '../kubernetes/doctor.ts';
+import type { TokenAccess } from '../kubernetes/token-access.ts';
+import type { OpenedCluster } from './connect-cluster.ts';
 import type { ClusterEntry } from './schema.ts';
-import { fileText } from './settings.ts';
 
-/** A way into a cluster that a cloud manages. */
-export type ManagedAccess = (cluster: { readonly name: string; readonly region: string | null }, signal: AbortSignal) => Promise<TokenAccess>;
+/** What only a cloud knows of a way into a cluster. All throw `Denied` or `Unavailable`. */
+export interface CloudAccess {
+  /** A cluster that the cloud manages. */
+  readonly managedCluster: (cluster: { readonly name: string; readonly region: string | null }, signal: AbortSignal) => Promise<TokenAccess>;
+  /** The texts of a secret and of a parameter. */
+  readonly secret: (name: string, signal: AbortSignal) => Promise<string>;
+  readonly parameter: (name: string, signal: AbortSignal) => Promise<string>;
+}
 
 export interface OpenCluster {
   readonly cluster: Cluster;
-  readonly doctor: Doctor;
+  readonly doctor: () => Promise<Doctor>;
+  /** Opens it now, so that what is wrong with the way into it shows at once. @throws CloudfenceError */
+  readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-const isContent = (kubeconfig: string): boolean => kubeconfig.includes('\n') || kubeconfig.trimStart().startsWith('{');
+/** A cluster that is opened, and its client loaded, by the first call that needs it: many events need none. */
+const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => ({
+  name,
+  find: async (...args) => (await opened()).cluster.find(...args),
+  identify: async (...args) => (await opened()).cluster.identify(...args),
+  look: async (...args) => (await opened()).cluster.look(...args),
+  recheck: async (...args) => (await opened()).cluster.recheck(...args),
+  apply: async (...args) => (await opened()).cluster.apply(...args),
+  tell: async (...args) => (await opened()).cluster.tell(...args),
+  census: async (...args) => (await opened()).cluster.census(...args),
+  suspects: async (...args) => (await opened()).cluster.suspects(...args),
+});
 
-const linkTo = async (entry: ClusterEntry, managed: ManagedAccess, signal: AbortSignal): Promise<Link> => {
-  if ('eks' in entry) return linkFromToken(await managed({ name: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? null }, signal));
-  const content = isContent(entry.kubeconfig) ? entry.kubeconfig : await fileText(entry.kubeconfig, 'the kubeconfig');
-  return linkFromKubeConfig(content, entry.context ?? null);
+const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): OpenCluster => {
+  let held: Promise<OpenedCluster> | null = null;
+  const opened = (): Promise<OpenedCluster> => {
+    held ??= import('./connect-cluster.ts')
+      .then(({ connectCluster }) => connectCluster(entry, access, signal))
+      .catch((error: unknown) => {
+        held = null;
+        throw error;
+      });
+    return held;
+  };
+  return {
+    cluster: lazily(entry.name, opened),
+    doctor: async () => (await opened()).doctor,
+    open: async () => void (await opened()),
+    close: async () => {
+      if (held) await (await held).close();
+    },
+  };
 };
 
-const openCluster = async (entry: ClusterEntry, managed: ManagedAccess, signal: AbortSignal): Promise<OpenCluster> => {
-  const link = await linkTo(entry, managed, signal);
-  const options = { name: entry.name, link, clock: systemClock };
-  return { cluster: clusterOf(options), doctor: doctorOf(connectionOf(options)), close: link.close };
-};
-
-export const openClusters = (entries: readonly ClusterEntry[], managed: ManagedAccess, signal: AbortSignal): Promise<readonly OpenCluster[]> =>
-  Promise.all(entries.map((entry) => openCluster(entry, managed, signal)));
+/** What cannot be opened now is tried again at the next call. */
+export const openClusters = (entries: readonly ClusterEntry[], access: CloudAccess, signal: AbortSignal): readonly OpenCluster[] =>
+  entries.map((entry) => prepare(entry, access, signal));

@@ -27,6 +27,10 @@ const kubeconfigCluster = z.strictObject({
   context: z.string().min(1).optional(),
 });
 
+/** A kubeconfig, or {server, ca, token}, in a Secrets Manager secret or an SSM SecureString. */
+const secretCluster = z.strictObject({ name: z.string().min(1), secret: z.string().min(1), context: z.string().min(1).optional() });
+const parameterCluster = z.strictObject({ name: z.string().min(1), parameter: z.string().min(1), context: z.string().min(1).optional() });
+
 const eksCluster = z.strictObject({
   name: z.string().min(1),
   eks: z.strictObject({ cluster: z.string().min(1).optional(), region: z.string().min(1).optional() }),
@@ -41,7 +45,7 @@ export const configuration = z
     /** React to everything, write nothing. */
     shadow: z.boolean().default(false),
     policy,
-    clusters: z.array(z.union([kubeconfigCluster, eksCluster])).default([]),
+    clusters: z.array(z.union([kubeconfigCluster, secretCluster, parameterCluster, eksCluster])).default([]),
   })
   .superRefine(({ clusters }, context) => {
     const names = clusters.map(({ name }) => name);

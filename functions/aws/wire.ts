@@ -41,7 +41,7 @@ const wire = async (): Promise<DoctorWiring> => {
   const environment = readFunctionEnvironment();
   const settings = await settingsFrom(environment);
   const kit = await openAws({ region: settings.region ?? null });
-  const opened = await openClusters(settings.clusters, kit.managedCluster, new AbortController().signal);
+  const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
   const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: settings.region ?? '' });
   return {
     ports: { cloud: kit.cloud, clusters: opened.map(({ cluster }) => cluster), clock: systemClock() },

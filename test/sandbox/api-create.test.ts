@@ -24,6 +24,16 @@ describe('creating', () => {
     });
   });
 
+  it('a Node gives one that is not ready yet, on top of its own taints', () => {
+    const { ask } = freshApi();
+    const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+    const own = { key: 'k', value: 'v', effect: 'NoSchedule' };
+    const taints = (name: string, spec?: object) => ask('POST', '/api/v1/nodes', { body: { metadata: { name }, ...(spec && { spec }) } }).body.spec.taints;
+    expect(taints('n1')).toEqual([notReady]);
+    expect(taints('n2', { taints: [own] })).toEqual([own, notReady]);
+    expect(taints('n3', { taints: [notReady] })).toEqual([notReady]);
+  });
+
   it('two events under one generateName gives two names', () => {
     const { ask } = freshApi();
     const names = [1, 2].map(() => ask('POST', EVENTS, { body: event }).body.metadata.name);

@@ -93,4 +93,10 @@ describe('a list of metadata', () => {
     expect(body.metadata.remainingItemCount).toBe(2);
     expect(body.items[0]).not.toHaveProperty('spec');
   });
+
+  it('has null for its items when there are none, unlike a list of whole objects', () => {
+    const path = '/api/v1/nodes?labelSelector=fenced%3Dtrue';
+    expect(api.ask('GET', path, { headers: METADATA_LIST }).body.items).toBeNull();
+    expect(api.ask('GET', path).body.items).toEqual([]);
+  });
 });

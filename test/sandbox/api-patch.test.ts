@@ -23,7 +23,7 @@ describe('a JSON Patch', () => {
       ],
     });
     expect(answer.status).toBe(200);
-    expect(answer.body.spec.taints?.map(({ key }) => key)).toEqual(['k', 'other']);
+    expect(answer.body.spec.taints?.map(({ key }) => key)).toEqual(['k', 'node.kubernetes.io/not-ready', 'other']);
     expect(api.ask('GET', NODE).body.metadata.annotations).toEqual({ a: '1', 'cloudfence.dev/fence': 'x' });
   });
 
@@ -44,7 +44,7 @@ describe('a JSON Patch', () => {
   it('cannot add a taint twice, and names the cause', () => {
     const answer = api.ask('PATCH', NODE, { body: [{ op: 'add', path: '/spec/taints/-', value: { ...taint, value: 'other' } }] });
     expect(answer.status).toBe(422);
-    expect(answer.body.details?.causes?.[0]).toMatchObject({ reason: 'FieldValueDuplicate', field: 'metadata.taints[1]' });
+    expect(answer.body.details?.causes?.[0]).toMatchObject({ reason: 'FieldValueDuplicate', field: 'metadata.taints[2]' });
     expect(answer.body.message).toContain('taints must be unique by key and effect pair');
   });
 

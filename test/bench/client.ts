@@ -1,0 +1,90 @@
+import type { Cloud } from '../../fencing/cloud.ts';
+import type { Cluster } from '../../fencing/cluster.ts';
+import type { Outcome } from '../../fencing/outcome.ts';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import { react } from '../../fencing/react.ts';
+import type { Ports } from '../../fencing/run.ts';
+import { sweep } from '../../fencing/sweep.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import { clusterOf } from '../../kubernetes/cluster.ts';
+import type { Link } from '../../kubernetes/link.ts';
+import { linkFromToken } from '../../kubernetes/token-access.ts';
+import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
+import { job, MOMENT_HEADER, type Finding, type Job } from './job.ts';
+import { paceFrom, type Pace } from './pace.ts';
+import { watchMemory } from './peak.ts';
+
+/** The bench's other process: Cloudfence with its real adapters, so that what it costs is not the sandbox's. */
+
+/** What a call takes, in ms of virtual time. */
+const API_CALL_TAKES = 8;
+const EC2_CALL_TAKES = 80;
+const RUN_LASTS_MS = 300_000;
+
+/** No fence of a sweep is refused for the size of the cluster: all sizes have the same to do. */
+const policy = { ...defaultPolicy, cap: { ...defaultPolicy.cap, nodes: 10 } };
+
+const clusterAt = ({ kubernetes: { url, ca, token } }: Job, pace: Pace, seen: () => void): { readonly cluster: Cluster; readonly link: Link } => {
+  const inner = linkFromToken({ server: url, ca, token: async () => token });
+  const send: Link['send'] = (request, lastCheck) =>
+    pace.call(API_CALL_TAKES, async (arrives) => {
+      request.setHeaderParam(MOMENT_HEADER, String(arrives));
+      const response = await inner.send(request, lastCheck);
+      const body = await response.body.text();
+      seen();
+      response.body = { ...response.body, text: async () => body };
+      return response;
+    });
+  const link = { ...inner, send };
+  return { cluster: clusterOf({ name: 'bench', link, clock: { ...pace, deadline: systemClock.deadline } }), link };
+};
+
+const hasHeaders = (request: unknown): request is { headers: Record<string, string> } =>
+  typeof request === 'object' && request !== null && 'headers' in request;
+
+const cloudAt = ({ ec2: { url, region } }: Job, pace: Pace): Cloud => {
+  const clients = ec2Clients({ region, endpoint: url, credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' } });
+  for (const { middlewareStack } of [clients.reads, clients.writes]) {
+    middlewareStack.add(
+      (next) => (args) =>
+        pace.call(EC2_CALL_TAKES, (arrives) => {
+          if (hasHeaders(args.request)) args.request.headers[MOMENT_HEADER] = String(arrives);
+          return next(args);
+        }),
+      { step: 'deserialize', priority: 'high' },
+    );
+  }
+  return awsCloud({ clients, region });
+};
+
+const outcomesOf = async (machine: string | null, ports: Ports): Promise<readonly Outcome[]> => {
+  let runs = 0;
+  const occasion = { policy, deadline: ports.clock.now().mono + RUN_LASTS_MS, newRunId: () => `run-${(runs += 1)}` };
+  if (machine !== null) return react([machine], occasion, ports);
+  const { outcomes, unreachable } = await sweep(occasion, ports);
+  for (const { error } of unreachable) throw error;
+  return outcomes;
+};
+
+const measure = async (asked: Job): Promise<Finding> => {
+  const pace = paceFrom(asked.now);
+  const memory = watchMemory();
+  const { cluster, link } = clusterAt(asked, pace, memory.look);
+  const clock = { now: () => ({ wall: pace.now(), mono: pace.now() }), sleep: pace.sleep };
+  const ports = { cloud: cloudAt(asked, pace), clusters: [cluster], clock, signal: new AbortController().signal, observe: () => undefined };
+  const began = performance.now();
+  const outcomes = await outcomesOf(asked.machine, ports);
+  const ms = performance.now() - began;
+  const peak = memory.peak();
+  await link.close();
+  return {
+    outcomes: outcomes.map(({ machine, outcome, reason }) => ({ machine, outcome, says: reason.says })),
+    ...peak,
+    ms,
+    virtualMs: pace.now() - asked.now,
+  };
+};
+
+process.once('message', (message) => {
+  void measure(job.parse(message)).then((finding) => process.send?.(finding, () => process.disconnect()));
+});

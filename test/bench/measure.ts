@@ -1,0 +1,39 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { crowdOf } from './crowd.ts';
+import { openDoors, type Through } from './doors.ts';
+import { finding, type Finding, type Job } from './job.ts';
+import type { Question } from './scenes.ts';
+
+/** What one question cost in a cluster of one size. */
+export interface Measured extends Through, Finding {
+  readonly nodes: number;
+}
+
+const client = new URL('client.ts', import.meta.url);
+
+/** Asks a fresh process, so that no answer is warmed up by another and its memory is its own. */
+const ask = async (job: Job): Promise<Finding> => {
+  const child = fork(client, { execArgv: ['--expose-gc'] });
+  const ended = once(child, 'exit');
+  const answered = once(child, 'message');
+  child.send(job);
+  const [message]: unknown[] = await Promise.race([answered, ended.then(([code]) => Promise.reject(new Error(`the client ended with ${code} and no answer`)))]);
+  await ended;
+  return finding.parse(message);
+};
+
+/** @throws when a run did not end as it should: what it cost then says nothing. */
+export const measure = async ({ asks, scene }: Question, nodes: number): Promise<Measured> => {
+  const { world, living, machine, ends } = await scene();
+  const doors = await openDoors(world, crowdOf(nodes - living, world.now()));
+  try {
+    const { kubernetes, ec2 } = doors;
+    const found = await ask({ kubernetes, ec2, now: world.now(), machine });
+    const said = found.outcomes.map(({ outcome }) => outcome).toSorted();
+    if (said.join() !== ends.join()) throw new Error(`${asks}, at ${nodes} nodes: ${JSON.stringify(found.outcomes)}`);
+    return { nodes, ...found, ...doors.through() };
+  } finally {
+    await doors.close();
+  }
+};

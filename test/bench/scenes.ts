@@ -1,0 +1,128 @@
+import { run } from '../../fencing/run.ts';
+import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { deskOf, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { addNode, addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { settle } from '../../sandbox/cluster/settle.ts';
+import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';
+import { plainStop, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
+import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
+import { freshRun, portsOver } from '../simulation/rig.ts';
+
+/** A world at the moment at which Cloudfence is called. */
+export interface Scene {
+  readonly world: AwsWorld;
+  /** How many of the cluster's Nodes live in it. */
+  readonly living: number;
+  /** The machine that the event names; null for a sweep. */
+  readonly machine: string | null;
+  /** How each run ends when all is well, sorted. */
+  readonly ends: readonly string[];
+}
+
+interface Naming {
+  /** The Node's name, where it is not EC2's own for the machine. */
+  readonly name?: (ordinal: number) => string;
+  readonly labels?: (machine: string) => Readonly<Record<string, string>>;
+}
+
+interface Staged {
+  readonly world: AwsWorld;
+  readonly nodeOf: (machine: string) => string;
+  /** The machines that hold a disk each. */
+  readonly holders: readonly string[];
+}
+
+const addMachine = (world: AwsWorld, ordinal: number, naming: Naming): readonly [string, string] => {
+  const machine = addInstance(world);
+  const { privateDnsName = '', zone = '' } = instanceIn(world, machine) ?? {};
+  const name = naming.name?.(ordinal) ?? privateDnsName;
+  addNode(world, { name, machine, providerID: `aws:///${zone}/${machine}`, zone, driver: EBS, labels: naming.labels?.(machine) ?? {} });
+  return [machine, name];
+};
+
+/** So many machines, and a database with so many disks that spread over them. */
+const staged = (machines: number, disks: number, naming: Naming = {}): Staged => {
+  const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
+  const names = new Map(Array.from({ length: machines }, (_, ordinal) => addMachine(world, ordinal, naming)));
+  const volumes = Array.from({ length: disks }, () => addVolume(world));
+  addStatefulSet(world, { name: 'db', disks: volumes.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
+  settle(world);
+  const holders = volumes.map((volume) => volumeIn(world, volume)?.attachments[0]?.instance ?? '');
+  return { world, holders, nodeOf: (machine) => names.get(machine) ?? '' };
+};
+
+const stop = (world: AwsWorld, machine: string): void => {
+  const instance = instanceIn(world, machine);
+  if (instance) stopByUser(world, instance, plainStop);
+};
+
+const terminated = (world: AwsWorld, machine: string): void => {
+  const instance = instanceIn(world, machine);
+  if (instance) terminate(world, instance);
+};
+
+const deleteNode = (world: AwsWorld, name: string): void => {
+  const node = standing(world, 'nodes', name);
+  if (node) deskOf(world, 'cloud-node-lifecycle-controller').remove('nodes', node);
+};
+
+const UNTIL_OFF_MS = 25_000;
+
+const afterwards = ({ world, holders: [machine = ''], nodeOf }: Staged, happens: (world: AwsWorld, machine: string, node: string) => void): Scene => {
+  happens(world, machine, nodeOf(machine));
+  world.advance(UNTIL_OFF_MS);
+  return { world, living: 2, machine, ends: ['fenced'] };
+};
+
+const custom = (ordinal: number): string => `db-node-${ordinal}`;
+const labelled = (machine: string) => ({ 'cloudfence.dev/instance': machine });
+
+const nameComputable = (): Scene => afterwards(staged(2, 1), stop);
+const labelOnly = (): Scene => afterwards(staged(2, 1, { name: custom, labels: labelled }), stop);
+const terminatedUnderCustomName = (): Scene => afterwards(staged(2, 1, { name: custom }), terminated);
+
+const nodeGone = (): Scene => {
+  const scene = afterwards(staged(2, 1), (world, machine, node) => {
+    terminated(world, machine);
+    world.advance(UNTIL_OFF_MS);
+    deleteNode(world, node);
+  });
+  return { ...scene, living: 1 };
+};
+
+const MACHINES = 10;
+const FENCED = 2;
+const GONE = 2;
+const SILENT = 3;
+const SILENT_FOR_MS = 70_000;
+
+/** Two nodes parked under their fence, two deleted above their attachments, three silent whose events were lost. */
+const missedEvents = async (): Promise<Scene> => {
+  const { world, holders, nodeOf } = staged(MACHINES, FENCED + GONE + SILENT);
+  const parked = holders.slice(0, FENCED);
+  for (const machine of parked) stop(world, machine);
+  world.advance(UNTIL_OFF_MS);
+  const ports = portsOver(world);
+  for (const machine of parked) await run(freshRun(world, ports, { machine }), ports);
+  for (const machine of holders.slice(FENCED, FENCED + GONE)) terminated(world, machine);
+  for (const machine of holders.slice(FENCED + GONE)) stop(world, machine);
+  world.advance(UNTIL_OFF_MS);
+  for (const machine of holders.slice(FENCED, FENCED + GONE)) deleteNode(world, nodeOf(machine));
+  world.advance(SILENT_FOR_MS);
+  return { world, living: MACHINES - GONE, machine: null, ends: Array.from({ length: GONE + SILENT }, () => 'fenced') };
+};
+
+export interface Question {
+  readonly asks: string;
+  readonly scene: () => Scene | Promise<Scene>;
+  /** The same calls at every size, or such as grow by pages of lists only. */
+  readonly aim: 'same-calls' | 'pages';
+}
+
+export const questions: readonly Question[] = [
+  { asks: 'fence, name computable', scene: nameComputable, aim: 'same-calls' },
+  { asks: 'fence, label only', scene: labelOnly, aim: 'same-calls' },
+  { asks: 'fence, terminated, custom name, no label', scene: terminatedUnderCustomName, aim: 'pages' },
+  { asks: 'fence, Node gone, attachments left', scene: nodeGone, aim: 'pages' },
+  { asks: 'sweep, 3 nodes silent, 2 parked, 2 gone', scene: missedEvents, aim: 'pages' },
+];

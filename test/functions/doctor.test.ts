@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { doctor } from '../../functions/aws/doctor.ts';
+import { clusterOf, connectionOf } from '../../kubernetes/cluster.ts';
+import { doctorOf } from '../../kubernetes/doctor.ts';
+import { transportLink } from '../../kubernetes/link.ts';
+import { ADMIN_TOKEN, apiOf } from '../../sandbox/aws-sandbox.ts';
+import { handleApi } from '../../sandbox/cluster/api/handle.ts';
+import { fence } from '../simulation/ends.ts';
+import { stopped } from '../simulation/incidents.ts';
+import { installOver } from './install.ts';
+
+const diagnosed = () => {
+  const { world, scene } = stopped();
+  const install = installOver(world);
+  const server = apiOf(world);
+  const link = transportLink(async (request) => {
+    const answer = handleApi(server, request);
+    if (answer === 'drop') throw new Error('dropped');
+    return answer;
+  }, ADMIN_TOKEN);
+  const options = { name: 'sandbox', link, clock: { now: world.now, sleep: async () => undefined, deadline: () => new AbortController().signal } };
+  const opened = [{ cluster: clusterOf(options), doctor: async () => doctorOf(connectionOf(options)), open: async () => undefined, close: async () => undefined }];
+  const nothing = () => Promise.reject(new Error('not asked'));
+  const kit = { cloud: install.wiring.ports.cloud, probe: async () => 'EC2 answers', readHints: () => ({ hints: [], faults: [], asides: [] }), access: { managedCluster: nothing, secret: nothing, parameter: nothing } };
+  return { world, scene, ask: (question: unknown) => doctor(async () => ({ ...install.wiring, kit, opened }))(question) };
+};
+
+it('checks from inside the function', async () => {
+  const { ask } = diagnosed();
+  const answer = await ask({});
+  expect(answer).toMatchObject({ checks: expect.arrayContaining([{ what: 'aws: credentials and API access', ok: true, says: 'EC2 answers' }, expect.objectContaining({ what: 'sandbox: may patch nodes', ok: true })]) });
+});
+
+it('lists the fences that stand, which a removal asks for first', async () => {
+  const { ask, world, scene } = diagnosed();
+  expect(await ask({ question: 'fences' })).toEqual({ fences: [] });
+  await fence({ world, scene });
+  expect(await ask({ question: 'fences' })).toEqual({ fences: [{ cluster: 'sandbox', node: scene.nodeOf(scene.holder), instance: scene.holder }] });
+});
+
+it('refuses a question that it does not know', async () => {
+  await expect(diagnosed().ask({ question: 'why' })).rejects.toThrow(/question is not understood/);
+});

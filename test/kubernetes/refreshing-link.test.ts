@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { handleApi } from '../../sandbox/cluster/api/handle.ts';
+import { apiServerOf } from '../../sandbox/cluster/api/server.ts';
+import { emptyCluster, storeOf } from '../../sandbox/cluster/store.ts';
+import { connect } from '../../kubernetes/connection.ts';
+import { transportLink } from '../../kubernetes/link.ts';
+import { refreshingLink } from '../../kubernetes/refreshing-link.ts';
+import { readLease } from '../../kubernetes/lease.ts';
+
+/** An API server that knows one token, and a secret that holds one; both change. */
+const rotating = async () => {
+  const clock = { now: 1_000_000 };
+  const users: Record<string, { name: string; rules: 'all' }> = { first: { name: 'us', rules: 'all' } };
+  const server = apiServerOf({ store: storeOf(emptyCluster()), now: () => clock.now, users });
+  const secret = { token: 'first', read: 0 };
+  const open = async () => {
+    secret.read += 1;
+    return transportLink(async (request) => {
+      const answer = handleApi(server, request);
+      if (answer === 'drop') throw new Error('dropped');
+      return answer;
+    }, secret.token);
+  };
+  const link = await refreshingLink({ open, now: () => clock.now, keptFor: 600_000 });
+  const never = () => new AbortController().signal;
+  const connection = connect(link, { now: () => clock.now, sleep: async () => undefined, deadline: never }, 1_000);
+  const rotate = (token: string) => {
+    for (const known of Object.keys(users)) delete users[known];
+    users[token] = { name: 'us', rules: 'all' };
+  };
+  return { clock, secret, rotate, ask: () => readLease(connection.reader(never()), 'node') };
+};
+
+describe('credentials from a secret', () => {
+  it('are read once, as long as they work', async () => {
+    const { ask, secret, clock } = await rotating();
+    for (let minute = 0; minute < 9; minute += 1) {
+      await ask();
+      clock.now += 60_000;
+    }
+    expect(secret.read).toBe(1);
+  });
+
+  it('are read again after ten minutes', async () => {
+    const { ask, secret, clock } = await rotating();
+    clock.now += 600_000;
+    await ask();
+    expect(secret.read).toBe(2);
+  });
+
+  it('are read again at once when the API server does not know them any more, and the call goes through', async () => {
+    const { ask, secret, clock, rotate } = await rotating();
+    clock.now += 60_000;
+    rotate('second');
+    secret.token = 'second';
+    expect(await ask()).toBeNull();
+    expect(secret.read).toBe(2);
+  });
+
+  it('are not read again and again when the secret holds the wrong ones', async () => {
+    const { ask, secret, clock, rotate } = await rotating();
+    clock.now += 60_000;
+    rotate('second');
+    await expect(ask()).rejects.toThrow(/401/);
+    await expect(ask()).rejects.toThrow(/401/);
+    expect(secret.read).toBe(2);
+  });
+});

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { Cluster } from '../fencing/cluster.ts';
+import { linkFromKubeConfig } from '../kubernetes/access.ts';
+import { systemClock } from '../kubernetes/clock.ts';
+import { clusterOf, connectionOf } from '../kubernetes/cluster.ts';
+import { doctorOf, type Doctor } from '../kubernetes/doctor.ts';
+import type { Link } from '../kubernetes/link.ts';
+import { refreshingLink } from '../kubernetes/refreshing-link.ts';
+import { linkFromToken } from '../kubernetes/token-access.ts';
+import type { CloudAccess } from './open-clusters.ts';
+import type { ClusterEntry } from './schema.ts';
+import { fileText } from './settings.ts';
+
+export interface OpenedCluster {
+  readonly cluster: Cluster;
+  readonly doctor: Doctor;
+  readonly close: () => Promise<void>;
+}
+
+/** A secret is read again after this long, and at once after a 401. */
+const SECRET_KEPT_FOR_MS = 10 * 60_000;
+
+/** The short form of a kubeconfig, for people who keep a service account's token. */
+const tokenAccess = z.strictObject({ server: z.url(), ca: z.string().min(1), token: z.string().min(1) });
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+};
+
+/** @throws InvalidConfiguration */
+export const linkFromText = (text: string, context: string | null): Link => {
+  const short = tokenAccess.safeParse(jsonIn(text));
+  if (!short.success) return linkFromKubeConfig(text, context);
+  const { server, ca, token } = short.data;
+  return linkFromToken({ server, ca, token: async () => token });
+};
+
+const isContent = (kubeconfig: string): boolean => kubeconfig.includes('\n') || kubeconfig.trimStart().startsWith('{');
+
+const fromSecret = (read: () => Promise<string>, context: string | undefined): Promise<Link> =>
+  refreshingLink({ open: async () => linkFromText(await read(), context ?? null), now: systemClock.now, keptFor: SECRET_KEPT_FOR_MS });
+
+const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): Promise<Link> => {
+  if ('eks' in entry) return linkFromToken(await access.managedCluster({ name: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? null }, signal));
+  if ('secret' in entry) return fromSecret(() => access.secret(entry.secret, signal), entry.context);
+  if ('parameter' in entry) return fromSecret(() => access.parameter(entry.parameter, signal), entry.context);
+  const content = isContent(entry.kubeconfig) ? entry.kubeconfig : await fileText(entry.kubeconfig, 'the kubeconfig');
+  return linkFromText(content, entry.context ?? null);
+};
+
+/** Opens one cluster. Everything that speaks to Kubernetes is loaded with this file, and only then. */
+export const connectCluster = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): Promise<OpenedCluster> => {
+  const link = await linkTo(entry, access, signal);
+  const options = { name: entry.name, link, clock: systemClock };
+  return { cluster: clusterOf(options), doctor: doctorOf(connectionOf(options)), close: link.close };
+};
