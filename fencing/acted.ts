@@ -1,5 +1,5 @@
 import type { Applied } from './cluster.ts';
-import { ProofExpired, Refused, type CloudfenceError } from './errors.ts';
+import { Denied, Refused, type CloudfenceError } from './errors.ts';
 import type { Ending, Known } from './known.ts';
 import type { StepReport } from './outcome.ts';
 import { because, type Reason } from './reason.ts';
@@ -84,7 +84,6 @@ const memoryAfter = ({ memory, cluster, reading }: Known, step: Step, now: Momen
     asked: new Map(memory.asked).set(key, now.mono),
     sinceLook: new Set(memory.sinceLook).add(key),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
-    onlyMarked: step.do === 'mark',
     marks: memory.marks + (step.do === 'mark' ? 1 : 0),
     polls: 0,
   };
@@ -116,20 +115,41 @@ const endingAfter = ({ step, because: reason }: Act): Ending | null => {
 
 const REFUSALS_BEFORE_GIVING_UP = 6;
 
-/** A step was declined, or nobody knows whether it took effect: the next look shows. */
+/** Steps about one pod, attachment or disk: when one of them is declined, the others still have to be done. */
+export const concernsOneObject = (step: Step): boolean => {
+  switch (step.do) {
+    case 'fail-pod':
+    case 'delete-pod':
+    case 'delete-attachment':
+    case 'detach-disk':
+    case 'nudge':
+      return true;
+    case 'mark':
+    case 'withdraw':
+    case 'note':
+    case 'delete-node':
+    case 'readmit-volumes':
+    case 'readmit-pods':
+    case 'power-off':
+      return false;
+  }
+};
+
+/** A step was declined, or nobody knows whether it took effect: the next look shows. What is declined for good is passed by. */
 export const notActed = (known: Known, act: Act, error: CloudfenceError, sentAt: Moment, now: Moment): Known => {
-  if (error instanceof ProofExpired) return known;
   const refused = error instanceof Refused;
   const key = stepKey(act.step);
   const times = refused ? (known.refusals?.step === key ? known.refusals.times : 0) + 1 : 0;
-  const tired = times >= REFUSALS_BEFORE_GIVING_UP;
-  return {
+  const forGood = times >= REFUSALS_BEFORE_GIVING_UP || error instanceof Denied;
+  const after: Known = {
     ...known,
     refusals: refused ? { step: key, times } : null,
-    memory: { ...known.memory, onlyMarked: false },
-    ending: tired ? { outcome: 'failed', reason: because('step-refused', `${targetOf(act.step)}: ${error.message}`), lookAgainIn: null, retry: true } : null,
-    steps: [...known.steps, report(act, sentAt, now, refused ? 'refused' : 'failed', error.message)],
+    steps: [...known.steps, report(act, sentAt, now, refused || error instanceof Denied ? 'refused' : 'failed', error.message)],
   };
+  if (!forGood) return after;
+  if (concernsOneObject(act.step)) return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, error.message) } };
+  const reason = because(error instanceof Denied ? 'denied' : 'step-refused', `${targetOf(act.step)}: ${error.message}`);
+  return { ...after, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: true } };
 };
 
 /** A step of a dry run: reported as if taken, sent nowhere. */

@@ -11,7 +11,6 @@ export interface NodeFacts {
   readonly ready: 'True' | 'False' | 'Unknown';
   /** When `ready` last changed (epoch ms). */
   readonly readySince: number;
-  readonly createdAt: number;
   readonly deleting: boolean;
   readonly zone: string | null;
   readonly controlPlane: boolean;
@@ -24,6 +23,8 @@ export interface NodeFacts {
   readonly owners: readonly string[];
   /** The reason in the opt-out annotation, or null. */
   readonly optOut: string | null;
+  /** It carries our label, which no kubelet may write: a record without it is not ours. */
+  readonly labelled: boolean;
   /** The fence's annotation as it stands, or null; `record` is null too when it cannot be read. */
   readonly recordText: string | null;
   readonly record: FenceRecord | null;

@@ -21,6 +21,8 @@ export interface LookRequest {
   readonly remembered: FenceRecord | null;
   /** Keys of the volumes whose new attachment is to be looked up too. */
   readonly follow: readonly string[];
+  /** Look for attachments to this Node in the list of all: its own status does not explain every disk of its machine. */
+  readonly search?: boolean;
   /** Attachments that are known to name the machine, where no Node does: read one by one, instead of found in a list of all. */
   readonly attachments?: readonly string[];
 }

@@ -1,14 +1,14 @@
 import { deleteLingeringAttachment } from './rules/attachments.ts';
 import { detachDisk } from './rules/disks.ts';
-import { deleteNode, done, parkNode } from './rules/finish.ts';
+import { declinedSome, deleteNode, done, parkNode } from './rules/finish.ts';
 import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './rules/going.ts';
 import { capReached, delayedByPolicy, nothingToFree, optedOut, paused } from './rules/guards.ts';
 import { doubtfulIdentity, doubtfulRecord } from './rules/identity.ts';
 import { leaseContradicts, leaseLooksLate } from './rules/lease.ts';
-import { mark, overTheCap, taintRemovedByHand, unmarked } from './rules/mark.ts';
+import { mark, overTheCap, removedByHand, taintRemovedByHand, unmarked } from './rules/mark.ts';
 import { nudgeAttacher } from './rules/nudge.ts';
 import { deletePods } from './rules/pods.ts';
-import { doubtfulPower, generationUnknown, missingNeedsWitness, offOnlyOnce, vouchingRefused } from './rules/proof.ts';
+import { doubtfulPower, generationUnknown, missingNeedsWitness, offOnlyOnce, unexplainedDisk, vouchingRefused } from './rules/proof.ts';
 import { acceptedByPerson, releaseAsked, takeBack } from './rules/release.ts';
 import { nothingOfOurs, running, stopping } from './rules/up.ts';
 import type { Decision, Rule, View } from './view.ts';
@@ -33,11 +33,11 @@ const ladder: readonly Rule[] = [
   // Is it ours, and is it this very machine?
   nothingOfOurs,
   doubtfulIdentity,
-  doubtfulRecord,
   paused,
 
   // Has it come back? Then the fence is taken back, in two halves.
   acceptedByPerson,
+  doubtfulRecord,
   takeBack,
   releaseAsked,
 
@@ -53,12 +53,15 @@ const ladder: readonly Rule[] = [
   leaseLooksLate,
 
   // May it be fenced?
+  removedByHand,
+  beforeTheMark(unexplainedDisk),
   beforeTheMark(optedOut),
   withoutNode(optedOut),
   beforeTheMark(nothingToFree),
   beforeTheMark(delayedByPolicy),
   withoutNode(delayedByPolicy),
   beforeTheMark(capReached),
+  withoutNode(capReached),
 
   // The fence: mark, pods, attachments, disks, Node. One step, then look again.
   mark,
@@ -72,6 +75,7 @@ const ladder: readonly Rule[] = [
   waitForAttachments,
   waitForDisks,
   waitForNudge,
+  declinedSome,
   deleteNode,
   parkNode,
   done,
@@ -79,7 +83,7 @@ const ladder: readonly Rule[] = [
 
 /**
  * One step, or wait, or nothing; always with a reason. Pure: the same view gives the same decision.
- * A machine that is off has exactly one way out of the ladder, `fenced`, and every step brings it nearer.
+ * Below "the fence" there is no way back: what is declined is passed by and named at the end.
  */
 export const decide = (view: View): Decision => {
   for (const rule of ladder) {

@@ -11,14 +11,16 @@ export const imagined = (known: Known, act: { readonly step: Step; readonly beca
   const steps = [...known.steps, reportImagined(act, now)];
   const cluster = known.cluster && { ...known.cluster, says: clusterAfter(known.cluster.says, act.step) };
   const sinceLook = new Set(known.memory.sinceLook).add(stepKey(act.step));
-  return { ...known, cluster, steps, ending: endingAfter(act.step, steps.length), memory: { ...known.memory, sinceLook } };
+  const asked = new Map(known.memory.asked).set(stepKey(act.step), now.mono);
+  return { ...known, cluster, steps, ending: endingAfter(act.step, steps.length), memory: { ...known.memory, sinceLook, asked } };
 };
 
 /** Steps beyond which a dry run has nothing more to imagine. */
-const lastSteps: ReadonlySet<Step['do']> = new Set<Step['do']>(['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods', 'note']);
+const isLast = (step: Step): boolean =>
+  step.do === 'note' ? step.record.phase === 'fenced' : ['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods'].includes(step.do);
 
 const endingAfter = (step: Step, steps: number): Ending | null => {
-  if (!lastSteps.has(step.do)) return null;
+  if (!isLast(step)) return null;
   const outcome = step.do === 'readmit-volumes' || step.do === 'readmit-pods' ? 'released' : 'fenced';
   return { outcome, reason: because(outcome, `dry run: ${steps} steps would be taken`), lookAgainIn: null, retry: false };
 };
@@ -31,9 +33,10 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
       return { ...facts, pods: facts.pods.filter((pod) => pod.uid !== step.pod.uid) };
     case 'delete-attachment':
       return { ...facts, volumes: facts.volumes.map((volume) => (volume.attachment?.uid === step.attachment.uid ? { ...volume, attachment: null } : volume)) };
+    case 'note':
+      return { ...facts, node: facts.node && { ...facts.node, record: step.record, recordText: JSON.stringify(step.record) } };
     case 'fail-pod':
     case 'withdraw':
-    case 'note':
     case 'nudge':
     case 'delete-node':
     case 'readmit-volumes':
@@ -46,6 +49,7 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
 
 const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boolean): NodeFacts => ({
   ...node,
+  labelled: true,
   record,
   recordText: JSON.stringify(record),
   taints: { outOfService: node.taints.outOfService || addOutOfService, quarantine: true },

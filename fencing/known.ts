@@ -41,6 +41,8 @@ export interface Known {
   readonly place: Place | null;
   readonly machine: Read<MachineFacts> | null;
   readonly cluster: Read<ClusterFacts> | null;
+  /** The newest read of the machine was made to renew a proof, and for nothing else. */
+  readonly proofRenewed: boolean;
   /** The record as last seen: outlives the Node that it stood on. */
   readonly record: FenceRecord | null;
   readonly memory: Memory;
@@ -84,7 +86,8 @@ export const emptyMemory: Memory = {
   unwanted: new Map(),
   detached: new Set(),
   attachments: null,
-  onlyMarked: false,
+  declined: new Map(),
+  searched: false,
   marks: 0,
   census: null,
   polls: 0,
@@ -97,6 +100,7 @@ export const begin = ({ machine = null, record = null, place = null, attachments
   machine,
   record,
   cluster: null,
+  proofRenewed: false,
   memory: { ...emptyMemory, attachments },
   cleared: null,
   resumeAt: null,
@@ -118,6 +122,7 @@ export const viewOf = ({ machine, cluster, ...known }: Known, now: Moment): View
         runId: known.runId,
         machine: machine.says,
         cluster: cluster.says,
+        remembered: known.record,
         memory: known.memory,
         now,
       }

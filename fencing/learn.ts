@@ -8,7 +8,7 @@ import { machineRead, clusterRead } from './memory.ts';
 import type { Command } from './next.ts';
 import { placed, type Found } from './place.ts';
 import { because, type Reason, type ReasonCode } from './reason.ts';
-import { acted, notActed } from './acted.ts';
+import { acted, concernsOneObject, notActed } from './acted.ts';
 import type { Moment } from './view.ts';
 
 /** What came back from a command. */
@@ -32,9 +32,9 @@ export const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, 
 export const learn = (known: Known, command: Command, answer: Answer, now: Moment): Known => {
   switch (answer.to) {
     case 'look':
-      return looked(known, answer.machine, answer.cluster, now);
+      return looked(known, command, answer, now);
     case 'locate':
-      return { ...placed(known, answer.found), failures: 0 };
+      return placed(known, answer.found, now);
     case 'witness':
       return { ...known, memory: { ...known.memory, witness: answer.says } };
     case 'census':
@@ -56,11 +56,18 @@ export const learn = (known: Known, command: Command, answer: Answer, now: Momen
   }
 };
 
-const looked = (known: Known, machine: Read<MachineFacts> | null, cluster: Read<ClusterFacts> | null, now: Moment): Known => {
-  const withMachine = machine ? machineRead(known, machine, now) : known;
+const looked = (known: Known, command: Command, { machine, cluster }: Extract<Answer, { to: 'look' }>, now: Moment): Known => {
+  const renewed = machine && command.do === 'look' && !command.disks ? withDisksOf(machine, known.machine) : machine;
+  const withMachine = renewed ? machineRead(known, renewed, now) : known;
   const withBoth = cluster ? clusterRead(withMachine, cluster, now) : withMachine;
-  return { ...withBoth, cleared: null, failures: 0 };
+  const proofRenewed = machine ? renewed !== machine : known.proofRenewed;
+  const searched = withBoth.memory.searched || (command.do === 'look' && command.search);
+  return { ...withBoth, proofRenewed, memory: { ...withBoth.memory, searched }, cleared: null };
 };
+
+/** A proof was renewed without asking for the disks again: they are as they were a moment ago. */
+const withDisksOf = (machine: Read<MachineFacts>, before: Read<MachineFacts> | null): Read<MachineFacts> =>
+  before ? { ...machine, says: { ...machine.says, disks: before.says.disks } } : machine;
 
 /** Somebody wrote the record, took the taint or replaced the Node since it was looked at. */
 const moved = ({ node, nameTaken }: ClusterFacts, says: Recheck): boolean => {
@@ -77,6 +84,8 @@ const leaseAfter = ({ firstOff, lease }: Known['memory'], says: Recheck, askedAt
 const rechecked = (known: Known, says: Recheck, step: string, askedAt: Moment): Known => {
   const { cluster, memory } = known;
   if (!cluster || moved(cluster.says, says)) return { ...known, cluster: null, cleared: null };
+  // Under a reused name the Lease is the new Node's, and says nothing of this machine.
+  if (cluster.says.nameTaken) return { ...known, cleared: step };
   const lease = leaseAfter(memory, says, askedAt);
   return { ...known, cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } }, memory: { ...memory, lease }, cleared: step };
 };
@@ -89,11 +98,22 @@ const rested = (known: Known, command: Command): Known => {
 
 const failed = (known: Known, command: Command, error: CloudfenceError, sentAt: Moment, now: Moment): Known => {
   if (command.do === 'tell') return { ...known, told: true };
+  if (error instanceof ProofExpired) return expired(known, now);
   const after = command.do === 'act' ? notActed(known, command, error, sentAt, now) : known;
   if (after.ending) return after;
-  if (error instanceof ProofExpired) return { ...after, machine: null, cleared: null };
-  if (error instanceof Denied || error instanceof InvalidInput || error instanceof InvalidConfiguration) return { ...after, ending: failedEnding(error) };
-  return tryLater(after, error, now);
+  const passedBy = command.do === 'act' && concernsOneObject(command.step);
+  const hopeless = error instanceof Denied || error instanceof InvalidInput || error instanceof InvalidConfiguration;
+  return hopeless && !passedBy ? { ...after, ending: failedEnding(error) } : tryLater(after, error, now);
+};
+
+const EXPIRIES_BEFORE_A_PAUSE = 2;
+
+/** The proof is renewed at once; when it keeps expiring, not in a hurry. */
+const expired = (known: Known, now: Moment): Known => {
+  const failures = known.failures + 1;
+  const resumeAt = failures > EXPIRIES_BEFORE_A_PAUSE ? now.mono + backOff(failures) : null;
+  const lately = { outcome: 'waiting' as const, reason: because('unavailable', 'proofs expire before they can be used: the cloud or the cluster answers too slowly'), ms: backOff(failures) };
+  return { ...known, machine: null, cleared: null, failures, resumeAt, lately };
 };
 
 const codeOf = (error: CloudfenceError): ReasonCode => {

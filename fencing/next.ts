@@ -4,14 +4,15 @@ import type { Told } from './cluster.ts';
 import { viewOf, type Known, type Place, type Read } from './known.ts';
 import type { Outcome } from './outcome.ts';
 import { endingOf, outcomeOf, toldOf } from './ending.ts';
-import { PROOF_LASTS_MS } from './permit.ts';
+import { CONNECTING_LASTS_MS, PROOF_LASTS_MS } from './permit.ts';
 import { because, type Reason } from './reason.ts';
 import { stepKey, type Step } from './steps.ts';
 import type { Decision, Moment } from './view.ts';
 
 /** The next single thing to do. Reads may be asked for together; everything that changes the world stands alone. */
 export type Command =
-  | { readonly do: 'look'; readonly machine: boolean; readonly cluster: boolean }
+  /** `disks`: ask for the machine's disks too; `search`: look for its attachments in the list of all. */
+  | { readonly do: 'look'; readonly machine: boolean; readonly cluster: boolean; readonly disks: boolean; readonly search: boolean }
   | { readonly do: 'locate'; readonly facts: MachineFacts }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
   | { readonly do: 'census'; readonly node: string }
@@ -30,20 +31,31 @@ const RENEW_PROOF_AFTER_MS = PROOF_LASTS_MS - 500;
 const CLUSTER_FACTS_LAST_MS = 5_000;
 /** Between two tries at a proof, while the cloud answers too slowly for one. */
 const SLOW_CLOUD_MS = 2_000;
+/** What a recheck may take between the proof and the call. */
+const RECHECK_TAKES_MS = 200;
+
+const lookAt = (wanted: { readonly machine?: boolean; readonly cluster?: boolean; readonly disks?: boolean; readonly search?: boolean }): Command => ({
+  do: 'look',
+  machine: false,
+  cluster: false,
+  disks: true,
+  search: false,
+  ...wanted,
+});
 
 /** From what is known so far to the next command. Pure. */
 export const next = (known: Known, now: Moment): Command => {
   if (known.ending) return leave(known, now);
   if (known.resumeAt !== null && known.resumeAt > now.mono) return pauseOrEnd(known, now);
   if (now.mono >= known.deadline) return { do: 'end', ending: endingOf(known) };
-  if (!known.place) return known.machine ? { do: 'locate', facts: known.machine.says } : { do: 'look', machine: true, cluster: false };
+  if (!known.place) return known.machine ? { do: 'locate', facts: known.machine.says } : lookAt({ machine: true });
   const machine = !known.machine || now.mono - known.machine.gotAt >= RENEW_PROOF_AFTER_MS;
   const cluster = !known.cluster || now.mono - known.cluster.gotAt >= CLUSTER_FACTS_LAST_MS;
   const view = viewOf(known, now);
-  if (!view || machine || cluster) return { do: 'look', machine, cluster };
+  if (!view || machine || cluster) return lookAt({ machine, cluster });
   const decision = decide(view);
   const outdated = known.memory.sinceLook.size > 0 && !known.policy.dryRun && decision.do !== 'step';
-  return outdated ? { do: 'look', machine: false, cluster: true } : follow(known, decision, now);
+  return outdated ? lookAt({ cluster: true }) : follow(known, decision, now);
 };
 
 const leave = (known: Known, now: Moment): Command => {
@@ -55,7 +67,8 @@ const leave = (known: Known, now: Moment): Command => {
 const pauseOrEnd = (known: Known, now: Moment): Command => {
   const ms = (known.resumeAt ?? now.mono) - now.mono;
   const reason = known.lately?.reason ?? because('unexpected', 'paused');
-  return now.mono + ms >= known.deadline ? { do: 'end', ending: endingOf(known) } : { do: 'pause', ms, because: reason };
+  const handedOver = known.lately?.outcome === 'waiting' && known.handsOver.has(reason.code);
+  return now.mono + ms >= known.deadline || handedOver ? { do: 'end', ending: endingOf(known) } : { do: 'pause', ms, because: reason };
 };
 
 const follow = (known: Known, decision: Decision, now: Moment): Command => {
@@ -66,10 +79,12 @@ const follow = (known: Known, decision: Decision, now: Moment): Command => {
       return { do: 'witness', disks: decision.disks };
     case 'census':
       return { do: 'census', node: known.cluster?.says.nodeName ?? '' };
+    case 'search':
+      return lookAt({ cluster: true, search: true });
     case 'wait':
       return dryRunEnds(known) ?? waitOrEnd(known, decision.ms, decision.because, now);
     case 'end':
-      return { do: 'end', ending: { outcome: decision.outcome, reason: decision.because, lookAgainIn: null, retry: false } };
+      return { do: 'end', ending: { outcome: decision.outcome, reason: decision.because, lookAgainIn: null, retry: decision.outcome === 'failed' } };
   }
 };
 
@@ -89,17 +104,22 @@ const waitOrEnd = (known: Known, ms: number, reason: Reason, now: Moment): Comma
 /** A fresh proof, then a recheck of the record and the Lease, then the call. */
 const towards = (known: Known, step: Step, reason: Reason, now: Moment): Command => {
   const { place, machine, cluster } = known;
-  if (!place || !machine || !cluster) return { do: 'look', machine: !machine, cluster: !cluster };
-  if (now.mono - machine.askedAt.mono >= RENEW_PROOF_AFTER_MS) return renewProof(known, machine, now);
+  if (!place || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
+  if (now.mono - machine.askedAt.mono >= renewAfter(step)) return renewProof(known, machine, step, now);
   const node = cluster.says.nodeName;
   if (isDestructive(step) && node !== null && known.cleared !== stepKey(step)) return { do: 'recheck', place, node, step };
   return { do: 'act', place, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
 };
 
+/** The cloud's calls may still wait for a connection after their last check, so their proof has to be younger. */
+const renewAfter = (step: Step): number => (step.do === 'detach-disk' || step.do === 'power-off' ? RENEW_PROOF_AFTER_MS - CONNECTING_LASTS_MS : RENEW_PROOF_AFTER_MS);
+
 /** A cloud that takes longer to answer than its answer lasts as proof gives none: then nothing is done, and tried again. */
-const renewProof = (known: Known, machine: Read<MachineFacts>, now: Moment): Command => {
+const renewProof = (known: Known, machine: Read<MachineFacts>, step: Step, now: Moment): Command => {
   const took = machine.gotAt - machine.askedAt.mono;
-  if (took < RENEW_PROOF_AFTER_MS) return { do: 'look', machine: true, cluster: false };
+  const fresh = now.mono - machine.gotAt < renewAfter(step);
+  const tooSlow = known.proofRenewed && fresh && took >= renewAfter(step) - RECHECK_TAKES_MS;
+  if (!tooSlow) return lookAt({ machine: true, disks: false });
   return waitOrEnd(known, SLOW_CLOUD_MS, because('unavailable', `the cloud took ${Math.round(took)} ms to answer: too long for a proof`), now);
 };
 

@@ -4,6 +4,7 @@ import type { Known, Read } from './known.ts';
 import type { MachineFacts } from './machine.ts';
 import { clusterRead } from './memory.ts';
 import { because, type Reason } from './reason.ts';
+import type { Moment } from './view.ts';
 
 /** What one cluster answered when asked for the machine. */
 export interface Found {
@@ -23,16 +24,16 @@ export const clustersToAsk = <C extends { readonly name: string }>(machine: Pick
 const CLUSTER_RETRY_MS = 5_000;
 
 /** Two Nodes for one machine are refused; a cluster that did not answer may hold the Node, so then nothing is ignored. */
-export const placed = (known: Known, found: readonly Found[]): Known => {
+export const placed = (known: Known, found: readonly Found[], now: Moment): Known => {
   const nodes = found.flatMap(({ cluster, nodes: names }) => names.map((node) => ({ cluster, node })));
   const [only, second] = nodes;
   if (second) {
     const names = nodes.map(({ cluster, node }) => `${node} in ${cluster}`).join(', ');
     return refusedFor(known, because('identity-ambiguous', `more than one Node names ${known.request.machine}: ${names}; run doctor for the mend`));
   }
-  if (only) return { ...known, place: only };
+  if (only) return { ...known, place: only, failures: 0 };
   const unreachable = found.filter(({ error }) => error !== null);
-  return unreachable.length > 0 ? waitForClusters(known, unreachable) : withoutNode(known, found);
+  return unreachable.length > 0 ? waitForClusters(known, unreachable, now) : withoutNode({ ...known, failures: 0 }, found);
 };
 
 const refusedFor = (known: Known, reason: Reason): Known => ({
@@ -40,10 +41,10 @@ const refusedFor = (known: Known, reason: Reason): Known => ({
   ending: { outcome: 'refused', reason, lookAgainIn: null, retry: false },
 });
 
-const waitForClusters = (known: Known, unreachable: readonly Found[]): Known => {
+const waitForClusters = (known: Known, unreachable: readonly Found[], now: Moment): Known => {
   const said = unreachable.map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no answer'})`).join(', ');
   const reason = because('cluster-unreachable', `no reachable cluster holds ${known.request.machine}, and these did not answer: ${said}`);
-  return { ...known, ending: { outcome: 'waiting', reason, lookAgainIn: CLUSTER_RETRY_MS, retry: true } };
+  return { ...known, machine: null, resumeAt: now.mono + CLUSTER_RETRY_MS, lately: { outcome: 'waiting', reason, ms: CLUSTER_RETRY_MS } };
 };
 
 const hasLeftovers = ({ leftovers }: Found): boolean =>

@@ -16,7 +16,8 @@ export const fenceRecord = z
   .object({
     version: z.literal(1),
     fence: z.string().min(1),
-    phase: z.enum(['fencing', 'fenced', 'releasing']),
+    /** `marked`: nothing is destroyed yet, so the mark may still be taken back. */
+    phase: z.enum(['marked', 'fencing', 'fenced', 'releasing']),
     cloud: z.string(),
     machine: z.string().min(1),
     generation: z.string().nullable(),
@@ -30,7 +31,7 @@ export const fenceRecord = z
     /** When the out-of-service taint was taken off, while the quarantine still stands. */
     released: z.iso.datetime().nullable(),
     /** The reason that a person gave, when a person and not the cloud vouched that the machine is off. */
-    vouched: z.string().nullable(),
+    vouched: z.string().nullable().default(null),
     evidence: z.record(z.string(), z.string()).readonly(),
     volumes: z.array(namedVolume).readonly(),
     pods: z.array(namedPod).readonly(),

@@ -15,6 +15,8 @@ import type { Moment } from './view.ts';
 export interface Clock {
   readonly now: () => Moment;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** A signal that aborts after so many ms. */
+  readonly timeout: (ms: number) => AbortSignal;
 }
 
 /** Everything that touches the world. */
@@ -40,11 +42,15 @@ export const run = async (start: Known, ports: Ports): Promise<Outcome> => {
   }
 };
 
+/** After the run's time is up there is this long (ms) for the last words, such as the Event on the Node. */
+const LAST_CALLS_MS = 1_000;
+
 /** Carries out one command. Errors of the hierarchy are answers; anything else is a fault of ours and is thrown. */
 export const answerTo = async (command: Exclude<Command, { do: 'finish' }>, known: Known, ports: Ports): Promise<Answer> => {
   const sentAt = ports.clock.now();
   const inFlight = new AbortController();
-  const signal = AbortSignal.any([ports.signal, inFlight.signal]);
+  const timeUp = ports.clock.timeout(Math.max(0, known.deadline - sentAt.mono) + LAST_CALLS_MS);
+  const signal = AbortSignal.any([ports.signal, inFlight.signal, timeUp]);
   try {
     return await carryOut(command, known, { ...ports, signal });
   } catch (error) {
@@ -95,9 +101,9 @@ const clusterAt = (place: Place | null, { clusters }: Ports): Cluster => {
   return cluster;
 };
 
-const lookAtMachine = async ({ request }: Known, { cloud, clock, signal }: Ports): Promise<Read<MachineFacts>> => {
+const lookAtMachine = async ({ request }: Known, disks: boolean, { cloud, clock, signal }: Ports): Promise<Read<MachineFacts>> => {
   const askedAt = clock.now();
-  const [says] = await cloud.look([request.machine], { disks: true }, signal);
+  const [says] = await cloud.look([request.machine], { disks }, signal);
   if (!says) throw new Unavailable(`the cloud gave no answer for ${request.machine}`);
   return { says, askedAt, gotAt: clock.now().mono };
 };
@@ -108,18 +114,18 @@ const cluesFor = (known: Known, machine: MachineFacts): Clues => ({
   machineOf: known.reading.machineOf,
 });
 
-const lookAtCluster = async (known: Known, ports: Ports): Promise<Read<ClusterFacts>> => {
+const lookAtCluster = async (known: Known, search: boolean, ports: Ports): Promise<Read<ClusterFacts>> => {
   const askedAt = ports.clock.now();
   const clues: Clues = { machine: known.request.machine, nodeNames: [], machineOf: known.reading.machineOf };
   const { attachments, detached } = known.memory;
-  const request = { clues, node: known.place?.node ?? null, remembered: known.record, follow: [...detached], ...(attachments && { attachments }) };
+  const request = { clues, node: known.place?.node ?? null, remembered: known.record, follow: [...detached], search, ...(attachments && { attachments }) };
   return { says: await clusterAt(known.place, ports).look(request, ports.signal), askedAt, gotAt: ports.clock.now().mono };
 };
 
-const look = async (wanted: { readonly machine: boolean; readonly cluster: boolean }, known: Known, ports: Ports): Promise<Answer> => {
+const look = async (wanted: Extract<Command, { do: 'look' }>, known: Known, ports: Ports): Promise<Answer> => {
   const [machine, cluster] = await Promise.all([
-    wanted.machine ? lookAtMachine(known, ports) : null,
-    wanted.cluster ? lookAtCluster(known, ports) : null,
+    wanted.machine ? lookAtMachine(known, wanted.disks, ports) : null,
+    wanted.cluster ? lookAtCluster(known, wanted.search, ports) : null,
   ]);
   return { to: 'look', machine, cluster };
 };

@@ -2,6 +2,7 @@ import type { Cloud } from './cloud.ts';
 import type { Census, ClusterFacts } from './cluster-facts.ts';
 import type { DiskId, MachineFacts, MachineId, Witness } from './machine.ts';
 import type { Policy } from './policy.ts';
+import type { FenceRecord } from './record.ts';
 import type { Reason } from './reason.ts';
 import type { Step } from './steps.ts';
 
@@ -21,7 +22,7 @@ export interface Request {
   readonly vouched: string | null;
 }
 
-/** What this run remembers beside the newest facts. Nothing here outlives the run, so losing it costs time, never safety. */
+/** What this run remembers beside the newest facts. It does not outlive the run: what a later one must know stands in the record. */
 export interface Memory {
   /** The first of the off-reads that agree on one generation. */
   readonly firstOff: (Moment & { readonly generation: string | null }) | null;
@@ -40,8 +41,10 @@ export interface Memory {
   readonly detached: ReadonlySet<string>;
   /** Attachments that name the machine in the place of a Node, once they have been found in the list of all. */
   readonly attachments: readonly string[] | null;
-  /** This run placed the mark and has destroyed nothing since. */
-  readonly onlyMarked: boolean;
+  /** Steps that were declined for good: what is behind them goes on, and the end says so. */
+  readonly declined: ReadonlyMap<string, string>;
+  /** The list of all attachments was searched for those of this Node. */
+  readonly searched: boolean;
   readonly marks: number;
   readonly census: Census | null;
   /** Looks since something last changed. */
@@ -57,6 +60,8 @@ export interface View {
   readonly runId: string;
   readonly machine: MachineFacts;
   readonly cluster: ClusterFacts;
+  /** The fence as last seen by this run, or by the message that brought it. */
+  readonly remembered: FenceRecord | null;
   readonly memory: Memory;
   readonly now: Moment;
 }
@@ -65,8 +70,10 @@ export type Decision =
   | { readonly do: 'step'; readonly step: Step; readonly because: Reason }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[]; readonly because: Reason }
   | { readonly do: 'census'; readonly because: Reason }
+  /** Look again, and this time through the list of all attachments. */
+  | { readonly do: 'search'; readonly because: Reason }
   | { readonly do: 'wait'; readonly ms: number; readonly because: Reason }
-  | { readonly do: 'end'; readonly outcome: 'fenced' | 'released' | 'refused' | 'ignored'; readonly because: Reason };
+  | { readonly do: 'end'; readonly outcome: 'fenced' | 'released' | 'refused' | 'ignored' | 'failed'; readonly because: Reason };
 
 /** One line of the ladder in `decide`: speaks, or leaves it to the next. */
 export type Rule = (view: View) => Decision | null;
@@ -75,5 +82,6 @@ export const take = (step: Step, reason: Reason): Decision => ({ do: 'step', ste
 export const wait = (ms: number, reason: Reason): Decision => ({ do: 'wait', ms, because: reason });
 export const refuse = (reason: Reason): Decision => ({ do: 'end', outcome: 'refused', because: reason });
 export const ignore = (reason: Reason): Decision => ({ do: 'end', outcome: 'ignored', because: reason });
+export const fail = (reason: Reason): Decision => ({ do: 'end', outcome: 'failed', because: reason });
 export const fenced = (reason: Reason): Decision => ({ do: 'end', outcome: 'fenced', because: reason });
 export const released = (reason: Reason): Decision => ({ do: 'end', outcome: 'released', because: reason });

@@ -4,14 +4,30 @@ import { httpsLink } from './https-link.ts';
 import { kubeConfigAuthentication, kubeConfigDispatcher } from './kubeconfig-access.ts';
 import type { Link } from './link.ts';
 
-const parsed = (content: string): KubeConfig => {
+/** A kubeconfig's content, and the folder to which its relative paths refer; null where it came from no file. */
+export interface KubeConfigText {
+  readonly content: string;
+  readonly folder: string | null;
+}
+
+const parsed = ({ content, folder }: KubeConfigText): KubeConfig => {
   const config = new KubeConfig();
   try {
     config.loadFromString(content);
+    if (folder !== null) config.makePathsAbsolute(folder);
     return config;
   } catch (cause) {
     throw new InvalidConfiguration(['the kubeconfig cannot be read'], { cause });
   }
+};
+
+/** As kubectl does it, and unlike `mergeConfig`, which throws where two files know one name: the first that says something wins. */
+const mergeInto = (merged: KubeConfig, next: KubeConfig): KubeConfig => {
+  for (const cluster of next.getClusters()) if (!merged.getCluster(cluster.name)) merged.addCluster(cluster);
+  for (const user of next.getUsers()) if (!merged.getUser(user.name)) merged.addUser(user);
+  for (const context of next.getContexts()) if (!merged.getContextObject(context.name)) merged.addContext(context);
+  if (!merged.getCurrentContext()) merged.setCurrentContext(next.getCurrentContext());
+  return merged;
 };
 
 /** The context by name, or the file's current one. What it names must be there too. */
@@ -35,12 +51,17 @@ const linkOf = (config: KubeConfig): Link =>
   });
 
 /**
- * A link as a kubeconfig's content describes it: tokens, client certificates and exec plugins, as the client supports them.
- * https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
+ * A link as kubeconfigs describe it, merged in their order: tokens, client certificates and exec plugins, as the client
+ * supports them. https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
  * @throws InvalidConfiguration
  */
-export const linkFromKubeConfig = (content: string, context: string | null): Link => {
-  const config = parsed(content);
+export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: string | null): Link => {
+  const [first, ...others] = texts.map(parsed);
+  if (!first) throw new InvalidConfiguration(['there is no kubeconfig']);
+  const config = others.reduce(mergeInto, first);
   choose(config, context);
   return linkOf(config);
 };
+
+/** The same for content that came from no file. @throws InvalidConfiguration */
+export const linkFromKubeConfig = (content: string, context: string | null): Link => linkFromKubeConfigs([{ content, folder: null }], context);

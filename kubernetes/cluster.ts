@@ -33,11 +33,11 @@ export const clusterOf = (options: ClusterOptions): Cluster => {
     name: options.name,
     find: (clues, signal) => find(reader(signal), clues),
     identify: async (node, signal) => (await readStanding(reader(signal), node))?.carriers ?? null,
-    look: (request, signal) => look(reader(signal), version, request),
+    look: (request, signal) => look(reader(signal), { version, now: clock.now }, request),
     recheck: (node, signal) => recheck(reader(signal), node),
     apply: (step, permit, signal) => apply({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),
     tell: (about, event, signal) => tell(writer(null, signal), about, event, clock.now()),
-    census: (node, staleFor, signal) => census(reader(signal), node, clock.now() - staleFor),
-    suspects: (staleFor, signal) => suspects(reader(signal), clock.now() - staleFor),
+    census: (node, staleFor, signal) => census(reader(signal), node, { now: clock.now(), staleFor }),
+    suspects: (staleFor, signal) => suspects(reader(signal), { now: clock.now(), staleFor }),
   };
 };

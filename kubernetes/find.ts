@@ -1,10 +1,10 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Clues } from '../fencing/cluster.ts';
-import { annotatedCarriers, namesMachine, nodeCarriers } from './carriers.ts';
+import { annotatedCarriers, csiNodeCarriers, namesMachine, nodeCarriers } from './carriers.ts';
 import type { Reader } from './connection.ts';
 import { INSTANCE_LABELS } from './names.ts';
-import { readNode } from './node-look.ts';
+import { readCsiNode, readNode } from './node-look.ts';
 import { pages } from './pages.ts';
 
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */
@@ -17,12 +17,21 @@ const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 const proven = (nodes: readonly V1Node[], clues: Clues): Names =>
   nodes.filter((node) => namesMachine(nodeCarriers(node), clues)).map(nameOf);
 
+/** Its CSINode is asked only where the Node itself says nothing of any machine of this cloud. */
+const isMachines = async (reader: Reader, name: string, clues: Clues): Promise<boolean> => {
+  const node = await readNode(reader, name);
+  if (!node) return false;
+  const carriers = nodeCarriers(node);
+  const silent = carriers.every((carrier) => clues.machineOf(carrier) === null);
+  return namesMachine(silent ? csiNodeCarriers(await readCsiNode(reader, name)) : carriers, clues);
+};
+
 /** The likeliest name alone first: mostly it is right, and then one GET was all. */
 const byGuessedName = async (reader: Reader, clues: Clues): Promise<Names> => {
   const [likeliest, ...others] = new Set(clues.nodeNames.filter((name) => name !== ''));
   for (const names of [likeliest === undefined ? [] : [likeliest], others]) {
-    const nodes = await Promise.all(names.map((name) => readNode(reader, name)));
-    const found = proven(nodes.filter((node) => node !== null), clues);
+    const verdicts = await Promise.all(names.map((name) => isMachines(reader, name, clues)));
+    const found = names.filter((_, at) => verdicts[at]);
     if (found.length > 0) return found;
   }
   return [];

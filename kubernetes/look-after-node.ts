@@ -1,96 +1,115 @@
 import type { V1PersistentVolume, V1Pod, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
-import { StorageV1Api } from '@kubernetes/client-node/dist/gen/index.js';
-import type { VolumeFacts } from '../fencing/cluster-facts.ts';
-import type { Clues, LookRequest } from '../fencing/cluster.ts';
-import { readAttachment } from './attachment-facts.ts';
-import { attachmentCarrier, namesMachine } from './carriers.ts';
-import { readClaimed, readVolume } from './claims.ts';
+import type { PodFacts, VolumeFacts } from '../fencing/cluster-facts.ts';
+import type { LookRequest } from '../fencing/cluster.ts';
+import type { FenceRecord } from '../fencing/record.ts';
+import { notAnothers, readSources } from './attachments-of.ts';
+import { namesMachine } from './carriers.ts';
+import { readClaimed } from './claims.ts';
 import type { Reader } from './connection.ts';
 import { followed } from './follow.ts';
-import type { NodeLook } from './node-look.ts';
-import { readNode } from './node-look.ts';
 import { readLease } from './lease.ts';
+import type { LeftAttachments } from './left-attachments.ts';
+import { leftAttachments } from './left-attachments.ts';
+import { lookAtNode } from './look-at-node.ts';
+import type { NodeLook, StandingNode } from './node-look.ts';
+import { readStanding } from './node-look.ts';
 import { podFactsOf, readNodePods } from './node-pods.ts';
-import { pages } from './pages.ts';
 import { readVolumes } from './volume-facts.ts';
+import { handleOf } from './volume-handle.ts';
+import { volumeKey } from './volume-key.ts';
 
-const notedFor =
-  (clues: Clues) =>
-  (attachment: V1VolumeAttachment): boolean =>
-    namesMachine([attachmentCarrier(attachment)].filter((carrier) => carrier !== null), clues);
+/** A kubelet renews its Lease every 10 s and is given up after 40 s: somebody lives under a name whose Lease is younger. */
+const LEASE_LIVES_MS = 40_000;
 
-/** The one list of everything that a look without a Node needs, and only as long as it is not known what is in it. */
-const listNoted = async (reader: Reader, clues: Clues): Promise<readonly V1VolumeAttachment[]> => {
-  const noted: V1VolumeAttachment[] = [];
-  for await (const page of pages((paging) => reader.read(StorageV1Api, (storage) => storage.listVolumeAttachment(paging)))) {
-    noted.push(...page.filter(notedFor(clues)));
-  }
-  return noted;
-};
+/** A time that lies ahead, or cannot be read, is doubt, and doubt speaks for a living kubelet. */
+const isAlive = (lease: string | null, now: number): boolean => lease !== null && !(Date.parse(lease) < now - LEASE_LIVES_MS);
 
-/** Attachments that the attacher noted down for this very machine. */
-const leftAttachments = async (reader: Reader, { clues, attachments }: LookRequest): Promise<readonly V1VolumeAttachment[]> => {
-  if (!attachments) return listNoted(reader, clues);
-  const read = await Promise.all(attachments.map((name) => readAttachment(reader, name)));
-  return read.filter((attachment) => attachment !== null).filter(notedFor(clues));
-};
+/** What is read of one name under which the machine's Node once stood. */
+interface NameRead {
+  readonly node: string;
+  readonly pods: readonly V1Pod[];
+  readonly lease: string | null;
+  readonly standing: StandingNode | null;
+}
 
-/** An attachment that bears another machine's id is that of a new Node under the old name. */
-const notAnothers =
-  ({ machine, machineOf }: Clues) =>
-  (attachment: V1VolumeAttachment): boolean => {
-    const carrier = attachmentCarrier(attachment);
-    return carrier === null || [machine, null].includes(machineOf(carrier));
-  };
-
-const readSources = async (reader: Reader, attachments: readonly V1VolumeAttachment[]): Promise<readonly V1PersistentVolume[]> => {
-  const names = new Set(attachments.flatMap(({ spec }) => spec.source.persistentVolumeName ?? []));
-  const volumes = await Promise.all([...names].map((name) => readVolume(reader, name)));
-  return volumes.filter((volume) => volume !== null);
+/** The Node is asked for last, because one that comes up in between may have got pods already. */
+const readName = async (reader: Reader, node: string): Promise<NameRead> => {
+  const [pods, lease] = await Promise.all([readNodePods(reader, node), readLease(reader, node)]);
+  return { node, pods, lease, standing: await readStanding(reader, node) };
 };
 
 interface Leftovers {
   readonly taken: boolean;
-  readonly pods: readonly V1Pod[];
-  readonly claimed: ReadonlyMap<string, V1PersistentVolume>;
+  readonly pods: readonly PodFacts[];
   readonly volumes: readonly VolumeFacts[];
   readonly lease: string | null;
 }
 
+interface Traces {
+  readonly request: LookRequest;
+  readonly left: LeftAttachments;
+  readonly now: number;
+}
+
+const rememberedOf = ({ remembered, clues }: LookRequest): FenceRecord | null => (remembered?.machine === clues.machine ? remembered : null);
+
+/** Another machine uses the name by now: its pods and its Lease are none of ours, whether or not its Node stands. */
+const isTaken = ({ node, lease, standing }: NameRead, { left, now }: Traces): boolean =>
+  standing !== null || left.anothers.has(node) || isAlive(lease, now);
+
+const keysOf = (volumes: readonly V1PersistentVolume[]): ReadonlySet<string> =>
+  new Set(volumes.map(handleOf).flatMap((handle) => (handle ? [volumeKey(handle)] : [])));
+
 /**
- * What is left under one Node's name. A new Node under that name owns the pods and the Lease there, so they are none of
- * ours; it is asked for after them, because a Node that comes up in between may have got pods already.
+ * Pods are bound to a name, not to a machine. Only those are the dead machine's that its fence noted down, or that use a
+ * volume which is still attached to it; any other pod without a Node is left to Kubernetes' own garbage collection.
  */
-const leftoversOf = async (reader: Reader, request: LookRequest, node: string, attachments: readonly V1VolumeAttachment[]): Promise<Leftovers> => {
-  const [found, renewed] = await Promise.all([readNodePods(reader, node), readLease(reader, node)]);
-  const taken = (await readNode(reader, node)) !== null;
-  const [pods, lease] = taken ? [[], null] : [found, renewed];
-  const claimed = await readClaimed(reader, pods);
-  const own = attachments.filter(({ spec }) => spec.nodeName === node);
-  const { remembered, clues, follow } = request;
-  const volumes = await readVolumes(reader, {
-    node,
-    onStatus: [],
-    remembered: remembered?.node === node ? remembered.volumes : [],
-    read: [...claimed.values(), ...(await readSources(reader, own))],
-    owns: notAnothers(clues),
-  });
-  return { taken, pods, claimed, lease, volumes: await Promise.all(volumes.map((volume) => followed(reader, volume, node, follow))) };
+const ownPods = (pods: readonly PodFacts[], request: LookRequest, attached: ReadonlySet<string>): readonly PodFacts[] => {
+  const noted = new Set(rememberedOf(request)?.pods.map(({ uid }) => uid));
+  return pods.filter(({ uid, volumes }) => noted.has(uid) || volumes.some((volume) => attached.has(volume)));
+};
+
+const volumesLeft = async (reader: Reader, node: string, { clues, remembered, follow }: LookRequest, read: readonly V1PersistentVolume[]) => {
+  const noted = remembered?.node === node ? remembered.volumes : [];
+  const volumes = await readVolumes(reader, { node, onStatus: [], remembered: noted, read, owns: notAnothers(clues) });
+  return Promise.all(volumes.map((volume) => followed(reader, volume, node, follow)));
+};
+
+const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Promise<Leftovers> => {
+  const { request, left } = traces;
+  const taken = isTaken(name, traces);
+  const attached = await readSources(reader, left.own.filter(({ spec }) => spec.nodeName === name.node));
+  const claimed = await readClaimed(reader, taken ? [] : name.pods);
+  const pods = taken ? [] : ownPods(name.pods.map((pod) => podFactsOf(pod, claimed)), request, keysOf(attached));
+  const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
+  const used = [...claimed.values()].filter((volume) => [...keysOf([volume])].some((key) => wanted.has(key)));
+  return { taken, pods, lease: taken ? null : name.lease, volumes: await volumesLeft(reader, name.node, request, [...used, ...attached]) };
+};
+
+const namesOf = (request: LookRequest, own: readonly V1VolumeAttachment[]): readonly string[] => {
+  const known = [request.node, rememberedOf(request)?.node ?? null].filter((name) => name !== null);
+  return [...new Set([...known, ...own.map(({ spec }) => spec.nodeName)])];
+};
+
+/** The machine's own Node under one of the names: only its CSINode may name the machine, and then no search finds it. */
+const ownNode = async (reader: Reader, request: LookRequest, names: readonly NameRead[]): Promise<NodeLook | null> => {
+  const own = names.find(({ standing }) => standing && namesMachine(standing.carriers, request.clues));
+  return own ? lookAtNode(reader, request, own.node) : null;
 };
 
 /** Looks for a machine whose Node is gone, or has been replaced by one of the same name. */
-export const lookAfterNode = async (reader: Reader, request: LookRequest): Promise<NodeLook> => {
-  const { clues, remembered } = request;
-  const attachments = await leftAttachments(reader, request);
-  const known = [request.node, remembered?.machine === clues.machine ? remembered.node : null].filter((name) => name !== null);
-  const names = new Set([...known, ...attachments.map(({ spec }) => spec.nodeName)]);
-  const left = await Promise.all([...names].map((name) => leftoversOf(reader, request, name, attachments)));
+export const lookAfterNode = async (reader: Reader, request: LookRequest, now: () => number): Promise<NodeLook> => {
+  const left = await leftAttachments(reader, request);
+  const names = await Promise.all(namesOf(request, left.own).map((name) => readName(reader, name)));
+  const own = await ownNode(reader, request, names);
+  if (own) return own;
+  const found = await Promise.all(names.map((name) => leftoversOf(reader, name, { request, left, now: now() })));
   return {
     node: null,
-    nodeName: [...names][0] ?? null,
-    nameTaken: left.some(({ taken }) => taken),
-    pods: left.flatMap(({ pods, claimed }) => pods.map((pod) => podFactsOf(pod, claimed))),
-    volumes: left.flatMap(({ volumes }) => volumes),
-    lease: left.map(({ lease }) => lease).find((lease) => lease !== null) ?? null,
+    nodeName: names[0]?.node ?? null,
+    nameTaken: found.some(({ taken }) => taken),
+    pods: found.flatMap(({ pods }) => pods),
+    volumes: found.flatMap(({ volumes }) => volumes),
+    lease: found.map(({ lease }) => lease).find((lease) => lease !== null) ?? null,
   };
 };

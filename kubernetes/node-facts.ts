@@ -2,7 +2,7 @@ import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { NodeFacts } from '../fencing/cluster-facts.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { parseRecord } from '../fencing/record.ts';
-import { CONTROL_PLANE_LABELS, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, ZONE_LABEL } from './names.ts';
+import { CONTROL_PLANE_LABELS, FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, ZONE_LABEL } from './names.ts';
 import { optOutOf } from './opt-out.ts';
 
 const READINESS = ['True', 'False'] as const;
@@ -12,6 +12,9 @@ export const hasTaint = ({ spec }: V1Node, key: string): boolean => (spec?.taint
 
 export const recordTextOf = ({ metadata }: V1Node): string | null => metadata?.annotations?.[RECORD_ANNOTATION] ?? null;
 
+/** Metadata is enough to tell. */
+export const isLabelled = ({ metadata }: V1Node): boolean => metadata?.labels?.[FENCED_LABEL.key] === FENCED_LABEL.value;
+
 const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'readySince'> => {
   const condition = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
@@ -20,10 +23,11 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'rea
   };
 };
 
-const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'recordText' | 'record'> => {
+const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'labelled' | 'recordText' | 'record'> => {
   const recordText = recordTextOf(node);
   return {
     taints: { outOfService: hasTaint(node, OUT_OF_SERVICE.key), quarantine: hasTaint(node, QUARANTINE.key) },
+    labelled: isLabelled(node),
     recordText,
     record: recordText === null ? null : parseRecord(recordText),
   };
@@ -38,7 +42,6 @@ export const nodeFacts = (node: V1Node, carriers: readonly IdentityCarrier[]): N
     resourceVersion: metadata?.resourceVersion ?? '',
     bootID: status?.nodeInfo?.bootID ?? '',
     ...readiness(node),
-    createdAt: metadata?.creationTimestamp?.getTime() ?? 0,
     deleting: metadata?.deletionTimestamp !== undefined,
     zone: labels[ZONE_LABEL] ?? null,
     controlPlane: CONTROL_PLANE_LABELS.some((label) => labels[label] !== undefined),

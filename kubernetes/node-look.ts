@@ -1,4 +1,4 @@
-import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1CSINode, V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { CoreV1Api, StorageV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import type { ClusterFacts } from '../fencing/cluster-facts.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
@@ -11,6 +11,9 @@ export type NodeLook = Omit<ClusterFacts, 'surroundings' | 'taintSupported'>;
 export const readNode = (reader: Reader, name: string): Promise<V1Node | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNode({ name }));
 
+export const readCsiNode = (reader: Reader, name: string): Promise<V1CSINode | null> =>
+  reader.readIfPresent(StorageV1Api, (storage) => storage.readCSINode({ name }));
+
 /** A Node and everything on it and its CSINode that may name the machine. */
 export interface StandingNode {
   readonly node: V1Node;
@@ -18,9 +21,6 @@ export interface StandingNode {
 }
 
 export const readStanding = async (reader: Reader, name: string): Promise<StandingNode | null> => {
-  const [node, csiNode] = await Promise.all([
-    readNode(reader, name),
-    reader.readIfPresent(StorageV1Api, (storage) => storage.readCSINode({ name })),
-  ]);
+  const [node, csiNode] = await Promise.all([readNode(reader, name), readCsiNode(reader, name)]);
   return node && { node, carriers: [...nodeCarriers(node), ...csiNodeCarriers(csiNode)] };
 };

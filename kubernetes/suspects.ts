@@ -1,14 +1,18 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import { CoreV1Api, StorageV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import pLimit from 'p-limit';
 import type { Suspect } from '../fencing/cluster.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { parseRecord } from '../fencing/record.ts';
-import { attachmentCarrier, nodeCarriers } from './carriers.ts';
+import type { Attached } from './attached.ts';
+import { readDoubtful } from './attached.ts';
+import { csiNodeCarriers, nodeCarriers } from './carriers.ts';
 import type { Reader } from './connection.ts';
+import type { Freshness } from './leases.ts';
 import { readLeases } from './leases.ts';
 import { recordTextOf } from './node-facts.ts';
-import { readNode } from './node-look.ts';
+import type { StandingNode } from './node-look.ts';
+import { readCsiNode, readNode } from './node-look.ts';
 import { pages } from './pages.ts';
 import { fencedNodes } from './surroundings.ts';
 
@@ -16,62 +20,58 @@ const GETS_AT_ONCE = 8;
 /** When more Nodes than this stand out, it is mostly the network or the API server: then reading all of them in pages is cheaper. */
 const MOST_GETS = 100;
 
-/** What is attached to a Node: the names of the attachments, and what they tell of its machine, each carrier once. */
-interface Attached {
-  readonly names: string[];
-  readonly carriers: Map<string, IdentityCarrier>;
-}
-
-/** Attachments to Nodes without a fresh Lease, by Node. */
-const readDoubtful = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ReadonlyMap<string, Attached>> => {
-  const doubtful = new Map<string, Attached>();
-  for await (const page of pages((paging) => reader.read(StorageV1Api, (storage) => storage.listVolumeAttachment(paging)))) {
-    for (const attachment of page) {
-      const { nodeName } = attachment.spec;
-      if (fresh.has(nodeName)) continue;
-      const { names, carriers } = doubtful.get(nodeName) ?? { names: [], carriers: new Map<string, IdentityCarrier>() };
-      const carrier = attachmentCarrier(attachment);
-      if (carrier) carriers.set(`${carrier.driver} ${carrier.value}`, carrier);
-      names.push(attachment.metadata?.name ?? '');
-      doubtful.set(nodeName, { names, carriers });
-    }
-  }
-  return doubtful;
-};
-
 interface Traces {
-  readonly stale: ReadonlySet<string>;
+  readonly fresh: ReadonlySet<string>;
   readonly fenced: ReadonlySet<string>;
-  readonly attached: ReadonlyMap<string, Attached>;
+  readonly attached: ReadonlyMap<string, readonly Attached[]>;
 }
 
-const missing = (node: string, { attached }: Traces): readonly Suspect[] => {
-  const left = attached.get(node);
-  return left ? [{ because: 'node-missing', node, carriers: [...left.carriers.values()], record: null, attachments: left.names }] : [];
+const leftBehind = (node: string, left: readonly Attached[]): readonly Suspect[] => {
+  if (left.length === 0) return [];
+  const carriers = left.map(({ carrier }) => carrier).filter((carrier) => carrier !== null);
+  return [{ because: 'node-missing', node, carriers, record: null, attachments: left.flatMap(({ names }) => names) }];
 };
 
-/** A Node that stands out, judged as it stands. */
-const judged = (standing: V1Node, { stale, fenced }: Traces): readonly Suspect[] => {
+const missing = (node: string, { attached }: Traces): readonly Suspect[] => leftBehind(node, attached.get(node) ?? []);
+
+/** A carrier that none of the Node's own bears out, be it in full or as the end of a providerID. */
+const isStrange =
+  (own: readonly IdentityCarrier[]) =>
+  ({ carrier }: Attached): boolean =>
+    carrier !== null && !own.some(({ value }) => value === carrier.value || value.endsWith(`/${carrier.value}`));
+
+/** The Node itself, if it stands out, and the machine that bore its name before, if anything is still attached to that. */
+const judged = ({ node: standing, carriers }: StandingNode, { fresh, fenced, attached }: Traces): readonly Suspect[] => {
   const node = standing.metadata?.name ?? '';
-  const seen = { node, carriers: nodeCarriers(standing), record: parseRecord(recordTextOf(standing) ?? ''), attachments: [] };
-  if (fenced.has(node)) return [{ because: 'fenced', ...seen }];
-  return stale.has(node) ? [{ because: 'lease-stale', ...seen }] : [];
+  const because = fenced.has(node) ? 'fenced' : fresh.has(node) ? null : 'lease-stale';
+  const before = carriers.length === 0 ? [] : leftBehind(node, (attached.get(node) ?? []).filter(isStrange(carriers)));
+  if (because === null) return before;
+  return [{ because, node, carriers, record: parseRecord(recordTextOf(standing) ?? ''), attachments: [] }, ...before];
+};
+
+/** Its CSINode is asked only where the Node itself says nothing. */
+const withCarriers = async (reader: Reader, node: V1Node): Promise<StandingNode> => {
+  const own = nodeCarriers(node);
+  return { node, carriers: own.length > 0 ? own : csiNodeCarriers(await readCsiNode(reader, node.metadata?.name ?? '')) };
 };
 
 const judgeEach = async (reader: Reader, names: ReadonlySet<string>, traces: Traces): Promise<readonly Suspect[]> => {
   const atOnce = pLimit(GETS_AT_ONCE);
   const judge = async (name: string): Promise<readonly Suspect[]> => {
     const standing = await readNode(reader, name);
-    return standing ? judged(standing, traces) : missing(name, traces);
+    return standing ? judged(await withCarriers(reader, standing), traces) : missing(name, traces);
   };
   return (await Promise.all([...names].map((name) => atOnce(() => judge(name))))).flat();
 };
 
 const judgeInPages = async (reader: Reader, names: ReadonlySet<string>, traces: Traces): Promise<readonly Suspect[]> => {
+  const atOnce = pLimit(GETS_AT_ONCE);
   const suspects: Suspect[] = [];
   const absent = new Set(names);
   for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)))) {
-    for (const standing of page) if (absent.delete(standing.metadata?.name ?? '')) suspects.push(...judged(standing, traces));
+    const standing = page.filter(({ metadata }) => absent.delete(metadata?.name ?? ''));
+    const seen = await Promise.all(standing.map((node) => atOnce(() => withCarriers(reader, node))));
+    suspects.push(...seen.flatMap((node) => judged(node, traces)));
   }
   return [...suspects, ...[...absent].flatMap((name) => missing(name, traces))];
 };
@@ -84,13 +84,13 @@ const readFenced = async (reader: Reader): Promise<ReadonlySet<string>> => {
 
 /**
  * Names that a sweep should look at. Three lists in pages, of which only names and ids are kept, and the Nodes that stand
- * out; `since` is the oldest renewTime that still counts as a living kubelet's (epoch ms).
+ * out. A Node with neither a Lease nor anything attached is not found: there is nothing on it that waits for a detach.
  */
-export const suspects = async (reader: Reader, since: number): Promise<readonly Suspect[]> => {
-  const { fresh, stale } = await readLeases(reader, since);
+export const suspects = async (reader: Reader, freshness: Freshness): Promise<readonly Suspect[]> => {
+  const { fresh, stale, ahead } = await readLeases(reader, freshness);
   const fenced = await readFenced(reader);
   const attached = await readDoubtful(reader, fresh);
-  const names = new Set([...fenced, ...stale, ...attached.keys()]);
+  const names = new Set([...fenced, ...stale, ...ahead, ...attached.keys()]);
   const judgeAll = names.size > MOST_GETS ? judgeInPages : judgeEach;
-  return judgeAll(reader, names, { stale, fenced, attached });
+  return judgeAll(reader, names, { fresh, fenced, attached });
 };

@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { z } from 'zod';
 import type { Cluster } from '../fencing/cluster.ts';
-import { linkFromKubeConfig } from '../kubernetes/access.ts';
+import type { KubeConfigText } from '../kubernetes/access.ts';
+import { linkFromKubeConfigs } from '../kubernetes/access.ts';
 import { systemClock } from '../kubernetes/clock.ts';
 import { clusterOf, connectionOf } from '../kubernetes/cluster.ts';
 import { doctorOf, type Doctor } from '../kubernetes/doctor.ts';
@@ -32,12 +35,27 @@ const jsonIn = (text: string): unknown => {
   }
 };
 
-/** @throws InvalidConfiguration */
-export const linkFromText = (text: string, context: string | null): Link => {
-  const short = tokenAccess.safeParse(jsonIn(text));
-  if (!short.success) return linkFromKubeConfig(text, context);
+const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null): Link => {
+  const [only, second] = texts;
+  const short = tokenAccess.safeParse(only && !second ? jsonIn(only.content) : null);
+  if (!short.success) return linkFromKubeConfigs(texts, context);
   const { server, ca, token } = short.data;
   return linkFromToken({ server, ca, token: async () => token });
+};
+
+/** @throws InvalidConfiguration */
+export const linkFromText = (text: string, context: string | null): Link => linkFromTexts([{ content: text, folder: null }], context);
+
+const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({
+  content: await fileText(file, 'the kubeconfig'),
+  folder: path.dirname(path.resolve(file)),
+});
+
+/** One file, or several as the variable KUBECONFIG lists them. Of a list, files that do not exist are passed over, as kubectl does. */
+const linkFromFiles = async (list: string, context: string | null): Promise<Link> => {
+  const files = list.split(path.delimiter).filter((file) => file !== '');
+  const present = files.filter(existsSync);
+  return linkFromTexts(await Promise.all((present.length > 0 ? present : files).map(readKubeConfig)), context);
 };
 
 const isContent = (kubeconfig: string): boolean => kubeconfig.includes('\n') || kubeconfig.trimStart().startsWith('{');
@@ -49,8 +67,8 @@ const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSig
   if ('eks' in entry) return linkFromToken(await access.managedCluster({ name: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? null }, signal));
   if ('secret' in entry) return fromSecret(() => access.secret(entry.secret, signal), entry.context);
   if ('parameter' in entry) return fromSecret(() => access.parameter(entry.parameter, signal), entry.context);
-  const content = isContent(entry.kubeconfig) ? entry.kubeconfig : await fileText(entry.kubeconfig, 'the kubeconfig');
-  return linkFromText(content, entry.context ?? null);
+  const context = entry.context ?? null;
+  return isContent(entry.kubeconfig) ? linkFromText(entry.kubeconfig, context) : linkFromFiles(entry.kubeconfig, context);
 };
 
 /** Opens one cluster. Everything that speaks to Kubernetes is loaded with this file, and only then. */

@@ -22,7 +22,7 @@ const policy = z
 
 const kubeconfigCluster = z.strictObject({
   name: z.string().min(1),
-  /** A file's path, or the kubeconfig itself. */
+  /** A file's path, several of them as in KUBECONFIG, or the kubeconfig itself. */
   kubeconfig: z.string().min(1),
   context: z.string().min(1).optional(),
 });

@@ -4,6 +4,7 @@ import type { Moment } from '../fencing/view.ts';
 export interface SystemClock {
   readonly now: () => Moment;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly timeout: (ms: number) => AbortSignal;
 }
 
 /**
@@ -21,5 +22,6 @@ export const systemClock = (wallClock: () => number = Date.now, monotonic: () =>
       return { wall: read.wall, mono: elapsed };
     },
     sleep: (ms, signal) => delay(ms, undefined, { signal }),
+    timeout: (ms) => AbortSignal.timeout(ms),
   };
 };

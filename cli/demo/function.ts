@@ -36,7 +36,7 @@ interface Parts {
 const wiringOf = ({ cloud, cluster, now, turns, queue }: Parts, log: Wiring['log']): Wiring => {
   let runs = 0;
   return {
-    ports: { cloud, clusters: [cluster], clock: { now: () => ({ wall: now(), mono: now() }), sleep: turns.sleep } },
+    ports: { cloud, clusters: [cluster], clock: { now: () => ({ wall: now(), mono: now() }), sleep: turns.sleep, timeout: () => new AbortController().signal } },
     policy: defaultPolicy,
     territory: { account: SANDBOX_ACCOUNT, region: SANDBOX_REGION },
     queues: {

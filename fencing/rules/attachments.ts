@@ -34,7 +34,7 @@ export const deleteLingeringAttachment: Rule = (view) => {
     if (!volume.attachment || !lingers(view, volume)) continue;
     const { name, uid } = volume.attachment;
     const step: Step = { do: 'delete-attachment', attachment: { name, uid } };
-    if (!view.memory.sinceLook.has(stepKey(step))) return take(step, because('attachment-lingers', `no pod wants ${volume.key} here any more`));
+    if (!view.memory.sinceLook.has(stepKey(step)) && !view.memory.declined.has(stepKey(step))) return take(step, because('attachment-lingers', `no pod wants ${volume.key} here any more`));
   }
   return null;
 };

@@ -21,8 +21,9 @@ const letGo = (view: View, { attachment }: VolumeFacts): boolean =>
 const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boolean =>
   disk.keep === null && volume.persistentVolume !== null && wantedBy(view, volume.key).length === 0 && letGo(view, volume);
 
+/** The API server's clock may be off; what this run saw itself counts too, whichever is longer. */
 const goingFor = (view: View, { key, attachment }: VolumeFacts): number =>
-  attachment?.deletingSince != null ? view.now.wall - attachment.deletingSince : unwantedFor(view, key);
+  Math.max(attachment?.deletingSince != null ? view.now.wall - attachment.deletingSince : 0, unwantedFor(view, key));
 
 const stuck = (view: View, volume: VolumeFacts): boolean =>
   goingFor(view, volume) >= (volume.attachment?.detachError != null ? patience.detachFailed : patience.detachStuck);
@@ -34,13 +35,22 @@ const detach = (view: View, disk: DiskAttachment, manner: 'plain' | 'forced'): C
   manner,
 });
 
-/** Plain first. Force only when a plain detach of ours was accepted long ago and the disk still has not come off. */
-const nextDetach = (view: View, disk: DiskAttachment): CloudStep | null => {
-  const plain = view.memory.asked.get(stepKey(detach(view, disk, 'plain')));
-  if (plain === undefined) return disk.state === 'detaching' ? null : detach(view, disk, 'plain');
-  if (view.now.mono - plain < patience.plainDetach) return null;
-  const forced = view.memory.asked.get(stepKey(detach(view, disk, 'forced')));
-  return forced === undefined || view.now.mono - forced >= patience.plainDetach ? detach(view, disk, 'forced') : null;
+const askedFor = ({ memory, now }: View, step: CloudStep): number | null => {
+  const asked = memory.asked.get(stepKey(step));
+  return asked === undefined ? null : now.mono - asked;
+};
+
+/**
+ * Plain first. Force only when a plain detach has been under way for long and the disk has not come off, whoever asked for
+ * it: the driver, a run before this one, or this one.
+ */
+const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): CloudStep | null => {
+  const plain = detach(view, disk, 'plain');
+  const forced = detach(view, disk, 'forced');
+  const plainFor = askedFor(view, plain);
+  if (plainFor === null && disk.state !== 'detaching') return plain;
+  if ((plainFor ?? goingFor(view, volume) - patience.detachStuck) < patience.plainDetach) return null;
+  return (askedFor(view, forced) ?? Infinity) >= patience.plainDetach ? forced : null;
 };
 
 /** Detaches through the cloud what Kubernetes cannot, or at once where the policy says so. */
@@ -50,8 +60,8 @@ export const detachDisk: Rule = (view) => {
     const disk = diskBelow(view, volume);
     if (!disk || !mayDetach(view, volume, disk)) continue;
     const due = view.policy.detach === 'always' || stuck(view, volume);
-    const step = due ? nextDetach(view, disk) : null;
-    if (step) return take(step, because('disk-still-attached', `${disk.disk} is still ${disk.state} at ${view.machine.machine}`));
+    const step = due ? nextDetach(view, volume, disk) : null;
+    if (step && !view.memory.declined.has(stepKey(step))) return take(step, because('disk-still-attached', `${disk.disk} is still ${disk.state} at ${view.machine.machine}`));
   }
   return null;
 };

@@ -1,6 +1,7 @@
 import type { NodeFacts } from '../cluster-facts.ts';
 import { because, type Reason } from '../reason.ts';
-import { fenced, take, type Rule, type View } from '../view.ts';
+import { fail, fenced, refuse, take, type Rule, type View } from '../view.ts';
+import { isOfThisMachine } from './attachments.ts';
 import { currentRecord, targetNode } from './mark.ts';
 
 export const whyDelete = ({ policy, machine }: View): Reason | null => {
@@ -35,5 +36,17 @@ export const parkNode: Rule = (view) => {
   return take({ do: 'note', node: targetNode(node), record: { ...record, phase: 'fenced' } }, because('fenced', 'everything that was held is free'));
 };
 
-export const done: Rule = ({ machine, cluster }) =>
-  fenced(because('fenced', cluster.node ? `${machine.machine} is off and Node ${cluster.node.name} holds no volume any more` : `${machine.machine} is off and holds nothing any more`));
+/** Everything else is done; what was declined to the end is not. */
+export const declinedSome: Rule = ({ memory: { declined } }) =>
+  declined.size > 0 ? fail(because('step-refused', `declined: ${[...declined].map(([step, said]) => `${step} (${said})`).join('; ')}`)) : null;
+
+/** Under a reused name the old attachment cannot be deleted: the attacher would ask the new machine to let go. */
+const oldAttachments = (view: View): readonly string[] =>
+  view.cluster.nameTaken ? view.cluster.volumes.flatMap(({ attachment }) => (attachment && isOfThisMachine(view, attachment) ? [attachment.name] : [])) : [];
+
+export const done: Rule = (view) => {
+  const { machine, cluster } = view;
+  const old = oldAttachments(view);
+  if (old.length > 0) return refuse(because('name-reused', `${machine.machine} holds no disk any more, but ${old.join(', ')} still says so under a Node name that is in use again: delete it by hand`));
+  return fenced(because('fenced', cluster.node ? `${machine.machine} is off and Node ${cluster.node.name} holds no volume any more` : `${machine.machine} is off and holds nothing any more`));
+};

@@ -2,7 +2,7 @@ import { because } from '../reason.ts';
 import { wait, type Rule, type View } from '../view.ts';
 import { patience } from '../policy.ts';
 import { diskBelow } from './disks.ts';
-import { leftAlone, namedBy, wantedBy } from './pods.ts';
+import { isDeclined, leftAlone, namedBy, wantedBy } from './pods.ts';
 
 /** Looks come quickly at first, then at leisure: what goes by itself goes within a second or within minutes. */
 export const pollDelay = ({ memory }: View): number => Math.min(patience.pollLongest, Math.round(patience.pollShortest * 1.3 ** memory.polls));
@@ -10,7 +10,7 @@ export const pollDelay = ({ memory }: View): number => Math.min(patience.pollLon
 /** Pods that we deleted and that still stand. */
 export const waitForPods: Rule = (view) => {
   const named = namedBy(view);
-  const going = view.cluster.pods.filter((pod) => leftAlone(pod, named) === null);
+  const going = view.cluster.pods.filter((pod) => leftAlone(pod, named) === null && !isDeclined(view, pod));
   return going.length > 0 ? wait(pollDelay(view), because('pods-going', `${going.length} pods are being deleted`)) : null;
 };
 

@@ -27,7 +27,7 @@ export const capOf = (policy: Policy, { nodes }: Surroundings): number => Math.m
 
 /** Fences that still count: begun lately and not finished. Nodes parked long ago hold nobody back. */
 export const unfinished = ({ fences }: Surroundings, wall: number): readonly OtherFence[] =>
-  fences.filter((fence) => fence.phase === 'fencing' && wall - fence.begun < patience.capWindow);
+  fences.filter((fence) => (fence.phase === 'marked' || fence.phase === 'fencing') && wall - fence.begun < patience.capWindow);
 
 /** When many machines vanish at once it may be the cloud's answers, or us, that are wrong. */
 export const capReached: Rule = ({ policy, cluster: { surroundings }, now }) => {
@@ -38,7 +38,12 @@ export const capReached: Rule = ({ policy, cluster: { surroundings }, now }) => 
   return refuse(because('cap-reached', `${begun.length} of at most ${cap} fences are under way (${names})`));
 };
 
-const offSince = ({ machine, memory, now }: View): number => machine.since ?? memory.firstOff?.wall ?? now.wall;
+/** Where the cloud does not say since when, the kubelet's last sign of life does: the machine was up until then. */
+const offSince = ({ machine, memory, cluster, now }: View): number => {
+  if (machine.since !== null) return machine.since;
+  const lastSign = cluster.lease === null ? now.wall : Date.parse(cluster.lease);
+  return Math.min(lastSign, memory.firstOff?.wall ?? now.wall);
+};
 
 /** Leaves planned stop/starts the time that the policy gives them. */
 export const delayedByPolicy: Rule = (view) => {

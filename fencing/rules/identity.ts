@@ -40,6 +40,7 @@ export const doubtfulIdentity: Rule = (view) => {
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
   if (!node || node.recordText === null) return null;
   if (!node.record) return refuse(because('record-unreadable', `the fence record on Node ${node.name} cannot be read`));
+  if (!node.labelled) return refuse(because('record-not-ours', `Node ${node.name} carries a fence record without our label: whoever wrote it, it was not us`));
   if (node.record.machine === machine.machine) return null;
   return refuse(because('record-of-another-machine', `the fence record on Node ${node.name} speaks of ${node.record.machine}`));
 };

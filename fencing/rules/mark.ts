@@ -27,8 +27,10 @@ export const unmarked = (view: View): boolean => view.cluster.node !== null && c
 
 const taintOrigin = ({ cluster }: View, node: NodeFacts): OutOfServiceTaint => {
   if (!cluster.taintSupported) return 'unsupported';
-  if (node.record && node.record.outOfService !== 'unsupported' && node.taints.outOfService) return node.record.outOfService;
-  return node.taints.outOfService ? 'foreign' : 'ours';
+  if (!node.taints.outOfService) return 'ours';
+  if (node.record && node.record.phase !== 'releasing') return node.record.outOfService;
+  // Beside our label and without a record that says otherwise, the taint is what a lost record of ours left.
+  return node.labelled && !node.record ? 'ours' : 'foreign';
 };
 
 const namedVolumes = (volumes: readonly VolumeFacts[], before: FenceRecord | null): readonly NamedVolume[] => {
@@ -42,7 +44,7 @@ const namedPods = (view: View) => podsToDelete(view).map(({ namespace, name, uid
 export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
   version: 1,
   fence: `${view.runId}.${view.memory.marks + 1}`,
-  phase: 'fencing',
+  phase: 'marked',
   cloud: view.reading.name,
   machine: view.machine.machine,
   generation: view.machine.generation,
@@ -77,24 +79,44 @@ const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
     ? because('started-in-between', `${machine.machine} was started after the fence ${node.record.fence} and is off again`)
     : because('off-proven', `${machine.machine} is off: its guest can write no more`);
 
-/** Somebody took our taint away in mid-fence. They may know more than we do: stop, and never put it back. */
+/** Somebody took our taint away. They may know more than we do: stop, and never put it back. */
 export const taintRemovedByHand: Rule = (view) => {
   const record = currentRecord(view);
   const node = view.cluster.node;
-  if (!node || record?.phase !== 'fencing') return null;
+  if (!node || !record) return null;
   const missing = !node.taints.quarantine || (record.outOfService === 'ours' && !node.taints.outOfService);
   return missing ? refuse(because('taint-removed-by-hand', `a taint of fence ${record.fence} was removed from Node ${node.name} by somebody else`)) : null;
 };
 
-/** Fences that began at the same moment do not see each other before the mark; after it the later ones step back. */
+const isSameBoot = (record: FenceRecord, node: NodeFacts, { machine }: View): boolean =>
+  record.nodeUid === node.uid && record.bootID === node.bootID && record.machine === machine.machine && record.generation === machine.generation;
+
+/**
+ * A fence of this very boot that was taken back (its record is gone, or it is being released without another boot) was
+ * taken back by a person. It is not begun again.
+ */
+export const removedByHand: Rule = (view) => {
+  const { node } = view.cluster;
+  const { remembered } = view;
+  if (!node || !remembered || !isSameBoot(remembered, node, view)) return null;
+  const takenBack = node.record === null || (node.record.phase === 'releasing' && isSameBoot(node.record, node, view));
+  return takenBack ? refuse(because('fence-removed-by-hand', `fence ${remembered.fence} was taken from Node ${node.name} while its machine is off, in the same boot`)) : null;
+};
+
+/**
+ * Fences that begin at the same moment do not see each other before the mark; after it the later ones step back. Nothing
+ * is destroyed while the record says `marked`, so whoever finds it there, this run or a later one, decides the same.
+ */
 export const overTheCap: Rule = (view) => {
   const record = currentRecord(view);
   const { node, surroundings } = view.cluster;
-  if (!node || !record || !view.memory.onlyMarked) return null;
+  if (!node || record?.phase !== 'marked') return null;
   const mine = Date.parse(record.begun);
   const before = unfinished(surroundings, view.now.wall).filter(
     (other) => other.begun < mine || (other.begun === mine && other.fence < record.fence),
   );
-  if (before.length < capOf(view.policy, surroundings)) return null;
-  return take({ do: 'withdraw', node: targetNode(node), record }, because('over-the-cap', `${before.length} fences began at the same time and a little earlier`));
+  if (before.length >= capOf(view.policy, surroundings)) {
+    return take({ do: 'withdraw', node: targetNode(node), record }, because('over-the-cap', `${before.length} fences began at the same time and a little earlier`));
+  }
+  return take({ do: 'note', node: targetNode(node), record: { ...record, phase: 'fencing' } }, because('under-the-cap', 'few enough fences are under way: this one goes on'));
 };

@@ -43,11 +43,14 @@ export const podsToDelete = (view: Pick<View, 'cluster'>): readonly PodFacts[] =
 /** Force-deletes, by uid, one pod after the other. */
 export const deletePods: Rule = (view) => {
   for (const pod of podsToDelete(view)) {
-    const step = stepFor(pod, view.memory.sinceLook);
+    const step = stepFor(pod, new Set([...view.memory.sinceLook, ...view.memory.declined.keys()]));
     if (step) return take(step, because('pod-on-dead-machine', `the machine below Pod ${pod.namespace}/${pod.name} is off`));
   }
   return null;
 };
+
+/** The API server declined to delete it: the fence goes on around it, and its end says so. */
+export const isDeclined = ({ memory }: Pick<View, 'memory'>, pod: PodFacts): boolean => memory.declined.has(stepKey({ do: 'delete-pod', pod: targetPod(pod) }));
 
 /** Pods of the Node that still want this volume: as long as there is one, the volume is not ours to free. */
 export const wantedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] =>

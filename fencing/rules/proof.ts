@@ -36,6 +36,17 @@ const askWitness = (view: View): Decision => {
   return refuse(because('missing-without-witness', `the cloud does not know ${machine} and its Node names no disk to ask about it`));
 };
 
+/**
+ * A disk of the machine that no volume of the Node explains may be held by an attachment that the Node's status forgot,
+ * such as on a drained node: then the list of all attachments is searched, once.
+ */
+export const unexplainedDisk: Rule = ({ machine, cluster, memory, reading }) => {
+  if (memory.searched || !cluster.node) return null;
+  const explained = new Set(cluster.volumes.map((volume) => reading.diskOf(volume)));
+  const disk = machine.disks.find(({ disk: id, keep }) => keep === null && !explained.has(id));
+  return disk ? { do: 'search', because: because('disks-going', `no volume of Node ${cluster.node.name} explains ${disk.disk}`) } : null;
+};
+
 /** Some clouds show "stopped" for a moment while a machine starts: there it takes two reads that agree. */
 export const offOnlyOnce: Rule = ({ machine, memory, now }) => {
   if (machine.power !== 'off-if-repeated' || !memory.firstOff) return null;

@@ -1,10 +1,10 @@
-import type { NodeFacts, VolumeFacts } from '../cluster-facts.ts';
+import type { NodeFacts, PodFacts, VolumeFacts } from '../cluster-facts.ts';
 import type { FenceRecord } from '../record.ts';
 import { patience } from '../policy.ts';
 import { because, type Reason } from '../reason.ts';
 import { released, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
 import { pollDelay } from './going.ts';
-import { targetNode } from './mark.ts';
+import { newRecord, targetNode } from './mark.ts';
 import { wantedBy } from './pods.ts';
 
 const unproven = (says: string): Reason => because('return-unproven', says);
@@ -16,9 +16,11 @@ const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, record: FenceRe
   return renewedNow || Math.abs(now.wall - Date.parse(lease)) < patience.leaseFresh;
 };
 
+const heldByOthers = (pod: PodFacts): boolean => pod.finished && pod.finalizers;
+
 const goingPod = ({ cluster }: View, record: FenceRecord): string | null => {
   const named = new Set(record.pods.map((pod) => pod.uid));
-  const pod = cluster.pods.find((other) => named.has(other.uid) && other.deleting);
+  const pod = cluster.pods.find((other) => named.has(other.uid) && other.deleting && !heldByOthers(other));
   return pod ? `${pod.namespace}/${pod.name}` : null;
 };
 
@@ -66,17 +68,30 @@ export const takeBack: Rule = (view) => {
   return missing ? wait(pollDelay(view), missing) : readmit(view, node, record, because('returned', `${node.name} came back with a fresh boot`));
 };
 
+/** Something of ours stands on the Node, by what no kubelet can write; its record may be lost. */
+const isFenced = (node: NodeFacts): boolean => node.labelled || node.taints.quarantine || node.recordText !== null;
+
+export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node) && node.record === null;
+
+/** What a lost or unreadable record must have said: enough to take the fence back on a person's word. */
+const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
+  ...newRecord(view, node),
+  phase: 'fenced',
+  outOfService: node.taints.outOfService ? 'ours' : 'unsupported',
+});
+
 /** A person has checked the machine and vouches for it: no proof is asked, both halves follow each other as ever. */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
   const { accepted } = view.request;
-  if (!node?.record || accepted === null) return null;
-  return readmit(view, node, node.record, because('accepted-by-a-person', accepted));
+  if (!node || accepted === null || !isFenced(node)) return null;
+  return readmit(view, node, node.record ?? reconstructed(view, node), because('accepted-by-a-person', accepted));
 };
 
 /** Asked to release, and nothing of ours stands (any more), or the machine is not back. */
 export const releaseAsked: Rule = ({ request, cluster: { node }, machine }) => {
   if (request.intent !== 'release') return null;
-  if (!node?.recordText) return released(because('released', 'no fence of ours stands on this Node'));
+  if (!node || !isFenced(node)) return released(because('released', 'no fence of ours stands on this Node'));
+  if (!node.record) return refuse(because('record-lost', `the record of the fence on ${node.name} is lost: vouch for the machine with --accept`));
   return refuse(because('still-off', `the cloud says that ${machine.machine} is ${machine.power}: start it, or vouch for it with --accept`));
 };

@@ -4,6 +4,7 @@ import { because } from '../reason.ts';
 import { fenced, ignore, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
 import { pollDelay } from './going.ts';
 import { optedOut, paused } from './guards.ts';
+import { isFencedWithoutRecord } from './release.ts';
 
 /** Neither a Node nor anything that one left behind: all is done, or it never was a machine of this cluster. */
 export const nothingOfOurs: Rule = ({ cluster: { node, pods, volumes }, machine, memory }) => {
@@ -13,10 +14,18 @@ export const nothingOfOurs: Rule = ({ cluster: { node, pods, volumes }, machine,
     : ignore(because('no-node', `no Node, pod or volume attachment of this cluster belongs to ${machine.machine}`));
 };
 
+/** Where the cloud does not say since when, the kubelet's last sign of life is the latest that it can have begun to matter. */
+const stoppingSince = ({ machine, cluster: { lease, node } }: View): number | null => {
+  if (machine.since !== null) return machine.since;
+  if (lease !== null) return Date.parse(lease);
+  return node && node.ready !== 'True' ? node.readySince : null;
+};
+
 /** On its way down the guest may still write: only the end of it is proof. */
 export const stopping: Rule = (view) => {
-  const { power, machine, since } = view.machine;
+  const { power, machine } = view.machine;
   if (power !== 'stopping') return null;
+  const since = stoppingSince(view);
   if (since === null || view.now.wall - since < patience.stopping) return wait(pollDelay(view), because('stopping', `${machine} is stopping; its guest may still write`));
   const says = `${machine} has been stopping since ${new Date(since).toISOString()}`;
   if (view.policy.unreachable !== 'power-off') return wait(pollDelay(view), because('stopping-too-long', says));
@@ -41,7 +50,9 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   if (node.controlPlane) return refuseBecause('it is a control-plane node');
   if (unreachableFor(node, view.now.wall) < patience.unreachable) return refuseBecause('it has been unreachable for less than 5 minutes');
   if (!census) return { do: 'census', because: because('unreachable-but-running', 'asking who else is out of reach') };
-  const others = census.unreachable.filter((name) => name !== node.name);
+  if (view.cluster.lease !== view.memory.firstLease) return refuseBecause('its kubelet has just renewed its Lease');
+  const parked = new Set(view.cluster.surroundings.fences.filter(({ phase }) => phase === 'fenced').map((fence) => fence.node));
+  const others = census.unreachable.filter((name) => name !== node.name && !parked.has(name));
   if (others.length > 0) return refuseBecause(`${others.length} other nodes are unreachable too (${others.slice(0, 5).join(', ')})`);
   if (!census.unreachable.includes(node.name)) return refuseBecause('its Lease is not stale');
   if (census.zone.every((name) => census.unreachable.includes(name))) return refuseBecause(`all of zone ${node.zone ?? 'unknown'} is unreachable`);
@@ -54,6 +65,7 @@ export const running: Rule = (view) => {
   if (power === 'starting') return ignore(because('machine-starting', `${machine} is starting`));
   if (power !== 'running') return null;
   const { node } = view.cluster;
+  if (node && isFencedWithoutRecord(node)) return refuse(because('record-lost', `Node ${node.name} is fenced and its record is lost: vouch for it with release --accept`));
   if (!node || unreachableFor(node, view.now.wall) === 0) return ignore(because('machine-running', `the cloud says that ${machine} is running`));
   if (view.policy.unreachable === 'report') {
     return refuse(because('unreachable-but-running', `Node ${node.name} is unreachable, yet the cloud says that ${machine} is running: it may still write`));

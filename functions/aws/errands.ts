@@ -14,10 +14,10 @@ import type { Wiring } from './wire.ts';
 const handsOver: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'stopping',
   'stopping-too-long',
-  'lease-looks-late',
   'delayed-by-policy',
   'return-unproven',
   'controllers-settling',
+  'cluster-unreachable',
 ]);
 
 export interface Wish {

@@ -1,5 +1,6 @@
 import type { EC2ClientConfig } from '@aws-sdk/client-ec2';
 import { EC2Client } from '@aws-sdk/client-ec2';
+import { CONNECTING_LASTS_MS } from '../../fencing/permit.ts';
 
 /** Two clients over the same connections: reads are retried by the SDK, destructive calls leave once or not at all. */
 export interface Ec2Clients {
@@ -11,10 +12,10 @@ export interface Ec2Clients {
 export type ClientOptions = Pick<EC2ClientConfig, 'endpoint' | 'credentials' | 'requestHandler'> & { readonly region: string };
 
 /**
- * In ms. The connection time-out stays well below the life of a proof: a destructive call is checked before its
- * connection is made, and usually finds the warm one of the look before it.
+ * In ms. A destructive call is checked before its connection is made, and its permit leaves room for exactly this
+ * connection time-out; usually it finds the warm connection of the look before it.
  */
-const timeouts = { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
+const timeouts = { connectionTimeout: CONNECTING_LASTS_MS, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
 
 export const ec2Clients = (options: ClientOptions): Ec2Clients => {
   const shared: EC2ClientConfig = { requestHandler: timeouts, customUserAgent: 'cloudfence', ...options };

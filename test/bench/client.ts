@@ -70,7 +70,7 @@ const measure = async (asked: Job): Promise<Finding> => {
   const pace = paceFrom(asked.now);
   const memory = watchMemory();
   const { cluster, link } = clusterAt(asked, pace, memory.look);
-  const clock = { now: () => ({ wall: pace.now(), mono: pace.now() }), sleep: pace.sleep };
+  const clock = { now: () => ({ wall: pace.now(), mono: pace.now() }), sleep: pace.sleep, timeout: () => new AbortController().signal };
   const ports = { cloud: cloudAt(asked, pace), clusters: [cluster], clock, signal: new AbortController().signal, observe: () => undefined };
   const began = performance.now();
   const outcomes = await outcomesOf(asked.machine, ports);

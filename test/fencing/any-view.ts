@@ -37,7 +37,7 @@ const anyMachine: fc.Arbitrary<MachineFacts> = fc
 const anyRecord: fc.Arbitrary<FenceRecord> = fc
   .record({
     machine: mostly('m-1', 'm-2'),
-    phase: fc.constantFrom('fencing' as const, 'fenced' as const, 'releasing' as const),
+    phase: mostly<FenceRecord['phase']>('fencing', 'marked', 'fenced', 'releasing'),
     generation: boots,
     bootID: mostly('boot-a', 'boot-b'),
     outOfService: fc.constantFrom('ours' as const, 'foreign' as const, 'unsupported' as const),
@@ -58,6 +58,7 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
     finalizers: mostly<readonly string[]>([], ['x/y']),
     owners: mostly<readonly string[]>([], ['NodeClaim']),
     optOut: mostly<string | null>(null, 'because'),
+    labelled: mostly(true, false),
     record: maybe(anyRecord),
     unreadable: fc.boolean(),
   })
@@ -109,7 +110,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
   witness: fc.constantFrom(null, 'released' as const, 'held' as const, 'none' as const),
   lease: fc.constantFrom(undefined, ago(20_000), ago(3_000)),
   unwanted: fc.constantFrom(new Map([['a-driver^disk-1', -60_000], ['a-driver^disk-2', 0]]), new Map<string, number>()),
-  onlyMarked: fc.boolean(),
+  searched: mostly(true, false),
   census: maybe(fc.constant({ unreachable: ['node-a'], zone: ['node-a', 'node-b'] })),
 });
 
@@ -126,11 +127,13 @@ export const anyView: fc.Arbitrary<View> = fc
     paused: mostly<string | null>(null, 'because'),
     intent: fc.constantFrom('react' as const, 'react' as const, 'release' as const),
     accepted: maybe(fc.constant('checked')),
+    remembered: mostly<FenceRecord | null>(null, record()),
   })
   .map((any) =>
     view({
       machine: any.machine,
       policy: any.policy,
+      remembered: any.remembered,
       request: { machine: 'm-1', intent: any.intent, accepted: any.intent === 'release' ? any.accepted : null, vouched: null },
       cluster: cluster({
         node: any.node,

@@ -4,7 +4,7 @@ import { defaultPolicy } from '../../fencing/policy.ts';
 import type { Step } from '../../fencing/steps.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
-import { ago, attachment, cluster, machine, marked, node, NOW, pod, view, volume } from './view-builder.ts';
+import { ago, attachment, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
 
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) => view({ cluster: cluster({ node: marked(), ...change }), ...rest });
 const stepOf = (given: View): Step | null => {
@@ -21,7 +21,7 @@ describe('the mark', () => {
     const step = stepOf(view());
     expect(step).toMatchObject({ do: 'mark', addOutOfService: true, node: { uid: 'node-uid', bootID: 'boot-a' } });
     expect(step?.do === 'mark' && step.record).toMatchObject({
-      phase: 'fencing', machine: 'm-1', generation: 'boot-1', bootID: 'boot-a', lease: ago(20_000), outOfService: 'ours', evidence: { state: 'off' },
+      phase: 'marked', machine: 'm-1', generation: 'boot-1', bootID: 'boot-a', lease: ago(20_000), outOfService: 'ours', evidence: { state: 'off' },
       volumes: [{ handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1' }], pods: [{ name: 'db-0', uid: 'pod-uid' }],
     });
   });
@@ -55,6 +55,31 @@ describe('the mark', () => {
   });
 });
 
+describe('what a person took back is not put back', () => {
+  const free = { machine: machine({ disks: [] }) };
+  const cases: readonly [string, View, string][] = [
+    ['a record that is gone, in the same boot', view({ remembered: record() }), 'refused fence-removed-by-hand'],
+    ['a fence that is being released without another boot', view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }), remembered: record() }), 'refused fence-removed-by-hand'],
+    ['a fence of another boot begins again', view({ remembered: record({ bootID: 'boot-before' }) }), 'mark'],
+    ['a fence of a Node that was re-created begins again', view({ remembered: record({ nodeUid: 'an older one' }) }), 'mark'],
+    ['the taints of a fence that is parked', view({ cluster: cluster({ node: marked({ phase: 'fenced' }, { taints: { outOfService: false, quarantine: false } }) }) }), 'refused taint-removed-by-hand'],
+    ['a record without our label is not ours', view({ cluster: cluster({ node: marked({ phase: 'fenced' }, { labelled: false }) }) }), 'refused record-not-ours'],
+    ['our taint beside our label is ours, though its record is lost', fencing({ node: node({ labelled: true, taints: { outOfService: true, quarantine: true } }) }, free), 'mark'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('what is declined is passed by', () => {
+  const declined = (...keys: string[]) => ({ memory: { ...view().memory, declined: new Map(keys.map((key) => [key, 'a webhook says no'])) } });
+  const two = [pod({ uid: 'a', name: 'a', volumes: [] }), pod({ uid: 'b', name: 'b', volumes: [] })];
+  it('the next pod is deleted', () => expect(target(fencing({ pods: two }, declined('delete-pod a')))).toBe('delete-pod b'));
+  it('and the end says so', () => {
+    const given = fencing({ pods: two, volumes: [] }, { ...declined('delete-pod a', 'delete-pod b'), machine: machine({ disks: [] }) });
+    expect(said(given)).toBe('failed step-refused');
+    expect(decide(given).because.says).toContain('a webhook says no');
+  });
+});
+
 describe('pods', () => {
   const cases: readonly [string, Partial<ReturnType<typeof cluster>>, string | null][] = [
     ['are deleted', {}, 'delete-pod db-0'],
@@ -83,7 +108,7 @@ describe('attachments', () => {
     ['that linger are deleted', fencing({ pods: [] }, unwanted(-3_000)), 'delete-attachment'],
     ['that a tolerating pod still wants are not', fencing({ pods: [pod({ tolerates: true })] }, unwanted(-9_000)), 'note'],
     ['of a Node that is gone need not linger', view({ cluster: cluster({ node: null, pods: [] }) }), 'delete-attachment'],
-    ['are never deleted under a reused Node name', view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }), 'fenced fenced'],
+    ['are never deleted under a reused Node name', view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }), 'refused name-reused'],
     ['of another machine are never deleted', fencing({ pods: [], volumes: [volume({ attachment: attachment({ carrier: { carrier: 'volumeAttachment', driver: 'a-driver', value: 'm-2' } }) })] }, { ...unwanted(-9_000), machine: machine({ disks: [] }) }), 'wait attachments-going'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
@@ -103,6 +128,7 @@ describe('disks', () => {
     ['are not detached while a pod of the Node uses them', fencing({ pods: [pod({ tolerates: true })], volumes: [deleting(99_000)] }), 'note'],
     ['of no PersistentVolume are not detached', fencing({ pods: [], volumes: [{ ...deleting(99_000), persistentVolume: null }] }), 'wait attachments-going'],
     ['that must be kept are not detached', fencing({ pods: [], volumes: [deleting(99_000)] }, held({ disks: [{ disk: 'disk-1', state: 'attached', keep: 'root' }] })), 'wait attachments-going'],
+    ['that the driver has been detaching for long are forced', fencing({ pods: [], volumes: [deleting(31_000)] }, held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] })), 'detach-disk'],
     ['that are detaching already are waited for', fencing({ pods: [], volumes: [deleting(12_000)] }, held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] })), 'wait attachments-going'],
     ['get time for a plain detach', fencing({ pods: [], volumes: [deleting(12_000)] }, asked('plain', -18_000)), 'wait attachments-going'],
     ['are forced last', fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)), 'detach-disk'],

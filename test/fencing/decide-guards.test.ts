@@ -3,7 +3,7 @@ import type { OtherFence } from '../../fencing/cluster-facts.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
-import { cluster, machine, marked, node, NOW, pod, view, volume } from './view-builder.ts';
+import { ago, cluster, machine, marked, node, NOW, pod, view, volume } from './view-builder.ts';
 
 const fence = (change: Partial<OtherFence> = {}): OtherFence => ({ node: 'node-b', fence: 'other.1', phase: 'fencing', begun: NOW - 60_000, ...change });
 const among = (nodes: number, ...fences: OtherFence[]) => cluster({ surroundings: { nodes, fences, paused: null } });
@@ -25,23 +25,23 @@ describe('guards forbid a fence of a machine that is off', () => {
     ['a fence that is finished does not count', view({ cluster: among(4, fence({ phase: 'fenced' })) }), 'mark'],
     ['a fence begun long ago does not count', view({ cluster: among(4, fence({ begun: NOW - 16 * 60_000 })) }), 'mark'],
     ['the cap does not stop a fence that has begun', view({ cluster: { ...among(4, fence()), node: marked() } }), 'delete-pod'],
-    ['nothing to free', view({ cluster: cluster({ pods: [pod({ kind: 'mirror' }), pod({ kind: 'daemon', volumes: [] })], volumes: [] }) }), 'ignored nothing-to-free'],
+    ['nothing to free', view({ cluster: cluster({ pods: [pod({ kind: 'mirror' }), pod({ kind: 'daemon', volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }), 'ignored nothing-to-free'],
     ['an attached volume is something to free', view({ cluster: cluster({ pods: [] }) }), 'mark'],
-    ['a pod without a volume is something to move', view({ cluster: cluster({ pods: [pod({ volumes: [] })], volumes: [] }) }), 'mark'],
+    ['a pod without a volume is something to move', view({ cluster: cluster({ pods: [pod({ volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }), 'mark'],
     ['a delay by policy', view({ policy: policy({ fenceAfter: 60_000 }) }), 'wait delayed-by-policy'],
+    ['... counted from the kubelet\'s last sign of life where the cloud does not say', view({ policy: policy({ fenceAfter: 60_000 }), machine: machine({ since: null }), cluster: cluster({ lease: ago(61_000) }) }), 'mark'],
     ['... that is over', view({ policy: policy({ fenceAfter: 30_000 }) }), 'mark'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
 describe('fences that began at the same moment', () => {
-  const justMarked = { memory: { ...view().memory, onlyMarked: true } };
-  const meeting = (other: OtherFence) => view({ cluster: { ...among(4, other), node: marked({ begun: new Date(NOW).toISOString(), fence: 'm' }) }, ...justMarked });
+  const meeting = (other: OtherFence) => view({ cluster: { ...among(4, other), node: marked({ phase: 'marked', begun: new Date(NOW).toISOString(), fence: 'm' }) } });
   it.each([
     ['the later one takes its mark back', fence({ begun: NOW - 1 }), 'withdraw'],
-    ['the earlier one goes on', fence({ begun: NOW + 1 }), 'delete-pod'],
+    ['the earlier one goes on, and says so before it destroys anything', fence({ begun: NOW + 1 }), 'note'],
     ['at the same millisecond the name of the fence decides', fence({ begun: NOW, fence: 'a' }), 'withdraw'],
-    ['... so that not both step back', fence({ begun: NOW, fence: 'z' }), 'delete-pod'],
+    ['... so that not both step back', fence({ begun: NOW, fence: 'z' }), 'note'],
   ])('%s', (_, other, expected) => expect(said(meeting(other))).toBe(expected));
 });
 
@@ -59,6 +59,8 @@ describe('a machine that runs while its Node is unreachable', () => {
     ['never when another node is unreachable too', running(census(['node-a', 'node-c'])), 'refused power-off-refused'],
     ['never when a whole zone is', running(census(['node-a'], ['node-a'])), 'refused power-off-refused'],
     ['never when its Lease is fresh', running(census([])), 'refused power-off-refused'],
+    ['never when its Lease was renewed since it was first read', running({ memory: { ...census(['node-a']).memory, firstLease: ago(90_000) } }), 'refused power-off-refused'],
+    ['parked nodes do not count', running({ ...census(['node-a', 'node-b'], ['node-a', 'node-b', 'node-c']), cluster: cluster({ node: unreachable, surroundings: { nodes: 10, fences: [fence({ phase: 'fenced' })], paused: null } }) }), 'power-off'],
     ['never when it is opted out', running(census(['node-a']), { ...unreachable, optOut: 'no' }), 'refused opted-out'],
     ['once only', running({ memory: { ...census(['node-a']).memory, asked: new Map([['power-off m-1', 0]]) } }), 'wait stopping-too-long'],
   ];
@@ -73,6 +75,12 @@ describe('a machine that stays in stopping', () => {
     ['is an alarm after ten minutes', stopping(11, 'report'), 'wait stopping-too-long'],
     ['is forced then under power-off', stopping(11, 'power-off'), 'power-off'],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+it('a disk that no volume of the Node explains makes the list of attachments be searched, once', () => {
+  const drained = view({ cluster: cluster({ pods: [], volumes: [] }) });
+  expect(said(drained)).toBe('search disks-going');
+  expect(said({ ...drained, memory: { ...drained.memory, searched: true } })).toBe('ignored nothing-to-free');
 });
 
 it('a volume that nobody can name as a PersistentVolume is still something attached', () => {

@@ -34,7 +34,6 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   bootID: 'boot-a',
   ready: 'True',
   readySince: NOW - 3_600_000,
-  createdAt: NOW - 7_200_000,
   deleting: false,
   zone: 'zone-1',
   controlPlane: false,
@@ -43,6 +42,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   finalizers: [],
   owners: [],
   optOut: null,
+  labelled: false,
   recordText: null,
   record: null,
   ...change,
@@ -71,7 +71,7 @@ export const record = (change: Partial<FenceRecord> = {}): FenceRecord => ({
 
 export const marked = (change: Partial<FenceRecord> = {}, nodeChange: Partial<NodeFacts> = {}): NodeFacts => {
   const written = record(change);
-  return node({ record: written, recordText: JSON.stringify(written), taints: { outOfService: true, quarantine: true }, ...nodeChange });
+  return node({ record: written, recordText: JSON.stringify(written), labelled: true, taints: { outOfService: true, quarantine: true }, ...nodeChange });
 };
 
 export const pod = (change: Partial<PodFacts> = {}): PodFacts => ({
@@ -130,7 +130,8 @@ export const view = (change: Partial<View> = {}): View => ({
   runId: 'run',
   machine: machine(),
   cluster: cluster(),
-  memory: { ...emptyMemory, firstOff: { wall: NOW - 100, mono: 900, generation: 'boot-1' } },
+  remembered: null,
+  memory: { ...emptyMemory, firstOff: { wall: NOW - 100, mono: 900, generation: 'boot-1' }, firstLease: ago(20_000) },
   now: { wall: NOW, mono: 1_000 },
   ...change,
 });

@@ -155,6 +155,7 @@ it('logs one line for each step and end, under the same names, with its measures
   for (const line of install.lines) expect(Object.keys(line)).toEqual(expect.arrayContaining(names));
   expect(install.lines).toMatchObject([
     { decision: 'step', step: 'mark', event: `e-${scene.holder}`, instance: scene.holder, requestId: expect.stringMatching(/./) },
+    { decision: 'step', step: 'note', because: 'under-the-cap' },
     { decision: 'step', step: 'delete-pod' },
     { decision: 'step', step: 'delete-node' },
     { decision: 'fenced', Outcomes: 1, Outcome: 'fenced', EventToProof: expect.any(Number), ProofToMark: expect.any(Number), MarkToPodsGone: expect.any(Number), PodsGoneToFenced: expect.any(Number), _aws: { CloudWatchMetrics: expect.arrayContaining([{ Namespace: 'Cloudfence', Dimensions: [['Outcome']], Metrics: [{ Name: 'Outcomes', Unit: 'Count' }] }]) } },

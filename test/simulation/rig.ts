@@ -7,6 +7,7 @@ import { transportLink } from '../../kubernetes/link.ts';
 import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
 import { ADMIN_TOKEN, apiOf, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { handleApi } from '../../sandbox/cluster/api/handle.ts';
+import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { inProcessHandler } from '../../sandbox/ec2/in-process-handler.ts';
 
 /** The real adapters and the real SDKs over one world, in this process: virtual time passes only with calls and sleeps. */
@@ -19,17 +20,26 @@ const credentials = { accessKeyId: 'sandbox', secretAccessKey: 'sandbox' };
 
 const never = (): AbortSignal => new AbortController().signal;
 
-const cloudOver = (world: AwsWorld) => {
+/** What goes wrong, or slowly, on the way. */
+export interface Troubles {
+  readonly api?: Faults;
+  /** How long an EC2 call takes, in ms of virtual time. */
+  readonly ec2Takes?: (action: string) => number;
+}
+
+const actionOf = (body: unknown): string => new URLSearchParams(String(body)).get('Action') ?? '';
+
+const cloudOver = (world: AwsWorld, { ec2Takes = () => EC2_CALL_TAKES }: Troubles) => {
   const inner = inProcessHandler(world);
   const handle: typeof inner.handle = (request, options) => {
-    world.advance(EC2_CALL_TAKES);
+    world.advance(ec2Takes(actionOf(request.body)));
     return inner.handle(request, options);
   };
   return awsCloud({ clients: ec2Clients({ region: SANDBOX_REGION, credentials, requestHandler: { ...inner, handle } }), region: SANDBOX_REGION });
 };
 
-export const clusterOver = (world: AwsWorld): Cluster => {
-  const server = apiOf(world);
+export const clusterOver = (world: AwsWorld, { api = {} }: Troubles = {}): Cluster => {
+  const server = apiOf(world, { faults: api });
   const link = transportLink(async (request) => {
     world.advance(API_CALL_TAKES);
     const answer = handleApi(server, request);
@@ -41,10 +51,10 @@ export const clusterOver = (world: AwsWorld): Cluster => {
 };
 
 /** Ports whose clocks are the world's. */
-export const portsOver = (world: AwsWorld): Ports => ({
-  cloud: cloudOver(world),
-  clusters: [clusterOver(world)],
-  clock: { now: () => ({ wall: world.now(), mono: world.now() }), sleep: async (ms) => world.advance(ms) },
+export const portsOver = (world: AwsWorld, troubles: Troubles = {}): Ports => ({
+  cloud: cloudOver(world, troubles),
+  clusters: [clusterOver(world, troubles)],
+  clock: { now: () => ({ wall: world.now(), mono: world.now() }), sleep: async (ms) => world.advance(ms), timeout: never },
   signal: never(),
   observe: () => undefined,
 });

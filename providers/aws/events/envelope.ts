@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Hint, Reading } from '../../../fencing/hint.ts';
-import { aside, fault, hinted, together } from './reading.ts';
-import type { Understood } from './kinds.ts';
 import { knownKinds } from './kinds.ts';
+import { momentOf } from './moment.ts';
+import { aside, fault, hinted, together } from './reading.ts';
+import type { Understood } from './understood.ts';
 
 /**
  * What all EventBridge events share. Ids are no UUIDs and times are placeholders in some published samples, so neither is
@@ -10,6 +11,7 @@ import { knownKinds } from './kinds.ts';
  */
 const envelope = z.object({
   'detail-type': z.string(),
+  source: z.string().nullish(),
   id: z.string().nullish(),
   account: z.string().nullish(),
   region: z.string().nullish(),
@@ -19,11 +21,15 @@ const envelope = z.object({
 
 type Envelope = z.infer<typeof envelope>;
 
+/** They send much that is about no instance, and new kinds of it: none of that is a mistake of whoever made the rule. */
+const OUR_SOURCES: ReadonlySet<string> = new Set(['aws.ec2', 'aws.autoscaling', 'aws.health']);
+
 export const readEnvelope = (raw: object, where: string): Reading => {
   const outer = envelope.safeParse(raw);
   if (!outer.success) return unreadable(outer.error, where, raw, 'send the event as EventBridge delivers it');
   const type = outer.data['detail-type'];
   const kind = knownKinds.get(type);
+  if (!kind && OUR_SOURCES.has(outer.data.source ?? '')) return aside(`an event of the type "${type}"`, where);
   if (!kind) return fault(`events of the type "${type}" are not understood`, `${where}['detail-type']`, 'narrow the rule that sends them', raw);
   const inner = kind.safeParse(raw);
   if (!inner.success) return unreadable(inner.error, where, raw, `check the event against the published shape of "${type}"`);
@@ -44,11 +50,6 @@ const hintOf = (outer: Envelope, machine: string, because: string): Hint => ({
   region: outer.region ?? null,
   replay: outer['replay-name'] ?? null,
 });
-
-const momentOf = (time: string | null | undefined): number | null => {
-  const moment = Date.parse(time ?? '');
-  return Number.isNaN(moment) ? null : moment;
-};
 
 /** One fault for each thing that is wrong; of alternatives, those of the last one, which is the usual shape. */
 export const unreadable = (error: z.ZodError, where: string, raw: unknown, mend: string): Reading =>

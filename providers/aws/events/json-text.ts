@@ -4,7 +4,8 @@ export type JsonDocument =
   | { readonly line: number; readonly problem: string };
 
 /** The text as one document if it is one, and otherwise line by line; none for a blank text. */
-export const jsonIn = (text: string): readonly JsonDocument[] => {
+export const jsonIn = (marked: string): readonly JsonDocument[] => {
+  const text = marked.replace(BYTE_ORDER_MARK, '');
   const whole = parse(text, 1);
   if (whole.problem === null) return [whole];
   const lines = text
@@ -14,6 +15,9 @@ export const jsonIn = (text: string): readonly JsonDocument[] => {
     .map(({ line, number }) => parse(line, number));
   return lines.length === 0 || lines.some((line) => line.problem === null) ? lines : [whole];
 };
+
+/** Editors and shells of Windows put one before a file. */
+const BYTE_ORDER_MARK = /^\uFEFF/;
 
 const parse = (text: string, line: number): JsonDocument => {
   try {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
-import { INSTANCE_ID } from '../ids.ts';
 import { readEnvelope, unreadable } from './envelope.ts';
-import { aside, fault, hinted, together } from './reading.ts';
+import { instanceId } from './instance-id.ts';
 import { jsonIn } from './json-text.ts';
-import { TEST_NOTIFICATION } from './kinds.ts';
+import { readNotification } from './notification.ts';
+import { fault, hinted, together } from './reading.ts';
+import { unwrap } from './unwrap.ts';
 
 /** Wrappings inside wrappings, such as EventBridge in SNS in SQS in a batch; deeper is nonsense. */
 const DEEPEST = 8;
@@ -42,19 +43,13 @@ const readAll = (list: readonly unknown[], where: string, depth: number): Readin
     ? fault('the list is empty', where, 'send at least one event', list)
     : together(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
 
-/** An SQS or SNS record carries the event as text; a batch of them stands under `Records`. */
-const batch = z.object({ Records: z.array(z.unknown()) });
-const sqsRecord = z.object({ body: z.string() });
-const snsRecord = z.object({ Sns: z.object({ Message: z.string() }) });
-const snsMessage = z.object({ Type: z.literal('Notification'), Message: z.string() });
-const testNotification = z.object({ Event: z.literal(TEST_NOTIFICATION) });
-
 const readObject = (raw: object, where: string, depth: number): Reading => {
   if ('detail-type' in raw) return readEnvelope(raw, where);
   if ('instanceId' in raw) return readByHand(raw, where);
   const inside = unwrap(raw);
   if (inside) return read(inside.value, where + inside.step, depth + 1);
-  if (testNotification.safeParse(raw).success) return aside('a test notification of Auto Scaling', where);
+  const notified = readNotification(raw, where);
+  if (notified) return notified;
   return fault(
     'this is no event that is understood here',
     where,
@@ -63,19 +58,8 @@ const readObject = (raw: object, where: string, depth: number): Reading => {
   );
 };
 
-const unwrap = (raw: object): { readonly value: unknown; readonly step: string } | null => {
-  const records = batch.safeParse(raw);
-  if (records.success) return { value: records.data.Records, step: '.Records' };
-  const queued = sqsRecord.safeParse(raw);
-  if (queued.success) return { value: queued.data.body, step: '.body' };
-  const published = snsRecord.safeParse(raw);
-  if (published.success) return { value: published.data.Sns.Message, step: '.Sns.Message' };
-  const message = snsMessage.safeParse(raw);
-  return message.success ? { value: message.data.Message, step: '.Message' } : null;
-};
-
 const byHand = z.object({
-  instanceId: z.string().regex(INSTANCE_ID, 'is no instance id (i- and 8 to 17 lower-case hexadecimal digits)'),
+  instanceId,
   account: z.string().nullish(),
   region: z.string().nullish(),
 });

@@ -4,6 +4,8 @@ import { applyOtherCases } from './apply-other-cases.ts';
 import { findCases } from './find-cases.ts';
 import { lookNodeCases } from './look-node-cases.ts';
 import { lookVolumeCases } from './look-volume-cases.ts';
+import { lookAfterCases } from './look-after-cases.ts';
+import { suspectCases } from './suspect-cases.ts';
 import type { Stage } from './stage.ts';
 import { sweepCases } from './sweep-cases.ts';
 
@@ -28,6 +30,9 @@ export const clusterContract = (kind: string, open: () => Promise<Stage & { read
     describe('looking at volumes', () => {
       lookVolumeCases(stage);
     });
+    describe('looking for a machine whose Node is gone', () => {
+      lookAfterCases(stage);
+    });
     describe('writing to a Node', () => {
       applyNodeCases(stage);
     });
@@ -36,6 +41,9 @@ export const clusterContract = (kind: string, open: () => Promise<Stage & { read
     });
     describe('sweeping and telling', () => {
       sweepCases(stage);
+    });
+    describe('suspecting', () => {
+      suspectCases(stage);
     });
   });
 };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Stage } from './stage.ts';
-import { cluesTo, fresh, makeNode, unhurried } from './stage.ts';
+import { CSI_NODES, cluesTo, fresh, made, makeNode, unhurried } from './stage.ts';
 
 const K3S = (name: string) => ({ providerID: `k3s://${name}` });
 const nodeId = (machine: string) => ({ annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'ebs.csi.aws.com': machine }) } });
@@ -38,6 +38,18 @@ export const findCases = (stage: () => Stage): void => {
     const machine = fresh('i');
     const { name } = await makeNode(stage(), { machine });
     expect(await find(machine, fresh('wrong'))).toEqual([name]);
+  });
+
+  it('finds a Node under a guessed name whose CSINode alone names the machine', async () => {
+    const [machine, name, other] = [fresh('i'), fresh('node'), fresh('i')];
+    const drivers = [{ name: 'ebs.csi.aws.com', nodeID: machine }];
+    await makeNode(stage(), { name, spec: K3S(name) });
+    await made(stage(), CSI_NODES, { metadata: { name }, spec: { drivers } });
+    expect(await find(machine, name)).toEqual([name]);
+    expect(await find(other, name)).toEqual([]);
+    const contradicted = await makeNode(stage());
+    await made(stage(), CSI_NODES, { metadata: { name: contradicted.name }, spec: { drivers } });
+    expect(await find(machine, contradicted.name)).toEqual([]);
   });
 
   it('tells of both Nodes that claim to be one machine', async () => {

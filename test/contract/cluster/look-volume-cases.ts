@@ -30,6 +30,17 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     expect(facts.volumes.find(({ handle }) => handle === recorded)?.persistentVolume).toBeNull();
   });
 
+  it('finds the attachment of a drained Node, which no status and no pod names, when it is told to search', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const [going, anothers] = [fresh('vol'), fresh('vol')];
+    const volume = await makeVolume(stage(), going);
+    const { uid } = await makeAttachment(stage(), nameOn(going, node.name), node.name, volume, machine);
+    await makeAttachment(stage(), nameOn(anothers, node.name), node.name, await makeVolume(stage(), anothers), 'i-predecessor');
+    expect((await look(machine, node.name)).volumes).toEqual([]);
+    expect((await look(machine, node.name, { search: true })).volumes).toMatchObject([{ handle: going, persistentVolume: volume, attachment: { uid } }]);
+  });
+
   it('does not take a PersistentVolume for a volume whose handle it does not carry', async () => {
     const machine = fresh('i');
     const node = await makeNode(stage(), { machine });
@@ -83,40 +94,4 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
   });
 
-  it('finds what a Node that is gone has left behind', async () => {
-    const machine = fresh('i');
-    const node = fresh('node');
-    const [attached, remembered] = [fresh('vol'), fresh('vol')];
-    const volume = await makeVolume(stage(), attached);
-    const orphan = await makePod(stage(), node, usingClaim(volume));
-    const { uid } = await makeAttachment(stage(), nameOn(attached, node), node, volume, machine);
-    const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, { volumes: [{ driver: DRIVER, handle: remembered, persistentVolume: null, attachment: '' }] });
-    const facts = await look(machine, null, { remembered: record });
-    expect(facts).toMatchObject({ node: null, nodeName: node, nameTaken: false, pods: [{ uid: orphan.uid, volumes: [key(attached)] }] });
-    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment?.uid ?? null])).toEqual([[remembered, null], [attached, uid]]);
-  });
-
-  it('reads only the attachments that it is told of, and only those that are still the machine’s', async () => {
-    const [machine, node] = [fresh('i'), fresh('node')];
-    const [told, untold, reused, gone] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
-    for (const [handle, owner] of [[told, machine], [untold, machine], [reused, 'i-successor']] as const) {
-      await makeAttachment(stage(), nameOn(handle, node), node, await makeVolume(stage(), handle), owner);
-    }
-    const facts = await look(machine, null, { attachments: [told, reused, gone].map((handle) => nameOn(handle, node)) });
-    expect(facts).toMatchObject({ nodeName: node, volumes: [{ handle: told, attachment: { attached: false } }] });
-  });
-
-  it('leaves the pods and attachments of a new Node of the old name alone', async () => {
-    const machine = fresh('i');
-    const { name } = await makeNode(stage());
-    const [left, taken] = [fresh('vol'), fresh('vol')];
-    const [leftVolume, takenVolume] = [await makeVolume(stage(), left), await makeVolume(stage(), taken)];
-    await makePod(stage(), name, usingClaim(takenVolume));
-    await makeAttachment(stage(), nameOn(left, name), name, leftVolume, machine);
-    await makeAttachment(stage(), nameOn(taken, name), name, takenVolume, 'i-successor');
-    const volumes = [{ driver: DRIVER, handle: taken, persistentVolume: takenVolume, attachment: '' }];
-    const facts = await look(machine, null, { remembered: recordFor({ name, uid: 'u', resourceVersion: '1' }, machine, { volumes }) });
-    expect(facts).toMatchObject({ node: null, nameTaken: true, pods: [] });
-    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment === null])).toEqual([[taken, true], [left, false]]);
-  });
 };

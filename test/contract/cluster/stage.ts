@@ -27,6 +27,7 @@ export interface Stage {
 export const NODES = '/api/v1/nodes';
 export const VOLUMES = '/api/v1/persistentvolumes';
 export const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
+export const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
 export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 export const PODS = '/api/v1/namespaces/default/pods';
 export const CLAIMS = '/api/v1/namespaces/default/persistentvolumeclaims';

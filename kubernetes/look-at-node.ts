@@ -1,0 +1,45 @@
+import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { LookRequest } from '../fencing/cluster.ts';
+import { readSources, searchAttachments } from './attachments-of.ts';
+import { namesMachine } from './carriers.ts';
+import { readClaimed } from './claims.ts';
+import type { Reader } from './connection.ts';
+import { followed } from './follow.ts';
+import { readLease } from './lease.ts';
+import { nodeFacts } from './node-facts.ts';
+import type { NodeLook } from './node-look.ts';
+import { readStanding } from './node-look.ts';
+import { podFactsOf, readNodePods } from './node-pods.ts';
+import { readVolumes } from './volume-facts.ts';
+import { volumeNamed } from './volume-key.ts';
+
+const volumesOnStatus = ({ status }: V1Node) =>
+  [...(status?.volumesAttached ?? []).map(({ name }) => name), ...(status?.volumesInUse ?? [])].flatMap((name) => volumeNamed(name) ?? []);
+
+/** PersistentVolumes of attachments that only the list of all shows: those of a drained Node are on no status any more. */
+const searched = async (reader: Reader, { search = false, clues }: LookRequest, node: string) =>
+  search ? readSources(reader, await searchAttachments(reader, node, clues)) : [];
+
+/** Looks at the Node of this name; null when none stands there that names the machine. */
+export const lookAtNode = async (reader: Reader, request: LookRequest, name: string): Promise<NodeLook | null> => {
+  const [standing, lease, pods] = await Promise.all([readStanding(reader, name), readLease(reader, name), readNodePods(reader, name)]);
+  if (!standing || !namesMachine(standing.carriers, request.clues)) return null;
+  const { remembered, follow } = request;
+  const node = nodeFacts(standing.node, standing.carriers);
+  const [claimed, found] = await Promise.all([readClaimed(reader, pods), searched(reader, request, name)]);
+  const volumes = await readVolumes(reader, {
+    node: name,
+    onStatus: volumesOnStatus(standing.node),
+    remembered: [...(remembered?.volumes ?? []), ...(node.record?.volumes ?? [])],
+    read: [...claimed.values(), ...found],
+    owns: () => true,
+  });
+  return {
+    node,
+    nodeName: name,
+    nameTaken: remembered?.node === name && remembered.nodeUid !== node.uid,
+    pods: pods.map((pod) => podFactsOf(pod, claimed)),
+    volumes: await Promise.all(volumes.map((volume) => followed(reader, volume, name, follow))),
+    lease,
+  };
+};

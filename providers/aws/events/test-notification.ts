@@ -1,0 +1,1 @@
+export const TEST_NOTIFICATION = 'autoscaling:TEST_NOTIFICATION';

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+interface Wrapped {
+  readonly value: unknown;
+  /** The JSON path to what is inside. */
+  readonly step: string;
+}
+
+/** An SQS or SNS record carries the event as text. */
+const sqsRecord = z.object({ body: z.string() }).transform(({ body }): Wrapped => ({ value: body, step: '.body' }));
+const snsRecord = z.object({ Sns: z.object({ Message: z.string() }) }).transform(({ Sns }): Wrapped => ({ value: Sns.Message, step: '.Sns.Message' }));
+const snsMessage = z
+  .object({ Type: z.literal('Notification'), Message: z.string() })
+  .transform(({ Message }): Wrapped => ({ value: Message, step: '.Message' }));
+
+/** A batch of a queue or a topic, or what people keep in a file. */
+const batches = (['Records', 'Events', 'Entries'] as const).map((key) =>
+  z.object({ [key]: z.array(z.unknown()) }).transform((batch): Wrapped => ({ value: batch[key], step: `.${key}` })),
+);
+
+/** An event on its way in: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html */
+const entry = z
+  .object({ DetailType: z.string(), Detail: z.string(), Source: z.string().nullish(), Time: z.string().nullish(), Resources: z.array(z.string()).nullish() })
+  .transform(({ DetailType, Detail, Source, Time, Resources }, context): Wrapped => {
+    try {
+      const detail: unknown = JSON.parse(Detail);
+      return { value: { 'detail-type': DetailType, source: Source, time: Time, resources: Resources ?? [], detail }, step: '' };
+    } catch (cause) {
+      context.addIssue({ code: 'custom', path: ['Detail'], message: `not JSON: ${String(cause)}` });
+      return z.NEVER;
+    }
+  });
+
+const wrappings: readonly z.ZodType<Wrapped>[] = [...batches, sqsRecord, snsRecord, snsMessage, entry];
+
+/** What is inside a wrapping, or null when it is none. */
+export const unwrap = (raw: object): Wrapped | null => {
+  for (const wrapping of wrappings) {
+    const inside = wrapping.safeParse(raw);
+    if (inside.success) return inside.data;
+  }
+  return null;
+};

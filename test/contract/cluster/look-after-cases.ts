@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import type { LookRequest } from '../../../fencing/cluster.ts';
+import { attachmentName } from '../../../kubernetes/attachment-name.ts';
+import type { Stage } from './stage.ts';
+import { CSI_NODES, DRIVER, LEASES, cluesTo, fresh, made, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim } from './stage.ts';
+
+const nameOn = (handle: string, node: string) => attachmentName({ driver: DRIVER, handle }, node);
+const key = (handle: string) => `${DRIVER}^${handle}`;
+
+export const lookAfterCases = (stage: () => Stage): void => {
+  const look = (machine: string, node: string | null, request: Partial<LookRequest> = {}) =>
+    stage().cluster.look({ clues: cluesTo(machine), node, remembered: null, follow: [], ...request }, unhurried());
+  const renewed = (name: string, ago: number) =>
+    made(stage(), LEASES, { metadata: { name }, spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') } });
+  const attached = async (machine: string, node: string, handle = fresh('vol')) => {
+    const volume = await makeVolume(stage(), handle);
+    await makeAttachment(stage(), nameOn(handle, node), node, volume, machine);
+    return volume;
+  };
+
+  it('finds what a Node that is gone has left behind', async () => {
+    const machine = fresh('i');
+    const node = fresh('node');
+    const [attached, remembered] = [fresh('vol'), fresh('vol')];
+    const volume = await makeVolume(stage(), attached);
+    const orphan = await makePod(stage(), node, usingClaim(volume));
+    const { uid } = await makeAttachment(stage(), nameOn(attached, node), node, volume, machine);
+    const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, { volumes: [{ driver: DRIVER, handle: remembered, persistentVolume: null, attachment: '' }] });
+    const facts = await look(machine, null, { remembered: record });
+    expect(facts).toMatchObject({ node: null, nodeName: node, nameTaken: false, pods: [{ uid: orphan.uid, volumes: [key(attached)] }] });
+    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment?.uid ?? null])).toEqual([[remembered, null], [attached, uid]]);
+  });
+
+  it('reads only the attachments that it is told of, and only those that are still the machine’s', async () => {
+    const [machine, node] = [fresh('i'), fresh('node')];
+    const [told, untold, reused, gone] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
+    for (const [handle, owner] of [[told, machine], [untold, machine], [reused, 'i-successor']] as const) {
+      await makeAttachment(stage(), nameOn(handle, node), node, await makeVolume(stage(), handle), owner);
+    }
+    const facts = await look(machine, null, { attachments: [told, reused, gone].map((handle) => nameOn(handle, node)) });
+    expect(facts).toMatchObject({ nodeName: node, volumes: [{ handle: told, attachment: { attached: false } }] });
+  });
+
+  it('leaves the pods and attachments of a new Node of the old name alone', async () => {
+    const machine = fresh('i');
+    const { name } = await makeNode(stage());
+    const [left, taken] = [fresh('vol'), fresh('vol')];
+    const [leftVolume, takenVolume] = [await makeVolume(stage(), left), await makeVolume(stage(), taken)];
+    await makePod(stage(), name, usingClaim(takenVolume));
+    await makeAttachment(stage(), nameOn(left, name), name, leftVolume, machine);
+    await makeAttachment(stage(), nameOn(taken, name), name, takenVolume, 'i-successor');
+    const volumes = [{ driver: DRIVER, handle: taken, persistentVolume: takenVolume, attachment: '' }];
+    const facts = await look(machine, null, { remembered: recordFor({ name, uid: 'u', resourceVersion: '1' }, machine, { volumes }) });
+    expect(facts).toMatchObject({ node: null, nameTaken: true, pods: [] });
+    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment === null])).toEqual([[taken, true], [left, false]]);
+  });
+
+  it('takes only those pods under a dead Node’s name for its machine’s that its fence noted, or that use what is attached to it', async () => {
+    const [machine, node] = [fresh('i'), fresh('node')];
+    const user = await makePod(stage(), node, usingClaim(await attached(machine, node)));
+    const noted = await makePod(stage(), node);
+    await makePod(stage(), node, usingClaim(await makeVolume(stage(), fresh('vol'))));
+    await makePod(stage(), node);
+    const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, { pods: [{ namespace: 'default', name: noted.name, uid: noted.uid }] });
+    const facts = await look(machine, null, { remembered: record });
+    expect(facts.nameTaken).toBe(false);
+    expect(facts.pods.map(({ uid }) => uid).sort()).toEqual([user.uid, noted.uid].sort());
+    expect(facts.volumes).toHaveLength(1);
+    expect((await look(machine, null)).pods).toMatchObject([{ uid: user.uid }]);
+  });
+
+  it.each([
+    ['its Lease was renewed 39 s ago', (node: string) => renewed(node, 39_000), true],
+    ['its Lease is dated ahead', (node: string) => renewed(node, -90_000), true],
+    ['its Lease is older', (node: string) => renewed(node, 41_000), false],
+    ['another machine’s disk is attached under it', (node: string) => attached('i-successor', node), true],
+  ])('judges whether a name without a Node is another machine’s: %s', async (_case, traced, nameTaken) => {
+    const [machine, node] = [fresh('i'), fresh('node')];
+    const pod = await makePod(stage(), node, usingClaim(await attached(machine, node)));
+    await traced(node);
+    const facts = await look(machine, null);
+    expect(facts).toMatchObject({ node: null, nodeName: node, nameTaken, pods: nameTaken ? [] : [{ uid: pod.uid }] });
+    expect(facts.volumes).toHaveLength(1);
+    if (nameTaken) expect(facts.lease).toBeNull();
+  });
+
+  it('does not call the Node another’s whose CSINode names the machine', async () => {
+    const [machine, name] = [fresh('i'), fresh('node')];
+    const { uid } = await makeNode(stage(), { name, spec: { providerID: `k3s://${name}` } });
+    await made(stage(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
+    const pod = await makePod(stage(), name, usingClaim(await attached(machine, name)));
+    expect(await look(machine, null)).toMatchObject({ node: { name, uid }, nameTaken: false, pods: [{ uid: pod.uid }], volumes: [{ attachment: { carrier: { value: machine } } }] });
+  });
+};

@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import type { Stage } from './stage.ts';
+import { CSI_NODES, DRIVER, LEASES, fresh, made, makeAttachment, makeNode, unhurried } from './stage.ts';
+
+const FENCED = { labels: { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' } };
+const noted = (value: string) => ({ carrier: 'volumeAttachment', driver: DRIVER, value });
+
+export const suspectCases = (stage: () => Stage): void => {
+  const renewed = (name: string, ago: number) =>
+    made(stage(), LEASES, { metadata: { name }, spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') } });
+  const suspected = async (node: string) => (await stage().cluster.suspects(60_000, unhurried())).filter((suspect) => suspect.node === node);
+
+  it.each([
+    [-59_000, []],
+    [-61_000, [{ because: 'lease-stale' }]],
+  ])('doubts a Lease that is dated %i ms ago no less than an old one', async (ago, found) => {
+    const { name } = await makeNode(stage());
+    await renewed(name, ago);
+    expect(await suspected(name)).toMatchObject(found);
+  });
+
+  it('suspects a Node that has no Lease at all once something is attached to it', async () => {
+    const [machine, name] = [fresh('i'), fresh('node')];
+    await makeNode(stage(), { name, machine });
+    expect(await suspected(name)).toEqual([]);
+    await makeAttachment(stage(), fresh('csi'), name, 'data', machine);
+    expect(await suspected(name)).toMatchObject([{ because: 'lease-stale', attachments: [] }]);
+  });
+
+  it('names the machine of a silent Node by its CSINode when nothing else does', async () => {
+    const [machine, name] = [fresh('i'), fresh('node')];
+    await makeNode(stage(), { name, spec: { providerID: '' } });
+    await made(stage(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
+    await renewed(name, 120_000);
+    expect(await suspected(name)).toMatchObject([{ because: 'lease-stale', carriers: [{ carrier: 'csiNode', value: machine }] }]);
+  });
+
+  it.each([
+    ['lives', 5_000, []],
+    ['is silent', 120_000, [{ because: 'lease-stale' }]],
+  ])('finds the machine that bore the name of a Node before, when that %s', async (_case, ago, own) => {
+    const [machine, former, name] = [fresh('i'), fresh('i'), fresh('node')];
+    await makeNode(stage(), { name, machine });
+    await renewed(name, ago);
+    await makeAttachment(stage(), fresh('csi'), name, 'data', machine);
+    expect(await suspected(name)).toMatchObject(own);
+    const left = await makeAttachment(stage(), fresh('csi'), name, 'data', former);
+    const before = { because: 'node-missing', node: name, carriers: [noted(former)], record: null, attachments: [left.name] };
+    expect(await suspected(name)).toMatchObject([...own, before]);
+  });
+
+  it('does not count parked Nodes among those out of reach, nor as life in their zone', async () => {
+    const labels = { 'topology.kubernetes.io/zone': fresh('zone') };
+    const [silent, parked, back] = [
+      await makeNode(stage(), { metadata: { labels } }),
+      await makeNode(stage(), { metadata: { labels: { ...labels, ...FENCED.labels } } }),
+      await makeNode(stage(), { metadata: { labels: { ...labels, ...FENCED.labels } } }),
+    ];
+    await renewed(silent.name, 120_000);
+    await renewed(parked.name, 120_000);
+    await renewed(back.name, 5_000);
+    const { unreachable, zone } = await stage().cluster.census(silent.name, 60_000, unhurried());
+    expect(unreachable).toContain(silent.name);
+    expect(unreachable).not.toContain(parked.name);
+    expect([...zone].sort()).toEqual([silent.name, back.name].sort());
+  });
+};
