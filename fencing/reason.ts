@@ -74,4 +74,14 @@ export type ReasonCode =
   | 'invalid'
   | 'unexpected';
 
+/** Waits for the outside that may last: whoever comes back later need not sit through them. */
+export const longWaits: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
+  'stopping',
+  'stopping-too-long',
+  'delayed-by-policy',
+  'return-unproven',
+  'controllers-settling',
+  'cluster-unreachable',
+]);
+
 export const because = (code: ReasonCode, says: string): Reason => ({ code, says });

@@ -3,6 +3,7 @@ import type { Suspect } from './cluster.ts';
 import type { MachineFacts, MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
 import { react, type Occasion } from './react.ts';
+import { longWaits } from './reason.ts';
 import type { Ports } from './run.ts';
 import { byMachine, claimedTwice, leadTo, sightingsIn, unnamed, type Asked, type Sighting } from './sightings.ts';
 
@@ -27,7 +28,7 @@ export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> =>
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
   const facts = await factsOf([...clear.keys()], ports);
   const leads = new Map([...clear].flatMap(([machine, seen]) => leadTo(machine, seen)));
-  const outcomes = await react(inTurn(clear, facts), { ...occasion, runLasts: LONGEST_RUN_MS }, ports, leads);
+  const outcomes = await react(inTurn(clear, facts), { ...occasion, runLasts: LONGEST_RUN_MS, handsOver: longWaits }, ports, leads);
   return {
     outcomes: [...outcomes, ...doubtful, ...unnamed(sightings, occasion, ports)],
     unreachable: asked.flatMap(({ unreachable }) => unreachable),
@@ -49,16 +50,18 @@ const factsOf = async (machines: readonly MachineId[], { cloud, signal }: Ports)
 const isParked = ({ record }: Suspect, { power, generation, forGood }: MachineFacts): boolean =>
   record?.phase === 'fenced' && power === 'off' && !forGood && record.generation === generation;
 
-const isUp = (facts: MachineFacts | undefined): boolean => facts?.power === 'running' || facts?.power === 'starting';
+/** Those that are off first; those that run last, for when the network is down they are many. */
+const urgency = (facts: MachineFacts | undefined): number => {
+  if (!facts || facts.power === 'off' || facts.power === 'missing') return 0;
+  return facts.power === 'running' || facts.power === 'starting' ? 2 : 1;
+};
 
-/** The machines that want a look; those that run come last, for when the network is down they are many. */
+/** The machines that want a look, the most urgent first. */
 const inTurn = (sightings: ReadonlyMap<MachineId, readonly Sighting[]>, facts: readonly MachineFacts[]): readonly MachineId[] => {
   const seenAs = new Map(facts.map((seen) => [seen.machine, seen]));
   const wanted = [...sightings].filter(([machine, named]) => {
     const seen = seenAs.get(machine);
     return !seen || !named.every(({ suspect }) => isParked(suspect, seen));
   });
-  const machines = wanted.map(([machine]) => machine);
-  const up = (machine: MachineId): boolean => isUp(seenAs.get(machine));
-  return [...machines.filter((machine) => !up(machine)), ...machines.filter(up)];
+  return wanted.map(([machine]) => machine).sort((a, b) => urgency(seenAs.get(a)) - urgency(seenAs.get(b)));
 };

@@ -7,6 +7,9 @@ export interface SystemClock {
   readonly timeout: (ms: number) => AbortSignal;
 }
 
+/** What a timer of the platform can hold: 24 days. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
 /**
  * The machine's two clocks as one that never runs slow: a function that was frozen with its whole machine may find its
  * monotonic clock standing where it was, and only the wall clock tells that the proof in its hands has grown old.
@@ -22,6 +25,6 @@ export const systemClock = (wallClock: () => number = Date.now, monotonic: () =>
       return { wall: read.wall, mono: elapsed };
     },
     sleep: (ms, signal) => delay(ms, undefined, { signal }),
-    timeout: (ms) => AbortSignal.timeout(ms),
+    timeout: (ms) => AbortSignal.timeout(Math.min(LONGEST_TIMEOUT_MS, Math.ceil(ms))),
   };
 };

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../fencing/outcome.ts';
 import type { Policy } from '../../fencing/policy.ts';
 import { react } from '../../fencing/react.ts';
-import type { ReasonCode } from '../../fencing/reason.ts';
+import { longWaits } from '../../fencing/reason.ts';
 import { messageLine, outcomeLine } from '../decision-line.ts';
 import { measuresOf, metricLine } from '../metrics.ts';
 import { decision } from '../names.ts';
@@ -10,19 +10,9 @@ import { within, type LambdaContext } from './invocation.ts';
 import { foreign } from './territory.ts';
 import type { Wiring } from './wire.ts';
 
-/** Waits that the queue does better than a process that is paid for sleeping. Those in mid-fence stay in the process. */
-const handsOver: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
-  'stopping',
-  'stopping-too-long',
-  'delayed-by-policy',
-  'return-unproven',
-  'controllers-settling',
-  'cluster-unreachable',
-]);
-
 export interface Wish {
   readonly policy: Policy;
-  /** The queue takes over what has to wait; without one the run waits itself. */
+  /** The queue takes over long waits, for less than a process that is paid for sleeping; without one the run waits itself. */
   readonly queued: boolean;
   readonly vouched: string | null;
 }
@@ -41,7 +31,7 @@ export const runErrands = async (errands: readonly Errand[], wish: Wish, wiring:
   const outcomes = await within(wiring, context, (machine) => first.get(machine)?.event ?? null, ({ ports, deadline }) =>
     react(
       [...first.keys()],
-      { policy: wish.policy, deadline, newRunId: wiring.newRunId, vouched: wish.vouched, records, ...(wish.queued && { handsOver }) },
+      { policy: wish.policy, deadline, newRunId: wiring.newRunId, vouched: wish.vouched, records, ...(wish.queued && { handsOver: longWaits }) },
       ports,
     ),
   );

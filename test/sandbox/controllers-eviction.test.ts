@@ -66,7 +66,7 @@ describe('eviction by taint', () => {
     expect(daemons()).toEqual(['csi']);
     untaint(world, 'node-1');
     world.advance(10_000);
-    expect(daemons().toSorted((a, b) => a.localeCompare(b))).toEqual(['csi', 'logs']);
+    expect(new Set(daemons())).toEqual(new Set(['csi', 'logs']));
   });
 });
 

@@ -19,6 +19,10 @@ it.each([
   expect(clock.now().mono - before).toBe(passed);
 });
 
+it.each([0, 1.5, 600_995.22, Infinity])('a time-out may be of any length, such as %s ms', (ms) => {
+  expect(systemClock().timeout(ms).aborted).toBe(false);
+});
+
 it('never runs backwards, whatever the wall clock does', () => {
   const { hands, clock } = clockOver();
   const seen = [0, -5_000, 10_000, -20_000, 3].map((jump) => {
