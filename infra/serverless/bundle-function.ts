@@ -1,0 +1,45 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { build, transform } from 'esbuild';
+import { slimAws } from './slim-aws.ts';
+import { slimUndici } from './slim-undici.ts';
+import { slimZod } from './slim-zod.ts';
+
+const TARGET = 'node24';
+
+/**
+ * Bundles one handler into a folder: `index.js`, and beside it one file for each part that is loaded on first use. The
+ * parts share their code, so an error class is the same class everywhere. Everything is CommonJS, which Lambda and its
+ * stand-ins start quickest; esbuild can split ES modules only, so each part is turned over afterwards.
+ */
+export const bundleFunction = async (root: string, entry: string, outdir: string): Promise<void> => {
+  const parts = await partsOf(root, entry);
+  await rm(outdir, { recursive: true, force: true });
+  await mkdir(outdir, { recursive: true });
+  await Promise.all(parts.map(async ({ name, text }) => writeFile(path.join(outdir, name), await commonJs(text))));
+  await writeFile(path.join(outdir, 'package.json'), `${JSON.stringify({ type: 'commonjs' })}\n`);
+};
+
+const partsOf = async (root: string, entry: string): Promise<readonly { readonly name: string; readonly text: string }[]> => {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: { index: entry },
+    outdir: 'out',
+    write: false,
+    bundle: true,
+    splitting: true,
+    minify: true,
+    platform: 'node',
+    target: TARGET,
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    chunkNames: '[name]-[hash]',
+    legalComments: 'none',
+    logLevel: 'error',
+    plugins: [slimAws, slimUndici, slimZod],
+  });
+  return outputFiles.map((file) => ({ name: path.basename(file.path), text: file.text }));
+};
+
+const commonJs = async (text: string): Promise<string> =>
+  (await transform(text, { format: 'cjs', platform: 'node', target: TARGET, minify: true, supported: { 'dynamic-import': false }, legalComments: 'none' })).code;

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+
+/** The clusters of a deployed install, and what a function must be allowed to read to get at them. */
+
+const secretCluster = z.looseObject({ name: z.string(), secret: z.string() });
+const parameterCluster = z.looseObject({ name: z.string(), parameter: z.string() });
+const eksCluster = z.looseObject({ name: z.string(), eks: z.looseObject({ cluster: z.string().optional(), region: z.string().optional() }) });
+const deployableCluster = z.union([secretCluster, parameterCluster, eksCluster]);
+
+export type DeployableCluster = z.infer<typeof deployableCluster>;
+
+/** An ARN, or a Fn::Sub that makes one in the account and region of the install. */
+export type Arn = string | { readonly 'Fn::Sub': string };
+
+const here = (service: string, resource: string, region = '${AWS::Region}'): Arn => ({
+  'Fn::Sub': `arn:\${AWS::Partition}:${service}:${region}:\${AWS::AccountId}:${resource}`,
+});
+
+const given = (name: string): boolean => name.startsWith('arn:');
+
+/** Secrets Manager ends each ARN in six characters that nobody knows before: six `?` stand for exactly those. */
+const secretArn = (secret: string): Arn => (given(secret) ? secret : here('secretsmanager', `secret:${secret}-??????`));
+
+const parameterArn = (parameter: string): Arn => (given(parameter) ? parameter : here('ssm', `parameter/${parameter.replace(/^\//, '')}`));
+
+export const secretsOf = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
+  clusters.flatMap((cluster) => ('secret' in cluster && typeof cluster.secret === 'string' ? [secretArn(cluster.secret)] : []));
+
+export const parametersOf = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
+  clusters.flatMap((cluster) => ('parameter' in cluster && typeof cluster.parameter === 'string' ? [parameterArn(cluster.parameter)] : []));
+
+export const managedClustersOf = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
+  clusters.flatMap((cluster) => {
+    const read = eksCluster.safeParse(cluster);
+    return read.success ? [here('eks', `cluster/${read.data.eks.cluster ?? read.data.name}`, read.data.eks.region)] : [];
+  });
+
+const faultOf = (cluster: unknown, at: number): readonly string[] =>
+  deployableCluster.safeParse(cluster).success
+    ? []
+    : [`clusters.${at}: a deployed function reads a kubeconfig from a \`secret\` or a \`parameter\`, or finds a cluster by \`eks\``];
+
+export interface Clusters {
+  readonly clusters: readonly DeployableCluster[];
+  readonly faults: readonly string[];
+}
+
+export const deployableClusters = (written: unknown): Clusters => {
+  if (!Array.isArray(written) || written.length === 0) return { clusters: [], faults: ['clusters: name at least one, in stages/<stage>.yml or with --param; without any nothing can be fenced'] };
+  const clusters = written.flatMap((cluster) => {
+    const read = deployableCluster.safeParse(cluster);
+    return read.success ? [read.data] : [];
+  });
+  return { clusters, faults: written.flatMap(faultOf) };
+};

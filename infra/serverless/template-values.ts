@@ -1,0 +1,87 @@
+import { managedClustersOf, parametersOf, secretsOf, type Arn } from './cluster-access.ts';
+import type { Checked } from './check-parameters.ts';
+import type { DeploymentParameters } from './parameter-schema.ts';
+
+/** What `${cloudfence:name}` means in serverless.yml and infra/aws/*.yml. */
+export type TemplateValues = Readonly<Record<string, unknown>>;
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const FIVE_MINUTES = 5 * MINUTE;
+/** https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html: six times the function's time-out, or more. */
+const VISIBILITY = 6;
+
+const rate = (ms: number): string => (ms === MINUTE ? 'rate(1 minute)' : `rate(${ms / MINUTE} minutes)`);
+
+const ruleArn = (name: string): Arn => ({ 'Fn::Sub': `arn:\${AWS::Partition}:events:\${AWS::Region}:\${AWS::AccountId}:rule/${name}` });
+
+const rulesOf = (prefix: string, switched: DeploymentParameters): readonly Arn[] => {
+  const names = [
+    'state-change',
+    ...(switched.spotInterruption ? ['spot-interruption'] : []),
+    ...(switched.rebalanceRecommendation ? ['rebalance'] : []),
+    ...(switched.autoScaling ? ['auto-scaling'] : []),
+    ...(switched.health ? ['health'] : []),
+    ...(switched.cloudTrail ? ['cloud-trail'] : []),
+  ];
+  return names.map((name) => ruleArn(`${prefix}-${name}`));
+};
+
+/** A tag condition, or one that infra/serverless/tidy-template.ts leaves out. */
+const onlyTagged = (tag: string | null): object => {
+  if (tag === null) return { When: false };
+  const at = tag.indexOf('=');
+  return { StringEquals: { [`aws:ResourceTag/${tag.slice(0, at)}`]: tag.slice(at + 1) } };
+};
+
+const eventValues = (prefix: string, parameters: DeploymentParameters): TemplateValues => {
+  const sources = ['aws.ec2', ...(parameters.testSource === null ? [] : [parameters.testSource])];
+  const withArchive = parameters.archiveDays > 0;
+  return {
+    stateChangeSources: sources,
+    rules: rulesOf(prefix, parameters),
+    ruleArns: { 'Fn::Join': [',', rulesOf(prefix, parameters)] },
+    withArchive,
+    archiveArn: withArchive ? { 'Fn::GetAtt': ['Archive', 'Arn'] } : '',
+    archivePattern: JSON.stringify({ source: sources, 'detail-type': ['EC2 Instance State-change Notification'] }),
+  };
+};
+
+const accessValues = ({ clusters, settings }: Checked, { kmsKeys }: DeploymentParameters): TemplateValues => {
+  const [secrets, parameters, managed] = [secretsOf(clusters), parametersOf(clusters), managedClustersOf(clusters)];
+  return {
+    settings,
+    secrets,
+    withSecrets: secrets.length > 0,
+    parameters,
+    withParameters: parameters.length > 0,
+    managedClusters: managed,
+    withManagedClusters: managed.length > 0,
+    keys: kmsKeys,
+    withKeys: kmsKeys.length > 0,
+  };
+};
+
+const networkValues = ({ subnets, securityGroups }: DeploymentParameters): TemplateValues => {
+  const withNetwork = subnets.length > 0;
+  return { withNetwork, vpc: withNetwork ? { subnetIds: subnets, securityGroupIds: securityGroups } : null };
+};
+
+/** Every value that the template uses. `prefix` is the service and the stage, as all names begin. */
+export const templateValues = (prefix: string, stage: string, checked: Checked, parameters: DeploymentParameters): TemplateValues => ({
+  ...parameters,
+  ...eventValues(prefix, parameters),
+  ...accessValues(checked, parameters),
+  ...networkValues(parameters),
+  timeout: parameters.timeout / SECOND,
+  visibility: (parameters.timeout / SECOND) * VISIBILITY,
+  sweepRate: rate(parameters.sweepEvery),
+  sweepSeconds: parameters.sweepEvery / SECOND,
+  sweepsInFiveMinutes: Math.max(1, Math.ceil(FIVE_MINUTES / parameters.sweepEvery)),
+  sweepConcurrency: parameters.sweepAlone ? 1 : null,
+  oldestMessageSeconds: parameters.oldestMessage / SECOND,
+  alarmActions: parameters.alarmTopic === null ? [] : [parameters.alarmTopic],
+  namespace: `${parameters.metricsNamespace}/${stage}`,
+  onlyTagged: onlyTagged(parameters.detachOnlyTagged),
+  withPowerOff: checked.powersOff,
+});

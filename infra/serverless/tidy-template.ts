@@ -1,0 +1,65 @@
+import type { Hooks, Serverless, Template, TemplateResource } from './service.ts';
+
+/**
+ * `When` in our YAML: a resource (`Metadata: { When: … }`) or any object in its properties, such as a statement of a policy,
+ * that carries it is left out when its value is false. What stays, stays without it.
+ */
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isOff = (value: unknown): boolean => isFields(value) && value['When'] === false;
+const without = (fields: Fields, name: string): Fields => Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
+
+const settled = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.filter((one) => !isOff(one)).map(settled);
+  if (!isFields(value)) return value;
+  const left = Object.entries(without(value, 'When')).filter(([, inner]) => !isOff(inner));
+  return Object.fromEntries(left.map(([key, inner]) => [key, settled(inner)]));
+};
+
+/** Names of resources that a value refers to; CloudFormation creates those first anyway. */
+export const referredTo = (value: unknown): ReadonlySet<string> => {
+  if (Array.isArray(value)) return new Set(value.flatMap((one) => [...referredTo(one)]));
+  if (!isFields(value)) return new Set();
+  return new Set(Object.entries(value).flatMap(([key, inner]) => named(key, inner) ?? [...referredTo(inner)]));
+};
+
+const named = (key: string, value: unknown): readonly string[] | null => {
+  if (key === 'Ref') return [String(value)];
+  if (key !== 'Fn::GetAtt') return null;
+  return [Array.isArray(value) ? String(value[0]) : (String(value).split('.')[0] ?? '')];
+};
+
+/** `serverless` says again what references say already, and cfn-lint complains about it. */
+const needed = ({ DependsOn = [], Properties }: TemplateResource): readonly string[] => {
+  const implied = referredTo(Properties);
+  return [DependsOn].flat().filter((name) => !implied.has(name));
+};
+
+const tidied = (resource: TemplateResource): TemplateResource => {
+  const { DependsOn: _said, Metadata, ...rest } = resource;
+  const metadata = isFields(Metadata) ? without(Metadata, 'When') : {};
+  const dependsOn = needed(resource);
+  return {
+    ...rest,
+    ...(resource.Properties === undefined ? {} : { Properties: settled(resource.Properties) }),
+    ...(Object.keys(metadata).length === 0 ? {} : { Metadata: metadata }),
+    ...(dependsOn.length === 0 ? {} : { DependsOn: dependsOn }),
+  };
+};
+
+export const tidyResources = (resources: Template['Resources']): Template['Resources'] =>
+  Object.fromEntries(
+    Object.entries(resources)
+      .filter(([, { Metadata }]) => !isOff(Metadata))
+      .map(([name, resource]) => [name, tidied(resource)]),
+  );
+
+/** A plugin of `serverless`: the last hand on the template. */
+export default function tidyTemplate({ service }: Serverless): { readonly hooks: Hooks } {
+  const tidy = (): void => {
+    const template = service.provider.compiledCloudFormationTemplate;
+    template.Resources = tidyResources(template.Resources);
+  };
+  return { hooks: { 'after:aws:package:finalize:mergeCustomProviderResources': tidy } };
+}
