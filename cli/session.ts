@@ -1,13 +1,15 @@
-import { CloudfenceError } from '../fencing/errors.ts';
+import { CloudfenceError, Unavailable } from '../fencing/errors.ts';
 import type { Policy } from '../fencing/policy.ts';
 import type { Ports } from '../fencing/run.ts';
-import { openCloud, type CloudKit } from '../wiring/clouds.ts';
+import { openCloud } from '../wiring/clouds.ts';
+import type { CloudKit } from '../wiring/cloud-kit.ts';
 import { readEnvironment } from '../wiring/environment.ts';
 import { openClusters, type OpenCluster } from '../wiring/open-clusters.ts';
 import { policyOf, type Configuration } from '../wiring/schema.ts';
 import { loadSettings, type Flags } from '../wiring/settings.ts';
 import { systemClock } from '../wiring/system-clock.ts';
-import type { Output } from './answer.ts';
+import { answerOne, outcomeOfError, type Output } from './answer.ts';
+import { INTERRUPTED } from './exit-code.ts';
 import { stepList } from './step-list.ts';
 
 /** Options that every command takes. */
@@ -28,17 +30,33 @@ export interface Session {
   readonly deadline: number;
 }
 
+const INTERRUPTION = 'interrupted: what was begun stands as it is, and the same command goes on from there';
+
+const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output: Output, answered: boolean): number => {
+  output.complain(`cloudfence: ${INTERRUPTION}`);
+  if (json && !answered) answerOne(outcomeOfError(new Unavailable(INTERRUPTION), dryRun), true, output);
+  return INTERRUPTED;
+};
+
 /** Opens what a command works with, and closes it whatever happens; Ctrl-C aborts what is in flight. */
-export const withSession = async <T>(options: CommonOptions, output: Output, work: (session: Session) => Promise<T>): Promise<T> => {
-  const interrupted = new AbortController();
-  const interrupt = () => interrupted.abort(new Error('interrupted'));
+export const withSession = async (options: CommonOptions, output: Output, work: (session: Session) => Promise<number>): Promise<number> => {
+  const ending = new AbortController();
+  let interrupted = false;
+  const interrupt = () => {
+    interrupted = true;
+    ending.abort(new Error('interrupted'));
+  };
   process.once('SIGINT', interrupt);
   const opened: OpenCluster[] = [];
   try {
-    return await work(await open(options, output, interrupted.signal, opened));
+    const code = await work(await open(options, output, ending.signal, opened));
+    return interrupted ? sayInterrupted(options, output, true) : code;
+  } catch (error) {
+    if (interrupted) return sayInterrupted(options, output, false);
+    throw error;
   } finally {
     process.removeListener('SIGINT', interrupt);
-    interrupted.abort();
+    ending.abort();
     await Promise.all(opened.map(({ close }) => close()));
   }
 };

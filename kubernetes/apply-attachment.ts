@@ -2,7 +2,7 @@ import { StorageV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Applied } from '../fencing/cluster.ts';
 import { Refused } from '../fencing/errors.ts';
 import type { AttachmentTarget } from '../fencing/steps.ts';
-import type { Desk } from './apply.ts';
+import type { Desk } from './desk.ts';
 import { readAttachment } from './attachment-facts.ts';
 import { deleting } from './deleting.ts';
 import { saysAbsent, saysChanged } from './errors.ts';

@@ -3,7 +3,7 @@ import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Applied } from '../fencing/cluster.ts';
 import { Refused } from '../fencing/errors.ts';
 import type { PodTarget } from '../fencing/steps.ts';
-import type { Desk } from './apply.ts';
+import type { Desk } from './desk.ts';
 import type { Reader } from './connection.ts';
 import { deleting } from './deleting.ts';
 import { saysAbsent, saysChanged } from './errors.ts';

@@ -4,19 +4,12 @@ import { Refused } from '../fencing/errors.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/steps.ts';
 import { deleteAttachment, nudge } from './apply-attachment.ts';
 import { deletePod, failPod } from './apply-pod.ts';
-import type { Reader, Writer } from './connection.ts';
 import { deleting } from './deleting.ts';
+import type { Desk } from './desk.ts';
 import { saysChanged } from './errors.ts';
 import type { FenceStep } from './fence-patch.ts';
 import { fencePatch } from './fence-patch.ts';
 import { readNode } from './node-look.ts';
-
-/** Where a step is carried out: reads are free, each write leaves under the step's permit. */
-export interface Desk {
-  readonly reader: Reader;
-  readonly writer: Writer;
-  readonly now: () => number;
-}
 
 const expectationOf = ({ name, uid, bootID, recordText }: NodeTarget): string =>
   `${name} is not as it was seen: uid ${uid}, boot ${bootID}, ${recordText === null ? 'no fence' : 'the fence as read'}, and its taints as read`;

@@ -1,7 +1,7 @@
 import { CloudfenceError } from '../fencing/errors.ts';
 import type { MachineId } from '../fencing/machine.ts';
 import type { CheckedPermission, Doctor, NodeIdentity } from '../kubernetes/doctor.ts';
-import type { CloudKit } from './clouds.ts';
+import type { CloudKit } from './cloud-kit.ts';
 import type { OpenCluster } from './open-clusters.ts';
 
 export interface Check {

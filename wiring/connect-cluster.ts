@@ -10,7 +10,7 @@ import { doctorOf, type Doctor } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/link.ts';
 import { refreshingLink } from '../kubernetes/refreshing-link.ts';
 import { linkFromToken } from '../kubernetes/token-access.ts';
-import type { CloudAccess } from './open-clusters.ts';
+import type { CloudAccess } from './cloud-kit.ts';
 import type { ClusterEntry } from './schema.ts';
 import { fileText } from './settings.ts';
 

@@ -18,6 +18,8 @@ export interface FunctionEnvironment {
   readonly deadLetterQueueUrl: string | null;
   readonly archiveArn: string | null;
   readonly busArn: string | null;
+  /** The rules that a replay is meant for: without them it would trigger everybody's. */
+  readonly ruleArns: readonly string[];
   /** Of the metrics. */
   readonly namespace: string;
 }
@@ -39,5 +41,6 @@ export const readFunctionEnvironment = (): FunctionEnvironment => ({
   deadLetterQueueUrl: nonEmpty(process.env['CLOUDFENCE_DEAD_LETTER_QUEUE_URL']),
   archiveArn: nonEmpty(process.env['CLOUDFENCE_ARCHIVE_ARN']),
   busArn: nonEmpty(process.env['CLOUDFENCE_BUS_ARN']),
+  ruleArns: (process.env['CLOUDFENCE_RULE_ARNS'] ?? '').split(',').filter((arn) => arn !== ''),
   namespace: nonEmpty(process.env['CLOUDFENCE_NAMESPACE']) ?? 'Cloudfence',
 });

@@ -1,22 +1,28 @@
 import { InvalidConfiguration } from '../fencing/errors.ts';
 import { readHints } from '../providers/aws/events/read-hints.ts';
-import { awsCloud, ec2Clients } from '../providers/aws/index.ts';
+import { awsCloud, ec2Clients, probe } from '../providers/aws/index.ts';
+import type { ProbedVerb } from '../providers/aws/index.ts';
 import { parameterText, secretText } from '../providers/aws/secrets.ts';
-import type { CloudKit, CloudOptions } from './clouds.ts';
-import type { CloudAccess } from './open-clusters.ts';
+import type { CloudAccess, CloudKit, CloudOptions } from './cloud-kit.ts';
 
-/** An id that EC2 never gave out: asking for it shows whether we may ask. */
-const NOBODYS_INSTANCE = 'i-00000000000000000';
+/** What is lost where a verb is denied. Permissions that hang on a tag are denied for what does not exist and bears none: no proof. */
+const missed: Readonly<Record<ProbedVerb['verb'], string>> = {
+  'ec2:DetachVolume': 'unless the permission hangs on a tag, a disk that Kubernetes does not let go of stays attached',
+  'ec2:StopInstances': 'only the policy `unreachable: power-off` needs it',
+};
+
+export const verbsInWords = (verbs: readonly ProbedVerb[]): string =>
+  verbs.map(({ verb, denied }) => (denied ? `${verb} IS DENIED in a dry run: ${missed[verb]}` : `${verb} is not denied`)).join('; ');
 
 export const openAws = async ({ region }: CloudOptions): Promise<CloudKit> => {
   if (region === null) throw new InvalidConfiguration(['no region: give --region, set AWS_REGION, or write `region` into the configuration file']);
-  const cloud = awsCloud({ clients: ec2Clients({ region }), region });
+  const clients = ec2Clients({ region });
   return {
-    cloud,
+    cloud: awsCloud({ clients, region }),
     readHints,
     probe: async (signal) => {
-      await cloud.look([NOBODYS_INSTANCE], { disks: true }, signal);
-      return `ec2:DescribeInstances and ec2:DescribeVolumes answer in ${region}`;
+      const verbs = await probe(clients, region, signal);
+      return `ec2:DescribeInstances and ec2:DescribeVolumes answer in ${region}; ${verbsInWords(verbs)}`;
     },
     access: accessIn(region),
   };

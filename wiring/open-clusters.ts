@@ -1,17 +1,8 @@
 import type { Cluster } from '../fencing/cluster.ts';
 import type { Doctor } from '../kubernetes/doctor.ts';
-import type { TokenAccess } from '../kubernetes/token-access.ts';
+import type { CloudAccess } from './cloud-kit.ts';
 import type { OpenedCluster } from './connect-cluster.ts';
 import type { ClusterEntry } from './schema.ts';
-
-/** What only a cloud knows of a way into a cluster. All throw `Denied` or `Unavailable`. */
-export interface CloudAccess {
-  /** A cluster that the cloud manages. */
-  readonly managedCluster: (cluster: { readonly name: string; readonly region: string | null }, signal: AbortSignal) => Promise<TokenAccess>;
-  /** The texts of a secret and of a parameter. */
-  readonly secret: (name: string, signal: AbortSignal) => Promise<string>;
-  readonly parameter: (name: string, signal: AbortSignal) => Promise<string>;
-}
 
 export interface OpenCluster {
   readonly cluster: Cluster;

@@ -1,10 +1,11 @@
-import { InvalidInput } from '../../fencing/errors.ts';
+import { CloudfenceError, InvalidInput } from '../../fencing/errors.ts';
 import { begin } from '../../fencing/known.ts';
+import type { MachineId } from '../../fencing/machine.ts';
 import type { Outcome } from '../../fencing/outcome.ts';
 import { run } from '../../fencing/run.ts';
 import { STALE_LEASE_MS } from '../../fencing/run.ts';
 import { newRunId } from '../../wiring/run-id.ts';
-import { answerAll, answerOne, type Output } from '../answer.ts';
+import { answerAll, answerOne, outcomeOfError, type Output } from '../answer.ts';
 import { machineOfNode, type NodeAt } from '../machine-of-node.ts';
 import { withSession, type CommonOptions, type Session } from '../session.ts';
 
@@ -26,29 +27,54 @@ const nodeNamed = async (node: string, { ports }: Session): Promise<NodeAt> => {
   return found;
 };
 
-/** Every Node that carries our label, in every cluster. */
-const allFenced = async ({ ports }: Session): Promise<readonly NodeAt[]> => {
+/** A Node that carries our label, and what its record names, if that can be read. */
+interface Fenced {
+  readonly cluster: string;
+  readonly node: string;
+  readonly machine: MachineId | null;
+}
+
+const allFenced = async ({ ports }: Session): Promise<readonly Fenced[]> => {
   const perCluster = await Promise.all(
     ports.clusters.map(async (cluster) => {
       const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
       return suspects.filter(({ because }) => because === 'fenced').map(({ node, record }) => ({ cluster: cluster.name, node, machine: record?.machine ?? null }));
     }),
   );
-  return perCluster.flat().map(({ machine, ...at }) => {
-    if (machine === null) throw new InvalidInput(`the fence record on Node ${at.node} cannot be read: release it by its name, with --accept`);
-    return { ...at, machine };
-  });
+  return perCluster.flat();
+};
+
+/** The machine of a record that cannot be read is the one that the Node's carriers name. */
+const machineAt = async ({ cluster, node, machine }: Fenced, { ports }: Session): Promise<NodeAt> => {
+  if (machine !== null) return { cluster, node, machine };
+  const found = await machineOfNode(node, { ...ports, clusters: ports.clusters.filter(({ name }) => name === cluster) });
+  if (!found) throw new InvalidInput(`the Node ${node} is gone from ${cluster}`);
+  return found;
+};
+
+/** One Node that cannot be told by anything holds up no other. */
+const releaseFenced = async (fenced: Fenced, accepted: string | null, session: Session): Promise<Outcome> => {
+  try {
+    return await releaseOne(await machineAt(fenced, session), accepted, session);
+  } catch (error) {
+    if (error instanceof CloudfenceError) return { ...outcomeOfError(error, session.policy.dryRun), cluster: fenced.cluster, node: fenced.node };
+    throw error;
+  }
+};
+
+const refuseMisuse = (node: string | undefined, { accept, all = false }: ReleaseOptions): void => {
+  if (node !== undefined && all) throw new InvalidInput('name a Node, or give --all, not both');
+  if (node === undefined && !all) throw new InvalidInput('name a Node, or give --all');
+  if (accept?.trim() === '') throw new InvalidInput('--accept wants a reason: say what you checked');
 };
 
 /** Takes fences back: by the same proof as ever, or on the word of a person. */
-export const release = (node: string | undefined, options: ReleaseOptions, output: Output): Promise<number> =>
-  withSession(options, output, async (session) => {
-    const json = options.json ?? false;
-    const accepted = options.accept ?? null;
-    if (options.all) {
-      const outcomes = await Promise.all((await allFenced(session)).map((at) => releaseOne(at, accepted, session)));
-      return answerAll(outcomes, json, output);
-    }
-    if (node === undefined) throw new InvalidInput('name a Node, or give --all');
-    return answerOne(await releaseOne(await nodeNamed(node, session), accepted, session), json, output);
+export const release = async (node: string | undefined, options: ReleaseOptions, output: Output): Promise<number> => {
+  refuseMisuse(node, options);
+  const { json = false, accept: accepted = null } = options;
+  return withSession(options, output, async (session) => {
+    if (node !== undefined) return answerOne(await releaseOne(await nodeNamed(node, session), accepted, session), json, output);
+    const fenced = await allFenced(session);
+    return answerAll(await Promise.all(fenced.map((one) => releaseFenced(one, accepted, session))), json, output);
   });
+};

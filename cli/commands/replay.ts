@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../fencing/errors.ts';
 import type { Fault, Reading } from '../../fencing/hint.ts';
@@ -16,7 +17,7 @@ const refuseFaults = ({ faults }: Reading): void => {
 /** Takes an event, or many, as if it had just arrived. What cannot be read is named, and then nothing is done at all. */
 export const replay = (file: string, options: CommonOptions, output: Output): Promise<number> =>
   withSession(options, output, async ({ kit, policy, deadline, ports }) => {
-    const raw = file === '-' ? await text(process.stdin) : await fileText(file, 'the event');
+    const raw = file === '-' ? await text(addAbortSignal(ports.signal, process.stdin)) : await fileText(file, 'the event');
     const reading = kit.readHints(raw);
     refuseFaults(reading);
     for (const { what } of reading.asides) output.complain(`nothing to do for ${what}`);

@@ -15,14 +15,14 @@ const nameFor = (from: string, to: string, archive: string): string =>
 /** Starts an EventBridge replay of the archive; its events arrive at the queue as any others do, and are only hints. */
 export const startReplay = async (
   { from, to }: { readonly from: string; readonly to: string },
-  { archiveArn, busArn, region }: Pick<FunctionEnvironment, 'archiveArn' | 'busArn' | 'region'>,
+  { archiveArn, busArn, ruleArns, region }: Pick<FunctionEnvironment, 'archiveArn' | 'busArn' | 'ruleArns' | 'region'>,
 ): Promise<ReplayStarted> => {
   if (archiveArn === null || busArn === null) throw new InvalidConfiguration(['there is no event archive: deploy with archive days above 0']);
   const { EventBridgeClient, StartReplayCommand } = await import('@aws-sdk/client-eventbridge');
   const client = new EventBridgeClient(region === null ? {} : { region });
   const ReplayName = nameFor(from, to, archiveArn);
   const answer = await client.send(
-    new StartReplayCommand({ ReplayName, EventSourceArn: archiveArn, EventStartTime: new Date(from), EventEndTime: new Date(to), Destination: { Arn: busArn } }),
+    new StartReplayCommand({ ReplayName, EventSourceArn: archiveArn, EventStartTime: new Date(from), EventEndTime: new Date(to), Destination: { Arn: busArn, ...(ruleArns.length > 0 && { FilterArns: [...ruleArns] }) } }),
   );
   return { replay: ReplayName, state: answer.State ?? 'STARTING' };
 };

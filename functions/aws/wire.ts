@@ -8,7 +8,7 @@ import { newRunId } from '../../wiring/run-id.ts';
 import { policyOf, type Configuration } from '../../wiring/schema.ts';
 import { loadSettings } from '../../wiring/settings.ts';
 import { systemClock } from '../../wiring/system-clock.ts';
-import type { CloudKit } from '../../wiring/clouds.ts';
+import type { CloudKit } from '../../wiring/cloud-kit.ts';
 import { sqsQueues, type Queues } from './queues.ts';
 import type { Territory } from './territory.ts';
 

@@ -84,6 +84,8 @@ describe('usage and configuration', () => {
     [['fence', 'i-0123456789abcdef0', '--kubeconfig', '/nowhere'], /\/nowhere cannot be read/],
     [['frobnicate'], /unknown command/],
     [['release'], /name a Node, or give --all/],
+    [['release', 'node-1', '--all'], /not both/],
+    [['release', 'node-1', '--accept', ''], /--accept wants a reason/],
   ])('%j exits 2 with one clear sentence', async (args, sentence) => {
     const { code, stderr, stdout } = await cli(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -145,11 +147,29 @@ describe('sweep and release', () => {
     const answer = await cli('release', '--all', '--accept', 'console checked', '--json', '--timeout', '3s');
     expect(JSON.parse(answer.stdout)).toMatchObject({ results: [{ outcome: 'waiting', steps: [{ step: 'readmit-volumes', result: 'done' }] }] });
   });
+
+  it('all at once goes on where a record cannot be read, and says what came of it', async () => {
+    const label = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' };
+    for (const standing of Object.values(sandbox.world.parts.cluster.objects.nodes)) {
+      standing.metadata.labels = { ...standing.metadata.labels, ...label };
+      standing.metadata.annotations = { ...standing.metadata.annotations, 'cloudfence.dev/fence': 'garbled' };
+      if (standing.metadata.name !== node()) continue;
+      delete standing.spec.providerID;
+      standing.metadata.annotations = { 'cloudfence.dev/fence': 'garbled' };
+      delete sandbox.world.parts.cluster.objects.csinodes[`/${node()}`];
+    }
+    const { stdout } = await cli('release', '--all', '--json', '--timeout', '3s');
+    const { results }: { results: readonly { node: string; instance: string }[] } = JSON.parse(stdout);
+    expect(results).toHaveLength(Object.keys(sandbox.world.parts.cluster.objects.nodes).length);
+    expect(results.map(({ instance }) => instance)).toContain(sandbox.scene.spare);
+    expect(results.map((result) => result.node)).toContain(node());
+  });
 });
 
 it('doctor says in words what would work, and what would not', async () => {
   const well = await cli('doctor');
   expect(well).toMatchObject({ code: 0, stdout: expect.stringContaining('knows the out-of-service taint') });
+  expect(well.stdout).toContain('ec2:DetachVolume is not denied');
   for (const standing of Object.values(sandbox.world.parts.cluster.objects.nodes)) {
     delete standing.spec.providerID;
     delete standing.metadata.annotations;

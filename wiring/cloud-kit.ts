@@ -1,0 +1,27 @@
+import type { Cloud } from '../fencing/cloud.ts';
+import type { Reading } from '../fencing/hint.ts';
+import type { TokenAccess } from '../kubernetes/token-access.ts';
+
+/** What only a cloud knows of a way into a cluster. All throw `Denied` or `Unavailable`. */
+export interface CloudAccess {
+  /** A cluster that the cloud manages. */
+  readonly managedCluster: (cluster: { readonly name: string; readonly region: string | null }, signal: AbortSignal) => Promise<TokenAccess>;
+  /** The texts of a secret and of a parameter. */
+  readonly secret: (name: string, signal: AbortSignal) => Promise<string>;
+  readonly parameter: (name: string, signal: AbortSignal) => Promise<string>;
+}
+
+/** What is needed of a cloud beside fencing's own interface. */
+export interface CloudKit {
+  readonly cloud: Cloud;
+  /** Any event of this cloud, however it is wrapped. */
+  readonly readHints: (raw: unknown) => Reading;
+  /** Makes a harmless call of each verb that a fence needs, and says what came of it. @throws Denied, Unavailable */
+  readonly probe: (signal: AbortSignal) => Promise<string>;
+  /** Ways into clusters that this cloud manages, or keeps the credentials of. */
+  readonly access: CloudAccess;
+}
+
+export interface CloudOptions {
+  readonly region: string | null;
+}
