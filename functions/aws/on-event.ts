@@ -64,9 +64,12 @@ const settleErrand = async (delivery: Delivery, errand: Delivery['errands'][numb
   if (settled.has(outcome.machine)) return true;
   settled.add(outcome.machine);
   if (outcome.outcome === 'failed') await wiring.queues.dead({ body: delivery.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
-  if (outcome.outcome === 'waiting') await lookAgainLater(outcome, errand, wiring);
+  if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, errand, wiring);
   return true;
 };
+
+/** A machine that is only over the cap is next when another fence is finished: the queue is sooner there than the sweep. */
+const wantsAnotherLook = ({ outcome, reason }: Outcome): boolean => outcome === 'waiting' || reason.code === 'cap-reached';
 
 const lookAgainLater = async (outcome: Outcome, errand: Delivery['errands'][number], { queues, log }: Wiring): Promise<void> => {
   if (errand.hops >= MOST_HOPS) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseRecord } from '../../fencing/record.ts';
 import { MOST_HOPS } from '../../functions/aws/look-again.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
-import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
 import { deskOf, standing } from '../../sandbox/cluster/controllers/desk.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';
@@ -111,6 +111,16 @@ describe('what has to wait', () => {
     await deliver(install, install.sentAgain[0]?.message);
     expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} []`);
     expect(decisions(install).at(-1)).toBe('released');
+  });
+
+  it('is looked at again when only the cap stood in the way', async () => {
+    const { world, scene } = stopped();
+    const spare = world.parts.cluster.objects.nodes[`/${scene.nodeOf(scene.spare)}`];
+    const other = { version: 1, fence: 'other.1', phase: 'fencing', cloud: 'aws', machine: scene.spare, generation: null, node: '', nodeUid: '', bootID: '', lease: null, outOfService: 'ours', begun: new Date(world.now()).toISOString(), released: null, vouched: null, evidence: {}, volumes: [], pods: [] };
+    if (spare) spare.metadata = { ...spare.metadata, labels: { ...spare.metadata.labels, [FENCED_LABEL.key]: FENCED_LABEL.value }, annotations: { [RECORD_ANNOTATION]: JSON.stringify(other) } };
+    const install = installOver(world);
+    expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
+    expect(install.sentAgain).toMatchObject([{ message: { machine: scene.holder, because: 'cap-reached' } }]);
   });
 
   it('carries the record, so that a Node which is deleted meanwhile is fenced to the end', async () => {

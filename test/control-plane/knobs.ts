@@ -1,0 +1,16 @@
+import { request } from 'undici';
+import type { BenchAccess } from './bench-setup.ts';
+
+/** What the CSI driver is to do with one volume from now on. */
+export interface Knobs {
+  /** Each detach fails with this message, without asking EC2. */
+  readonly failDetach?: string;
+  readonly failAttach?: string;
+  /** Each call takes so much longer. */
+  readonly delayMs?: number;
+}
+
+export const turn = async ({ shim }: BenchAccess, disk: string, knobs: Knobs): Promise<void> => {
+  const { statusCode } = await request(`${shim}/${disk}`, { method: 'PUT', body: JSON.stringify(knobs) });
+  if (statusCode !== 204) throw new Error(`the driver answered with ${statusCode}`);
+};

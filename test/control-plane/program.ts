@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { openSync, closeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { binaries } from './binaries.ts';
+import type { Guard } from './guard.ts';
+import type { Component } from './recipe.ts';
+import { until } from './until.ts';
+
+/** One component as a process of its own. */
+export interface Program {
+  readonly pid: number;
+  /** Resolves once `ask` answers yes. @throws Error with the end of its log, should it die or not come up */
+  readonly ready: (ask: () => Promise<boolean>) => Promise<void>;
+  readonly signal: (signal: NodeJS.Signals) => void;
+}
+
+const LAST_LINES = 15;
+
+export const startProgram = (name: Component, flags: readonly string[], folder: string, guard: Guard): Program => {
+  const log = join(folder, `${name}.log`);
+  const output = openSync(log, 'a');
+  const child = spawn(join(binaries(), name), [...flags], { detached: true, stdio: ['ignore', output, output] });
+  closeSync(output);
+  child.unref();
+  guard.watch(child);
+  let fault: Error | null = null;
+  child.once('error', (error) => (fault = error));
+  const ended = (): boolean => fault !== null || child.exitCode !== null || child.signalCode !== null;
+  const failed = async (cause: unknown): Promise<Error> => {
+    const lines = (await readFile(log, 'utf8')).trimEnd().split('\n').slice(-LAST_LINES);
+    return new Error(`${name} did not come up; the end of ${log}:\n${lines.join('\n')}`, { cause });
+  };
+  return {
+    pid: child.pid ?? 0,
+    ready: async (ask) => {
+      try {
+        await until(`${name} is ready`, async () => ended() || (await ask()));
+      } catch (cause) {
+        throw await failed(cause);
+      }
+      if (ended()) throw await failed(fault);
+    },
+    signal: (signal) => void child.kill(signal),
+  };
+};

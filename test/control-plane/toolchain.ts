@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const modulePath = join(import.meta.dirname, 'go');
+
+const OLDEST = [1, 26] as const;
+
+export class NoToolchain extends Error {}
+
+const versionOutput = (): string => {
+  try {
+    // Away from the module: its go line would make an older Go fetch a newer one.
+    return execFileSync('go', ['version'], { cwd: tmpdir(), encoding: 'utf8' });
+  } catch (cause) {
+    throw new NoToolchain('go was not found', { cause });
+  }
+};
+
+/** Such as `go1.26.8 linux/amd64`. @throws NoToolchain when there is no Go that is new enough */
+export const goVersion = (): string => {
+  const said = versionOutput().trim();
+  const [, version = '', major = '0', minor = '0'] = /^go version (go(\d+)\.(\d+).*)$/.exec(said) ?? [];
+  const isNewEnough = Number(major) > OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) >= OLDEST[1]);
+  if (!isNewEnough) throw new NoToolchain(`it says "${said}"`);
+  return version;
+};
+
+const sources = (): readonly string[] =>
+  readdirSync(modulePath, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.go$|^go\.(mod|sum)$/.test(path))
+    .sort();
+
+/** Names what a build would come to: the same Go, the same modules, the same sources, the same recipe. */
+export const buildKey = (version: string, recipe: string): string => {
+  const hash = createHash('sha256').update(`${version}\n${recipe}\n`);
+  for (const path of sources()) hash.update(`${path}\n`).update(readFileSync(join(modulePath, path)));
+  return hash.digest('hex').slice(0, 32);
+};

@@ -1,0 +1,66 @@
+import { afterEach, beforeAll, expect, it } from 'vitest';
+import type { Faults } from '../../sandbox/cluster/api/server.ts';
+import { install, type Installed } from './installed.ts';
+import { fencedAndMoved, stopIn, type Holder } from './stopping-machines.ts';
+
+/** From the event bus to the fence, through what `serverless deploy` made. */
+
+let deployed: Installed;
+/** Called after each accepted write to a Node; true when the answer is to get lost. */
+let afterNodeWrite: (path: string) => boolean = () => false;
+
+const faults: Faults = { after: ({ method, path }) => (method === 'PATCH' && path.startsWith('/api/v1/nodes/') && afterNodeWrite(path) ? 'drop' : undefined) };
+
+beforeAll(async () => {
+  deployed = await install({ holders: 4, faults, before: (world, [lost]) => lost && stopIn(world, lost, 1_000) });
+  return () => deployed.close();
+});
+afterEach(() => expect(deployed.harm()).toEqual([]));
+
+const untilFenced = (holder: Holder, timeout: number): Promise<void> =>
+  expect.poll(() => deployed.standOf(holder), { timeout, interval: 100 }).toEqual(fencedAndMoved);
+
+it('a machine whose events were lost is found and fenced by the sweep', async () => {
+  const lost = deployed.holder(0);
+  expect(await deployed.invoke('sweep', {})).toMatchObject({ results: [{ instance: lost.machine }], unreachable: [] });
+  if (deployed.standOf(lost).phase !== 'fenced') await deployed.invoke('sweep', {});
+  await untilFenced(lost, 20_000);
+});
+
+it('a machine that stops is fenced by its event, and its disk serves elsewhere', async () => {
+  const holder = deployed.holder(1);
+  stopIn(deployed.world, holder, 500);
+  await expect.poll(() => deployed.stateOf(holder)).toBe('stopped');
+  await deployed.tell(holder.machine, 'stopped');
+  await untilFenced(holder, 30_000);
+});
+
+it('a machine that is still stopping comes back by the queue, and is fenced once it is off', async () => {
+  const holder = deployed.holder(2);
+  stopIn(deployed.world, holder, 6_000);
+  await deployed.tell(holder.machine, 'stopping');
+  await expect.poll(() => deployed.waitingMessages(), { timeout: 10_000, interval: 100 }).toBeGreaterThan(0);
+  expect([deployed.stateOf(holder), deployed.standOf(holder)]).toEqual(['stopping', { phase: null, diskMoved: false }]);
+  await untilFenced(holder, 45_000);
+});
+
+it('a function that is killed in mid-fence leaves its record, and the redelivery goes on from there', async () => {
+  const holder = deployed.holder(3);
+  const killed: unknown[] = [];
+  afterNodeWrite = (path) => {
+    if (killed.length > 0 || !path.endsWith(holder.node)) return false;
+    killed.push({ functions: deployed.ministack.killFunctions(), ...deployed.standOf(holder) });
+    return true;
+  };
+  stopIn(deployed.world, holder, 500);
+  await expect.poll(() => deployed.stateOf(holder)).toBe('stopped');
+  await deployed.tell(holder.machine, 'stopped');
+  await expect.poll(() => killed, { timeout: 10_000 }).toEqual([{ functions: expect.any(Number), phase: 'fencing', diskMoved: false }]);
+  expect(killed).not.toMatchObject([{ functions: 0 }]);
+  await untilFenced(holder, 110_000);
+}, 130_000);
+
+it('an event that nobody can read becomes a dead letter that says why', async () => {
+  await deployed.send('EC2 Instance State-change Notification', '{"instance-id": 7, "state": "stopped"}');
+  await expect.poll(() => deployed.deadLetter(), { timeout: 20_000, interval: 500 }).toMatchObject({ body: expect.stringContaining('"instance-id"'), reason: expect.stringMatching(/instance-id/) });
+});

@@ -1,0 +1,100 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import type { Faults } from '../../sandbox/cluster/api/server.ts';
+import { instanceIn } from '../../sandbox/ec2/state.ts';
+import { openLiveSandbox, type LiveSandbox } from '../cli/live-sandbox.ts';
+import { openService } from '../infra/packaged-service.ts';
+import { handsOn, type Hands } from './hands.ts';
+import { startMinistack, type Ministack } from './ministack.ts';
+import { holdersIn, standOf, type Holder, type Stand } from './stopping-machines.ts';
+
+/** Cloudfence as `serverless deploy` puts it on ministack, with EC2 and Kubernetes in the sandbox. */
+export interface Installed extends Pick<Hands, 'send' | 'waitingMessages' | 'deadLetter'> {
+  readonly sandbox: LiveSandbox;
+  readonly world: AwsWorld;
+  readonly ministack: Ministack;
+  /** The machine with the disk of that ordinal. */
+  readonly holder: (ordinal: number) => Holder;
+  readonly standOf: (holder: Holder) => Stand;
+  /** The state of its instance, as EC2 says it. */
+  readonly stateOf: (holder: Holder) => string | undefined;
+  readonly harm: () => AwsWorld['parts']['ec2']['harm'];
+  /** Any command of `serverless` on this install. */
+  readonly serverless: (...args: readonly string[]) => Promise<{ readonly code: number | null; readonly said: string }>;
+  /** What a function answers to an event, by `serverless invoke -p <file>`. */
+  readonly invoke: (name: string, event: unknown) => Promise<unknown>;
+  /** Puts an EC2 state change on the event bus. */
+  readonly tell: (machine: string, state: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface Wanted {
+  readonly holders: number;
+  readonly faults?: Faults;
+  readonly auth?: boolean;
+  /** What happened two minutes before the deployment. */
+  readonly before?: (world: AwsWorld, holders: readonly Holder[]) => void;
+}
+
+const STAGE = ['--stage', 'ministack', '--region', SANDBOX_REGION] as const;
+
+/** As many fences at a time as these tests make; a time-out of 10 s, after which the queue gives back within a minute. */
+const paramsFor = (ec2: string): readonly string[] =>
+  [`ec2Endpoint=${ec2}`, 'sweepEvery=60m', 'timeout=10s', 'policy={"cap":{"nodes":9}}'].map((param) => `--param=${param}`);
+
+const openCluster = async ({ holders: count, faults, before = () => undefined }: Wanted) => {
+  let holders: readonly Holder[] = [];
+  const sandbox = await openLiveSandbox((world) => {
+    holders = holdersIn(world, count);
+    before(world, holders);
+  }, faults);
+  return { sandbox, holders };
+};
+
+const invoking = (serverless: Installed['serverless'], folder: string): Installed['invoke'] => async (name, event) => {
+  const file = path.join(folder, `${name}.json`);
+  await writeFile(file, JSON.stringify(event));
+  const { code, said } = await serverless('invoke', '-f', name, '-p', file);
+  if (code !== 0) throw new Error(said);
+  return JSON.parse(said.slice(said.indexOf('{')));
+};
+
+const onCluster = ({ sandbox, holders }: Awaited<ReturnType<typeof openCluster>>) => ({
+  sandbox,
+  world: sandbox.world,
+  holder: (ordinal: number): Holder => {
+    const holder = holders[ordinal];
+    if (!holder) throw new Error(`there are only ${holders.length} holders`);
+    return holder;
+  },
+  standOf: (holder: Holder) => standOf(sandbox.world, holder),
+  stateOf: ({ machine }: Holder) => instanceIn(sandbox.world, machine)?.state,
+  harm: () => sandbox.world.parts.ec2.harm,
+});
+
+/** @throws what `serverless` said, if the deployment fails; nothing is left running then. */
+export const install = async (wanted: Wanted): Promise<Installed> => {
+  const opened: { close: () => Promise<void> }[] = [];
+  const close = async (): Promise<void> => void (await Promise.all(opened.map((one) => one.close())));
+  const keep = <T extends { close: () => Promise<void> }>(one: T): T => {
+    opened.push(one);
+    return one;
+  };
+  try {
+    const ministack = keep(await startMinistack(wanted));
+    const cluster = await openCluster(wanted);
+    const { environment, folder, kubeconfig } = keep(cluster.sandbox);
+    const service = keep(await openService({}));
+    const serverless: Installed['serverless'] = (...args) => service.run([...args, ...STAGE, ...paramsFor(environment['AWS_ENDPOINT_URL_EC2'] ?? '')], ministack.environment);
+    const { storeSecret, ...hands } = handsOn(ministack.url);
+    await storeSecret('cloudfence-sandbox-kubeconfig', await readFile(kubeconfig, 'utf8'));
+    const { code, said } = await serverless('deploy');
+    if (code !== 0) throw new Error(said);
+    const tell: Installed['tell'] = (machine, state) => hands.send('EC2 Instance State-change Notification', JSON.stringify({ 'instance-id': machine, state }));
+    return { ...hands, ...onCluster(cluster), ministack, serverless, invoke: invoking(serverless, folder), tell, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};

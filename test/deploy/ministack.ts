@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
+import { freePorts } from '../control-plane/free-ports.ts';
+import { until } from '../control-plane/until.ts';
+
+/** The one place where these tests read where ministack is: CLOUDFENCE_MINISTACK, or what .ci/install-ministack installs. */
+const usual = path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'cloudfence', 'ministack-1.5.33', 'bin', 'ministack');
+const program = process.env['CLOUDFENCE_MINISTACK'] ?? usual;
+
+export interface Ministack {
+  readonly url: string;
+  /** The environment in which command lines and SDKs meet this AWS, as the account of the sandbox. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Kills the processes that run functions at this moment; how many there were. */
+  readonly killFunctions: () => number;
+  readonly close: () => Promise<void>;
+}
+
+/** The children of a process, as Linux tells them: https://man7.org/linux/man-pages/man5/proc_pid_task.5.html */
+const childrenOf = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number).filter((child) => child > 0);
+
+const isNode = (pid: number): boolean => path.basename(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] ?? '') === 'node';
+
+/** Starts ministack on a free port of 127.0.0.1; it runs functions with the Node of these tests. `auth` holds every role to its policies. */
+export const startMinistack = async ({ auth = false } = {}): Promise<Ministack> => {
+  if (!existsSync(program)) throw new Error(`these tests need ministack, which is not at ${program}: install it with .ci/install-ministack`);
+  const [[port], folder] = await Promise.all([freePorts(1), mkdtemp(path.join(tmpdir(), 'cloudfence-ministack-'))]);
+  const settings = { BIND_HOST: '127.0.0.1', GATEWAY_PORT: String(port), MINISTACK_REGION: SANDBOX_REGION, TMPDIR: folder, HOME: folder, ...(auth && { AUTH: 'true' }) };
+  const child = spawn(program, { env: { PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`, ...settings }, cwd: folder, stdio: 'ignore' });
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${program} does not start`);
+  // An address, not `localhost`: the SDK then asks for buckets by path, and no resolver has to know `<bucket>.localhost`.
+  const url = `http://127.0.0.1:${port}`;
+  const functions = (): readonly number[] => childrenOf(pid).filter(isNode);
+  const killFunctions = (): number => functions().map((one) => process.kill(one, 'SIGKILL')).length;
+  const close = async (): Promise<void> => {
+    killFunctions();
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    await gone;
+    await rm(folder, { recursive: true, maxRetries: 5 });
+  };
+  try {
+    await until(`ministack answers at ${url}`, async () => (await fetch(`${url}/_ministack/health`)).ok);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const access = { AWS_ACCESS_KEY_ID: SANDBOX_ACCOUNT, AWS_SECRET_ACCESS_KEY: 'test', AWS_REGION: SANDBOX_REGION };
+  return { url, environment: { AWS_ENDPOINT_URL: url, ...access, AWS_EC2_METADATA_DISABLED: 'true' }, killFunctions, close };
+};

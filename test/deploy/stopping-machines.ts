@@ -1,0 +1,51 @@
+import { parseRecord } from '../../fencing/record.ts';
+import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
+import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { settle } from '../../sandbox/cluster/settle.ts';
+import { addVolume, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
+import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
+import { addMachine } from '../../sandbox/scenes/database.ts';
+import { stopMachine } from '../simulation/incidents.ts';
+
+/** A machine that holds one disk of a database, and its Node. */
+export interface Holder {
+  readonly machine: string;
+  readonly node: string;
+  readonly volume: string;
+}
+
+/** A database with so many disks, on as many machines and one to spare. */
+export const holdersIn = (world: AwsWorld, count: number): readonly Holder[] => {
+  for (let machine = 0; machine <= count; machine += 1) addMachine(world);
+  const volumes = Array.from({ length: count }, () => addVolume(world));
+  addStatefulSet(world, { name: 'shop', disks: volumes.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
+  settle(world);
+  return volumes.map((volume) => {
+    const machine = holderOf(world, volume);
+    return { machine, volume, node: instanceIn(world, machine)?.privateDnsName ?? '' };
+  });
+};
+
+const holderOf = (world: AwsWorld, volume: string): string => volumeIn(world, volume)?.attachments.find(({ state }) => state === 'attached')?.instance ?? '';
+
+/** Orders the stop of a machine, which takes that long (ms). */
+export const stopIn = (world: AwsWorld, { machine }: Holder, ms: number): void => {
+  shutdownTakes(world, machine, ms);
+  stopMachine(world, machine);
+};
+
+/** Where a fence stands: the phase in the record on the Node, and whether another machine has the disk. */
+export interface Stand {
+  readonly phase: string | null;
+  readonly diskMoved: boolean;
+}
+
+export const standOf = (world: AwsWorld, { machine, node, volume }: Holder): Stand => {
+  const annotation = standing(world, 'nodes', node)?.metadata.annotations?.[RECORD_ANNOTATION] ?? '';
+  const at = holderOf(world, volume);
+  return { phase: parseRecord(annotation)?.phase ?? null, diskMoved: at !== '' && at !== machine };
+};
+
+export const fencedAndMoved = { phase: 'fenced', diskMoved: true } as const;
