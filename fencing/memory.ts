@@ -9,19 +9,20 @@ const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'm
 
 /**
  * Adds a read of the machine. An off-read of another generation, or one that does not say off, ends what came before;
- * and what the cluster said below another boot, or another power state, is forgotten.
+ * what the cluster said below another boot, or another power state, is forgotten; and a witness is asked anew, so that it
+ * is never older than the read that it stands by.
  */
 export const machineRead = (known: Known, machine: Read<MachineFacts>, now: Moment): Known => {
   const { power, generation } = machine.says;
   const { memory } = known;
-  const vouched = known.request.vouched !== null && (power === 'unknown' || power === 'suspended');
+  const vouched = (known.request.vouched ?? known.record?.vouched ?? null) !== null && (power === 'unknown' || power === 'suspended');
   const off = saysOff.has(power) || vouched;
   const same = off && memory.firstOff !== null && memory.firstOff.generation === generation;
   const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
   const lease = same ? memory.lease : undefined;
   const unchanged = known.machine?.says.power === power && known.machine.says.generation === generation;
   const attachments = memory.firstOff === null || same ? memory.attachments : null;
-  return { ...known, machine, cluster: unchanged ? known.cluster : null, memory: { ...memory, firstOff, lease, attachments } };
+  return { ...known, machine, cluster: unchanged ? known.cluster : null, memory: { ...memory, firstOff, lease, attachments, witness: null } };
 };
 
 /** A Lease is a baseline only when it was asked for after the machine was seen off. */

@@ -2,6 +2,10 @@ import type { DiskId } from '../machine.ts';
 import { patience } from '../policy.ts';
 import { because } from '../reason.ts';
 import { refuse, wait, type Decision, type Rule, type View } from '../view.ts';
+import { currentRecord } from './mark.ts';
+
+/** The word of a person, given to this run or written in the record of the fence that it goes on with. */
+const vouchedFor = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
 
 /** Disks of the Node's PersistentVolumes: the only ones that are ever asked, or touched. */
 export const disksOfVolumes = ({ cluster, reading }: Pick<View, 'cluster' | 'reading'>): readonly DiskId[] =>
@@ -15,7 +19,7 @@ export const disksOfVolumes = ({ cluster, reading }: Pick<View, 'cluster' | 'rea
  * exists and does not name the machine is the witness that it is really gone.
  */
 export const missingNeedsWitness: Rule = (view) => {
-  if (view.machine.power !== 'missing' || view.request.vouched !== null) return null;
+  if (view.machine.power !== 'missing' || vouchedFor(view) !== null) return null;
   const { machine } = view.machine;
   switch (view.memory.witness) {
     case 'released':
@@ -55,20 +59,21 @@ export const offOnlyOnce: Rule = ({ machine, memory, now }) => {
 };
 
 /** A proof without a boot generation could not be told from the next boot's. */
-export const generationUnknown: Rule = ({ machine, request }) =>
-  machine.generation === null && machine.power !== 'missing' && request.vouched === null
-    ? refuse(because('generation-unknown', `the cloud does not say which boot of ${machine.machine} has ended`))
+export const generationUnknown: Rule = (view) =>
+  view.machine.generation === null && view.machine.power !== 'missing' && vouchedFor(view) === null
+    ? refuse(because('generation-unknown', `the cloud does not say which boot of ${view.machine.machine} has ended`))
     : null;
 
 /** A person's word counts only where the configuration lets it, and never against a cloud that says that the machine is up. */
-export const vouchingRefused: Rule = ({ request, policy }) =>
-  request.vouched !== null && policy.vouching === 'refused'
+export const vouchingRefused: Rule = (view) =>
+  vouchedFor(view) !== null && view.policy.vouching === 'refused'
     ? refuse(because('vouching-refused', 'the configuration lets nobody vouch for a machine (policy.vouching)'))
     : null;
 
 /** Memory that resumes writes within seconds; a state without words for it proves nothing. */
-export const doubtfulPower: Rule = ({ machine: { machine, power, evidence }, request }) => {
-  if (request.vouched !== null) return null;
+export const doubtfulPower: Rule = (view) => {
+  const { machine, power, evidence } = view.machine;
+  if (vouchedFor(view) !== null) return null;
   const said = Object.entries(evidence).map(([key, value]) => `${key} ${value}`).join(', ');
   if (power === 'suspended') return refuse(because('suspended', `${machine} is suspended or may be: its memory would write again (${said})`));
   if (power === 'unknown') return refuse(because('power-unknown', `the cloud gives no power state for ${machine} (${said})`));

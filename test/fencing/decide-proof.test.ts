@@ -40,6 +40,7 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
     ['when it is suspended', vouching({ power: 'suspended' }), 'mark'],
     ['when the cloud gives no state', vouching({ power: 'unknown', generation: null }), 'mark'],
     ['when the cloud does not know it', vouching({ power: 'missing', generation: null }), 'mark'],
+    ['also in a later run that goes on with the fence', vouching({ power: 'suspended' }, { request: view().request, cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }) }), 'delete-pod'],
     ['but not when it runs', vouching({ power: 'running' }), 'ignored machine-running'],
     ['nor while it is stopping', vouching({ power: 'stopping' }), 'wait stopping'],
     ['nor when the configuration lets nobody', vouching({ power: 'suspended' }, { policy: defaultPolicy }), 'refused vouching-refused'],

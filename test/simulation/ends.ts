@@ -1,7 +1,7 @@
 import { run } from '../../fencing/run.ts';
 import type { Outcome } from '../../fencing/outcome.ts';
 import type { Incident } from './incidents.ts';
-import { attacherDown, comingBack, crowded, nodeGone, stopped, terminated } from './incidents.ts';
+import { attacherDown, comingBack, crowded, forgotten, nodeGone, stopped, terminated } from './incidents.ts';
 import { freshRun, portsOver, type Wanted } from './rig.ts';
 
 /** What happens after the last run: Kubernetes attaches, starts, collects. */
@@ -16,6 +16,7 @@ export const fence = async ({ world, scene }: Incident, wanted: Partial<Wanted> 
 export const incidents: readonly (readonly [string, (seed?: number) => Incident | Promise<Incident>, Outcome['outcome']])[] = [
   ['stopped', stopped, 'fenced'],
   ['terminated', terminated, 'fenced'],
+  ['terminated and forgotten by EC2', forgotten, 'fenced'],
   ['stopped, whose Node is gone', nodeGone, 'fenced'],
   ['stopped below pods of every kind', crowded, 'fenced'],
   ['stopped while the CSI attacher is down', attacherDown, 'waiting'],

@@ -3,6 +3,7 @@ import { deskOf, standing } from '../../sandbox/cluster/controllers/desk.ts';
 import { addBarePod, addDaemonSet, addJob, addMirrorPod } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { plainStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
+import { forget } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/database.ts';
 
@@ -41,6 +42,14 @@ export const terminated = (seed = 1): Incident => {
   const instance = instanceIn(incident.world, incident.scene.holder);
   if (instance) terminate(incident.world, instance);
   incident.world.advance(UNTIL_STOPPED_MS);
+  return incident;
+};
+
+/** Terminated so long ago that EC2 does not know the id any more: only its disk can tell. */
+export const forgotten = (seed = 1): Incident => {
+  const incident = terminated(seed);
+  incident.world.advance(10_000);
+  forget(incident.world, incident.scene.holder);
   return incident;
 };
 
