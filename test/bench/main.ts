@@ -1,12 +1,14 @@
 import { aimsOf } from './aims.ts';
+import { functionAims, functionTable } from './function-table.ts';
+import { measureFunctions } from './functions.ts';
 import { measure, type Measured } from './measure.ts';
 import { questions } from './scenes.ts';
 import { grouped, tableOf } from './table.ts';
 
 /**
  * What one fence from the instance id alone, and one sweep, cost in clusters of three sizes: the real adapters and SDKs in
- * a process of their own, against the sandbox behind real sockets. Says whether the aims are met, and fails for nothing
- * but a bench that does not work.
+ * a process of their own, against the sandbox behind real sockets. Then, what the packaged functions weigh. Says whether
+ * the aims are met, and fails for nothing but a bench that does not work.
  */
 
 const SIZES = [10, 1_000, 5_000] as const;
@@ -19,3 +21,6 @@ for (const question of questions) {
   aims.push(...aimsOf(question, all));
 }
 console.log([`At ${SIZES.map(grouped).join(', ')} nodes:`, ...aims].join('\n'));
+
+const functions = await measureFunctions();
+console.log(`\n${[functionTable(functions), '', ...functionAims(functions)].join('\n')}`);

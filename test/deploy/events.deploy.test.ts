@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { install, type Installed } from './installed.ts';
 import { fencedAndMoved, stopIn, type Holder } from './stopping-machines.ts';
@@ -15,10 +15,11 @@ beforeAll(async () => {
   deployed = await install({ holders: 4, faults, before: (world, [lost]) => lost && stopIn(world, lost, 1_000) });
   return () => deployed.close();
 });
-afterEach(() => expect(deployed.harm()).toEqual([]));
 
-const untilFenced = (holder: Holder, timeout: number): Promise<void> =>
-  expect.poll(() => deployed.standOf(holder), { timeout, interval: 100 }).toEqual(fencedAndMoved);
+const untilFenced = async (holder: Holder, timeout: number): Promise<void> => {
+  await expect.poll(() => deployed.standOf(holder), { timeout, interval: 100 }).toEqual(fencedAndMoved);
+  expect(deployed.harm()).toEqual([]);
+};
 
 it('a machine whose events were lost is found and fenced by the sweep', async () => {
   const lost = deployed.holder(0);
@@ -55,12 +56,13 @@ it('a function that is killed in mid-fence leaves its record, and the redelivery
   stopIn(deployed.world, holder, 500);
   await expect.poll(() => deployed.stateOf(holder)).toBe('stopped');
   await deployed.tell(holder.machine, 'stopped');
-  await expect.poll(() => killed, { timeout: 10_000 }).toEqual([{ functions: expect.any(Number), phase: 'fencing', diskMoved: false }]);
+  await expect.poll(() => killed, { timeout: 10_000 }).toEqual([{ functions: expect.any(Number), phase: 'marked', diskMoved: false }]);
   expect(killed).not.toMatchObject([{ functions: 0 }]);
   await untilFenced(holder, 110_000);
 }, 130_000);
 
 it('an event that nobody can read becomes a dead letter that says why', async () => {
   await deployed.send('EC2 Instance State-change Notification', '{"instance-id": 7, "state": "stopped"}');
-  await expect.poll(() => deployed.deadLetter(), { timeout: 20_000, interval: 500 }).toMatchObject({ body: expect.stringContaining('"instance-id"'), reason: expect.stringMatching(/instance-id/) });
+  const letter = { body: expect.stringContaining('"instance-id"'), reason: expect.stringMatching(/instance-id/) };
+  await expect.poll(() => deployed.deadLetter(), { timeout: 20_000, interval: 500 }).toMatchObject(letter);
 });

@@ -12,6 +12,8 @@ export interface Hands {
   readonly waitingMessages: () => Promise<number>;
   /** One dead letter, or undefined. */
   readonly deadLetter: () => Promise<{ readonly body: string; readonly reason: string } | undefined>;
+  /** Takes the policy out of the role of a function. */
+  readonly dropPolicy: (name: string) => Promise<void>;
 }
 
 const QUEUE = 'cloudfence-ministack';
@@ -29,6 +31,14 @@ const receiveDead = async (queues: SQSClient): ReturnType<Hands['deadLetter']> =
   return letter && { body: letter.Body ?? '', reason: letter.MessageAttributes?.['reason']?.StringValue ?? '' };
 };
 
+/** https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteRolePolicy.html; ministack reads the account and the service from the scope. */
+const deleteRolePolicy = async (endpoint: string, name: string): Promise<void> => {
+  const scope = `AWS4-HMAC-SHA256 Credential=${SANDBOX_ACCOUNT}/20260101/${SANDBOX_REGION}/iam/aws4_request, SignedHeaders=host, Signature=0`;
+  const body = new URLSearchParams({ Action: 'DeleteRolePolicy', Version: '2010-05-08', RoleName: `${QUEUE}-${SANDBOX_REGION}-${name}`, PolicyName: name });
+  const response = await fetch(endpoint, { method: 'POST', headers: { authorization: scope }, body });
+  if (!response.ok) throw new Error(`the policy of ${name} stays: ${await response.text()}`);
+};
+
 export const handsOn = (endpoint: string): Hands => {
   const access = { endpoint, region: SANDBOX_REGION, credentials: { accessKeyId: SANDBOX_ACCOUNT, secretAccessKey: 'test' } };
   const [events, queues, secrets] = [new EventBridgeClient(access), new SQSClient(access), new SecretsManagerClient(access)];
@@ -40,5 +50,6 @@ export const handsOn = (endpoint: string): Hands => {
     },
     waitingMessages: () => delayedIn(queues),
     deadLetter: () => receiveDead(queues),
+    dropPolicy: (name) => deleteRolePolicy(endpoint, name),
   };
 };

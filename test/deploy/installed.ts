@@ -10,7 +10,7 @@ import { startMinistack, type Ministack } from './ministack.ts';
 import { holdersIn, standOf, type Holder, type Stand } from './stopping-machines.ts';
 
 /** Cloudfence as `serverless deploy` puts it on ministack, with EC2 and Kubernetes in the sandbox. */
-export interface Installed extends Pick<Hands, 'send' | 'waitingMessages' | 'deadLetter'> {
+export interface Installed extends Pick<Hands, 'send' | 'waitingMessages' | 'deadLetter' | 'dropPolicy'> {
   readonly sandbox: LiveSandbox;
   readonly world: AwsWorld;
   readonly ministack: Ministack;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { install, type Installed } from './installed.ts';
 import { fencedAndMoved, stopIn, type Holder } from './stopping-machines.ts';
@@ -14,10 +14,11 @@ beforeAll(async () => {
   deployed = await install({ holders: 2, auth: true, before: (world, [lost]) => lost && stopIn(world, lost, 1_000) });
   return () => deployed.close();
 });
-afterEach(() => expect(deployed.harm()).toEqual([]));
 
-const untilFenced = (holder: Holder): Promise<void> =>
-  expect.poll(() => deployed.standOf(holder), { timeout: 30_000, interval: 100 }).toEqual(fencedAndMoved);
+const untilFenced = async (holder: Holder): Promise<void> => {
+  await expect.poll(() => deployed.standOf(holder), { timeout: 30_000, interval: 100 }).toEqual(fencedAndMoved);
+  expect(deployed.harm()).toEqual([]);
+};
 
 const stateChange = ({ machine }: Holder) => ({ 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', detail: { 'instance-id': machine, state: 'stopped' } });
 
@@ -57,10 +58,19 @@ it('an event on the bus is fenced', async () => {
   await untilFenced(holder);
 });
 
-it('a removal is refused while fences stand, and goes through when it is forced', async () => {
+it('a removal is refused while fences stand', async () => {
   const refused = await deployed.serverless('remove');
   expect(refused).toMatchObject({ code: 1, said: expect.stringMatching(/fences stand[\s\S]*cloudfence release --all/) });
   expect(refused.said).toContain(deployed.holder(1).node);
+});
+
+it('a sweep whose role has lost its policy gets at no cluster, so roles do count here', async () => {
   expect(await deployed.invoke('sweep', {})).toMatchObject({ unreachable: [] });
+  await deployed.dropPolicy('sweep');
+  deployed.ministack.killFunctions();
+  expect(await deployed.invoke('sweep', {})).toMatchObject({ unreachable: [{ cluster: 'sandbox', reason: expect.stringMatching(/AccessDenied/) }] });
+});
+
+it('a removal goes through when it is forced', async () => {
   expect(await deployed.serverless('remove', '--force-remove')).toMatchObject({ code: 0 });
 }, 120_000);

@@ -16,14 +16,17 @@ export interface Holder {
   readonly volume: string;
 }
 
-/** A database with so many disks, on as many machines and one to spare. */
+/** So many databases with a disk each, on as many machines and one to spare; none waits for another, as ordinals of one would. */
 export const holdersIn = (world: AwsWorld, count: number): readonly Holder[] => {
   for (let machine = 0; machine <= count; machine += 1) addMachine(world);
-  const volumes = Array.from({ length: count }, () => addVolume(world));
-  addStatefulSet(world, { name: 'shop', disks: volumes.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
   settle(world);
-  return volumes.map((volume) => {
-    const machine = holderOf(world, volume);
+  const volumes = Array.from({ length: count }, () => addVolume(world));
+  volumes.forEach((handle, ordinal) => addStatefulSet(world, { name: `shop-${ordinal}`, disks: [{ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' }] }));
+  settle(world);
+  const machines = volumes.map((volume) => holderOf(world, volume));
+  if (new Set(machines).size < count) throw new Error(`two disks are on one machine: ${machines.join(', ')}`);
+  return volumes.map((volume, ordinal) => {
+    const machine = machines[ordinal] ?? '';
     return { machine, volume, node: instanceIn(world, machine)?.privateDnsName ?? '' };
   });
 };

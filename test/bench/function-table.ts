@@ -1,0 +1,49 @@
+import type { PackagedFunction } from './functions.ts';
+
+/** A line for each measure, a column for each function; and whether the aims are met by all of them. */
+
+const FIRST = 42;
+const COLUMN = 12;
+
+const megabytes = (bytes: number | null): string => (bytes === null ? '–' : (bytes / 1e6).toFixed(2));
+
+type Cell = (one: PackagedFunction) => string;
+
+const rows: readonly (readonly [string, Cell])[] = [
+  ['', ({ name }) => name],
+  ['zip, MB', ({ zip }) => megabytes(zip)],
+  ['cloud part, MB', ({ cloudPart }) => megabytes(cloudPart)],
+  ['Kubernetes part, MB', ({ kubernetesPart }) => megabytes(kubernetesPart)],
+  ['Kubernetes part loaded', ({ lazily }) => (lazily ? 'lazily' : 'at import')],
+  ['ms of import', ({ importMs }) => importMs.toFixed(0)],
+  ['RSS after import, MB', ({ rssAfterImport }) => megabytes(rssAfterImport)],
+  ['RSS after the first fence, MB', ({ rssAfterFence }) => megabytes(rssAfterFence)],
+  ['highest RSS until then, MB', ({ peakRss }) => megabytes(peakRss)],
+];
+
+export const functionTable = (all: readonly PackagedFunction[]): string =>
+  ['The packaged functions', ...rows.map(([label, cell]) => `  ${label.padEnd(FIRST)}${all.map((one) => cell(one).padStart(COLUMN)).join('')}`)].join('\n');
+
+interface Aim {
+  readonly says: string;
+  readonly most: number;
+  readonly of: (one: PackagedFunction) => number;
+}
+
+const aims: readonly Aim[] = [
+  { says: 'MB of cloud part', most: 1.5, of: ({ cloudPart }) => cloudPart / 1e6 },
+  { says: 'MB of Kubernetes part', most: 1.9, of: ({ kubernetesPart }) => kubernetesPart / 1e6 },
+  { says: 'ms of import', most: 100, of: ({ importMs }) => importMs },
+  { says: 'MB of RSS after the first fence', most: 100, of: ({ rssAfterFence }) => (rssAfterFence ?? 0) / 1e6 },
+];
+
+export const functionAims = (all: readonly PackagedFunction[]): readonly string[] => {
+  const lazily = all.every((one) => one.lazily);
+  return [
+    ...aims.map(({ says, most, of }) => {
+      const worst = Math.max(...all.map(of));
+      return `aim ${worst <= most ? 'met' : 'missed'}: ${worst.toFixed(2)} ${says} at the most, of ${most}`;
+    }),
+    `aim ${lazily ? 'met' : 'missed'}: the Kubernetes part is loaded lazily`,
+  ];
+};
