@@ -31,53 +31,53 @@ const withoutNode =
  */
 const ladder: readonly Rule[] = [
   // Is it ours, and is it this very machine?
-  nothingOfOurs,
-  doubtfulIdentity,
-  paused,
+  nothingOfOurs, // neither a Node nor anything that one left: ignored, or done
+  doubtfulIdentity, // names are reused: a carrier of the immutable id must name it, and none another
+  paused, // by the configuration, or by a ConfigMap of the cluster
 
   // Has it come back? Then the fence is taken back, in two halves.
-  acceptedByPerson,
-  doubtfulRecord,
-  takeBack,
-  releaseAsked,
+  acceptedByPerson, // release --accept: a person's word in the place of the proof
+  doubtfulRecord, // unreadable, of another machine, or not written by us: a person must look
+  takeBack, // it runs, on another boot than the one we fenced, and nothing of that time is left
+  releaseAsked, // a release never fences: say what is missing
 
   // Is it off? Anything but proof ends here.
-  running,
-  stopping,
-  vouchingRefused,
-  doubtfulPower,
-  missingNeedsWitness,
-  generationUnknown,
-  offOnlyOnce,
-  leaseContradicts,
-  leaseLooksLate,
+  running, // up is not off; unreachable but up is reported, or powered off by policy
+  stopping, // the guest may still write until the end of it; ten minutes are an alarm
+  vouchingRefused, // a person's word counts only where the configuration lets it
+  doubtfulPower, // suspended memory resumes and writes; no power state proves nothing
+  missingNeedsWitness, // "not found" is proof only when a disk confirms it
+  generationUnknown, // without a boot generation the next boot would look the same
+  offOnlyOnce, // a state that also shows while starting takes two reads
+  leaseContradicts, // a kubelet that renews its Lease contradicts the cloud: stop
+  leaseLooksLate, // a Lease dated after the power-off gets a second look
 
   // May it be fenced?
-  removedByHand,
-  beforeTheMark(unexplainedDisk),
-  beforeTheMark(optedOut),
+  removedByHand, // what a person took back in this boot is not put back
+  beforeTheMark(unexplainedDisk), // a disk that no known volume explains: search the list of all attachments
+  beforeTheMark(optedOut), // the Node, or one Pod of it, refuses the whole Node
   withoutNode(optedOut),
-  beforeTheMark(nothingToFree),
-  beforeTheMark(delayedByPolicy),
+  beforeTheMark(nothingToFree), // a mark would only be in the way
+  beforeTheMark(delayedByPolicy), // planned stop/starts get their time
   withoutNode(delayedByPolicy),
-  beforeTheMark(capReached),
+  beforeTheMark(capReached), // many at once: the cloud, or we, may be wrong
   withoutNode(capReached),
 
   // The fence: mark, pods, attachments, disks, Node. One step, then look again.
-  mark,
-  taintRemovedByHand,
-  overTheCap,
-  deletePods,
-  deleteLingeringAttachment,
-  detachDisk,
-  nudgeAttacher,
+  mark, // taint, quarantine, label and record in one conditional patch, before anything is destroyed
+  taintRemovedByHand, // somebody knows more than we do: stop, never re-add
+  overTheCap, // fences that began at the same moment: the later ones step back, the others say that they go on
+  deletePods, // grace 0, by uid, the most urgent first
+  deleteLingeringAttachment, // one that no pod wants, and that Kubernetes does not take away itself
+  detachDisk, // what Kubernetes cannot: plain first, force last
+  nudgeAttacher, // its back-off grows to five minutes, and any change ends it
   waitForPods,
   waitForAttachments,
   waitForDisks,
-  waitForNudge,
-  declinedSome,
-  deleteNode,
-  parkNode,
+  waitForNudge, // so that it can be taken off
+  declinedSome, // passed by, not forgotten: failed, by name
+  deleteNode, // last of all, when the machine is gone for good or by policy
+  parkNode, // else it stays under its taints until a fresh boot is proven
   done,
 ];
 
