@@ -4,7 +4,7 @@ import { Denied, InvalidConfiguration, InvalidInput, ProofExpired, Refused, type
 import { imagined } from './imagine.ts';
 import type { Ending, Known, Read } from './known.ts';
 import type { MachineFacts, Witness } from './machine.ts';
-import { machineRead, clusterRead } from './memory.ts';
+import { baselineLease, clusterRead, machineRead } from './memory.ts';
 import type { Command } from './next.ts';
 import { placed, type Found } from './place.ts';
 import { because, type Reason, type ReasonCode } from './reason.ts';
@@ -76,17 +76,13 @@ const moved = ({ node, nameTaken }: ClusterFacts, says: Recheck): boolean => {
   return untainted || says.uid !== (node?.uid ?? null) || says.recordText !== (node?.recordText ?? null);
 };
 
-/** The Lease is a baseline only when it was asked for after the machine was seen off. */
-const leaseAfter = ({ firstOff, lease }: Known['memory'], says: Recheck, askedAt: Moment): string | null | undefined =>
-  lease === undefined && firstOff && askedAt.mono >= firstOff.mono ? says.lease : lease;
-
 /** When the world has moved between the look and the call, look again. Otherwise the step is cleared to leave. */
 const rechecked = (known: Known, says: Recheck, step: string, askedAt: Moment): Known => {
   const { cluster, memory } = known;
   if (!cluster || moved(cluster.says, says)) return { ...known, cluster: null, cleared: null };
   // Under a reused name the Lease is the new Node's, and says nothing of this machine.
   if (cluster.says.nameTaken) return { ...known, cleared: step };
-  const lease = leaseAfter(memory, says, askedAt);
+  const lease = baselineLease(memory, says.lease, askedAt);
   return { ...known, cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } }, memory: { ...memory, lease }, cleared: step };
 };
 

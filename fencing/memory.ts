@@ -26,10 +26,8 @@ export const machineRead = (known: Known, machine: Read<MachineFacts>, now: Mome
 };
 
 /** A Lease is a baseline only when it was asked for after the machine was seen off. */
-const baselineLease = (memory: Memory, cluster: Read<ClusterFacts>): string | null | undefined => {
-  const afterOff = memory.firstOff !== null && cluster.askedAt.mono >= memory.firstOff.mono;
-  return memory.lease === undefined && afterOff ? cluster.says.lease : memory.lease;
-};
+export const baselineLease = ({ firstOff, lease }: Memory, read: string | null, askedAt: Moment): string | null | undefined =>
+  lease === undefined && firstOff && askedAt.mono >= firstOff.mono ? read : lease;
 
 const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment): ReadonlyMap<string, number> =>
   new Map(
@@ -52,7 +50,7 @@ export const clusterRead = (known: Known, cluster: Read<ClusterFacts>, now: Mome
     memory: {
       ...memory,
       sinceLook: new Set(),
-      lease: baselineLease(memory, cluster),
+      lease: baselineLease(memory, cluster.says.lease, cluster.askedAt),
       firstLease: memory.firstLease === undefined ? cluster.says.lease : memory.firstLease,
       attachments: attachmentsLeft(memory, cluster.says),
       unwanted: unwantedSince(memory, cluster.says, now),

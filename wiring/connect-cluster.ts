@@ -11,6 +11,7 @@ import type { Link } from '../kubernetes/link.ts';
 import { refreshingLink } from '../kubernetes/refreshing-link.ts';
 import { linkFromToken } from '../kubernetes/token-access.ts';
 import type { CloudAccess } from './cloud-kit.ts';
+import { jsonIn } from './json-in.ts';
 import type { ClusterEntry } from './schema.ts';
 import { fileText } from './settings.ts';
 
@@ -25,15 +26,6 @@ const SECRET_KEPT_FOR_MS = 10 * 60_000;
 
 /** The short form of a kubeconfig, for people who keep a service account's token. */
 const tokenAccess = z.strictObject({ server: z.url(), ca: z.string().min(1), token: z.string().min(1) });
-
-const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-};
 
 const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null): Link => {
   const [only, second] = texts;

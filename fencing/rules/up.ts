@@ -1,6 +1,7 @@
 import type { NodeFacts } from '../cluster-facts.ts';
 import { patience } from '../policy.ts';
 import { because } from '../reason.ts';
+import { stepKey } from '../steps.ts';
 import { fenced, ignore, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
 import { pollDelay } from './going.ts';
 import { optedOut, paused } from './guards.ts';
@@ -37,7 +38,7 @@ const mayPowerOff = (view: View): Decision | null => paused(view) ?? optedOut(vi
 
 const powerOffOnce = (view: View, says: string): Decision => {
   const step = { do: 'power-off', machine: view.machine.machine } as const;
-  const asked = view.memory.asked.has(`${step.do} ${step.machine}`);
+  const asked = view.memory.asked.has(stepKey(step));
   return asked ? wait(pollDelay(view), because('stopping-too-long', says)) : take(step, because('power-off-by-policy', says));
 };
 

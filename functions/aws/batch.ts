@@ -3,6 +3,7 @@ import type { Aside, Fault, Hint } from '../../fencing/hint.ts';
 import type { MachineId } from '../../fencing/machine.ts';
 import type { FenceRecord } from '../../fencing/record.ts';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
+import { jsonIn } from '../../wiring/json-in.ts';
 import { lookAgain } from './look-again.ts';
 
 /** https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html: body and messageId are all that is needed of a record. */
@@ -33,18 +34,9 @@ export interface Delivery {
 
 const errandOf = ({ machine, eventId, time, account, region }: Hint): Errand => ({ machine, event: eventId, eventAt: time, hops: 0, record: null, account, region });
 
-const parsed = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-};
-
 /** A message of our own, or anything that the provider can read. */
 const read = (messageId: string | null, body: string, raw: unknown): Delivery => {
-  const again = lookAgain.safeParse(parsed(body));
+  const again = lookAgain.safeParse(jsonIn(body));
   if (again.success) {
     const { machine, event, eventAt, hops, record } = again.data;
     return { messageId, body, errands: [{ machine, event, eventAt, hops, record, account: null, region: null }], faults: [], asides: [] };
