@@ -1,4 +1,4 @@
-import type { DiskId, IdentityCarrier, MachineFacts, MachineId, VolumeHandle, Witness } from './machine.ts';
+import type { DiskId, IdentityCarrier, MachineFacts, MachineId, MachineTarget, VolumeHandle, Witness } from './machine.ts';
 import type { Permit } from './permit.ts';
 
 /**
@@ -23,13 +23,16 @@ export interface Cloud {
    * Starts a detach of one data disk from this very machine. Returns once the cloud has accepted it or says that the
    * disk is not attached to the machine any more; whether it is gone, the next look shows.
    */
-  readonly detach: (machine: MachineId, disk: DiskId, manner: 'plain' | 'forced', permit: Permit, signal: AbortSignal) => Promise<void>;
+  readonly detach: (from: MachineTarget, disk: DiskId, manner: 'plain' | 'forced', permit: Permit, signal: AbortSignal) => Promise<void>;
 
   /** Orders a hard power-off. The proof still has to be seen by a later look. */
-  readonly powerOff: (machine: MachineId, permit: Permit, signal: AbortSignal) => Promise<void>;
+  readonly powerOff: (target: MachineTarget, permit: Permit, signal: AbortSignal) => Promise<void>;
 
   /** The machine that a carrier names, or null when the carrier does not speak of this cloud's machines. Pure. */
   readonly machineOf: (carrier: IdentityCarrier) => MachineId | null;
+
+  /** Ids of the incarnations that a carrier may mean, more than one where it can be read in several ways; none where it speaks of none. Pure. */
+  readonly incarnationsOf: (carrier: IdentityCarrier) => readonly string[];
 
   /** The cloud's own disk behind a CSI volume, or null when it is no disk that this cloud can detach. Pure. */
   readonly diskOf: (volume: VolumeHandle) => DiskId | null;

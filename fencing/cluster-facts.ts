@@ -8,6 +8,8 @@ export interface NodeFacts {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly bootID: string;
+  /** When the Node was made (epoch ms). */
+  readonly created: number;
   readonly ready: 'True' | 'False' | 'Unknown';
   /** When `ready` last changed (epoch ms). */
   readonly readySince: number;

@@ -32,7 +32,7 @@ export interface Ending {
 export interface Known {
   readonly request: Request;
   readonly policy: Policy;
-  readonly reading: Pick<Cloud, 'name' | 'machineOf' | 'diskOf'>;
+  readonly reading: Pick<Cloud, 'name' | 'machineOf' | 'incarnationsOf' | 'diskOf'>;
   readonly runId: string;
   /** Mono ms after which the run ends in good order. */
   readonly deadline: number;

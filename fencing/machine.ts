@@ -1,7 +1,25 @@
 /** What the cloud says of one machine, in fencing's words. A provider translates; nothing here knows a cloud. */
 
-/** The immutable id by which a cloud tells machines apart: never a name, names are reused. */
+/**
+ * What a cloud is asked for a machine by: an immutable id, or, in clouds that hand a name on from one machine to the next,
+ * the full path of the name. There the `Incarnation` tells which of them it is.
+ */
 export type MachineId = string;
+
+/** One of the machines that bore a name one after the other. */
+export interface Incarnation {
+  /** The cloud's immutable id of it. */
+  readonly id: string;
+  /** When it was made (epoch ms), or null when the cloud does not say. */
+  readonly made: number | null;
+}
+
+/** One machine, to act on: a call meant for one incarnation never reaches the next. */
+export interface MachineTarget {
+  readonly machine: MachineId;
+  /** Id of the incarnation; null where the machine's id is never reused, or nobody of that name is left. */
+  readonly incarnation: string | null;
+}
 
 /** A disk of the cloud, by the id that its detach call takes. */
 export type DiskId = string;
@@ -28,6 +46,8 @@ export type Evidence = Readonly<Record<string, string>>;
 
 export interface MachineFacts {
   readonly machine: MachineId;
+  /** Null where the machine's id is never reused, and for a machine that is `missing`. */
+  readonly incarnation: Incarnation | null;
   readonly power: Power;
   /** The machine is terminated: it will never start again. */
   readonly forGood: boolean;
@@ -55,8 +75,8 @@ export type Witness = 'released' | 'held' | 'none';
 
 /** A place in the cluster where a machine's id may be written. */
 export interface IdentityCarrier {
-  readonly carrier: 'providerID' | 'csiNode' | 'nodeIdAnnotation' | 'volumeAttachment';
-  /** The CSI driver that wrote it; null for a providerID. */
+  readonly carrier: 'providerID' | 'csiNode' | 'nodeIdAnnotation' | 'volumeAttachment' | 'systemUUID' | 'instanceIdAnnotation';
+  /** The CSI driver that wrote it; null where none did. */
   readonly driver: string | null;
   readonly value: string;
 }

@@ -151,8 +151,8 @@ const findIn = async (cluster: Cluster, machine: MachineFacts, known: Known, por
 const act = async (step: Step, place: Place, expires: number, ports: Ports) => {
   const permit = permitUntil(expires, () => ports.clock.now().mono);
   if (!isCloudStep(step)) return clusterAt(place, ports).apply(step, permit, ports.signal);
-  if (step.do === 'detach-disk') await ports.cloud.detach(step.machine, step.disk, step.manner, permit, ports.signal);
-  else await ports.cloud.powerOff(step.machine, permit, ports.signal);
+  if (step.do === 'detach-disk') await ports.cloud.detach(step.from, step.disk, step.manner, permit, ports.signal);
+  else await ports.cloud.powerOff(step.target, permit, ports.signal);
   return 'done' as const;
 };
 

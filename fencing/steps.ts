@@ -1,4 +1,4 @@
-import type { DiskId, MachineId } from './machine.ts';
+import type { DiskId, MachineTarget } from './machine.ts';
 import type { FenceRecord } from './record.ts';
 
 /** Everything that Cloudfence can do to the world. One step is one call, idempotent, with its preconditions inside. */
@@ -42,8 +42,8 @@ export type ClusterStep =
   | { readonly do: 'readmit-pods'; readonly node: NodeTarget; readonly record: FenceRecord };
 
 export type CloudStep =
-  | { readonly do: 'detach-disk'; readonly machine: MachineId; readonly disk: DiskId; readonly manner: 'plain' | 'forced' }
-  | { readonly do: 'power-off'; readonly machine: MachineId };
+  | { readonly do: 'detach-disk'; readonly from: MachineTarget; readonly disk: DiskId; readonly manner: 'plain' | 'forced' }
+  | { readonly do: 'power-off'; readonly target: MachineTarget };
 
 export type Step = ClusterStep | CloudStep;
 
@@ -66,7 +66,7 @@ export const targetOf = (step: Step): string => {
     case 'detach-disk':
       return `disk/${step.disk}`;
     case 'power-off':
-      return `machine/${step.machine}`;
+      return `machine/${step.target.machine}`;
   }
 };
 
@@ -81,9 +81,9 @@ export const stepKey = (step: Step): string => {
     case 'nudge':
       return `${step.do} ${step.attachment.uid} ${step.on ? 'on' : 'off'}`;
     case 'detach-disk':
-      return `${step.do} ${step.machine} ${step.disk} ${step.manner}`;
+      return `${step.do} ${step.from.machine} ${step.disk} ${step.manner}`;
     case 'power-off':
-      return `${step.do} ${step.machine}`;
+      return `${step.do} ${step.target.machine}`;
     case 'mark':
     case 'withdraw':
     case 'note':

@@ -55,7 +55,7 @@ export interface View {
   readonly request: Request;
   readonly policy: Policy;
   /** The provider's pure readings. */
-  readonly reading: Pick<Cloud, 'name' | 'machineOf' | 'diskOf'>;
+  readonly reading: Pick<Cloud, 'name' | 'machineOf' | 'incarnationsOf' | 'diskOf'>;
   /** A fresh identity for a fence that is about to begin. */
   readonly runId: string;
   readonly machine: MachineFacts;

@@ -2,7 +2,7 @@ import type { V1CSINode, V1Node, V1ObjectMeta, V1VolumeAttachment } from '@kuber
 import { z } from 'zod';
 import type { Clues } from '../fencing/cluster.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
-import { ATTACHED_NODE_ID, CSI_NODE_IDS } from './names.ts';
+import { ATTACHED_NODE_ID, CSI_NODE_IDS, INSTANCE_ID_ANNOTATIONS } from './names.ts';
 
 const nodeIds = z
   .string()
@@ -22,11 +22,15 @@ export const annotatedCarriers = (metadata: V1ObjectMeta | undefined): readonly 
   return Object.entries(read.data ?? {}).map(([driver, value]) => ({ carrier: 'nodeIdAnnotation', driver, value }));
 };
 
-export const nodeCarriers = (node: V1Node): readonly IdentityCarrier[] => {
-  const providerID = node.spec?.providerID ?? '';
-  const named = providerID === '' ? [] : [{ carrier: 'providerID', driver: null, value: providerID } as const];
-  return [...named, ...annotatedCarriers(node.metadata)];
-};
+const written = (carrier: IdentityCarrier['carrier'], value: string | undefined): readonly IdentityCarrier[] =>
+  value === undefined || value === '' ? [] : [{ carrier, driver: null, value }];
+
+export const nodeCarriers = ({ metadata, spec, status }: V1Node): readonly IdentityCarrier[] => [
+  ...written('providerID', spec?.providerID),
+  ...annotatedCarriers(metadata),
+  ...INSTANCE_ID_ANNOTATIONS.flatMap((name) => written('instanceIdAnnotation', metadata?.annotations?.[name])),
+  ...written('systemUUID', status?.nodeInfo?.systemUUID),
+];
 
 export const csiNodeCarriers = (csiNode: V1CSINode | null): readonly IdentityCarrier[] =>
   (csiNode?.spec.drivers ?? []).map(({ name, nodeID }) => ({ carrier: 'csiNode', driver: name, value: nodeID }));

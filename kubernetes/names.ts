@@ -17,6 +17,9 @@ export const NUDGE_ANNOTATION = 'cloudfence.dev/nudge';
 /** Labels whose value may be the machine's id; found by them, a Node still has to prove it. */
 export const INSTANCE_LABELS = ['cloudfence.dev/instance', 'alpha.eksctl.io/instance-id'] as const;
 
+/** Annotations whose value is the machine's immutable id: a person's word, and Google's. */
+export const INSTANCE_ID_ANNOTATIONS = ['cloudfence.dev/instance-id', 'container.googleapis.com/instance_id'] as const;
+
 export const PAUSE = { namespace: 'kube-system', name: 'cloudfence', key: 'pause' } as const;
 
 export const LEASE_NAMESPACE = 'kube-node-lease';

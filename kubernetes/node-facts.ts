@@ -40,6 +40,7 @@ export const nodeFacts = (node: V1Node, carriers: readonly IdentityCarrier[]): N
     name: metadata?.name ?? '',
     uid: metadata?.uid ?? '',
     resourceVersion: metadata?.resourceVersion ?? '',
+    created: metadata?.creationTimestamp?.getTime() ?? 0,
     bootID: status?.nodeInfo?.bootID ?? '',
     ...readiness(node),
     deleting: metadata?.deletionTimestamp !== undefined,

@@ -5,6 +5,7 @@ import { because } from '../reason.ts';
 import { stepKey, type CloudStep } from '../steps.ts';
 import { take, type Rule, type View } from '../view.ts';
 import { isOfThisMachine, unwantedFor } from './attachments.ts';
+import { targetMachine } from './identity.ts';
 import { wantedBy } from './pods.ts';
 
 /** The disk below a volume, if the cloud shows it attached to this very machine. */
@@ -30,7 +31,7 @@ const stuck = (view: View, volume: VolumeFacts): boolean =>
 
 const detach = (view: View, disk: DiskAttachment, manner: 'plain' | 'forced'): CloudStep => ({
   do: 'detach-disk',
-  machine: view.machine.machine,
+  from: targetMachine(view),
   disk: disk.disk,
   manner,
 });

@@ -1,22 +1,45 @@
-import type { IdentityCarrier, MachineId } from '../machine.ts';
+import type { Cloud } from '../cloud.ts';
+import type { NodeFacts } from '../cluster-facts.ts';
+import type { MachineFacts, MachineTarget } from '../machine.ts';
 import { because } from '../reason.ts';
 import { refuse, type Rule, type View } from '../view.ts';
 
 export type Identity = 'proven' | 'contradicted' | 'silent';
 
-/**
- * Node names are reused, so a Node is a machine's only if a carrier of the immutable id names it and none names another.
- * Carriers that speak of no machine of this cloud say nothing either way.
- */
-export const identityOf = (
-  carriers: readonly IdentityCarrier[],
-  machine: MachineId,
-  machineOf: (carrier: IdentityCarrier) => MachineId | null,
-): Identity => {
+type Reading = Pick<Cloud, 'machineOf' | 'incarnationsOf'>;
+
+/** Carriers that speak of no machine of this cloud say nothing either way. */
+const byMachine = ({ carriers }: NodeFacts, { machine }: MachineFacts, { machineOf }: Reading): Identity => {
   const named = carriers.map(machineOf).filter((id) => id !== null);
   if (named.some((id) => id !== machine)) return 'contradicted';
   return named.length > 0 ? 'proven' : 'silent';
 };
+
+/**
+ * Where names are handed on, a carrier of the immutable id has to name the one that bears the name now. Without such a
+ * carrier a Node that was made later than this machine cannot be that of one before it.
+ */
+const byIncarnation = ({ carriers, created }: NodeFacts, { incarnation }: MachineFacts, { incarnationsOf }: Reading): Identity => {
+  if (incarnation === null) return 'proven';
+  const claims = carriers.map(incarnationsOf).filter((ids) => ids.length > 0);
+  if (claims.some((ids) => !ids.includes(incarnation.id))) return 'contradicted';
+  const madeBefore = incarnation.made !== null && incarnation.made <= created;
+  return claims.length > 0 || madeBefore ? 'proven' : 'silent';
+};
+
+/** Node names are reused, so a Node is a machine's only if a carrier of the immutable id names it and none names another. */
+export const identityOf = (node: NodeFacts, machine: MachineFacts, reading: Reading): Identity => {
+  const machines = byMachine(node, machine, reading);
+  return machines === 'proven' ? byIncarnation(node, machine, reading) : machines;
+};
+
+/** The machine as it was looked at: a call for it reaches no later one of its name. */
+export const targetMachine = ({ machine }: Pick<View, 'machine'>): MachineTarget => ({
+  machine: machine.machine,
+  incarnation: machine.incarnation?.id ?? null,
+});
+
+const inWords = ({ machine, incarnation }: MachineFacts): string => (incarnation === null ? machine : `${machine} (${incarnation.id})`);
 
 const spelledOut = ({ cluster, reading }: View): string =>
   (cluster.node?.carriers ?? [])
@@ -26,13 +49,13 @@ const spelledOut = ({ cluster, reading }: View): string =>
 export const doubtfulIdentity: Rule = (view) => {
   const { node } = view.cluster;
   if (!node) return null;
-  switch (identityOf(node.carriers, view.machine.machine, view.reading.machineOf)) {
+  switch (identityOf(node, view.machine, view.reading)) {
     case 'proven':
       return null;
     case 'contradicted':
-      return refuse(because('identity-contradicted', `Node ${node.name} does not only name ${view.machine.machine}: ${spelledOut(view)}`));
+      return refuse(because('identity-contradicted', `Node ${node.name} does not only name ${inWords(view.machine)}: ${spelledOut(view)}`));
     case 'silent':
-      return refuse(because('identity-unproven', `nothing on Node ${node.name} names ${view.machine.machine}; run doctor for the mend`));
+      return refuse(because('identity-unproven', `nothing on Node ${node.name} names ${inWords(view.machine)}; run doctor for the mend`));
   }
 };
 

@@ -5,6 +5,7 @@ import { stepKey } from '../steps.ts';
 import { fenced, ignore, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
 import { pollDelay } from './going.ts';
 import { optedOut, paused } from './guards.ts';
+import { targetMachine } from './identity.ts';
 import { isFencedWithoutRecord } from './release.ts';
 
 /** Neither a Node nor anything that one left behind: all is done, or it never was a machine of this cluster. */
@@ -37,7 +38,7 @@ export const stopping: Rule = (view) => {
 const mayPowerOff = (view: View): Decision | null => paused(view) ?? optedOut(view);
 
 const powerOffOnce = (view: View, says: string): Decision => {
-  const step = { do: 'power-off', machine: view.machine.machine } as const;
+  const step = { do: 'power-off', target: targetMachine(view) } as const;
   const asked = view.memory.asked.has(stepKey(step));
   return asked ? wait(pollDelay(view), because('stopping-too-long', says)) : take(step, because('power-off-by-policy', says));
 };

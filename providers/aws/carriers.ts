@@ -14,6 +14,10 @@ export const machineOf = ({ carrier, driver, value }: IdentityCarrier): MachineI
   switch (carrier) {
     case 'providerID':
       return instanceId(PROVIDER_ID.exec(value)?.[1]);
+    case 'instanceIdAnnotation':
+      return instanceId(value);
+    case 'systemUUID':
+      return null;
     case 'csiNode':
     case 'nodeIdAnnotation':
     case 'volumeAttachment':

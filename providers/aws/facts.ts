@@ -16,6 +16,7 @@ const READ_FROM = 'ec2:DescribeInstances';
 
 export const seenFacts = (instance: Instance, machine: MachineId, { region, requestId, volumes }: Sighting): MachineFacts => ({
   machine,
+  incarnation: null,
   ...classify(instance),
   generation: instance.LaunchTime?.toISOString() ?? null,
   since: transitionTime(instance.StateTransitionReason),
@@ -53,6 +54,7 @@ export const unknownFacts = (machine: MachineId): MachineFacts => ({
 
 const nothingKnown = (machine: MachineId) => ({
   machine,
+  incarnation: null,
   forGood: false,
   generation: null,
   since: null,

@@ -17,8 +17,9 @@ export const awsCloud = ({ clients, region }: { readonly clients: Ec2Clients; re
   name: 'aws',
   look: (machines, scope, signal) => look(clients.reads, region, machines, scope, signal),
   witness: (machine, disks, signal) => witness(clients.reads, machine, disks, signal),
-  detach: (machine, disk, manner, permit, signal) => detach(clients, { machine, disk, manner }, permit, signal),
-  powerOff: (machine, permit, signal) => powerOff(clients, machine, permit, signal),
+  detach: ({ machine }, disk, manner, permit, signal) => detach(clients, { machine, disk, manner }, permit, signal),
+  powerOff: ({ machine }, permit, signal) => powerOff(clients, machine, permit, signal),
   machineOf,
+  incarnationsOf: () => [],
   diskOf,
 });

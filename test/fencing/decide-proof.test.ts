@@ -66,6 +66,23 @@ describe('only the very machine is acted on', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
+describe('where names are handed on from one machine to the next', () => {
+  const born = (made: number | null) => machine({ incarnation: { id: 'first-owner', made } });
+  const saying = (uuid: string | null, created = NOW) =>
+    node({ created, carriers: [{ carrier: 'providerID', driver: null, value: 'm-1' }, ...(uuid === null ? [] : [{ carrier: 'systemUUID' as const, driver: null, value: uuid }])] });
+  const at = (facts: ReturnType<typeof machine>, standing: ReturnType<typeof node>) => view({ machine: facts, cluster: cluster({ node: standing }) });
+  const cases: readonly [string, View, string][] = [
+    ['a carrier of the immutable id proves which one it is', at(born(NOW), saying('first-owner', NOW - 1)), 'mark'],
+    ['also one that can be read in another way', at(machine({ incarnation: { id: 'first-owner-swapped', made: null } }), saying('first-owner')), 'mark'],
+    ['one that names another owner of the name refuses, however young the Node', at(born(NOW - 1), saying('second-owner')), 'refused identity-contradicted'],
+    ['without one, a Node made after the machine is proof', at(born(NOW), saying(null)), 'mark'],
+    ['a Node made before the machine is not', at(born(NOW), saying(null, NOW - 1)), 'refused identity-unproven'],
+    ['nor is any, if the cloud does not say when the machine was made', at(born(null), saying(null)), 'refused identity-unproven'],
+    ['a carrier of the immutable id alone does not name the machine', at(born(NOW - 1), node({ carriers: [{ carrier: 'systemUUID', driver: null, value: 'first-owner' }] })), 'refused identity-unproven'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
 describe('the Lease may contradict the cloud', () => {
   const withLease = (lease: string | null, known?: string | null) =>
     view({ cluster: cluster({ lease }), memory: { ...view().memory, lease: known } });

@@ -11,10 +11,13 @@ export const NOW = Date.parse('2026-01-01T12:00:00Z');
 export const ago = (ms: number): string => new Date(NOW - ms).toISOString();
 
 export const machineOf = (carrier: IdentityCarrier): string | null => (carrier.value.startsWith('m-') ? carrier.value : null);
+/** A systemUUID can be read in two ways. */
+export const incarnationsOf = ({ carrier, value }: IdentityCarrier): readonly string[] => (carrier === 'systemUUID' ? [value, `${value}-swapped`] : []);
 export const diskOf = (volume: VolumeHandle): string | null => (volume.handle.startsWith('disk-') ? volume.handle : null);
 
 export const machine = (change: Partial<MachineFacts> = {}): MachineFacts => ({
   machine: 'm-1',
+  incarnation: null,
   power: 'off',
   forGood: false,
   generation: 'boot-1',
@@ -32,6 +35,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   uid: 'node-uid',
   resourceVersion: '7',
   bootID: 'boot-a',
+  created: NOW - 86_400_000,
   ready: 'True',
   readySince: NOW - 3_600_000,
   deleting: false,
@@ -126,7 +130,7 @@ export const cluster = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
 export const view = (change: Partial<View> = {}): View => ({
   request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
   policy: defaultPolicy,
-  reading: { name: 'a-cloud', machineOf, diskOf },
+  reading: { name: 'a-cloud', machineOf, incarnationsOf, diskOf },
   runId: 'run',
   machine: machine(),
   cluster: cluster(),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
-import type { MachineFacts, MachineId } from '../../../fencing/machine.ts';
+import type { MachineFacts, MachineId, MachineTarget } from '../../../fencing/machine.ts';
 import type { Permit } from '../../../fencing/permit.ts';
 import type { Bench } from './bench.ts';
 
@@ -16,6 +16,12 @@ const lookAt = async (bench: Bench, machine: MachineId, disks = false): Promise<
   const [facts] = await bench.cloud.look([machine], { disks }, patient());
   if (!facts) throw new Error(`no facts of ${machine}`);
   return facts;
+};
+
+/** As fencing names it: the machine that was looked at, and no later one of its name. */
+const targetOf = async (bench: Bench, machine: MachineId): Promise<MachineTarget> => {
+  const { incarnation } = await lookAt(bench, machine);
+  return { machine, incarnation: incarnation?.id ?? null };
 };
 
 const dataDisks = (facts: MachineFacts) => facts.disks.filter((disk) => disk.keep === null).map((disk) => disk.disk);
@@ -71,14 +77,14 @@ const powers = (bench: () => Bench): void => {
 
   it('powers a running machine off', async () => {
     const machine = await bench().machine();
-    await bench().cloud.powerOff(machine, granted, patient());
+    await bench().cloud.powerOff(await targetOf(bench(), machine), granted, patient());
     await bench().settle();
     expect((await lookAt(bench(), machine)).power).toBe('off');
   });
 
   it('does not power off on an expired permit', async () => {
     const machine = await bench().machine();
-    await expect(bench().cloud.powerOff(machine, expired, patient())).rejects.toBeInstanceOf(ProofExpired);
+    await expect(bench().cloud.powerOff(await targetOf(bench(), machine), expired, patient())).rejects.toBeInstanceOf(ProofExpired);
     await bench().settle();
     expect((await lookAt(bench(), machine)).power).toBe('running');
   });
@@ -125,7 +131,7 @@ const detaching = (bench: () => Bench): void => {
 
   it.each(['plain', 'forced'] as const)('frees a data disk of a stopped machine (%s)', async (manner) => {
     const { machine, disk } = await stoppedWithDisk();
-    await bench().cloud.detach(machine, disk, manner, granted, patient());
+    await bench().cloud.detach(await targetOf(bench(), machine), disk, manner, granted, patient());
     await bench().settle();
     expect(await bench().holderOf(disk)).toBeNull();
     expect(dataDisks(await lookAt(bench(), machine, true))).toEqual([]);
@@ -133,14 +139,14 @@ const detaching = (bench: () => Bench): void => {
 
   it('takes a disk that is detached already for detached', async () => {
     const machine = await bench().machine();
-    await expect(bench().cloud.detach(machine, await bench().disk(null), 'plain', granted, patient())).resolves.toBeUndefined();
-    await expect(bench().cloud.detach(machine, bench().unknownDisk, 'plain', granted, patient())).resolves.toBeUndefined();
+    await expect(bench().cloud.detach(await targetOf(bench(), machine), await bench().disk(null), 'plain', granted, patient())).resolves.toBeUndefined();
+    await expect(bench().cloud.detach(await targetOf(bench(), machine), bench().unknownDisk, 'plain', granted, patient())).resolves.toBeUndefined();
   });
 
   it('leaves a disk alone that is attached to another machine', async () => {
     const { machine, disk } = await stoppedWithDisk();
     const other = await bench().machine();
-    await bench().cloud.detach(other, disk, 'forced', granted, patient());
+    await bench().cloud.detach(await targetOf(bench(), other), disk, 'forced', granted, patient());
     await bench().settle();
     expect(await bench().holderOf(disk)).toBe(machine);
   });
@@ -149,14 +155,14 @@ const detaching = (bench: () => Bench): void => {
     const machine = await bench().machine();
     const [root] = (await lookAt(bench(), machine, true)).disks;
     if (!root) throw new Error('the machine has no disk');
-    await expect(bench().cloud.detach(machine, root.disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
+    await expect(bench().cloud.detach(await targetOf(bench(), machine), root.disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
     expect(await bench().holderOf(root.disk)).toBe(machine);
   });
 
   it('does not detach on an expired permit, nor once the caller has given up', async () => {
     const { machine, disk } = await stoppedWithDisk();
-    await expect(bench().cloud.detach(machine, disk, 'plain', expired, patient())).rejects.toBeInstanceOf(ProofExpired);
-    await expect(bench().cloud.detach(machine, disk, 'plain', granted, AbortSignal.abort())).rejects.toBeInstanceOf(Unavailable);
+    await expect(bench().cloud.detach(await targetOf(bench(), machine), disk, 'plain', expired, patient())).rejects.toBeInstanceOf(ProofExpired);
+    await expect(bench().cloud.detach(await targetOf(bench(), machine), disk, 'plain', granted, AbortSignal.abort())).rejects.toBeInstanceOf(Unavailable);
     await bench().settle();
     expect(await bench().holderOf(disk)).toBe(machine);
   });

@@ -12,6 +12,7 @@ import { instanceIn, volumeIn } from '../../../sandbox/ec2/state.ts';
 import { MINUTE, cloudOf, credentials, ec2World, patient, region } from '../../sandbox/ec2/ec2-world.ts';
 
 const granted: Permit = { check: () => undefined };
+const target = (machine: string) => ({ machine, incarnation: null });
 
 const withDisk = (wanted: Partial<Instance> = { state: 'stopped' }) => {
   const world = ec2World();
@@ -33,14 +34,14 @@ describe('a detach', () => {
   ] satisfies [Mishap, unknown][])('leaves once or not at all: it is not tried again by the SDK (%o)', async (mishap, expected) => {
     const { world, machine, disk } = withDisk();
     addFault(world.parts.ec2, { action: 'DetachVolume', mishap });
-    await expect(cloudOf(world).detach(machine, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
+    await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
     expect(held(world, disk)).toBe(true);
   });
 
   it('is an error when its answer was lost, although the disk goes', async () => {
     const { world, machine, disk } = withDisk();
     addFault(world.parts.ec2, { action: 'DetachVolume', when: 'after', mishap: { kind: 'drop' } });
-    await expect(cloudOf(world).detach(machine, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
+    await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
     expect(held(world, disk)).toBe(false);
   });
 
@@ -54,7 +55,7 @@ describe('a detach', () => {
     const clients = ec2Clients({ region, credentials: slowly, requestHandler: inProcessHandler(world) });
     const permit = permitUntil(2_000, () => monotonic);
     permit.check();
-    await expect(cloudOf(world, clients).detach(machine, disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
+    await expect(cloudOf(world, clients).detach(target(machine), disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
     expect(held(world, disk)).toBe(true);
   });
 
@@ -63,7 +64,7 @@ describe('a detach', () => {
     async (code) => {
       const { world, machine, disk } = withDisk();
       addFault(world.parts.ec2, { action: 'DetachVolume', mishap: { kind: 'error', code, status: 400 } });
-      await expect(cloudOf(world).detach(machine, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
+      await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
       expect(held(world, disk)).toBe(true);
     },
   );
@@ -72,12 +73,12 @@ describe('a detach', () => {
     const { world, machine } = withDisk();
     const free = addVolume(world);
     addFault(world.parts.ec2, { action: 'DescribeVolumes', mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 } });
-    await expect(cloudOf(world).detach(machine, free, 'plain', granted, patient())).rejects.toBeInstanceOf(Denied);
+    await expect(cloudOf(world).detach(target(machine), free, 'plain', granted, patient())).rejects.toBeInstanceOf(Denied);
   });
 
   it('is refused for a machine that AWS manages', async () => {
     const { world, machine, disk } = withDisk({ state: 'stopped', managed: true });
-    await expect(cloudOf(world).detach(machine, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
+    await expect(cloudOf(world).detach(target(machine), disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
     expect(held(world, disk)).toBe(true);
   });
 });
@@ -85,14 +86,14 @@ describe('a detach', () => {
 describe('a power-off', () => {
   it('stops a machine whose operating system never would', async () => {
     const { world, machine } = withDisk({ shutdownTakes: null });
-    await cloudOf(world).powerOff(machine, granted, patient());
+    await cloudOf(world).powerOff(target(machine), granted, patient());
     world.advance(MINUTE);
     expect(instanceIn(world, machine)?.state).toBe('stopped');
   });
 
   it('is refused for a machine that is terminated', async () => {
     const { world, machine } = withDisk({ state: 'terminated' });
-    await expect(cloudOf(world).powerOff(machine, granted, patient())).rejects.toBeInstanceOf(Refused);
+    await expect(cloudOf(world).powerOff(target(machine), granted, patient())).rejects.toBeInstanceOf(Refused);
   });
 });
 

@@ -29,6 +29,7 @@ describe('a look at instances of EC2', () => {
     expect(await look(world, [id])).toEqual([
       {
         machine: id,
+        incarnation: null,
         power: 'off',
         forGood: false,
         generation: '2026-11-21T00:00:00.000Z',
