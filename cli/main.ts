@@ -4,6 +4,7 @@ import { parseDuration } from '../wiring/duration.ts';
 import { answerOne, outcomeOfError, type Output } from './answer.ts';
 import { USAGE } from './exit-code.ts';
 import type { DemoOptions } from './commands/demo.ts';
+import type { KubeconfigOptions } from './commands/kubeconfig.ts';
 import type { ReleaseOptions } from './commands/release.ts';
 import type { CommonOptions } from './session.ts';
 
@@ -44,6 +45,15 @@ const program = (done: (code: number) => void): Command => {
   add('doctor', 'say in words whether a fence would work from here').action(async (options: CommonOptions) =>
     done(await (await import('./commands/doctor.ts')).doctor(options, output)),
   );
+  root
+    .command('kubeconfig')
+    .description('print a kubeconfig of the service account that infra/kubernetes/rbac.yaml makes')
+    .option('--kubeconfig <file>', 'your own kubeconfig, with which the token is made')
+    .option('--context <name>', 'the context in it')
+    .option('--name <name>', 'what the cluster is to be called', 'cluster')
+    .option('--server <url>', 'where the functions reach the API server, if not where you do')
+    .addOption(new Option('--timeout <time>', 'how long to wait for the token').argParser(time).default(60_000, '60s'))
+    .action(async (options: KubeconfigOptions) => done(await (await import('./commands/kubeconfig.ts')).kubeconfig(options, output)));
   root
     .command('demo')
     .description('play what Kubernetes does about a dead machine alone, and what with Cloudfence')

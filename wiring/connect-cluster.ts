@@ -44,7 +44,7 @@ const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({
 });
 
 /** One file, or several as the variable KUBECONFIG lists them. Of a list, files that do not exist are passed over, as kubectl does. */
-const linkFromFiles = async (list: string, context: string | null): Promise<Link> => {
+export const linkFromFiles = async (list: string, context: string | null): Promise<Link> => {
   const files = list.split(path.delimiter).filter((file) => file !== '');
   const present = files.filter(existsSync);
   return linkFromTexts(await Promise.all((present.length > 0 ? present : files).map(readKubeConfig)), context);

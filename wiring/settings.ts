@@ -32,9 +32,15 @@ export const loadSettings = async (environment: Environment, flags: Flags = noFl
 const clustersFrom = (written: Configuration, environment: Environment, flags: Flags): Configuration['clusters'] => {
   const named = flags.kubeconfig !== undefined || flags.context !== undefined;
   if (written.clusters.length > 0 && !named) return written.clusters;
-  const kubeconfig = flags.kubeconfig ?? environment.kubeconfig ?? (environment.home === null ? null : `${environment.home}/.kube/config`);
-  if (kubeconfig === null) throw new InvalidConfiguration(['no cluster: give --kubeconfig, set KUBECONFIG, or write `clusters` into the configuration file']);
+  const kubeconfig = kubeconfigFiles(environment, flags);
   return [{ name: flags.context ?? 'default', kubeconfig, ...(flags.context === undefined ? {} : { context: flags.context }) }];
+};
+
+/** Paths of the kubeconfig files that are meant, as in KUBECONFIG. @throws InvalidConfiguration when nothing says where one is */
+export const kubeconfigFiles = (environment: Environment, flags: Pick<Flags, 'kubeconfig'>): string => {
+  const files = flags.kubeconfig ?? environment.kubeconfig ?? (environment.home === null ? null : `${environment.home}/.kube/config`);
+  if (files === null) throw new InvalidConfiguration(['no cluster: give --kubeconfig, set KUBECONFIG, or write `clusters` into the configuration file']);
+  return files;
 };
 
 /** @throws InvalidConfiguration when the file cannot be read */

@@ -59,7 +59,7 @@ it('a VolumeAttachment is deleted only if no pod of the Node wants it, it is thi
     const volume = cluster.volumes.find((other) => step.do === 'delete-attachment' && other.attachment?.uid === step.attachment.uid);
     const wanted = cluster.pods.some((pod) => !pod.finished && volume && pod.volumes.includes(volume.key));
     const carrier = volume?.attachment?.carrier;
-    return !cluster.nameTaken && !wanted && ['m-1', null].includes(carrier && machineOf(carrier));
+    return !cluster.nameTaken && !wanted && ['m-1', null].includes(carrier ? machineOf(carrier) : null);
   };
   expect(always(is('delete-attachment'), allowed)).toBeGreaterThan(20);
 });

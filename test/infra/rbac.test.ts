@@ -32,8 +32,13 @@ it('the manifest grants every verb that is called, and no other', () => {
   expect(granted.toSorted()).toEqual(needed.toSorted());
 });
 
-it('every role is bound to the one service account', () => {
+const holders = [
+  { kind: 'ServiceAccount', name: 'cloudfence', namespace: 'kube-system' },
+  { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'cloudfence' },
+];
+
+it('every role is bound to the one service account and the one group', () => {
   const bindings = documents.map((document): unknown => document.toJS()).filter((object) => JSON.stringify(object).includes('RoleBinding"'));
   expect(bindings).toHaveLength(4);
-  for (const binding of bindings) expect(binding).toMatchObject({ roleRef: { name: 'cloudfence' }, subjects: [{ kind: 'ServiceAccount', name: 'cloudfence', namespace: 'kube-system' }] });
+  for (const binding of bindings) expect(binding).toMatchObject({ roleRef: { name: 'cloudfence' }, subjects: holders });
 });

@@ -1,0 +1,53 @@
+import type { V1Secret } from '@kubernetes/client-node/dist/gen/index.js';
+import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import { Unavailable } from '../fencing/errors.ts';
+import type { Connection } from './connection.ts';
+
+/** The account of infra/kubernetes/rbac.yaml, and the Secret that holds a token of it. */
+const NAMESPACE = 'kube-system';
+const ACCOUNT = 'cloudfence';
+const SECRET = 'cloudfence-token';
+
+/** Kubernetes fills the Secret within moments, or the account is not there. */
+const FILLED_WITHIN_MS = 10_000;
+const POLL_MS = 200;
+
+export interface AccountToken {
+  readonly token: string;
+  /** The cluster's certificate authority (PEM). */
+  readonly ca: string;
+}
+
+const wanted: V1Secret = {
+  type: 'kubernetes.io/service-account-token',
+  metadata: { name: SECRET, namespace: NAMESPACE, annotations: { 'kubernetes.io/service-account.name': ACCOUNT } },
+};
+
+const text = (data: V1Secret['data'], key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString();
+
+const tokenIn = ({ data }: V1Secret): AccountToken | null => {
+  const [token, ca] = [text(data, 'token'), text(data, 'ca.crt')];
+  return token === '' || ca === '' ? null : { token, ca };
+};
+
+const filled = async ({ clock, reader }: Connection, signal: AbortSignal): Promise<AccountToken> => {
+  const until = clock.now() + FILLED_WITHIN_MS;
+  do {
+    const secret = await reader(signal).readIfPresent(CoreV1Api, (core) => core.readNamespacedSecret({ name: SECRET, namespace: NAMESPACE }));
+    const token = secret && tokenIn(secret);
+    if (token) return token;
+    await clock.sleep(POLL_MS, signal);
+  } while (clock.now() < until);
+  throw new Unavailable(`Kubernetes puts no token into the Secret ${NAMESPACE}/${SECRET}: is there a service account ${ACCOUNT}? Apply infra/kubernetes/rbac.yaml`);
+};
+
+/**
+ * A token of Cloudfence's service account that lasts until its Secret is deleted; the Secret is made if there is none.
+ * https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#manual-secret-management-for-serviceaccounts
+ * @throws Unavailable, Denied, Refused
+ */
+export const accountToken = async (connection: Connection, signal: AbortSignal): Promise<AccountToken> => {
+  const known = await connection.reader(signal).readIfPresent(CoreV1Api, (core) => core.readNamespacedSecret({ name: SECRET, namespace: NAMESPACE }));
+  if (!known) await connection.writer(null, signal).write(CoreV1Api, (core) => core.createNamespacedSecret({ namespace: NAMESPACE, body: wanted }));
+  return filled(connection, signal);
+};
