@@ -91,7 +91,7 @@ export interface Surroundings {
 
 /** Who else is out of reach, asked only before a running machine is powered off. */
 export interface Census {
-  /** Nodes whose Lease is stale, this one included. */
+  /** Nodes whose Lease is stale, this one included; of those under a fence of ours none, here and below. */
   readonly unreachable: readonly string[];
   /** Nodes of this Node's zone, reachable or not, this one included. */
   readonly zone: readonly string[];

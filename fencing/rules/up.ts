@@ -53,8 +53,7 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   if (unreachableFor(node, view.now.wall) < patience.unreachable) return refuseBecause('it has been unreachable for less than 5 minutes');
   if (!census) return { do: 'census', because: because('unreachable-but-running', 'asking who else is out of reach') };
   if (view.cluster.lease !== view.memory.firstLease) return refuseBecause('its kubelet has just renewed its Lease');
-  const parked = new Set(view.cluster.surroundings.fences.filter(({ phase }) => phase === 'fenced').map((fence) => fence.node));
-  const others = census.unreachable.filter((name) => name !== node.name && !parked.has(name));
+  const others = census.unreachable.filter((name) => name !== node.name);
   if (others.length > 0) return refuseBecause(`${others.length} other nodes are unreachable too (${others.slice(0, 5).join(', ')})`);
   if (!census.unreachable.includes(node.name)) return refuseBecause('its Lease is not stale');
   if (census.zone.every((name) => census.unreachable.includes(name))) return refuseBecause(`all of zone ${node.zone ?? 'unknown'} is unreachable`);

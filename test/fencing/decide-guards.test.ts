@@ -60,7 +60,6 @@ describe('a machine that runs while its Node is unreachable', () => {
     ['never when a whole zone is', running(census(['node-a'], ['node-a'])), 'refused power-off-refused'],
     ['never when its Lease is fresh', running(census([])), 'refused power-off-refused'],
     ['never when its Lease was renewed since it was first read', running({ memory: { ...census(['node-a']).memory, firstLease: ago(90_000) } }), 'refused power-off-refused'],
-    ['parked nodes do not count', running({ ...census(['node-a', 'node-b'], ['node-a', 'node-b', 'node-c']), cluster: cluster({ node: unreachable, surroundings: { nodes: 10, fences: [fence({ phase: 'fenced' })], paused: null } }) }), 'power-off'],
     ['never when it is opted out', running(census(['node-a']), { ...unreachable, optOut: 'no' }), 'refused opted-out'],
     ['once only', running({ memory: { ...census(['node-a']).memory, asked: new Map([['power-off m-1', 0]]) } }), 'wait stopping-too-long'],
   ];
