@@ -28,8 +28,9 @@ const withCommonOptions = (command: Command): Command =>
     .option('--json', 'print exactly one JSON object')
     .addOption(new Option('--timeout <time>', 'how long to go on, such as 90s').argParser(time).default(600_000, '10m'));
 
-const program = (done: (code: number) => void): Command => {
-  const root = new Command('cloudfence').description('Fences Kubernetes nodes whose cloud machine is provably off, and takes it back after a fresh boot.').exitOverride();
+type Done = (code: number) => void;
+
+const addLoop = (root: Command, done: Done): void => {
   const add = (usage: string, description: string) => withCommonOptions(root.command(usage).description(description));
   add('fence <instance-id|node>', 'look at one machine now, and fence it if it is off').action(async (target: string, options: CommonOptions) =>
     done(await (await import('./commands/fence.ts')).fence(target, options, output)),
@@ -45,6 +46,9 @@ const program = (done: (code: number) => void): Command => {
   add('doctor', 'say in words whether a fence would work from here').action(async (options: CommonOptions) =>
     done(await (await import('./commands/doctor.ts')).doctor(options, output)),
   );
+};
+
+const addKubeconfig = (root: Command, done: Done): Command =>
   root
     .command('kubeconfig')
     .description('print a kubeconfig of the service account that infra/kubernetes/rbac.yaml makes')
@@ -54,6 +58,8 @@ const program = (done: (code: number) => void): Command => {
     .option('--server <url>', 'where the functions reach the API server, if not where you do')
     .addOption(new Option('--timeout <time>', 'how long to wait for the token').argParser(time).default(60_000, '60s'))
     .action(async (options: KubeconfigOptions) => done(await (await import('./commands/kubeconfig.ts')).kubeconfig(options, output)));
+
+const addDemo = (root: Command, done: Done): Command =>
   root
     .command('demo')
     .description('play what Kubernetes does about a dead machine alone, and what with Cloudfence')
@@ -62,6 +68,12 @@ const program = (done: (code: number) => void): Command => {
     .option('--without-mark', 'do not allow Cloudfence to patch Nodes, to see the demo fail')
     .option('--json', 'print exactly one JSON object')
     .action(async (options: DemoOptions) => done(await (await import('./commands/demo.ts')).demo(options, output)));
+
+const program = (done: Done): Command => {
+  const root = new Command('cloudfence').description('Fences Kubernetes nodes whose cloud machine is provably off, and takes it back after a fresh boot.').exitOverride();
+  addLoop(root, done);
+  addKubeconfig(root, done);
+  addDemo(root, done);
   return root;
 };
 

@@ -73,7 +73,7 @@ const openNow = async (opened: OpenCluster, output: Output): Promise<void> => {
 
 const open = async (options: CommonOptions, output: Output, signal: AbortSignal, opened: OpenCluster[]): Promise<Session> => {
   const settings = await loadSettings(readEnvironment(), options);
-  const kit = await openCloud(settings.cloud, { region: settings.region ?? null });
+  const kit = await openCloud(settings.cloud, { region: settings.region ?? null, account: null, territories: settings.territories });
   opened.push(...openClusters(settings.clusters, kit.access, signal));
   await Promise.all(opened.map((cluster) => openNow(cluster, output)));
   const clock = systemClock();

@@ -1,7 +1,7 @@
 import { CloudfenceError } from '../fencing/errors.ts';
 import type { MachineId } from '../fencing/machine.ts';
 import type { CheckedPermission, Doctor, NodeIdentity } from '../kubernetes/doctor.ts';
-import type { CloudKit } from './cloud-kit.ts';
+import type { CloudKit, CloudProbe } from './cloud-kit.ts';
 import type { OpenCluster } from './open-clusters.ts';
 
 export interface Check {
@@ -20,9 +20,9 @@ const checked = async (what: string, ask: () => Promise<readonly Check[]>): Prom
   }
 };
 
-const cloudChecks = (kit: CloudKit, signal: AbortSignal): Promise<readonly Check[]> => {
-  const what = `${kit.cloud.name}: credentials and API access`;
-  return checked(what, async () => [{ what, ok: true, says: await kit.probe(signal) }]);
+const cloudChecks = ({ where, ask }: CloudProbe, signal: AbortSignal): Promise<readonly Check[]> => {
+  const what = `${where}: credentials and API access`;
+  return checked(what, async () => [{ what, ok: true, says: await ask(signal) }]);
 };
 
 const spelledOut = ({ verb, group, resource, subresource, namespace }: CheckedPermission): string =>
@@ -74,7 +74,7 @@ const clusterChecks = async (opened: OpenCluster, kit: CloudKit, signal: AbortSi
 
 /** Whether a fence would work from here: credentials, API access, each verb, the taint, each Node's identity. */
 export const checksOf = async (kit: CloudKit, clusters: readonly OpenCluster[], signal: AbortSignal): Promise<readonly Check[]> => {
-  const cloud = await cloudChecks(kit, signal);
+  const perPlace = await Promise.all(kit.probes.map((probe) => cloudChecks(probe, signal)));
   const perCluster = await Promise.all(clusters.map((opened) => clusterChecks(opened, kit, signal)));
-  return [...cloud, ...perCluster.flat()];
+  return [...perPlace.flat(), ...perCluster.flat()];
 };

@@ -1,9 +1,9 @@
 import { InvalidConfiguration } from '../fencing/errors.ts';
 import { readHints } from '../providers/aws/events/read-hints.ts';
 import { awsCloud, ec2Clients, probe } from '../providers/aws/index.ts';
-import type { ProbedVerb } from '../providers/aws/index.ts';
+import type { Ec2Clients, ProbedVerb } from '../providers/aws/index.ts';
 import { parameterText, secretText } from '../providers/aws/secrets.ts';
-import type { CloudAccess, CloudKit, CloudOptions } from './cloud-kit.ts';
+import type { CloudAccess, CloudKit, CloudOptions, CloudProbe } from './cloud-kit.ts';
 
 /** What is lost where a verb is denied. Permissions that hang on a tag are denied for what does not exist and bears none: no proof. */
 const missed: Readonly<Record<ProbedVerb['verb'], string>> = {
@@ -14,18 +14,29 @@ const missed: Readonly<Record<ProbedVerb['verb'], string>> = {
 export const verbsInWords = (verbs: readonly ProbedVerb[]): string =>
   verbs.map(({ verb, denied }) => (denied ? `${verb} IS DENIED in a dry run: ${missed[verb]}` : `${verb} is not denied`)).join('; ');
 
-export const openAws = async ({ region }: CloudOptions): Promise<CloudKit> => {
+const probeOf = (where: string, clients: Ec2Clients, region: string): CloudProbe => ({
+  where,
+  ask: async (signal) => {
+    const verbs = await probe(clients, region, signal);
+    return `ec2:DescribeInstances and ec2:DescribeVolumes answer in ${region}; ${verbsInWords(verbs)}`;
+  },
+});
+
+export const openAws = async ({ region, account, territories }: CloudOptions): Promise<CloudKit> => {
   if (region === null) throw new InvalidConfiguration(['no region: give --region, set AWS_REGION, or write `region` into the configuration file']);
   const clients = ec2Clients({ region });
-  return {
-    cloud: awsCloud({ clients, region }),
-    readHints,
-    probe: async (signal) => {
-      const verbs = await probe(clients, region, signal);
-      return `ec2:DescribeInstances and ec2:DescribeVolumes answer in ${region}; ${verbsInWords(verbs)}`;
-    },
-    access: accessIn(region),
-  };
+  const cloud = awsCloud({ clients, region });
+  const kit = { cloud, readHints, probes: [probeOf(cloud.name, clients, region)], access: accessIn(region) };
+  return territories.length === 0 ? kit : withTerritories(kit, territories, { account, region });
+};
+
+/** Loaded by those only who serve more than one territory. */
+const withTerritories = async (kit: CloudKit, entries: CloudOptions['territories'], home: { readonly account: string | null; readonly region: string }): Promise<CloudKit> => {
+  const { openTerritories, nameOf } = await import('../providers/aws/open-territories.ts');
+  const { cloudOfTerritories } = await import('../providers/aws/territories.ts');
+  const others = openTerritories(entries, home, { region: home.region });
+  const probes = others.map(({ name, clients, region }) => probeOf(`${kit.cloud.name} ${name}`, clients, region));
+  return { ...kit, cloud: cloudOfTerritories({ name: nameOf(home), cloud: kit.cloud }, others), probes: [...kit.probes, ...probes] };
 };
 
 const accessIn = (region: string): CloudAccess => ({

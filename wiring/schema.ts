@@ -36,6 +36,26 @@ const eksCluster = z.strictObject({
   eks: z.strictObject({ cluster: z.string().min(1).optional(), region: z.string().min(1).optional() }),
 });
 
+const ROLE = /^arn:aws[a-z-]*:iam::(\d{12}):role\/[\w+=,.@/-]+$/;
+
+/** Another account or region whose machines are served; docs/aws.md, "Accounts and regions". */
+const territory = z
+  .strictObject({
+    account: z.string().regex(/^\d{12}$/, 'is no account number: write its 12 digits in quotes'),
+    region: z.string().regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'is no region'),
+    /** Left out, it is our own account in another region. */
+    role: z.string().regex(ROLE, 'is no ARN of an IAM role').optional(),
+    externalId: z.string().regex(/^[\w+=,.@:/-]{2,1224}$/, 'is no external id that STS takes').optional(),
+    endpoint: z.url({ protocol: /^https?$/ }).optional(),
+  })
+  .superRefine(({ account, role, externalId }, context) => {
+    const owner = ROLE.exec(role ?? '')?.[1];
+    if (owner !== undefined && owner !== account) context.addIssue({ code: 'custom', path: ['role'], message: `is a role of account ${owner}, not of ${account}` });
+    if (role === undefined && externalId !== undefined) context.addIssue({ code: 'custom', path: ['externalId'], message: 'is for a role, and there is none' });
+  });
+
+const namedTwice = (names: readonly string[]): readonly string[] => [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
+
 export const configuration = z
   .strictObject({
     cloud: z.string().min(1).default('aws'),
@@ -46,11 +66,14 @@ export const configuration = z
     shadow: z.boolean().default(false),
     policy,
     clusters: z.array(z.union([kubeconfigCluster, secretCluster, parameterCluster, eksCluster])).default([]),
+    territories: z.array(territory).default([]),
   })
-  .superRefine(({ clusters }, context) => {
-    const names = clusters.map(({ name }) => name);
-    for (const name of new Set(names.filter((name, at) => names.indexOf(name) !== at))) {
+  .superRefine(({ clusters, territories }, context) => {
+    for (const name of namedTwice(clusters.map(({ name: one }) => one))) {
       context.addIssue({ code: 'custom', path: ['clusters'], message: `two clusters are named "${name}"` });
+    }
+    for (const place of namedTwice(territories.map(({ account, region }) => `${account} ${region}`))) {
+      context.addIssue({ code: 'custom', path: ['territories'], message: `${place} is named twice` });
     }
   });
 

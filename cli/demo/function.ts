@@ -38,7 +38,7 @@ const wiringOf = ({ cloud, cluster, now, turns, queue }: Parts, log: Wiring['log
   return {
     ports: { cloud, clusters: [cluster], clock: { now: () => ({ wall: now(), mono: now() }), sleep: turns.sleep, timeout: () => new AbortController().signal } },
     policy: defaultPolicy,
-    territory: { account: SANDBOX_ACCOUNT, region: SANDBOX_REGION },
+    territories: [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }],
     queues: {
       again: async (message, delaySeconds) => queue.send(JSON.stringify(message), delaySeconds),
       dead: async ({ reason }) => log({ decision: 'dead-letter', because: 'dead-letter', says: reason }),

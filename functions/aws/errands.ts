@@ -17,8 +17,8 @@ export interface Wish {
   readonly vouched: string | null;
 }
 
-const ours = (errand: Errand, { territory, log }: Wiring): boolean => {
-  const why = foreign(errand, territory);
+const ours = (errand: Errand, { territories, log }: Wiring): boolean => {
+  const why = foreign(errand, territories);
   if (why !== null) log(messageLine(decision.foreign, 'foreign', why, errand.machine));
   return why === null;
 };

@@ -16,7 +16,8 @@ import type { Territory } from './territory.ts';
 export interface Wiring {
   readonly ports: Omit<Ports, 'signal' | 'observe'>;
   readonly policy: Policy;
-  readonly territory: Territory;
+  /** Our own first. */
+  readonly territories: readonly Territory[];
   readonly queues: Queues;
   /** Of the metrics. */
   readonly namespace: string;
@@ -40,7 +41,8 @@ const settingsFrom = ({ settings, region }: FunctionEnvironment): Promise<Config
 const wire = async (): Promise<DoctorWiring> => {
   const environment = readFunctionEnvironment();
   const settings = await settingsFrom(environment);
-  const kit = await openAws({ region: settings.region ?? null });
+  const { account } = environment;
+  const kit = await openAws({ region: settings.region ?? null, account, territories: settings.territories });
   const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
   const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: settings.region ?? '' });
   return {
@@ -48,7 +50,7 @@ const wire = async (): Promise<DoctorWiring> => {
     kit,
     opened,
     policy: policyOf(settings, false),
-    territory: { account: environment.account, region: settings.region ?? null },
+    territories: [{ account, region: settings.region ?? null }, ...settings.territories],
     queues: sqsQueues(once(sqs), environment),
     namespace: environment.namespace,
     newRunId,

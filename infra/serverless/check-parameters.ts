@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { InvalidConfiguration } from '../../fencing/errors.ts';
 import { parseConfiguration } from '../../wiring/load.ts';
+import type { Configuration } from '../../wiring/schema.ts';
 import { deployableClusters, type DeployableCluster } from './cluster-access.ts';
 import { deploymentParameters, settingNames, type DeploymentParameters } from './parameter-schema.ts';
 
@@ -15,6 +16,7 @@ export interface Checked {
   readonly settings: string;
   /** Whether the policy ever stops a machine. */
   readonly powersOff: boolean;
+  readonly territories: Configuration['territories'];
   readonly faults: readonly string[];
 }
 
@@ -26,17 +28,18 @@ const isSetting = (name: string): boolean => settingNames.some((setting) => sett
 const only = (written: Written, wanted: (name: string) => boolean): Written =>
   Object.fromEntries(Object.entries(written).filter(([name, value]) => wanted(name) && !(value === null && isSetting(name))));
 
-const read = (settings: string): Pick<Checked, 'powersOff' | 'faults'> => {
+const read = (settings: string): Pick<Checked, 'powersOff' | 'territories' | 'faults'> => {
   try {
-    return { powersOff: parseConfiguration(settings, 'configuration').policy.unreachable === 'power-off', faults: [] };
+    const { policy, territories } = parseConfiguration(settings, 'configuration');
+    return { powersOff: policy.unreachable === 'power-off', territories, faults: [] };
   } catch (error) {
-    if (error instanceof InvalidConfiguration) return { powersOff: false, faults: error.faults };
+    if (error instanceof InvalidConfiguration) return { powersOff: false, territories: [], faults: error.faults };
     throw error;
   }
 };
 
 const sizeFaults = (settings: string): readonly string[] =>
-  settings.length > MOST_SETTINGS ? [`clusters and policy: ${settings.length} bytes of configuration; a function holds ${MOST_SETTINGS}`] : [];
+  settings.length > MOST_SETTINGS ? [`clusters, policy and territories: ${settings.length} bytes of configuration; a function holds ${MOST_SETTINGS}`] : [];
 
 const parameterFaults = (error: z.ZodError | undefined): readonly string[] =>
   (error?.issues ?? []).map(({ path, message }) => `${path.map(String).join('.') || 'parameters'}: ${message}`);
@@ -48,5 +51,5 @@ export const checkParameters = (written: Written): Checked => {
   const configuration = read(settings);
   const { data: parameters = null, error } = deploymentParameters.safeParse(only(written, (name) => !isSetting(name)));
   const faults = [...parameterFaults(error), ...access.faults, ...sizeFaults(settings), ...configuration.faults];
-  return { parameters, clusters: access.clusters, settings, powersOff: configuration.powersOff, faults };
+  return { parameters, clusters: access.clusters, settings, powersOff: configuration.powersOff, territories: configuration.territories, faults };
 };

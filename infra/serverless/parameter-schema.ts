@@ -50,4 +50,4 @@ export const deploymentParameters = z
 export type DeploymentParameters = z.infer<typeof deploymentParameters>;
 
 /** Names that belong to the configuration of the functions and are checked by its own schema. */
-export const settingNames = ['clusters', 'policy', 'pause', 'shadow'] as const;
+export const settingNames = ['clusters', 'territories', 'policy', 'pause', 'shadow'] as const;

@@ -1,4 +1,5 @@
 import { managedClustersOf, parametersOf, secretsOf, type Arn } from './cluster-access.ts';
+import { resourcesOf, rolesOf } from './territory-access.ts';
 import type { Checked } from './check-parameters.ts';
 import type { DeploymentParameters } from './parameter-schema.ts';
 
@@ -62,6 +63,11 @@ const accessValues = ({ clusters, settings }: Checked, { kmsKeys }: DeploymentPa
   };
 };
 
+const territoryValues = ({ territories }: Checked): TemplateValues => {
+  const roles = rolesOf(territories);
+  return { roles, withRoles: roles.length > 0, volumes: resourcesOf('volume', territories), instances: resourcesOf('instance', territories) };
+};
+
 const networkValues = ({ subnets, securityGroups }: DeploymentParameters): TemplateValues => {
   const withNetwork = subnets.length > 0;
   return { withNetwork, vpc: withNetwork ? { subnetIds: subnets, securityGroupIds: securityGroups } : null };
@@ -72,6 +78,7 @@ export const templateValues = (prefix: string, stage: string, checked: Checked, 
   ...parameters,
   ...eventValues(prefix, parameters),
   ...accessValues(checked, parameters),
+  ...territoryValues(checked),
   ...networkValues(parameters),
   timeout: parameters.timeout / SECOND,
   visibility: (parameters.timeout / SECOND) * VISIBILITY,

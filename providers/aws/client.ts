@@ -2,7 +2,7 @@ import type { EC2ClientConfig } from '@aws-sdk/client-ec2';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { CONNECTING_LASTS_MS } from '../../fencing/permit.ts';
 
-/** Two clients over the same connections: reads are retried by the SDK, destructive calls leave once or not at all. */
+/** Two clients over the same connections and credentials: reads are retried by the SDK, destructive calls leave once or not at all. */
 export interface Ec2Clients {
   readonly reads: EC2Client;
   readonly writes: EC2Client;
@@ -15,10 +15,11 @@ export type ClientOptions = Pick<EC2ClientConfig, 'endpoint' | 'credentials' | '
  * In ms. A destructive call is checked before its connection is made, and its permit leaves room for exactly this
  * connection time-out; usually it finds the warm connection of the look before it.
  */
-const timeouts = { connectionTimeout: CONNECTING_LASTS_MS, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
+export const timeouts = { connectionTimeout: CONNECTING_LASTS_MS, requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
 
 export const ec2Clients = (options: ClientOptions): Ec2Clients => {
   const shared: EC2ClientConfig = { requestHandler: timeouts, customUserAgent: 'cloudfence', ...options };
   const reads = new EC2Client({ ...shared, maxAttempts: 3 });
-  return { reads, writes: new EC2Client({ ...shared, requestHandler: reads.config.requestHandler, maxAttempts: 1 }) };
+  const { requestHandler, credentials } = reads.config;
+  return { reads, writes: new EC2Client({ ...shared, requestHandler, credentials, maxAttempts: 1 }) };
 };

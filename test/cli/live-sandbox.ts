@@ -6,6 +6,7 @@ import { ADMIN_TOKEN, apiOf, createAwsSandbox, type AwsWorld } from '../../sandb
 import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
+import type { Authority } from '../../sandbox/ec2/iam/authority.ts';
 import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/database.ts';
 
 /** A sandbox that lives in real time behind its HTTP doors, for programs that know nothing of it. */
@@ -37,14 +38,18 @@ const kubeconfigFor = (server: string, ca: string): string =>
     contexts: [{ name: 'sandbox', context: { cluster: 'sandbox', user: 'admin' } }],
   });
 
-/** The scene plays in virtual time up to now; then the doors open. `faults` are those of the API server. */
-export const openLiveSandbox = async (prepare: (world: AwsWorld, scene: DatabaseScene) => void = () => undefined, faults: Faults = {}): Promise<LiveSandbox> => {
+/** The scene plays in virtual time up to now; then the doors open. `faults` are those of the API server, `authority` guards EC2. */
+export const openLiveSandbox = async (
+  prepare: (world: AwsWorld, scene: DatabaseScene) => void = () => undefined,
+  faults: Faults = {},
+  authority: Authority | null = null,
+): Promise<LiveSandbox> => {
   const world = createAwsSandbox({ seed: 3, now: Date.now() - 600_000 });
   const scene = databaseOnTwoNodes(world);
   world.advance(Date.now() - 120_000 - world.now());
   prepare(world, scene);
   world.advance(Math.max(0, Date.now() - world.now()));
-  const [api, ec2] = await Promise.all([openHttpsDoor(apiOf(world, { faults })), openHttpDoor(world)]);
+  const [api, ec2] = await Promise.all([openHttpsDoor(apiOf(world, { faults })), openHttpDoor(world, 0, undefined, authority)]);
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
   const kubeconfig = path.join(folder, 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigFor(api.url, api.caData));

@@ -21,7 +21,7 @@ const diagnosed = () => {
   const options = { name: 'sandbox', link, clock: { now: world.now, sleep: async () => undefined, deadline: () => new AbortController().signal } };
   const opened = [{ cluster: clusterOf(options), doctor: async () => doctorOf(connectionOf(options)), open: async () => undefined, close: async () => undefined }];
   const nothing = () => Promise.reject(new Error('not asked'));
-  const kit = { cloud: install.wiring.ports.cloud, probe: async () => 'EC2 answers', readHints: () => ({ hints: [], faults: [], asides: [] }), access: { managedCluster: nothing, secret: nothing, parameter: nothing } };
+  const kit = { cloud: install.wiring.ports.cloud, probes: [{ where: 'aws', ask: async () => 'EC2 answers' }], readHints: () => ({ hints: [], faults: [], asides: [] }), access: { managedCluster: nothing, secret: nothing, parameter: nothing } };
   return { world, scene, ask: (question: unknown) => doctor(async () => ({ ...install.wiring, kit, opened }))(question) };
 };
 

@@ -43,6 +43,7 @@ describe('parameters', () => {
     ['no cluster', { clusters: [] }, /^clusters: name at least one/],
     ['a kubeconfig of this machine', { clusters: [{ name: 'a', kubeconfig: '/home/me/.kube/config' }] }, /^clusters.0: a deployed function reads/],
     ['a cluster with a misspelt field', { clusters: [{ name: 'a', secret: 's', contxt: 'x' }] }, /contxt/],
+    ['a role of another account than its territory', { territories: [{ account: '222233334444', region: 'eu-central-1', role: 'arn:aws:iam::333333333333:role/x' }] }, /territories.0.role: is a role of account 333333333333, not of 222233334444/],
     ['a policy that is none', { policy: { detach: 'sometimes' } }, /policy.detach/],
     ['more clusters than a function can hold', { clusters: Array.from({ length: 60 }, (_, at) => ({ name: `cluster-${at}`, secret: `a-rather-long-name-of-a-secret-${at}` })) }, /a function holds 3000/],
   ])('%s is refused', (_, change, fault) => {

@@ -8,6 +8,11 @@ export const full = {
     { name: 'b', parameter: '/cloudfence/b' },
     { name: 'c', eks: { cluster: 'managed', region: 'eu-central-1' } },
   ],
+  territories: [
+    { account: '222233334444', region: 'eu-central-1', role: 'arn:aws:iam::222233334444:role/cloudfence-other', externalId: 'from-prod' },
+    { account: '222233334444', region: 'eu-north-1', role: 'arn:aws:iam::222233334444:role/cloudfence-other' },
+    { account: '111122223333', region: 'eu-west-3' },
+  ],
   policy: { unreachable: 'power-off', fenceAfter: '30s' },
   pause: 'upgrade until Friday',
   shadow: true,

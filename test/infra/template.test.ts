@@ -45,8 +45,8 @@ describe('the roles', () => {
     expect(roles.sort()).toEqual(roleNames(usual).map((name) => JSON.stringify({ 'Fn::GetAtt': [name, 'Arn'] })).sort());
   });
 
-  it('may power off, read parameters, find EKS clusters, use keys and join a network only when the parameters say so', () => {
-    const asked = ['ec2:StopInstances', 'ssm:GetParameter', 'eks:DescribeCluster', 'kms:Decrypt', ...network];
+  it('may power off, serve other territories, read parameters, find EKS clusters, use keys and join a network only when the parameters say so', () => {
+    const asked = ['ec2:StopInstances', 'sts:AssumeRole', 'ssm:GetParameter', 'eks:DescribeCluster', 'kms:Decrypt', ...network];
     expect(allowedActions(other, 'SweepRole')).toEqual([...fencing, 'secretsmanager:GetSecretValue', ...asked].sort());
     expect(allowedActions(other, 'DoctorRole')).toEqual([...look, ...logs, 'secretsmanager:GetSecretValue', ...asked.slice(1)].sort());
   });
@@ -55,8 +55,8 @@ describe('the roles', () => {
     const wide = [usual, other].flatMap((template) => roleNames(template).flatMap((name) => statementsOf(template, name).filter(({ Resource }) => Resource.includes('*'))));
     expect(new Set(wide.flatMap(({ Action }) => Action))).toEqual(new Set([...look, ...network]));
     const named = [usual, other].flatMap((template) => roleNames(template).flatMap((name) => statementsOf(template, name).flatMap(({ Resource }) => Resource)));
-    const endings = named.filter((one) => one.includes('*') && one !== '*').map((one) => one.replace(/^arn:\$\{AWS::Partition\}:(\w+):\$\{AWS::Region\}:\$\{AWS::AccountId\}:/, '$1 ').replace(/-(prod|full)-.*:/, ':'));
-    expect([...new Set(endings)].sort()).toEqual(['ec2 instance/*', 'ec2 volume/*', 'events replay/cloudfence-*', 'logs log-group:/aws/lambda/cloudfence:*']);
+    const endings = named.filter((one) => one.includes('*') && one !== '*').map((one) => one.replace(/^arn:\$\{AWS::Partition\}:(\w+):(?:\$\{AWS::Region\}|(eu-west-3)):\$\{AWS::AccountId\}:/, '$1$2 ').replace(/-(prod|full)-.*:/, ':'));
+    expect([...new Set(endings)].sort()).toEqual(['ec2 instance/*', 'ec2 volume/*', 'ec2eu-west-3 instance/*', 'ec2eu-west-3 volume/*', 'events replay/cloudfence-*', 'logs log-group:/aws/lambda/cloudfence:*']);
   });
 
   it('read exactly the secrets, parameters and clusters that are configured', () => {
@@ -69,7 +69,12 @@ describe('the roles', () => {
   it('detach any volume, or only tagged ones, from any instance', () => {
     expect(statementNamed(usual, 'FenceRole', 'DetachTheseVolumes')?.Condition).toBeUndefined();
     expect(statementNamed(other, 'FenceRole', 'DetachTheseVolumes')?.Condition).toEqual({ StringEquals: { 'aws:ResourceTag/kubernetes.io/cluster/a': 'owned' } });
-    expect(statementNamed(other, 'FenceRole', 'DetachFromInstances')).toMatchObject({ Resource: [expect.stringContaining(':instance/*')] });
+    expect(statementNamed(other, 'FenceRole', 'DetachFromInstances')).toMatchObject({ Resource: [expect.stringContaining(':instance/*'), expect.stringContaining(':eu-west-3:${AWS::AccountId}:instance/*')] });
+  });
+
+  it('assume exactly the roles of the territories that are configured', () => {
+    for (const name of roleNames(other)) expect(statementNamed(other, name, 'ServeOtherTerritories')).toMatchObject({ Action: ['sts:AssumeRole'], Resource: ['arn:aws:iam::222233334444:role/cloudfence-other'] });
+    for (const name of roleNames(usual)) expect(statementNamed(usual, name, 'ServeOtherTerritories')).toBeUndefined();
   });
 
   it('decrypt with the named keys only, and only through the services that hold the secrets', () => {
@@ -116,6 +121,14 @@ describe('the rules', () => {
     for (const hint of hints) expect(names(other)).not.toContain(hint);
     expect(names(usual)).not.toContain('CloudTrailRule');
     expect(names(other)).toContain('CloudTrailRule');
+  });
+
+  it('bring what another account or region forwards, whose envelope names that account and region', () => {
+    for (const [name, { EventPattern }] of Object.entries(ofType(usual, 'AWS::Events::Rule')).filter(([name]) => !name.startsWith('Sweep'))) {
+      expect({ name, EventPattern }).toMatchObject({ EventPattern: { source: expect.any(Array) } });
+      expect({ name, EventPattern }).not.toMatchObject({ EventPattern: { account: expect.anything() } });
+      expect({ name, EventPattern }).not.toMatchObject({ EventPattern: { region: expect.anything() } });
+    }
   });
 
   it('try again for an hour, and then keep the event as a dead letter', () => {

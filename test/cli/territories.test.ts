@@ -1,0 +1,51 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { stringify } from 'yaml';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
+import { openHttpDoor, type HttpDoor } from '../../sandbox/ec2/http-door.ts';
+import { ec2WorldOf } from '../providers/aws/another-world.ts';
+import { openSts, type StsStandIn } from '../providers/aws/sts-stand-in.ts';
+import { stopMachine } from '../simulation/incidents.ts';
+import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
+import { runCli } from './run-cli.ts';
+
+/** The cluster's machines are in another account and region than the person's credentials are for. */
+const ROLE = { arn: `arn:aws:iam::${SANDBOX_ACCOUNT}:role/cloudfence-other`, externalId: 'from-home' };
+const HOUR = 3_600_000;
+
+let sandbox: LiveSandbox;
+let home: HttpDoor;
+let sts: StsStandIn;
+
+beforeAll(async () => {
+  sandbox = await openLiveSandbox((world, scene) => stopMachine(world, scene.holder));
+  home = await openHttpDoor(ec2WorldOf('999900001111', 'us-east-1'));
+  sts = await openSts([ROLE], HOUR);
+});
+afterAll(async () => void (await Promise.all([sandbox.close(), home.close(), sts.close()])));
+
+const cli = async (command: readonly string[], externalId: string) => {
+  const config = path.join(sandbox.folder, `${externalId}.yaml`);
+  const territory = { account: SANDBOX_ACCOUNT, region: SANDBOX_REGION, role: ROLE.arn, externalId, endpoint: sandbox.environment['AWS_ENDPOINT_URL_EC2'] };
+  await writeFile(config, stringify({ region: 'us-east-1', territories: [territory] }));
+  return runCli([...command, '--config', config], sandbox, { environment: { AWS_ENDPOINT_URL_EC2: home.url, AWS_ENDPOINT_URL_STS: sts.url } });
+};
+
+it('doctor tries every territory, and names it', async () => {
+  const well = await cli(['doctor'], ROLE.externalId);
+  expect(well.stdout).toMatch(/^ok {4}aws: credentials and API access {2}— .* answer in us-east-1; ec2:DetachVolume is not denied/m);
+  expect(well.stdout).toMatch(/^ok {4}aws 111122223333 eu-west-1: credentials and API access {2}— .* answer in eu-west-1; ec2:DetachVolume is not denied/m);
+  expect(well.code).toBe(0);
+});
+
+it('doctor says which role cannot be assumed', async () => {
+  const ill = await cli(['doctor'], 'guessed');
+  expect(ill.stdout).toContain(`FAIL  aws ${SANDBOX_ACCOUNT} ${SANDBOX_REGION}: credentials and API access  — the role ${ROLE.arn} cannot be assumed: sts:AssumeRole answered AccessDenied`);
+  expect(ill.code).toBe(1);
+});
+
+it('fence looks for a machine in every territory', async () => {
+  const { stdout, code } = await cli(['fence', sandbox.scene.holder, '--dry-run', '--json'], ROLE.externalId);
+  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({ code: 0, answer: { outcome: 'fenced', instance: sandbox.scene.holder, dryRun: true } });
+});

@@ -1,0 +1,13 @@
+import { ec2Cast } from '../../../sandbox/ec2/cast.ts';
+import { emptyEc2, type Ec2World, type WithEc2 } from '../../../sandbox/ec2/state.ts';
+import { createWorld } from '../../../sandbox/world.ts';
+
+/** Serials from here on, so that no id of one world is known in another. */
+const APART = 0x10_000;
+
+/** An EC2 of another account or region. */
+export const ec2WorldOf = (account: string, region: string): Ec2World => {
+  const world = createWorld<WithEc2>(ec2Cast(), { ec2: emptyEc2({ account, region }) }, { now: Date.UTC(2026, 10, 21), seed: 2 });
+  world.parts.ec2.serial = APART * (Number(account.at(-1)) + region.length);
+  return world;
+};

@@ -1,0 +1,68 @@
+import { afterEach, expect, it } from 'vitest';
+import { Denied, Unavailable } from '../../../fencing/errors.ts';
+import type { TerritoryEntry } from '../../../providers/aws/open-territories.ts';
+import { addInstance } from '../../../sandbox/ec2/scenario.ts';
+import { ec2WorldOf } from './another-world.ts';
+import { HOUR, twoTerritories, type TwoTerritories } from './two-territories.ts';
+import { ec2World, patient } from '../../sandbox/ec2/ec2-world.ts';
+
+const opened: TwoTerritories[] = [];
+afterEach(async () => void (await Promise.all(opened.splice(0).map(({ close }) => close()))));
+
+const stage = async (lasts?: number, given?: Partial<TerritoryEntry>) => {
+  const worlds = { home: ec2World(), other: ec2WorldOf('222233334444', 'eu-west-1') };
+  const machine = addInstance(worlds.other);
+  const territories = await twoTerritories(worlds, lasts, given);
+  opened.push(territories);
+  return { ...territories, machine, look: () => territories.cloud.look([machine], { disks: true }, patient()) };
+};
+
+it('a machine of another account is seen with the credentials of its role', async () => {
+  const { look, machine } = await stage();
+  expect(await look()).toMatchObject([{ machine, power: 'running', evidence: { territory: '222233334444 eu-west-1' } }]);
+});
+
+it('a role is assumed once, for reads and writes alike, while its credentials are good', async () => {
+  const { look, cloud, machine, sts, role } = await stage();
+  await Promise.all([look(), look(), look()]);
+  await cloud.powerOff({ machine, incarnation: null }, { check: () => undefined }, patient());
+  expect(sts.assumed(role.arn)).toBe(1);
+});
+
+it('credentials that are about to expire are renewed, before anybody notices', async () => {
+  const { look, sts, machine } = await stage(HOUR / 15);
+  await look();
+  sts.expireAll();
+  expect(await look()).toMatchObject([{ machine, power: 'running' }]);
+});
+
+it.each([
+  ['an external id that its trust policy does not know', { externalId: 'guessed' }],
+  ['no external id where one is asked for', { externalId: undefined }],
+  ['a role that does not exist', { role: 'arn:aws:iam::222233334444:role/nobody' }],
+])('a role is denied, by its name, with %s', async (_, given) => {
+  const { look, entry } = await stage(HOUR, given);
+  const failure = look();
+  await expect(failure).rejects.toThrow(Denied);
+  await expect(failure).rejects.toThrow(`the role ${entry.role} cannot be assumed: sts:AssumeRole answered AccessDenied`);
+});
+
+it.each([
+  [400, 'MalformedPolicyDocument', Denied],
+  [403, 'RegionDisabledException', Denied],
+  [400, 'ExpiredTokenException', Denied],
+  [400, 'Throttling', Unavailable],
+  [500, 'InternalFailure', Unavailable],
+])('when STS answers %i %s, the machine is not missing but unknown', async (status, code, expected) => {
+  const { look, sts } = await stage();
+  sts.fail({ status, code });
+  await expect(look()).rejects.toBeInstanceOf(expected);
+});
+
+it('what was refused is asked for again, and not remembered', async () => {
+  const { look, sts, machine } = await stage();
+  sts.fail({ status: 403, code: 'AccessDenied' });
+  await expect(look()).rejects.toThrow(Denied);
+  sts.fail(null);
+  expect(await look()).toMatchObject([{ machine, power: 'running' }]);
+});

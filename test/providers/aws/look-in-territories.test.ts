@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { Unavailable } from '../../../fencing/errors.ts';
+import { missingFacts } from '../../../providers/aws/facts.ts';
+import { lookInTerritories, type Territories, type Territory } from '../../../providers/aws/look-in-territories.ts';
+import { ec2World, cloudOf } from '../../sandbox/ec2/ec2-world.ts';
+
+const MACHINE = 'i-0123456789abcdef0';
+const cloud = cloudOf(ec2World());
+const [home, other]: readonly [Territory, Territory] = [{ name: 'home', cloud }, { name: 'other', cloud }];
+
+const missing = async (_: Territory, ids: readonly string[]) => ids.map((id) => missingFacts(id, null));
+
+it('two looks side by side each ask every territory, though one of them forgets meanwhile where the machine was', async () => {
+  const territories: Territories = { home, others: [other], owners: new Map([[MACHINE, other]]) };
+  const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
+  const slow = lookInTerritories([MACHINE], territories, async (territory, ids) => {
+    await released;
+    if (territory === home) throw new Unavailable('home is down');
+    return missing(territory, ids);
+  });
+  expect(await lookInTerritories([MACHINE], territories, missing)).toMatchObject([{ machine: MACHINE, power: 'missing' }]);
+  release(undefined);
+  await expect(slow).rejects.toThrow('home is down');
+});
+
+it('a fault of our own is not taken for a territory that does not answer, not even when another knows the machine', async () => {
+  const third: Territory = { name: 'third', cloud };
+  const territories: Territories = { home, others: [other, third], owners: new Map() };
+  const broken = lookInTerritories([MACHINE], territories, async (territory, ids) => {
+    if (territory === third) throw new TypeError('a bug');
+    const facts = await missing(territory, ids);
+    return territory === other ? facts.map((one) => ({ ...one, power: 'running' })) : facts;
+  });
+  await expect(broken).rejects.toThrow(TypeError);
+});
+
+it('a machine that one of them knows does not wait for another that is down', async () => {
+  const third: Territory = { name: 'third', cloud };
+  const territories: Territories = { home, others: [third, other], owners: new Map() };
+  const facts = await lookInTerritories([MACHINE], territories, async (territory, ids) => {
+    if (territory === third) throw new Unavailable('third is down');
+    const said = await missing(territory, ids);
+    return territory === other ? said.map((one) => ({ ...one, power: 'running' })) : said;
+  });
+  expect(facts).toMatchObject([{ machine: MACHINE, power: 'running', evidence: { territory: 'other' } }]);
+});

@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Role } from '../../../providers/aws/assumed-role.ts';
+
+/** As much of STS as assuming a role takes; https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
+export interface StsStandIn {
+  readonly url: string;
+  /** Whether a signed request bears credentials of that role that are still good in that region. */
+  readonly vouchesFor: (authorization: string | undefined, role: string, region: string) => boolean;
+  /** How often each role was assumed. */
+  readonly assumed: (role: string) => number;
+  /** From now on, nothing that was handed out so far is good. */
+  readonly expireAll: () => void;
+  /** Answers nothing but this, or again as usual (null). */
+  readonly fail: (error: { readonly status: number; readonly code: string } | null) => void;
+  readonly close: () => Promise<void>;
+}
+
+const CREDENTIAL = /Credential=([^/]+)\/\d+\/([^/]+)\/ec2\//;
+
+const errorXml = (code: string): string => `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>no</Message></Error><RequestId>r</RequestId></ErrorResponse>`;
+
+const assumedXml = (key: string, expires: Date): string => `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+  <AccessKeyId>${key}</AccessKeyId><SecretAccessKey>secret</SecretAccessKey><SessionToken>token</SessionToken><Expiration>${expires.toISOString()}</Expiration>
+  </Credentials></AssumeRoleResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></AssumeRoleResponse>`;
+
+/** Knows these roles, each by its ARN and its external id; credentials last that long (ms). */
+export const openSts = async (roles: readonly Role[], lasts: number): Promise<StsStandIn> => {
+  const issued: { readonly key: string; readonly role: string; good: boolean }[] = [];
+  let failing: { readonly status: number; readonly code: string } | null = null;
+  const answer = (params: URLSearchParams): readonly [number, string] => {
+    if (failing) return [failing.status, errorXml(failing.code)];
+    const role = roles.find(({ arn, externalId }) => arn === params.get('RoleArn') && externalId === params.get('ExternalId'));
+    if (params.get('Action') !== 'AssumeRole' || !role) return [403, errorXml('AccessDenied')];
+    const key = `ASIA${issued.length}`;
+    issued.push({ key, role: role.arn, good: true });
+    return [200, assumedXml(key, new Date(Date.now() + lasts))];
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const [status, body] = answer(new URLSearchParams(await text(request)));
+    response.writeHead(status, { 'content-type': 'text/xml' }).end(body);
+  };
+  const server = createServer((request, response) => void serve(request, response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+    vouchesFor: (authorization = '', role, region) => {
+      const [, key, scope] = CREDENTIAL.exec(authorization) ?? [];
+      return scope === region && issued.some((one) => one.key === key && one.role === role && one.good);
+    },
+    assumed: (role) => issued.filter((one) => one.role === role).length,
+    expireAll: () => {
+      for (const one of issued) one.good = false;
+    },
+    fail: (error) => {
+      failing = error;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};

@@ -1,0 +1,37 @@
+import { DescribeImagesCommand, EC2Client, RunInstancesCommand, StopInstancesCommand } from '@aws-sdk/client-ec2';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { assumedRole } from '../../../providers/aws/assumed-role.ts';
+import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
+import { openTerritories } from '../../../providers/aws/open-territories.ts';
+import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
+import { startMoto, type MotoServer } from '../../contract/provider/moto-server.ts';
+
+/** Moto keeps accounts apart, and lets whoever has assumed a role into that role's account. */
+const region = 'us-east-1';
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+const role = { arn: 'arn:aws:iam::222233334444:role/cloudfence-other', externalId: null };
+
+let moto: MotoServer;
+beforeAll(async () => {
+  moto = await startMoto();
+});
+afterAll(() => moto.close());
+
+const stoppedMachine = async (client: EC2Client): Promise<string> => {
+  const { Images } = await client.send(new DescribeImagesCommand({ Owners: ['amazon'] }));
+  const run = await client.send(new RunInstancesCommand({ ImageId: Images?.[0]?.ImageId, MinCount: 1, MaxCount: 1 }));
+  const machine = run.Instances?.[0]?.InstanceId ?? '';
+  await client.send(new StopInstancesCommand({ InstanceIds: [machine] }));
+  return machine;
+};
+
+it('a stopped machine of another account and region is proven off through its role, and is missing without it', async () => {
+  const sts = { region, endpoint: moto.url, credentials };
+  const machine = await stoppedMachine(new EC2Client({ region: 'eu-central-1', endpoint: moto.url, credentials: assumedRole(role, sts) }));
+  const own = awsCloud({ clients: ec2Clients(sts), region });
+  const others = openTerritories([{ account: '222233334444', region: 'eu-central-1', role: role.arn, endpoint: moto.url }], { account: '123456789012', region }, sts);
+  const { signal } = new AbortController();
+  expect(await own.look([machine], { disks: true }, signal)).toMatchObject([{ machine, power: 'missing' }]);
+  const facts = await cloudOfTerritories({ name: 'home', cloud: own }, others).look([machine], { disks: true }, signal);
+  expect(facts).toMatchObject([{ machine, power: 'off', evidence: { state: 'stopped', territory: '222233334444 eu-central-1' } }]);
+});

@@ -1,0 +1,47 @@
+import type { Cloud } from '../../../fencing/cloud.ts';
+import type { Role } from '../../../providers/aws/assumed-role.ts';
+import { openTerritories, type TerritoryEntry } from '../../../providers/aws/open-territories.ts';
+import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
+import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
+import { addFault } from '../../../sandbox/ec2/faults.ts';
+import { openHttpDoor, type HttpDoor } from '../../../sandbox/ec2/http-door.ts';
+import type { Ec2World } from '../../../sandbox/ec2/state.ts';
+import { credentials } from '../../sandbox/ec2/ec2-world.ts';
+import { openSts, type StsStandIn } from './sts-stand-in.ts';
+
+export const HOUR = 3_600_000;
+
+/** Two EC2s of different accounts behind sockets. The other one answers only to whoever has assumed its role. */
+export interface TwoTerritories {
+  readonly cloud: Cloud;
+  readonly home: HttpDoor;
+  readonly other: HttpDoor;
+  readonly sts: StsStandIn;
+  readonly entry: TerritoryEntry;
+  readonly role: Role;
+  readonly close: () => Promise<void>;
+}
+
+/** What it takes to be let in differs from `given` in the tests of what is refused. */
+export const twoTerritories = async (worlds: { readonly home: Ec2World; readonly other: Ec2World }, lasts = HOUR, given: Partial<TerritoryEntry> = {}): Promise<TwoTerritories> => {
+  const { account, region } = worlds.other.parts.ec2;
+  const own = worlds.home.parts.ec2;
+  const role: Role = { arn: `arn:aws:iam::${account}:role/cloudfence-other`, externalId: 'from-home' };
+  const sts = await openSts([role], lasts);
+  const home = await openHttpDoor(worlds.home);
+  const other = await openHttpDoor(worlds.other, 0, ({ authorization }) => {
+    if (!sts.vouchesFor(authorization, role.arn, region)) addFault(worlds.other.parts.ec2, { mishap: { kind: 'error', code: 'AuthFailure', status: 401 } });
+  });
+  const entry: TerritoryEntry = { account, region, role: role.arn, externalId: 'from-home', endpoint: other.url, ...given };
+  const others = openTerritories([entry], own, { region: own.region, endpoint: sts.url, credentials });
+  const clients = ec2Clients({ region: own.region, credentials, endpoint: home.url });
+  return {
+    cloud: cloudOfTerritories({ name: `${own.account} ${own.region}`, cloud: awsCloud({ clients, region: own.region }) }, others),
+    home,
+    other,
+    sts,
+    entry,
+    role,
+    close: async () => void (await Promise.all([home.close(), other.close(), sts.close()])),
+  };
+};
