@@ -1,7 +1,7 @@
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { InvalidConfiguration } from '../fencing/errors.ts';
 import { httpsLink } from './https-link.ts';
-import { kubeConfigAuthentication, kubeConfigDispatcher } from './kubeconfig-access.ts';
+import { kubeConfigAgent, kubeConfigAuthentication } from './kubeconfig-access.ts';
 import type { Link } from './link.ts';
 
 /** A kubeconfig's content, and the folder to which its relative paths refer; null where it came from no file. */
@@ -47,7 +47,7 @@ const linkOf = (config: KubeConfig): Link =>
   httpsLink({
     server: config.getCurrentCluster()?.server ?? '',
     authentication: kubeConfigAuthentication(config),
-    dispatcher: kubeConfigDispatcher(config),
+    agent: kubeConfigAgent(config),
   });
 
 /**

@@ -1,10 +1,10 @@
-import type { RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { SecurityAuthentication } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Dispatcher } from 'undici';
-import { Agent, ProxyAgent } from 'undici';
+import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
+import { Agent as ClearAgent } from 'node:http';
+import { Agent, type RequestOptions } from 'node:https';
 import { InvalidConfiguration } from '../fencing/errors.ts';
-import { POOL } from './https-link.ts';
+import { POOL, retire } from './pool.ts';
 
 const optionsOf = async (config: KubeConfig): Promise<RequestOptions> => {
   const options: RequestOptions = {};
@@ -22,9 +22,6 @@ export const kubeConfigAuthentication = (config: KubeConfig): SecurityAuthentica
   },
 });
 
-/** The client's own choice for a kept-alive connection: shorter than the idle time-outs of cloud load balancers. */
-const KEPT_ALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 } as const;
-
 const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptions) => ({
   ...(ca !== undefined && { ca }),
   ...(cert !== undefined && { cert }),
@@ -33,30 +30,24 @@ const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptio
   ...(servername !== undefined && { servername }),
 });
 
-const madeFrom = (config: KubeConfig, options: RequestOptions): Dispatcher => {
-  const trust = trustOf(options);
-  const way = config.createDispatcherOptions(config.getCurrentCluster(), trust);
-  switch (way.type) {
-    case 'agent':
-    case 'none':
-      return new Agent({ ...POOL, connect: { ...trust, ...KEPT_ALIVE } });
-    case 'proxy':
-      return new ProxyAgent({ ...POOL, uri: way.uri, requestTls: trust });
-    case 'socks':
-      throw new InvalidConfiguration(['a SOCKS proxy in a kubeconfig is not supported']);
-  }
+/** A server in the clear is refused by KubeConfig itself, unless its kubeconfig skips the verification of TLS. */
+const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {
+  const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
+  const clear = server.startsWith('http:');
+  if (!proxyUrl) return clear ? new ClearAgent(POOL) : new Agent({ ...POOL, ...trustOf(options) });
+  if (proxyUrl.startsWith('socks')) throw new InvalidConfiguration(['a SOCKS proxy in a kubeconfig is not supported']);
+  return clear ? new HttpProxyAgent({ ...POOL, proxy: proxyUrl }) : new HttpsProxyAgent({ ...POOL, ...trustOf(options), proxy: proxyUrl });
 };
 
-/** One dispatcher for all requests; a new one only when an exec plugin has handed out another client certificate. */
-export const kubeConfigDispatcher = (config: KubeConfig): (() => Promise<Dispatcher>) => {
-  let shared: { readonly dispatcher: Dispatcher; readonly certificate: string } | null = null;
+/** One pool for all requests; a new one only when an exec plugin has handed out another client certificate. */
+export const kubeConfigAgent = (config: KubeConfig): (() => Promise<ClearAgent>) => {
+  let shared: { readonly agent: ClearAgent; readonly certificate: string } | null = null;
   return async () => {
     const options = await optionsOf(config);
     const certificate = String(options.cert ?? '');
-    if (shared?.certificate === certificate) return shared.dispatcher;
-    const retired = shared?.dispatcher;
-    shared = { dispatcher: madeFrom(config, options), certificate };
-    await retired?.close();
-    return shared.dispatcher;
+    if (shared?.certificate === certificate) return shared.agent;
+    if (shared) retire(shared.agent);
+    shared = { agent: madeFrom(config, options), certificate };
+    return shared.agent;
   };
 };

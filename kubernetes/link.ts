@@ -22,7 +22,8 @@ export type Transport = (
   signal: AbortSignal | undefined,
 ) => Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }>;
 
-const textOf = (request: RequestContext): string => {
+/** A request's body; empty for none. @throws InvalidInput */
+export const textOf = (request: RequestContext): string => {
   const body = request.getBody();
   if (body === undefined) return '';
   if (typeof body !== 'string') throw new InvalidInput('only text can be sent to the API server');
@@ -37,7 +38,8 @@ const pathOf = (request: RequestContext): string => {
 const lowerCased = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-const responseOf = ({ status, headers, body }: Awaited<ReturnType<Transport>>): ResponseContext =>
+/** A whole answer in the client's shape. */
+export const responseOf = ({ status, headers, body }: Awaited<ReturnType<Transport>>): ResponseContext =>
   new ResponseContext(status, { ...headers }, {
     text: async () => body,
     binary: async () => Buffer.from(body),

@@ -1,7 +1,8 @@
-import { Agent } from 'undici';
-import { POOL, httpsLink } from './https-link.ts';
+import { Agent } from 'node:https';
+import { httpsLink } from './https-link.ts';
 import type { Link } from './link.ts';
 import { bearer } from './link.ts';
+import { POOL } from './pool.ts';
 
 export interface TokenAccess {
   readonly server: string;
@@ -13,6 +14,6 @@ export interface TokenAccess {
 
 /** A link to a managed API server, whose tokens the cloud hands out. */
 export const linkFromToken = ({ server, ca, token }: TokenAccess): Link => {
-  const agent = new Agent({ ...POOL, connect: { ca } });
-  return httpsLink({ server, authentication: bearer(token), dispatcher: async () => agent });
+  const agent = new Agent({ ...POOL, ca });
+  return httpsLink({ server, authentication: bearer(token), agent: async () => agent });
 };

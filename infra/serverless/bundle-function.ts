@@ -2,8 +2,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { build, transform } from 'esbuild';
 import { slimAws } from './slim-aws.ts';
-import { slimUndici } from './slim-undici.ts';
+import { slimKubernetes } from './slim-kubernetes.ts';
 import { slimZod } from './slim-zod.ts';
+import { withoutUndici } from './without-undici.ts';
 
 const TARGET = 'node24';
 
@@ -36,7 +37,7 @@ const partsOf = async (root: string, entry: string): Promise<readonly { readonly
     chunkNames: '[name]-[hash]',
     legalComments: 'none',
     logLevel: 'error',
-    plugins: [slimAws, slimUndici, slimZod],
+    plugins: [slimAws, slimKubernetes, slimZod, withoutUndici],
   });
   return outputFiles.map((file) => ({ name: path.basename(file.path), text: file.text }));
 };

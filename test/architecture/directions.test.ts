@@ -68,8 +68,10 @@ describe('directions of the rooms', () => {
   it.each([
     ['@aws-sdk/', ['providers/aws/', 'wiring/open-aws.ts', 'functions/aws/']],
     ['@smithy/', ['providers/aws/']],
+    ['@azure/', ['providers/azure/', 'wiring/open-azure.ts', 'functions/azure/']],
     ['@kubernetes/', ['kubernetes/']],
-    ['undici', ['kubernetes/']],
+    ['hpagent', ['kubernetes/']],
+    ['undici', []],
     ['commander', ['cli/']],
     ['yaml', ['wiring/']],
   ])('%s stays inside %j', (library, places) => {

@@ -17,8 +17,10 @@ const imported = { importMs, rssAfterImport: process.memoryUsage().rss, loadedAt
 
 const invoke = async () => {
   const started = performance.now();
+  const cpu = process.cpuUsage();
   const answer = await handler(JSON.parse(event), { getRemainingTimeInMillis: () => LASTS_MS - (performance.now() - started) });
-  return { answer, rssAfterwards: process.memoryUsage().rss, peakRss: process.resourceUsage().maxRSS * 1_024, loadedAfterwards: loaded() };
+  const { user, system } = process.cpuUsage(cpu);
+  return { answer, rssAfterwards: process.memoryUsage().rss, peakRss: process.resourceUsage().maxRSS * 1_024, fenceCpuMs: (user + system) / 1_000, loadedAfterwards: loaded() };
 };
 
 const tell = (finding) => process.send(finding, () => process.exit());

@@ -1,8 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import path from 'node:path';
 import { SANDBOX_ACCOUNT } from '../../sandbox/aws-sandbox.ts';
 import { openLiveSandbox } from '../cli/live-sandbox.ts';
 import { stopMachine } from '../simulation/incidents.ts';
+import { openTlsFront } from './tls-front.ts';
 
 /** A machine that has been off for two minutes, and the environment of a function that is to fence it. */
 export interface FunctionScene {
@@ -29,11 +31,22 @@ const openSecret = async (text: string) => {
 export const openFunctionScene = async (): Promise<FunctionScene> => {
   const sandbox = await openLiveSandbox((world, { holder }) => stopMachine(world, holder));
   const secret = await openSecret(await readFile(sandbox.kubeconfig, 'utf8'));
-  const settings = { clusters: [{ name: 'sandbox', secret: SECRET }] };
+  const fronts = { ec2: await openTlsFront(sandbox.environment['AWS_ENDPOINT_URL_EC2'] ?? ''), secrets: await openTlsFront(secret.url) };
+  const trusted = path.join(sandbox.folder, 'trusted.pem');
+  await writeFile(trusted, `${fronts.ec2.ca}\n${fronts.secrets.ca}`);
   return {
     machine: sandbox.scene.holder,
-    environment: { ...sandbox.environment, AWS_ENDPOINT_URL_SECRETS_MANAGER: secret.url, CLOUDFENCE_SETTINGS: JSON.stringify(settings), CLOUDFENCE_ACCOUNT: SANDBOX_ACCOUNT },
+    environment: {
+      ...sandbox.environment,
+      AWS_ENDPOINT_URL_EC2: fronts.ec2.url,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: fronts.secrets.url,
+      NODE_EXTRA_CA_CERTS: trusted,
+      CLOUDFENCE_SETTINGS: JSON.stringify({ clusters: [{ name: 'sandbox', secret: SECRET }] }),
+      CLOUDFENCE_ACCOUNT: SANDBOX_ACCOUNT,
+    },
     close: async () => {
+      fronts.ec2.close();
+      fronts.secrets.close();
       secret.close();
       await sandbox.close();
     },

@@ -19,6 +19,7 @@ const rows: readonly (readonly [string, Cell])[] = [
   ['RSS after import, MB', ({ rssAfterImport }) => megabytes(rssAfterImport)],
   ['RSS after the first fence, MB', ({ rssAfterFence }) => megabytes(rssAfterFence)],
   ['highest RSS until then, MB', ({ peakRss }) => megabytes(peakRss)],
+  ['ms of CPU of the first fence', ({ fenceCpuMs }) => fenceCpuMs?.toFixed(0) ?? '–'],
 ];
 
 export const functionTable = (all: readonly PackagedFunction[]): string =>

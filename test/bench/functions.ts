@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { openService } from '../infra/packaged-service.ts';
+import { deployedFunctions, type Deployed } from './deployed.ts';
 import { openFunctionScene } from './function-scene.ts';
 
 /** What one packaged function weighs, and what it costs to start. All sizes and memory in bytes. */
@@ -21,10 +22,12 @@ export interface PackagedFunction {
   /** Null for a function that fences nothing. */
   readonly rssAfterFence: number | null;
   readonly peakRss: number | null;
+  /** Of the first fence (ms). */
+  readonly fenceCpuMs: number | null;
 }
 
 const imported = z.object({ importMs: z.number(), rssAfterImport: z.number(), loadedAtImport: z.array(z.string()) });
-const invoked = imported.extend({ answer: z.unknown(), rssAfterwards: z.number(), peakRss: z.number(), loadedAfterwards: z.array(z.string()) });
+const invoked = imported.extend({ answer: z.unknown(), rssAfterwards: z.number(), peakRss: z.number(), fenceCpuMs: z.number(), loadedAfterwards: z.array(z.string()) });
 
 /** An event for each function that fences, about the machine that is off. */
 const fencing: Readonly<Record<string, (machine: string) => object>> = {
@@ -35,6 +38,7 @@ const fencing: Readonly<Record<string, (machine: string) => object>> = {
 };
 
 const PROCESSES = 5;
+const FENCES = 3;
 const program = fileURLToPath(new URL('function-process.cjs', import.meta.url));
 
 /** The client of Kubernetes, and what else only the way to a cluster needs; named after wiring/connect-cluster.ts. */
@@ -51,9 +55,9 @@ const ask = async (args: readonly string[], env: Readonly<Record<string, string>
 
 const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
-const importsOf = async (file: string) => {
+const importsOf = async ({ file, environment }: Deployed) => {
   const all: z.infer<typeof imported>[] = [];
-  for (let nth = 0; nth < PROCESSES; nth += 1) all.push(imported.parse(await ask([file], {})));
+  for (let nth = 0; nth < PROCESSES; nth += 1) all.push(imported.parse(await ask([file], environment)));
   return {
     importMs: median(all.map(({ importMs }) => importMs)),
     rssAfterImport: median(all.map(({ rssAfterImport }) => rssAfterImport)),
@@ -61,17 +65,32 @@ const importsOf = async (file: string) => {
   };
 };
 
+type FirstFence = Pick<PackagedFunction, 'rssAfterFence' | 'peakRss' | 'fenceCpuMs'>;
+
 /** @throws when nothing was fenced, or not by the Kubernetes part: what that cost says nothing. */
-const fenceWith = async (file: string, eventFor: (machine: string) => object): Promise<{ readonly rssAfterFence: number; readonly peakRss: number }> => {
+const fenceOnce = async ({ file, environment }: Deployed, eventFor: (machine: string) => object): Promise<z.infer<typeof invoked>> => {
   const scene = await openFunctionScene();
   try {
-    const { answer, rssAfterwards, peakRss, loadedAfterwards } = invoked.parse(await ask([file, JSON.stringify(eventFor(scene.machine))], scene.environment));
-    const said = JSON.stringify(answer);
-    if (!said.includes('"outcome":"fenced"') || !loadedAfterwards.some(isKubernetesPart)) throw new Error(`${file}: ${said}`);
-    return { rssAfterFence: rssAfterwards, peakRss };
+    const found = invoked.parse(await ask([file, JSON.stringify(eventFor(scene.machine))], { ...environment, ...scene.environment }));
+    const said = JSON.stringify(found.answer);
+    if (!said.includes('"outcome":"fenced"') || !found.loadedAfterwards.some(isKubernetesPart)) throw new Error(`${file}: ${said}`);
+    return found;
   } finally {
     await scene.close();
   }
+};
+
+/** The median of three, and the highest peak of them. */
+const firstFence = async (deployed: Deployed): Promise<FirstFence> => {
+  const eventFor = fencing[deployed.name];
+  if (!eventFor) return { rssAfterFence: null, peakRss: null, fenceCpuMs: null };
+  const all: z.infer<typeof invoked>[] = [];
+  for (let nth = 0; nth < FENCES; nth += 1) all.push(await fenceOnce(deployed, eventFor));
+  return {
+    rssAfterFence: median(all.map(({ rssAfterwards }) => rssAfterwards)),
+    peakRss: Math.max(...all.map(({ peakRss }) => peakRss)),
+    fenceCpuMs: median(all.map(({ fenceCpuMs }) => fenceCpuMs)),
+  };
 };
 
 const sizesIn = async (folder: string): Promise<Pick<PackagedFunction, 'cloudPart' | 'kubernetesPart'>> => {
@@ -82,19 +101,14 @@ const sizesIn = async (folder: string): Promise<Pick<PackagedFunction, 'cloudPar
   return { kubernetesPart, cloudPart: sum(files) - kubernetesPart };
 };
 
-/** Packages the service as `serverless package` does, and measures each of its functions. */
+/** Packages the service as `serverless package` does, and measures each of its functions out of its zip. */
 export const measureFunctions = async (): Promise<readonly PackagedFunction[]> => {
   const service = await openService({});
   try {
-    const { code, said, folder: zips } = await service.package('dev');
-    if (code !== 0) throw new Error(said);
     const all: PackagedFunction[] = [];
-    for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) {
-      const folder = path.join(service.folder, 'dist/functions', name);
-      const file = path.join(folder, 'index.js');
-      const eventFor = fencing[name];
-      const fenced = eventFor ? await fenceWith(file, eventFor) : { rssAfterFence: null, peakRss: null };
-      all.push({ name, zip: (await stat(path.join(zips, `${name}.zip`))).size, ...(await sizesIn(folder)), ...(await importsOf(file)), ...fenced });
+    for (const deployed of await deployedFunctions(service, ['on-event', 'sweep', 'replay', 'fence', 'doctor'])) {
+      const { name, zip, folder } = deployed;
+      all.push({ name, zip, ...(await sizesIn(folder)), ...(await importsOf(deployed)), ...(await firstFence(deployed)) });
     }
     return all;
   } finally {

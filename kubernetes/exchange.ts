@@ -1,0 +1,75 @@
+import { request as requestInTheClear, type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as requestOverTls } from 'node:https';
+import type { Socket } from 'node:net';
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Transport } from './link.ts';
+
+type Answer = Awaited<ReturnType<Transport>>;
+
+/** One request as it is to go over the wire; header names in any case. */
+export interface Outgoing {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Way {
+  readonly agent: Agent;
+  readonly signal: AbortSignal | undefined;
+  /** Called synchronously before the first byte leaves; may throw to hold the request back. */
+  readonly lastCheck: () => void;
+}
+
+/** The length is said for every method: of a DELETE Node would send the body, ours are preconditions, and no length. */
+const headersOf = ({ headers, body }: Outgoing): Readonly<Record<string, string | number>> => ({
+  'Accept-Encoding': 'gzip',
+  ...headers,
+  ...(body !== '' && { 'Content-Length': Buffer.byteLength(body) }),
+});
+
+const isBeingMade = (socket: Socket): boolean => socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true);
+
+const whenItStands = (socket: Socket, tls: boolean, go: () => void): void => {
+  if (isBeingMade(socket)) socket.once(tls ? 'secureConnect' : 'connect', go);
+  else go();
+};
+
+/**
+ * Between handing a request over and its leaving may lie a wait for a free connection, a TLS handshake, or a frozen
+ * process. So it is held here until its connection stands, and checked then.
+ */
+const answerTo = (outgoing: Outgoing, { agent, signal, lastCheck }: Way): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    const tls = outgoing.url.startsWith('https:');
+    const options = { method: outgoing.method, headers: headersOf(outgoing), agent, ...(signal && { signal }) };
+    const request = (tls ? requestOverTls : requestInTheClear)(outgoing.url, options);
+    const leave = (): void => {
+      try {
+        lastCheck();
+        request.end(outgoing.body);
+      } catch (error) {
+        reject(error);
+        request.destroy();
+      }
+    };
+    request.on('error', reject).once('response', resolve).once('socket', (socket) => whenItStands(socket, tls, leave));
+  });
+
+const unzipped = (answer: IncomingMessage): Readable => (answer.headers['content-encoding'] === 'gzip' ? pipeline(answer, createGunzip(), () => undefined) : answer);
+
+const textIn = async (stream: Readable): Promise<string> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+};
+
+const single = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]));
+
+/** Sends one request, once, and reads its whole answer. @throws what Node throws when there is none */
+export const exchange = async (outgoing: Outgoing, way: Way): Promise<Answer> => {
+  const answer = await answerTo(outgoing, way);
+  return { status: answer.statusCode ?? 0, headers: single(answer.headers), body: await textIn(unzipped(answer)) };
+};

@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { pipeline } from 'node:stream';
+import { createServer, type TLSSocket } from 'node:tls';
+import { generate } from 'selfsigned';
+
+/** TLS before doors that speak in the clear, as the endpoints of AWS have it: a handshake, and the root certificates, are part of a first fence. */
+export interface TlsFront {
+  readonly url: string;
+  /** The certificate (PEM) that a client has to trust. */
+  readonly ca: string;
+  readonly close: () => void;
+}
+
+/** Each front has a name of its own: of two issuers with one name, a client finds the wrong one. */
+const certificate = (port: string) =>
+  generate([{ name: 'commonName', value: `front of ${port}` }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] },
+    ],
+  });
+
+/** A client that goes away in the middle is none of the bench's faults: what it asked for then is not there, and that is said. */
+const join = (socket: TLSSocket, port: number): void => {
+  const behind = connect(port, '127.0.0.1');
+  pipeline(socket, behind, socket, () => undefined);
+};
+
+export const openTlsFront = async (door: string): Promise<TlsFront> => {
+  const { port } = new URL(door);
+  const { private: key, cert } = await certificate(port);
+  const sockets = new Set<TLSSocket>();
+  const server = createServer({ key, cert }, (socket) => {
+    sockets.add(socket);
+    join(socket, Number(port));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  return {
+    url: `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    ca: cert,
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+};

@@ -1,0 +1,52 @@
+import { ObjectSerializer } from '@kubernetes/client-node/dist/gen/models/ObjectSerializer.js';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { bundleFunction } from '../../infra/serverless/bundle-function.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const bundled = z.object({
+  ObjectSerializer: z.custom<typeof ObjectSerializer>((value) => typeof value === 'function'),
+});
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-bundle-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const at = '2026-11-21T12:00:00Z';
+const metadata = { name: 'n', creationTimestamp: at, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' }] };
+const objects = {
+  V1Node: { metadata, spec: { taints: [{ key: 'k', effect: 'NoSchedule', timeAdded: at }] }, status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: at }] } },
+  V1Pod: { metadata, status: { startTime: at, containerStatuses: [{ name: 'c', state: { terminated: { exitCode: 0, finishedAt: at } } }] } },
+  V1Lease: { metadata, spec: { renewTime: '2026-11-21T12:00:00.000001Z' } },
+  V1VolumeAttachment: { metadata, status: { attached: true, detachError: { message: 'm', time: at } } },
+  V1CSINode: { metadata, spec: { drivers: [{ name: 'd', nodeID: 'i', allocatable: { count: 1 } }] } },
+  V1SelfSubjectAccessReview: { metadata, status: { allowed: true } },
+  EventsV1Event: { metadata, eventTime: '2026-11-21T12:00:00.000001Z' },
+};
+
+describe('a bundle', () => {
+  it.each(Object.entries(objects))('reads a %s as the whole client does', async (type, object) => {
+    await bundleFunction(root, 'test/infra/entries/models.ts', folder);
+    const slim = bundled.parse(createRequire(import.meta.url)(path.join(folder, 'index.js')));
+    const read: unknown = slim.ObjectSerializer.deserialize(object, type, '');
+    expect(JSON.stringify(read)).toBe(JSON.stringify(ObjectSerializer.deserialize(object, type, '')));
+    expect(JSON.stringify(read)).not.toBe(JSON.stringify(object));
+  });
+
+  it('is refused with an API whose models it would lack', async () => {
+    await expect(bundleFunction(root, 'test/infra/entries/unnamed-api.ts', folder)).rejects.toThrow('AppsV1Api is bundled without its models');
+  });
+
+  it('of a function speaks to Kubernetes without undici', async () => {
+    await bundleFunction(root, 'functions/aws/on-event.ts', folder);
+    const part = (await readdir(folder)).find((name) => name.startsWith('connect-cluster-')) ?? 'none';
+    expect(await readFile(path.join(folder, part), 'utf8')).not.toMatch(/llhttp|undici\.error/i);
+  });
+});

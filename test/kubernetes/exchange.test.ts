@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { Agent, createServer, type RequestListener, type Server } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { TLSSocket } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { linkFromKubeConfig } from '../../kubernetes/access.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import { clusterOf } from '../../kubernetes/cluster.ts';
+import { exchange } from '../../kubernetes/exchange.ts';
+import { POOL, retire } from '../../kubernetes/pool.ts';
+import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { cluesTo, makeNode, unhurried } from '../contract/cluster/stage.ts';
+
+const open: Server[] = [];
+afterEach(() => {
+  for (const server of open.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+const serving = async (listener: RequestListener): Promise<{ readonly server: Server; readonly url: string }> => {
+  const server = createServer(listener);
+  open.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  return { server, url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` };
+};
+
+const get = (url: string) => ({ method: 'GET', url, headers: {}, body: '' });
+const way = (agent: Agent, signal?: AbortSignal) => ({ agent, signal, lastCheck: () => undefined });
+
+describe('an exchange', () => {
+  it('reads an answer that comes compressed', async () => {
+    const { url } = await serving((_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('a page of Leases')));
+    expect(await exchange(get(url), way(new Agent(POOL)))).toMatchObject({ status: 200, body: 'a page of Leases' });
+  });
+
+  it('sends a body with a DELETE, and says its length', async () => {
+    const { url } = await serving((request, response) => void text(request).then((body) => response.end(`${request.headers['content-length']}: ${body}`)));
+    expect((await exchange({ ...get(url), method: 'DELETE', body: 'précondition' }, way(new Agent(POOL)))).body).toBe('13: précondition');
+  });
+
+  it('is checked when its connection stands, TLS and all, and not while it is being made', async () => {
+    const door = await openHttpsDoor(sandboxServer());
+    const agent = new TlsAgent({ ...POOL, ca: door.caData });
+    const checked: boolean[] = [];
+    const lastCheck = () => void checked.push(Object.values(agent.sockets).flat().every((socket) => socket instanceof TLSSocket && socket.authorized));
+    await exchange(get(`${door.url}/version`), { agent, signal: undefined, lastCheck });
+    expect(checked).toEqual([true]);
+    retire(agent);
+    await door.close();
+  });
+
+  it.each(['before the answer', 'in the middle of it'])('ends with its signal, %s', async (when) => {
+    const aborting = new AbortController();
+    const { url } = await serving((_request, response) => {
+      if (when !== 'before the answer') response.write('half');
+      setImmediate(() => aborting.abort());
+    });
+    await expect(exchange(get(url), way(new Agent(POOL), aborting.signal))).rejects.toThrow(/aborted/);
+  });
+
+  it('keeps its answer when its pool is retired meanwhile, and leaves no connection behind', async () => {
+    const agent = new Agent(POOL);
+    const { server, url } = await serving((_request, response) => {
+      retire(agent);
+      response.end('still here');
+    });
+    const gone = once(server, 'connection').then(([socket]) => once(socket, 'close'));
+    expect((await exchange(get(url), way(agent))).body).toBe('still here');
+    await gone;
+    expect(agent.freeSockets).toEqual({});
+  });
+
+  it('goes through the proxy that a kubeconfig names, in one tunnel for many calls', async () => {
+    const server = sandboxServer();
+    const door = await openHttpsDoor(server);
+    let tunnels = 0;
+    const proxy = await serving((_request, response) => response.writeHead(405).end());
+    proxy.server.on('connect', (request, client) => {
+      tunnels += 1;
+      const behind = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
+      behind.pipe(client).pipe(behind);
+    });
+    const cluster = { server: door.url, 'certificate-authority-data': Buffer.from(door.caData).toString('base64'), 'proxy-url': proxy.url };
+    const link = linkFromKubeConfig(JSON.stringify({ clusters: [{ name: 'c', cluster }], users: [{ name: 'u', user: { token: FENCE_TOKEN } }], contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }] }), 'x');
+    const through = clusterOf({ name: 'c', link, clock: systemClock });
+    const { name } = await makeNode({ cluster: through, admin: adminOf(server), now: server.now }, { machine: 'i-1' });
+    for (let call = 0; call < 5; call += 1) expect(await through.find(cluesTo('i-1', name), unhurried())).toEqual([name]);
+    expect(tunnels).toBe(1);
+    await link.close();
+    await door.close();
+  });
+});
