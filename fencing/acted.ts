@@ -147,8 +147,9 @@ export const notActed = (known: Known, act: Act, error: CloudfenceError, sentAt:
     steps: [...known.steps, report(act, sentAt, now, refused || error instanceof Denied ? 'refused' : 'failed', error.message)],
   };
   if (!forGood) return after;
-  if (concernsOneObject(act.step)) return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, error.message) } };
-  const reason = because(error instanceof Denied ? 'denied' : 'step-refused', `${targetOf(act.step)}: ${error.message}`);
+  const said = `${targetOf(act.step)}: ${error.message}`;
+  if (concernsOneObject(act.step)) return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, said) } };
+  const reason = because(error instanceof Denied ? 'denied' : 'step-refused', said);
   return { ...after, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: true } };
 };
 

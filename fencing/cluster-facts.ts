@@ -57,6 +57,7 @@ export interface AttachmentFacts {
   readonly deletingSince: number | null;
   /** What the driver last said about the detach, or null. */
   readonly detachError: string | null;
+  readonly attachError: string | null;
   readonly nudged: boolean;
   /** The machine's id as the attacher noted it, or null. */
   readonly carrier: IdentityCarrier | null;

@@ -98,9 +98,13 @@ const failed = (known: Known, command: Command, error: CloudfenceError, sentAt: 
   const after = command.do === 'act' ? notActed(known, command, error, sentAt, now) : known;
   if (after.ending) return after;
   const passedBy = command.do === 'act' && concernsOneObject(command.step);
-  const hopeless = error instanceof Denied || error instanceof InvalidInput || error instanceof InvalidConfiguration;
+  const hopeless = (error instanceof Denied && !letThroughBefore(known, command)) || error instanceof InvalidInput || error instanceof InvalidConfiguration;
   return hopeless && !passedBy ? { ...after, ending: failedEnding(error) } : tryLater(after, error, now);
 };
+
+/** What this very run was let at before is not forbidden for good: an API server that has just come up knows no roles yet. */
+const letThroughBefore = ({ memory }: Known, command: Command): boolean =>
+  memory.firstLease !== undefined && (command.do === 'recheck' || (command.do === 'look' && !command.search));
 
 const EXPIRIES_BEFORE_A_PAUSE = 2;
 

@@ -41,7 +41,7 @@ export interface Memory {
   readonly detached: ReadonlySet<string>;
   /** Attachments that name the machine in the place of a Node, once they have been found in the list of all. */
   readonly attachments: readonly string[] | null;
-  /** Steps that were declined for good: what is behind them goes on, and the end says so. */
+  /** Steps that were declined for good, with their target and why: what is behind them goes on, and the end says so. */
   readonly declined: ReadonlyMap<string, string>;
   /** The list of all attachments was searched for those of this Node. */
   readonly searched: boolean;

@@ -1,7 +1,6 @@
 import type { V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
 import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Applied } from '../fencing/cluster.ts';
-import { Refused } from '../fencing/errors.ts';
 import type { PodTarget } from '../fencing/steps.ts';
 import type { Desk } from './desk.ts';
 import type { Reader } from './connection.ts';
@@ -41,8 +40,7 @@ export const failPod = async ({ reader, writer }: Desk, pod: PodTarget): Promise
     return 'done';
   } catch (error) {
     if (saysAbsent(error)) return 'already';
-    if (!saysChanged(error)) throw error;
-    if (isOver(await readPod(reader, pod), pod)) return 'already';
-    throw new Refused(`the pod ${namespace}/${name} of uid ${pod.uid} could not be failed`, { cause: error });
+    if (saysChanged(error) && isOver(await readPod(reader, pod), pod)) return 'already';
+    throw error;
   }
 };

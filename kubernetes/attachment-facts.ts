@@ -13,6 +13,7 @@ export const attachmentFacts = (attachment: V1VolumeAttachment): AttachmentFacts
     attached: status?.attached ?? false,
     deletingSince: metadata?.deletionTimestamp?.getTime() ?? null,
     detachError: status?.detachError?.message ?? null,
+    attachError: status?.attachError?.message ?? null,
     nudged: metadata?.annotations?.[NUDGE_ANNOTATION] !== undefined,
     carrier: attachmentCarrier(attachment),
   };

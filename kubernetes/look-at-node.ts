@@ -1,5 +1,6 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { LookRequest } from '../fencing/cluster.ts';
+import type { NodeFacts } from '../fencing/cluster-facts.ts';
 import { readSources, searchAttachments } from './attachments-of.ts';
 import { namesMachine } from './carriers.ts';
 import { readClaimed } from './claims.ts';
@@ -10,6 +11,7 @@ import { nodeFacts } from './node-facts.ts';
 import type { NodeLook } from './node-look.ts';
 import { readStanding } from './node-look.ts';
 import { podFactsOf, readNodePods } from './node-pods.ts';
+import type { SeenVolume } from './volume-facts.ts';
 import { readVolumes } from './volume-facts.ts';
 import { volumeNamed } from './volume-key.ts';
 
@@ -20,11 +22,18 @@ const volumesOnStatus = ({ status }: V1Node) =>
 const searched = async (reader: Reader, { search = false, clues }: LookRequest, node: string) =>
   search ? readSources(reader, await searchAttachments(reader, node, clues)) : [];
 
+/**
+ * Once all attachments of a Node under fence are gone, their successors are looked at whether or not that is asked for: a
+ * run before this one may have died between nudging one of them and taking the nudge off.
+ */
+const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly SeenVolume[]): readonly string[] =>
+  record?.phase === 'fencing' && volumes.every(({ facts }) => facts.attachment === null) ? volumes.map(({ facts }) => facts.key) : [];
+
 /** Looks at the Node of this name; null when none stands there that names the machine. */
 export const lookAtNode = async (reader: Reader, request: LookRequest, name: string): Promise<NodeLook | null> => {
   const [standing, lease, pods] = await Promise.all([readStanding(reader, name), readLease(reader, name), readNodePods(reader, name)]);
   if (!standing || !namesMachine(standing.carriers, request.clues)) return null;
-  const { remembered, follow } = request;
+  const { remembered } = request;
   const node = nodeFacts(standing.node, standing.carriers);
   const [claimed, found] = await Promise.all([readClaimed(reader, pods), searched(reader, request, name)]);
   const volumes = await readVolumes(reader, {
@@ -34,6 +43,7 @@ export const lookAtNode = async (reader: Reader, request: LookRequest, name: str
     read: [...claimed.values(), ...found],
     owns: () => true,
   });
+  const follow = [...request.follow, ...awaitingSuccessors(node, volumes)];
   return {
     node,
     nodeName: name,

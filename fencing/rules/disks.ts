@@ -14,9 +14,12 @@ export const diskBelow = ({ machine, reading }: View, volume: VolumeFacts): Disk
   return machine.disks.find((other) => other.disk === disk) ?? null;
 };
 
-/** Kubernetes has let go, or is letting go, of the volume on this machine. */
+/** Under a Node name that another machine uses by now, Kubernetes takes the dead one's attachment for the living one's and keeps it. */
+const takenForAnothers = ({ cluster }: View): boolean => cluster.node === null && cluster.nameTaken;
+
+/** Kubernetes has let go, or is letting go, of the volume on this machine, or never will. */
 const letGo = (view: View, { attachment }: VolumeFacts): boolean =>
-  attachment === null || attachment.deletingSince !== null || !isOfThisMachine(view, attachment);
+  attachment === null || attachment.deletingSince !== null || !isOfThisMachine(view, attachment) || takenForAnothers(view);
 
 /** Only data disks of that Node's PersistentVolumes, which nobody there wants and Kubernetes has let go of. */
 const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boolean =>

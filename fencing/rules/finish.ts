@@ -38,7 +38,7 @@ export const parkNode: Rule = (view) => {
 
 /** Everything else is done; what was declined to the end is not. */
 export const declinedSome: Rule = ({ memory: { declined } }) =>
-  declined.size > 0 ? fail(because('step-refused', `declined: ${[...declined].map(([step, said]) => `${step} (${said})`).join('; ')}`)) : null;
+  declined.size > 0 ? fail(because('step-refused', `declined: ${[...declined.values()].join('; ')}`)) : null;
 
 /** Under a reused name the old attachment cannot be deleted: the attacher would ask the new machine to let go. */
 const oldAttachments = (view: View): readonly string[] =>

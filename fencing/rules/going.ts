@@ -36,6 +36,6 @@ export const waitForDisks: Rule = (view) => {
 
 /** A nudge that stands on a new attachment is waited for, so that it can be taken off. */
 export const waitForNudge: Rule = (view) => {
-  const nudged = view.cluster.volumes.some((volume) => volume.successor?.nudged && view.memory.detached.has(volume.key));
+  const nudged = view.cluster.volumes.some(({ successor }) => successor?.nudged);
   return nudged ? wait(pollDelay(view), because('attacher-nudged', 'a nudged attacher is at work')) : null;
 };

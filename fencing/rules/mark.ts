@@ -116,7 +116,7 @@ export const overTheCap: Rule = (view) => {
     (other) => other.begun < mine || (other.begun === mine && other.fence < record.fence),
   );
   if (before.length >= capOf(view.policy, surroundings)) {
-    return take({ do: 'withdraw', node: targetNode(node), record }, because('over-the-cap', `${before.length} fences began at the same time and a little earlier`));
+    return take({ do: 'withdraw', node: targetNode(node), record }, because('over-the-cap', `${before.length} fences began at the same time and a little earlier (${before.map((other) => other.node).join(', ')})`));
   }
   return take({ do: 'note', node: targetNode(node), record: { ...record, phase: 'fencing' } }, because('under-the-cap', 'few enough fences are under way: this one goes on'));
 };

@@ -29,13 +29,17 @@ const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
   return nudgedLately(view, step) ? null : take(step, because('attacher-in-back-off', `the disk of ${volume.key} is free, its attacher has not noticed`));
 };
 
+/** The new attachment's driver has failed, or must have: the disk was held until we freed it. */
+const failedAtFirst = ({ memory }: View, key: string, { attachError }: AttachmentFacts): boolean => memory.detached.has(key) || attachError !== null;
+
+/** A nudge that stands is taken off whoever made it: a run before this one may have died in between. */
 const nudgeNew = (view: View, { key, successor, attachment }: VolumeFacts): Decision | null => {
-  if (!successor || attachment || !view.memory.detached.has(key)) return null;
+  if (!successor || attachment) return null;
   const on = nudge(successor, true);
   if (successor.nudged) {
     const settled = successor.attached || !nudgedLately(view, on);
     return settled ? take(nudge(successor, false), because('attacher-nudged', `the nudge of ${key} has done its work`)) : null;
   }
-  const first = !view.memory.asked.has(stepKey(on));
-  return first && !successor.attached ? take(on, because('attacher-in-back-off', `${key} is free, the attacher of the new node has not noticed`)) : null;
+  const wanted = !successor.attached && !view.memory.asked.has(stepKey(on)) && failedAtFirst(view, key, successor);
+  return wanted ? take(on, because('attacher-in-back-off', `${key} is free, the attacher of the new node has not noticed`)) : null;
 };

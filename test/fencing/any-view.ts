@@ -82,6 +82,7 @@ const anyAttachment: fc.Arbitrary<AttachmentFacts> = fc
     attached: fc.boolean(),
     deletingSince: maybe(when),
     detachError: maybe(fc.constant('no')),
+    attachError: maybe(fc.constant('no')),
     nudged: fc.boolean(),
     carrier: maybe(id.map((value) => ({ carrier: 'volumeAttachment' as const, driver: 'a-driver', value }))),
   })

@@ -116,6 +116,7 @@ describe('attachments', () => {
 });
 
 describe('disks', () => {
+  const reusedName = (mono: number) => view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', mono]]) } });
   const deleting = (ms: number, error: string | null = null) => volume({ attachment: attachment({ deletingSince: NOW - ms, detachError: error }) });
   const asked = (manner: string, mono: number) => ({ memory: { ...view().memory, asked: new Map([[`detach-disk m-1 disk-1 ${manner}`, mono]]) } });
   const held = (change: Parameters<typeof machine>[0]) => ({ machine: machine(change) });
@@ -134,6 +135,8 @@ describe('disks', () => {
     ['get time for a plain detach', fencing({ pods: [], volumes: [deleting(12_000)] }, asked('plain', -18_000)), 'wait attachments-going'],
     ['are forced last', fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)), 'detach-disk'],
     ['under a reused name are detached from the dead machine', view({ cluster: cluster({ node: null, nameTaken: true, pods: [], volumes: [volume({ attachment: null })] }), memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -9_000]]) } }), 'detach-disk'],
+    ['under a reused name are detached although their attachment stands: Kubernetes takes it for the new machine’s', reusedName(-9_000), 'detach-disk'],
+    ['under a reused name are left to Kubernetes at first', reusedName(0), 'wait disks-going'],
     ['still attached although their attachment is gone are waited for', fencing({ pods: [], volumes: [volume({ attachment: null })] }), 'wait disks-going'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
@@ -151,6 +154,9 @@ describe('the attacher is nudged', () => {
     ['and the nudge is awaited', fencing({ pods: [], volumes: [next({ nudged: true })] }, detached([['nudge new on', 500]])), 'wait attacher-nudged'],
     ['and taken off once it is attached', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, detached([['nudge new on', 500]])), 'nudge'],
     ['not twice', fencing({ pods: [], volumes: [next({})] }, detached([['nudge new on', -9_000]])), 'note'],
+    ['on a new one that has failed before, whoever freed the disk', fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }, { machine: free }), 'nudge'],
+    ['not on a new one that only takes its time', fencing({ pods: [], volumes: [next({})] }, { machine: free }), 'note'],
+    ['and the nudge of a run that died is taken off', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, { machine: free }), 'nudge'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OtherFence } from '../../fencing/cluster-facts.ts';
+import { decide } from '../../fencing/decide.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
@@ -43,6 +44,9 @@ describe('fences that began at the same moment', () => {
     ['at the same millisecond the name of the fence decides', fence({ begun: NOW, fence: 'a' }), 'withdraw'],
     ['... so that not both step back', fence({ begun: NOW, fence: 'z' }), 'note'],
   ])('%s', (_, other, expected) => expect(said(meeting(other))).toBe(expected));
+  it('whoever steps back names those that go on', () => {
+    expect(decide(meeting(fence({ begun: NOW - 1, node: 'node-ahead' }))).because.says).toContain('node-ahead');
+  });
 });
 
 describe('a machine that runs while its Node is unreachable', () => {

@@ -99,6 +99,7 @@ export const attachment = (change: Partial<AttachmentFacts> = {}): AttachmentFac
   attached: true,
   deletingSince: null,
   detachError: null,
+  attachError: null,
   nudged: false,
   carrier: { carrier: 'volumeAttachment', driver: 'a-driver', value: 'm-1' },
   ...change,

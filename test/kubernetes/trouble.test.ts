@@ -87,6 +87,18 @@ describe('a write', () => {
     expect(stage.server.store.get('pods', name, 'default')).toBeDefined();
   });
 
+  it.each(['delete-pod', 'fail-pod'] as const)('that the cluster’s own rules forbid is refused in their words (%s)', async (what) => {
+    const body = JSON.stringify({ kind: 'Status', reason: 'Invalid', message: 'pods are deleted by their own people' });
+    const forbids = { status: 422, headers: { 'content-type': 'application/json' }, body };
+    const stage = faultyCluster({ before: first(1, forbids, ({ method }) => method !== 'GET' && method !== 'POST') });
+    const { name, uid } = await makePod(stage, 'n1');
+    const step: ClusterStep = { do: what, pod: { namespace: 'default', name, uid } };
+    const answer = stage.cluster.apply(step, granted, unhurried());
+    await expect(answer).rejects.toThrow(Refused);
+    await expect(answer).rejects.toThrow(/422 Invalid: pods are deleted by their own people/);
+    expect(stage.server.store.get('pods', name, 'default')).toBeDefined();
+  });
+
   it('that loses a race to another fence is refused and leaves nothing', async () => {
     const stage = faultyCluster({});
     const node = await makeNode(stage, { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } });

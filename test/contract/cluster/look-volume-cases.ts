@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/cluster.ts';
 import { attachmentName } from '../../../kubernetes/attachment-name.ts';
+import { NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
 import type { Stage } from './stage.ts';
 import { ATTACHMENTS, CLAIMS, DRIVER, NODES, VOLUMES, cluesTo, fresh, made, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim } from './stage.ts';
 
@@ -92,6 +93,25 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     const { uid } = await makeAttachment(stage(), nameOn(handle, next), next, volume);
     expect((await look(machine, node.name, { follow: [key(handle)] })).volumes).toMatchObject([{ successor: { uid } }]);
     expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
+  });
+
+  it('follows the volumes of a fence under way unasked, once all old attachments are gone: another run may have left its nudge there', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const handle = fresh('vol');
+    const volume = await makeVolume(stage(), handle);
+    const old = nameOn(handle, node.name);
+    await makeAttachment(stage(), old, node.name, volume, machine);
+    const next = fresh('node');
+    await makePod(stage(), next, usingClaim(volume));
+    const { uid, name } = await makeAttachment(stage(), nameOn(handle, next), next, volume);
+    await stage().admin('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { annotations: { [NUDGE_ANNOTATION]: 'x' } } });
+    await stage().admin('PATCH', `${ATTACHMENTS}/${name}/status`, { status: { attached: false, attachError: { message: 'held', time: '2026-11-21T10:00:00Z' } } });
+    const volumes = [{ driver: DRIVER, handle, persistentVolume: volume, attachment: old }];
+    await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { [RECORD_ANNOTATION]: JSON.stringify(recordFor(node, machine, { volumes })) } } });
+    expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
+    await stage().admin('DELETE', `${ATTACHMENTS}/${old}`);
+    expect((await look(machine, node.name)).volumes).toMatchObject([{ attachment: null, successor: { uid, nudged: true, attachError: 'held' } }]);
   });
 
 };
