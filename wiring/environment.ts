@@ -44,3 +44,12 @@ export const readFunctionEnvironment = (): FunctionEnvironment => ({
   ruleArns: (process.env['CLOUDFENCE_RULE_ARNS'] ?? '').split(',').filter((arn) => arn !== ''),
   namespace: nonEmpty(process.env['CLOUDFENCE_NAMESPACE']) ?? 'Cloudfence',
 });
+
+/** Google's SDK has no variable of its own for another endpoint. */
+export const readGcpEndpoint = (): string | null => nonEmpty(process.env['CLOUDFENCE_GCP_ENDPOINT']);
+
+/** Azure's SDK has no variable of its own for either. */
+export const readAzurePlace = (): { readonly subscription: string | null; readonly endpoint: string | null } => ({
+  subscription: nonEmpty(process.env['AZURE_SUBSCRIPTION_ID']),
+  endpoint: nonEmpty(process.env['CLOUDFENCE_AZURE_ENDPOINT']),
+});

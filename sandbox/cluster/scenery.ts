@@ -11,7 +11,7 @@ const desk = (world: ClusterWorld) => deskOf(world, 'admin');
 /** A machine that carries a kubelet: its Node appears some seconds after the guest runs. */
 export const addNode = (
   world: ClusterWorld,
-  node: Pick<NodeDescription, 'name' | 'machine' | 'providerID' | 'zone' | 'driver'> & { readonly labels?: Readonly<Record<string, string>> },
+  node: Pick<NodeDescription, 'name' | 'machine' | 'providerID' | 'zone' | 'driver' | 'nodeID' | 'systemUUID'> & { readonly labels?: Readonly<Record<string, string>> },
 ): void => {
   const describes = { ...node, labels: node.labels ?? {} };
   world.parts.cluster.memory.kubelets[node.machine] = { describes, boot: '', started: false, registered: false, statusWritten: 0, pods: {} };

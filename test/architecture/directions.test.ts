@@ -69,6 +69,8 @@ describe('directions of the rooms', () => {
     ['@aws-sdk/', ['providers/aws/', 'wiring/open-aws.ts', 'functions/aws/']],
     ['@smithy/', ['providers/aws/']],
     ['@azure/', ['providers/azure/', 'wiring/open-azure.ts', 'functions/azure/']],
+    ['@google-cloud/', ['providers/gcp/']],
+    ['google-auth-library', ['providers/gcp/']],
     ['@kubernetes/', ['kubernetes/']],
     ['hpagent', ['kubernetes/']],
     ['undici', []],
@@ -77,6 +79,8 @@ describe('directions of the rooms', () => {
   ])('%s stays inside %j', (library, places) => {
     expect(breaking(({ from, to }) => !to.startsWith(library) || places.some((place) => from.startsWith(place)))).toEqual([]);
   });
+
+  it('the index of 30 MB of Google\'s SDK is never loaded', () => expect(breaking(({ to }) => to !== '@google-cloud/compute')).toEqual([]));
 
   it('fencing needs nothing of Node and two small libraries', () => {
     const allowedLibraries = ['zod', 'p-limit'];

@@ -55,7 +55,7 @@ const register = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): void
   const { describes } = kubelet;
   const node = standing(world, 'nodes', describes.name) ?? desk.create('nodes', nodeOf(describes));
   if (!node) return;
-  desk.change('nodes', node, (draft) => reportBoot(draft, bootIdOf(describes.machine, kubelet.boot), world.now()));
+  desk.change('nodes', node, (draft) => reportBoot(draft, describes, bootIdOf(describes.machine, kubelet.boot), world.now()));
   if (!standing(world, 'csinodes', describes.name)) desk.create('csinodes', csiNodeOf(node, describes));
   kubelet.registered = true;
   kubelet.statusWritten = world.now();

@@ -5,8 +5,12 @@ import type { ClusterState } from '../store.ts';
 
 export interface NodeDescription {
   readonly name: string;
-  /** The machine's id, as the CSI driver's node plugin reports it. */
+  /** The machine's id in its cloud. */
   readonly machine: string;
+  /** What the CSI driver's node plugin reports in its place, where that is another. */
+  readonly nodeID?: string;
+  /** What the guest reads as its own, where the cloud gives it one. */
+  readonly systemUUID?: string;
   readonly providerID: string;
   readonly driver: string;
   readonly zone: string;

@@ -17,6 +17,8 @@ export const bootIdOf = (machine: string, boot: string): string => {
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
 };
 
+const nodeIdOf = ({ nodeID, machine }: NodeDescription): string => nodeID ?? machine;
+
 export const nodeOf = (describes: NodeDescription): Draft<NodeObject> => ({
   apiVersion: 'v1',
   kind: 'Node',
@@ -28,15 +30,15 @@ export const nodeOf = (describes: NodeDescription): Draft<NodeObject> => ({
       'topology.kubernetes.io/region': describes.zone.replace(/[a-z]$/, ''),
       ...describes.labels,
     },
-    annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ [describes.driver]: describes.machine }) },
+    annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ [describes.driver]: nodeIdOf(describes) }) },
   },
   spec: { providerID: describes.providerID },
   status: {},
 });
 
 /** Writes into a Node what its kubelet reports after a start. */
-export const reportBoot = (node: NodeObject, bootID: string, at: number): void => {
-  node.status.nodeInfo = { ...node.status.nodeInfo, bootID, kubeletVersion: 'v1.36.3' };
+export const reportBoot = (node: NodeObject, { systemUUID }: NodeDescription, bootID: string, at: number): void => {
+  node.status.nodeInfo = { ...node.status.nodeInfo, bootID, kubeletVersion: 'v1.36.3', ...(systemUUID !== undefined && { systemUUID }) };
   reportHeartbeat(node, at);
 };
 
@@ -59,7 +61,7 @@ export const csiNodeOf = (node: NodeObject, describes: NodeDescription): Draft<C
   apiVersion: 'storage.k8s.io/v1',
   kind: 'CSINode',
   metadata: { name: describes.name, ...ownedByNode(node) },
-  spec: { drivers: [{ name: describes.driver, nodeID: describes.machine, topologyKeys: [zoneLabel] }] },
+  spec: { drivers: [{ name: describes.driver, nodeID: nodeIdOf(describes), topologyKeys: [zoneLabel] }] },
 });
 
 export const leaseOf = (name: string, node: NodeObject | undefined, at: number): Draft<LeaseObject> => ({

@@ -1,5 +1,13 @@
 import type { Cloud } from '../../../fencing/cloud.ts';
-import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../../fencing/machine.ts';
+import type { DiskId, IdentityCarrier, MachineId, Power, VolumeHandle } from '../../../fencing/machine.ts';
+
+/** A state of the cloud that a machine can be brought to, and what a look at it may say. */
+export interface ProofRow {
+  readonly state: string;
+  readonly power: Power;
+  /** A new machine in that state. */
+  readonly machine: () => Promise<MachineId>;
+}
 
 /** One cloud account with a provider on it, and a hand in that cloud from outside the provider. */
 export interface Bench {
@@ -13,6 +21,11 @@ export interface Bench {
   readonly stop: (machine: MachineId) => Promise<void>;
   readonly start: (machine: MachineId) => Promise<void>;
   readonly terminate: (machine: MachineId) => Promise<void>;
+  /** What is seen of a machine after that, and after a hard power-off: clouds differ. */
+  readonly afterTermination: { readonly power: Power; readonly forGood: boolean };
+  readonly afterPowerOff: Power;
+  /** Every state that the bench can bring about. */
+  readonly proofTable: readonly ProofRow[];
   /** A new data disk, attached to that machine or to none. */
   readonly disk: (machine: MachineId | null) => Promise<DiskId>;
   readonly holderOf: (disk: DiskId) => Promise<MachineId | null>;

@@ -7,3 +7,6 @@ export const ec2ProviderId = (zone: string, instance: string): IdentityCarrier =
 });
 
 export const ebsVolume = (disk: string): VolumeHandle => ({ driver: 'ebs.csi.aws.com', handle: disk });
+
+/** EC2 shows terminated machines for an hour, and a hard power-off is a stop like any other. */
+export const ec2Endings = { afterTermination: { power: 'off', forGood: true }, afterPowerOff: 'off' } as const;

@@ -5,13 +5,14 @@ import {
   DescribeVolumesCommand,
   EC2Client,
   RunInstancesCommand,
+  type RunInstancesCommandInput,
   StartInstancesCommand,
   StopInstancesCommand,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
 import type { Bench } from './bench.ts';
-import { ebsVolume, ec2ProviderId } from './ec2-names.ts';
+import { ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names.ts';
 import { startMoto } from './moto-server.ts';
 import { openStrictProxy } from './strict-proxy.ts';
 
@@ -22,7 +23,8 @@ const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 /** A hand in moto's EC2. */
 export interface MotoHand {
   readonly client: EC2Client;
-  readonly machine: () => Promise<string>;
+  /** A new instance, running; made as `more` says. */
+  readonly machine: (more?: Partial<RunInstancesCommandInput>) => Promise<string>;
   readonly disk: (machine: string | null, device?: string) => Promise<string>;
   readonly holderOf: (disk: string) => Promise<string | null>;
 }
@@ -33,8 +35,8 @@ export const motoHand = async (endpoint: string): Promise<MotoHand> => {
   const ImageId = Images?.[0]?.ImageId;
   return {
     client,
-    machine: async () => {
-      const input = { ImageId, MinCount: 1, MaxCount: 1, Placement: { AvailabilityZone: zone } };
+    machine: async (more = {}) => {
+      const input = { ImageId, MinCount: 1, MaxCount: 1, Placement: { AvailabilityZone: zone }, ...more };
       const run = await client.send(new RunInstancesCommand(input));
       return run.Instances?.[0]?.InstanceId ?? '';
     },
@@ -59,10 +61,12 @@ export const motoBench = async (): Promise<Bench> => {
     cloud: awsCloud({ clients: ec2Clients({ region, credentials, endpoint: proxy.url }), region }),
     unknownMachine: 'i-0fffffffffffffff1',
     unknownDisk: 'vol-0fffffffffffffff1',
-    machine,
+    machine: () => machine(),
     stop: async (id) => void (await client.send(new StopInstancesCommand({ InstanceIds: [id] }))),
     start: async (id) => void (await client.send(new StartInstancesCommand({ InstanceIds: [id] }))),
     terminate: async (id) => void (await client.send(new TerminateInstancesCommand({ InstanceIds: [id] }))),
+    ...ec2Endings,
+    proofTable: [{ state: 'running', power: 'running', machine: () => machine() }],
     disk,
     holderOf,
     settle: async () => undefined,

@@ -63,10 +63,17 @@ const powers = (bench: () => Bench): void => {
     expect(after.generation).not.toBe(before.generation);
   });
 
-  it('calls a terminated machine off for good', async () => {
+  it('says of a terminated machine no more than its cloud does', async () => {
     const machine = await bench().machine();
     await bench().terminate(machine);
-    expect(await lookAt(bench(), machine)).toMatchObject({ power: 'off', forGood: true });
+    expect(await lookAt(bench(), machine)).toMatchObject(bench().afterTermination);
+  });
+
+  it('says of each state what it proves, and no more', async () => {
+    const said: Record<string, string> = {};
+    for (const { state, machine } of bench().proofTable) said[state] = (await lookAt(bench(), await machine())).power;
+    expect(said).toEqual(Object.fromEntries(bench().proofTable.map(({ state, power }) => [state, power])));
+    expect(bench().proofTable).not.toEqual([]);
   });
 
   it('calls an unknown machine missing, and still answers for its neighbours', async () => {
@@ -79,7 +86,7 @@ const powers = (bench: () => Bench): void => {
     const machine = await bench().machine();
     await bench().cloud.powerOff(await targetOf(bench(), machine), granted, patient());
     await bench().settle();
-    expect((await lookAt(bench(), machine)).power).toBe('off');
+    expect((await lookAt(bench(), machine)).power).toBe(bench().afterPowerOff);
   });
 
   it('does not power off on an expired permit', async () => {

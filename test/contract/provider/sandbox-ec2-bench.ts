@@ -6,7 +6,8 @@ import type { Ec2World, Instance } from '../../../sandbox/ec2/state.ts';
 import { instanceIn, volumeIn } from '../../../sandbox/ec2/state.ts';
 import { MINUTE, credentials, ec2World, region } from '../../sandbox/ec2/ec2-world.ts';
 import type { Bench } from './bench.ts';
-import { ebsVolume, ec2ProviderId } from './ec2-names.ts';
+import { ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names.ts';
+import { sandboxEc2Table } from './sandbox-ec2-table.ts';
 
 /** The sandbox's EC2 over HTTP, with the unmodified SDK in front. */
 export const sandboxEc2Bench = async (): Promise<Bench> => {
@@ -25,6 +26,8 @@ export const sandboxEc2Bench = async (): Promise<Bench> => {
     stop: (id) => change(id, (_, instance) => stopByUser(world, instance, plainStop)),
     start: (id) => change(id, start),
     terminate: (id) => change(id, terminate),
+    ...ec2Endings,
+    proofTable: sandboxEc2Table(world),
     disk: async (id) => addVolume(world, {}, id === null ? undefined : { instance: id }),
     holderOf: async (disk) => volumeIn(world, disk)?.attachments[0]?.instance ?? null,
     settle: async () => world.advance(MINUTE),

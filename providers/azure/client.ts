@@ -1,0 +1,61 @@
+import { ComputeManagementClient, type ComputeManagementClientOptionalParams } from '@azure/arm-compute';
+import { CONNECTING_LASTS_MS, type Permit } from '../../fencing/permit.ts';
+import { connectsBy, endsInTime, LAST, permitted } from './policies.ts';
+import { promptAgent } from './prompt-agent.ts';
+
+type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
+
+/** How often a long-running operation is asked about once it was accepted. */
+export interface Following {
+  /** Between two questions (ms), unless ARM asks for another pace. */
+  readonly everyMs: number;
+  readonly times: number;
+}
+
+/** Reads are retried by the SDK; an order has a client of its own that carries its permit, and leaves once or not at all. */
+export interface AzureClients {
+  readonly subscription: string;
+  readonly following: Following;
+  readonly reads: ComputeManagementClient;
+  readonly writes: (permit: Permit) => ComputeManagementClient;
+}
+
+/** Where to call and as whom; all but the first two is for tests and unusual networks. */
+export interface ClientOptions extends Pick<ComputeManagementClientOptionalParams, 'endpoint' | 'cloudSetting' | 'httpClient'> {
+  readonly subscription: string;
+  readonly credential: Credential;
+  readonly following?: Following;
+}
+
+/** Twenty seconds: as long as fencing waits before it forces what did not come off. */
+const usualFollowing: Following = { everyMs: 2_000, times: 10 };
+
+const READ_RETRIES = 2;
+
+/** Over plain HTTP the SDK sends nothing unless told so, and never a token: an endpoint of tests and demonstrations. */
+const open = (subscription: string, credential: Credential, options: ComputeManagementClientOptionalParams): ComputeManagementClient => {
+  const client = new ComputeManagementClient(credential, subscription, { ...options, retryOptions: { maxRetries: READ_RETRIES } });
+  client.pipeline.addPolicy(endsInTime);
+  if (options.allowInsecureConnection) client.pipeline.removePolicy({ name: 'bearerTokenAuthenticationPolicy' });
+  else client.pipeline.addPolicy(connectsBy(promptAgent(CONNECTING_LASTS_MS)));
+  return client;
+};
+
+/** An order goes through the same policies as a read, with the same token and connections, but for the retries. */
+const orderPipeline = ({ pipeline }: ComputeManagementClient) => {
+  const once = pipeline.clone();
+  once.removePolicy({ name: 'defaultRetryPolicy' });
+  return once;
+};
+
+export const azureClients = ({ subscription, credential, following = usualFollowing, ...where }: ClientOptions): AzureClients => {
+  const allowInsecureConnection = where.endpoint?.startsWith('http://') ?? false;
+  const options: ComputeManagementClientOptionalParams = { ...where, allowInsecureConnection, userAgentOptions: { userAgentPrefix: 'cloudfence' } };
+  const reads = open(subscription, credential, options);
+  const writes = (permit: Permit): ComputeManagementClient => {
+    const pipeline = orderPipeline(reads);
+    pipeline.addPolicy(permitted(permit), LAST);
+    return new ComputeManagementClient(credential, subscription, { ...options, pipeline });
+  };
+  return { subscription, following, reads, writes };
+};

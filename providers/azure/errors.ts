@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+
+/** What ARM and the credentials answer, in fencing's words. By code and status, never by message. */
+
+/** ARM answered, or the connection failed: then there is a code of the network and no status. */
+const restError = z.object({ name: z.literal('RestError'), code: z.string().optional(), statusCode: z.number().optional() });
+
+/** No token could be had. https://learn.microsoft.com/javascript/api/@azure/identity/ */
+const credentialError = z.object({
+  name: z.enum(['AuthenticationError', 'AuthenticationRequiredError', 'CredentialUnavailableError', 'AggregateAuthenticationError']),
+  statusCode: z.number().optional(),
+});
+
+/** Conflicts that end by themselves: another operation is under way on the same machine, or pushed this one aside. */
+const UNAVAILABLE: ReadonlySet<string> = new Set(['AnotherOperationInProgress', 'Conflict', 'OperationPreempted', 'RequestTimeout', 'RetryableError', 'TooManyRequests']);
+
+/** ARM's own code for what went wrong, or null when ARM did not answer. */
+export const codeOf = (caught: unknown): string | null => {
+  const { code = null, statusCode } = restError.safeParse(caught).data ?? {};
+  return statusCode === undefined ? null : code;
+};
+
+const isTheirTrouble = (status: number): boolean => status < 400 || status === 408 || status === 429 || status >= 500;
+
+/**
+ * 401 and 403 are about permission, other 4xx decline this very call, 5xx and 429 are the other side's trouble. Without an
+ * answer there is nothing to be known: unavailable.
+ */
+export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
+  if (caught instanceof CloudfenceError) return caught;
+  const noToken = credentialError.safeParse(caught).data;
+  const { code, statusCode: status = 0 } = restError.safeParse(caught).data ?? {};
+  const message = `${call} answered ${code ?? noToken?.name ?? (status === 0 ? 'nothing' : `status ${status}`)}`;
+  if (noToken) return noToken.statusCode !== undefined && isTheirTrouble(noToken.statusCode) ? new Unavailable(message, { cause: caught }) : new Denied(message, { cause: caught });
+  if (isTheirTrouble(status) || UNAVAILABLE.has(code ?? '')) return new Unavailable(message, { cause: caught });
+  if (status === 401 || status === 403) return new Denied(message, { cause: caught });
+  return new Refused(message, { cause: caught });
+};
+
+/** Runs one call and translates what it throws. */
+export const translated = async <T>(call: string, run: () => Promise<T>): Promise<T> => {
+  try {
+    return await run();
+  } catch (caught) {
+    throw inOurWords(caught, call);
+  }
+};

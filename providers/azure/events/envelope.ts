@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { Hint, Reading } from '../../../fencing/hint.ts';
+import { isOurs, knownKinds } from './kinds.ts';
+import { aside, fault, hinted, together } from './reading.ts';
+import { subjectOf } from './subject.ts';
+import type { Understood } from './understood.ts';
+import { momentIn } from './words.ts';
+
+/**
+ * The two schemas of Event Grid. Ids are no UUIDs and times are placeholders in some published samples, so neither is
+ * judged; nor is the version of CloudEvents, which one of them spells wrong.
+ * https://learn.microsoft.com/azure/event-grid/event-schema, https://learn.microsoft.com/azure/event-grid/cloud-event-schema
+ */
+const gridEvent = z
+  .object({ eventType: z.string(), id: z.string().nullish(), eventTime: z.string().nullish() })
+  .transform(({ eventType, id, eventTime }) => ({ type: eventType, key: 'eventType', id, time: eventTime }));
+
+const cloudEvent = z
+  .object({ type: z.string(), id: z.string().nullish(), time: z.string().nullish() })
+  .transform(({ type, id, time }) => ({ type, key: 'type', id, time }));
+
+const SCHEMAS = 'send the event as Event Grid delivers it';
+
+export const isEnvelope = (raw: object): boolean => 'eventType' in raw || ('specversion' in raw && 'type' in raw);
+
+export const readEnvelope = (raw: object, where: string): Reading => {
+  const outer = ('eventType' in raw ? gridEvent : cloudEvent).safeParse(raw);
+  if (!outer.success) return unreadable(outer.error, where, raw, SCHEMAS);
+  const { type, key, id = null, time } = outer.data;
+  const kind = knownKinds.get(type.toLowerCase());
+  if (!kind && isOurs(type)) return aside(`an event of the type "${type}"`, where);
+  if (!kind) return fault(`events of the type "${type}" are not understood`, `${where}.${key}`, 'narrow the subscription that sends them', raw);
+  const inner = kind.safeParse(raw);
+  if (!inner.success) return unreadable(inner.error, where, raw, `check the event against the published shape of "${type}"`);
+  return readingOf(inner.data, { eventId: id, time: momentIn(time) }, where);
+};
+
+type Origin = Pick<Hint, 'eventId' | 'time'>;
+
+/** Hints for machines and sets; what an event tells of other resources is no reason to look. */
+export const readingOf = (understood: Understood, origin: Origin, where: string): Reading => {
+  if (understood.resources === null) return aside(understood.aside, where);
+  const subjects = understood.resources.flatMap((resource) => subjectOf(resource) ?? []);
+  if (subjects.length === 0) return aside(`news (${understood.because}) of no machine: ${understood.resources.join(', ') || 'of nothing'}`, where);
+  return hinted(subjects.map(({ id, subscription }) => ({ machine: id, because: understood.because, ...origin, account: subscription, region: null, replay: null })));
+};
+
+/** One fault for each thing that is wrong. */
+export const unreadable = (error: z.ZodError, where: string, raw: unknown, mend: string): Reading =>
+  together(error.issues.map(({ message, path }) => fault(message, where + path.map(step).join(''), mend, raw)));
+
+const step = (key: PropertyKey): string => {
+  if (typeof key === 'number') return `[${key}]`;
+  return /^\w+$/.test(String(key)) ? `.${String(key)}` : `['${String(key)}']`;
+};

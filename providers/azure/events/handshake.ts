@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+/**
+ * How Event Grid makes sure that whoever is sent events wants them: by an event of its own, or, with CloudEvents, by an
+ * OPTIONS request. https://learn.microsoft.com/azure/event-grid/end-point-validation-cloud-events-schema
+ */
+
+export const HANDSHAKE = 'Microsoft.EventGrid.SubscriptionValidationEvent';
+
+export interface HandshakeRequest {
+  readonly method: string;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Parsed. */
+  readonly body: unknown;
+}
+
+export interface HandshakeAnswer {
+  readonly status: 200;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const validation = z.tuple([z.object({ eventType: z.literal(HANDSHAKE), data: z.object({ validationCode: z.string().min(1) }) })]);
+
+/** Null when the request is no handshake. Whether the origin may send is decided by whoever can reach the function. */
+export const handshakeAnswer = ({ method, headers, body }: HandshakeRequest): HandshakeAnswer | null => {
+  const asked = headers['webhook-request-origin'];
+  if (method === 'OPTIONS' && asked !== undefined) return { status: 200, headers: allowed(asked, headers['webhook-request-rate']), body: '' };
+  const event = validation.safeParse(Array.isArray(body) ? body : [body]);
+  if (method !== 'POST' || !event.success) return null;
+  const validationResponse = event.data[0].data.validationCode;
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ validationResponse }) };
+};
+
+/** https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md */
+const allowed = (origin: string, rate: string | undefined): Record<string, string> => ({
+  'webhook-allowed-origin': origin,
+  ...(rate !== undefined && { 'webhook-allowed-rate': rate }),
+});

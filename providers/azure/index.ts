@@ -1,0 +1,32 @@
+import type { Cloud } from '../../fencing/cloud.ts';
+import type { MachineId } from '../../fencing/machine.ts';
+import { incarnationsOf, machineOf } from './carriers.ts';
+import type { AzureClients } from './client.ts';
+import { detach } from './detach.ts';
+import { diskOf } from './disk-of.ts';
+import { expand } from './expand.ts';
+import { look } from './look.ts';
+import { powerOff } from './power-off.ts';
+import { witness } from './witness.ts';
+
+export type { AzureClients, ClientOptions, Following } from './client.ts';
+export { azureClients } from './client.ts';
+export { probe } from './probe.ts';
+
+export interface AzureCloud extends Cloud {
+  /** Machines in the place of the scale sets among these ids; an event may speak of a set, and a reader cannot ask. */
+  readonly expand: (machines: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
+}
+
+/** The machines and disks of one Azure subscription, in fencing's words. */
+export const azureCloud = (clients: AzureClients): AzureCloud => ({
+  name: 'azure',
+  look: (machines, scope, signal) => look(clients, machines, scope, signal),
+  witness: (machine, disks, signal) => witness(clients, machine, disks, signal),
+  detach: (from, disk, manner, permit, signal) => detach(clients, { from, disk, manner }, permit, signal),
+  powerOff: (target, permit, signal) => powerOff(clients, target, permit, signal),
+  expand: (machines, signal) => expand(clients, machines, signal),
+  machineOf,
+  incarnationsOf,
+  diskOf,
+});

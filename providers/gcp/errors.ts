@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { unlessGivenUp } from './calls.ts';
+import type { ComputeClients } from './client.ts';
+import { isCompute } from './transport.ts';
+
+/** What Compute Engine answers when something is wrong, in fencing's words. By code and reason, never by message. */
+
+/** The SDK's error: a gRPC code whatever the wire, and the HTTP status when there was an answer. */
+const thrown = z.object({ code: z.number(), httpStatusCode: z.number().optional() });
+
+/** The body of an answer. https://cloud.google.com/compute/docs/api/troubleshooting */
+const answer = z.object({
+  error: z.object({ errors: z.array(z.object({ domain: z.string().optional(), reason: z.string() })).default([]) }),
+});
+
+/** Under this key the SDK keeps the body: of its reasons, it hands on none. */
+const BODY = Symbol.for('google-gax.rawHttpResponsePayload');
+
+/** The first reason in the answer, such as `notFound`, or null when nothing that speaks this API has answered. */
+export const reasonOf = (caught: unknown): string | null => {
+  if (!(caught instanceof Error)) return null;
+  const read = answer.safeParse(jsonOf(Reflect.get(caught, BODY)));
+  return read.data?.error.errors[0]?.reason ?? null;
+};
+
+const jsonOf = (body: unknown): unknown => {
+  try {
+    return typeof body === 'string' ? JSON.parse(body) : null;
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return null;
+    throw cause;
+  }
+};
+
+export const statusOf = (caught: unknown): number | null => thrown.safeParse(caught).data?.httpStatusCode ?? null;
+
+/** The service itself says that there is no such thing. A page of something between us and it is not its word. */
+export const isNotFound = (caught: unknown): boolean => statusOf(caught) === 404 && reasonOf(caught) === 'notFound';
+
+/** The request that failed, as far down as the transport keeps it. */
+const request = z.object({ cause: z.object({ config: z.object({ url: z.instanceof(URL) }) }) });
+
+/** Declined where a token was asked for: such a service says so with a plain 400. */
+const declinedToken = (caught: unknown, status: number): boolean => {
+  const url = request.safeParse(caught).data?.cause.config.url;
+  return url !== undefined && !isCompute(url) && status >= 400 && status < 500;
+};
+
+/** Reasons that come with a status of the 400 class although nothing is wrong with the call. */
+const BUSY: ReadonlySet<string> = new Set(['backendError', 'internalError', 'quotaExceeded', 'rateLimitExceeded', 'userRateLimitExceeded', 'resourceNotReady', 'operationInProgress']);
+
+/** By which the SDK counts, whatever the wire. https://grpc.io/docs/guides/status-codes */
+const UNAUTHENTICATED = 16;
+const PERMISSION_DENIED = 7;
+
+/**
+ * 401 and 403 are about permission unless their reason is a limit; other 4xx decline this very call; 429 and 5xx are the
+ * other side's trouble. Without an answer there is nothing to be known: unavailable.
+ */
+export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
+  const ours = ourOwn(caught);
+  if (ours) return ours;
+  const { code = null, httpStatusCode: status = 0 } = thrown.safeParse(caught).data ?? {};
+  const reason = reasonOf(caught);
+  const message = `${call} answered ${reason ?? (status || 'nothing')}`;
+  if (status === 429 || status >= 500 || (reason !== null && BUSY.has(reason))) return new Unavailable(message, { cause: caught });
+  if (code === UNAUTHENTICATED || code === PERMISSION_DENIED || declinedToken(caught, status)) return new Denied(message, { cause: caught });
+  return status >= 400 ? new Refused(message, { cause: caught }) : new Unavailable(message, { cause: caught });
+};
+
+/** What was thrown on the way to the wire comes back wrapped by the SDK, more than once. */
+const ourOwn = (caught: unknown): CloudfenceError | null => {
+  if (caught instanceof CloudfenceError) return caught;
+  return caught instanceof Error && caught.cause !== undefined ? ourOwn(caught.cause) : null;
+};
+
+/** Runs one call, once there are credentials and until the signal ends it, and translates what it throws. */
+export const translated = async <T>({ ready }: Pick<ComputeClients, 'ready'>, call: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> => {
+  try {
+    return await unlessGivenUp(signal, () => ready().then(run));
+  } catch (caught) {
+    throw inOurWords(caught, call);
+  }
+};

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+
+export interface Wrapped {
+  readonly value: unknown;
+  /** The JSON path to what is inside. */
+  readonly step: string;
+}
+
+const decoded = (text: string): string => Buffer.from(text, 'base64').toString('utf8');
+
+/** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
+const message = z.object({ data: z.base64() }).transform(({ data }): Wrapped => ({ value: decoded(data), step: '.data' }));
+
+/** The body of a push request, and each message of a pull. https://cloud.google.com/pubsub/docs/push */
+const delivery = z.object({ message: z.object({ data: z.base64() }) }).transform(({ message: inner }): Wrapped => ({ value: decoded(inner.data), step: '.message.data' }));
+const pulled = z.object({ receivedMessages: z.array(z.unknown()) }).transform(({ receivedMessages }): Wrapped => ({ value: receivedMessages, step: '.receivedMessages' }));
+
+/** Of entries.list, as people keep them in a file. */
+const entries = z.object({ entries: z.array(z.unknown()) }).transform((list): Wrapped => ({ value: list.entries, step: '.entries' }));
+
+/** https://github.com/googleapis/google-cloudevents */
+const cloudEvent = z.object({ specversion: z.string(), data: z.unknown() }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
+const encodedCloudEvent = z.object({ specversion: z.string(), data_base64: z.base64() }).transform((event): Wrapped => ({ value: decoded(event.data_base64), step: '.data_base64' }));
+
+const wrappings: readonly z.ZodType<Wrapped>[] = [encodedCloudEvent, cloudEvent, delivery, pulled, entries, message];
+
+/** What is inside a wrapping, or null when it is none. */
+export const unwrap = (raw: object): Wrapped | null => {
+  for (const wrapping of wrappings) {
+    const inside = wrapping.safeParse(raw);
+    if (inside.success) return inside.data;
+  }
+  return null;
+};

@@ -1,0 +1,47 @@
+import pLimit from 'p-limit';
+import { Unavailable } from '../../fencing/errors.ts';
+import type { MachineFacts, MachineId } from '../../fencing/machine.ts';
+import { disksNamedBy } from './attached-disks.ts';
+import { reading } from './calls.ts';
+import type { ComputeClients } from './client.ts';
+import { disksById } from './disk-side.ts';
+import { isNotFound, translated } from './errors.ts';
+import { missingFacts, seenFacts, unknownFacts } from './facts.ts';
+import { NUMERIC_ID, instancePath, type InstancePath } from './paths.ts';
+import type { Instance } from './resources.ts';
+
+const AT_ONCE = 10;
+
+/**
+ * Asks for each instance by itself: the only list that answers for chosen ones would have to be filtered by name.
+ *
+ * @throws Unavailable, Denied, Refused: a look answers for all machines or for none
+ */
+export const look = (clients: ComputeClients, machines: readonly MachineId[], scope: { readonly disks: boolean }, signal: AbortSignal): Promise<readonly MachineFacts[]> => {
+  const limit = pLimit(AT_ONCE);
+  return Promise.all([...new Set(machines)].map((machine) => limit(() => lookAt(clients, machine, scope, signal))));
+};
+
+const lookAt = async (clients: ComputeClients, machine: MachineId, scope: { readonly disks: boolean }, signal: AbortSignal): Promise<MachineFacts> => {
+  const path = instancePath(machine);
+  if (!path) return unknownFacts(machine);
+  const instance = await instanceAt(clients, path, signal);
+  if (!instance) return missingFacts(machine, path);
+  return seenFacts(machine, path, instance, scope.disks ? await disksById(clients, disksNamedBy(instance), signal) : null);
+};
+
+/**
+ * Null when Compute Engine says that there is none. The path may name it by its numeric id.
+ *
+ * @throws Unavailable, Denied, Refused
+ */
+export const instanceAt = async (clients: ComputeClients, path: InstancePath, signal: AbortSignal): Promise<Instance | null> => {
+  try {
+    const [instance] = await translated(clients, 'compute.instances.get', signal, () => clients.instances.get(path, reading(signal)));
+    if (!NUMERIC_ID.test(String(instance.id))) throw new Unavailable('compute.instances.get answered with an instance that has no id');
+    return instance;
+  } catch (caught) {
+    if (caught instanceof Error && isNotFound(caught.cause)) return null;
+    throw caught;
+  }
+};

@@ -1,0 +1,25 @@
+import type { DiskId, MachineId, Witness } from '../../fencing/machine.ts';
+import type { ComputeClients } from './client.ts';
+import { disksById, names, type AskedDisk } from './disk-side.ts';
+import { diskPath, instancePath, isWithin, type InstancePath } from './paths.ts';
+
+/** A disk that is being made or is going away says nothing of where it was attached. */
+const standsFirm = ({ disk }: AskedDisk): boolean => disk?.status === 'READY';
+
+/**
+ * What the disks say of an instance that Compute Engine does not know. It answers "not found" for an unknown project in the
+ * same form, so only a disk of that very project, and of a place from which it could be attached to the instance, vouches
+ * for its answer.
+ */
+export const witness = async (clients: ComputeClients, machine: MachineId, disks: readonly DiskId[], signal: AbortSignal): Promise<Witness> => {
+  const path = instancePath(machine);
+  if (!path) return 'none';
+  const found = await disksById(clients, disks.filter((id) => mayTell(id, path)), signal);
+  if (found.some(({ disk }) => disk !== null && names(disk, path))) return 'held';
+  return found.some(standsFirm) ? 'released' : 'none';
+};
+
+const mayTell = (id: DiskId, machine: InstancePath): boolean => {
+  const disk = diskPath(id);
+  return disk !== null && isWithin(disk, machine);
+};

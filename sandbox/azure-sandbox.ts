@@ -1,0 +1,29 @@
+import { azureCast } from './azure/cast.ts';
+import { emptyAzure, type WithAzure } from './azure/state.ts';
+import { azureUnderlay } from './azure/underlay.ts';
+import { apiServerOf, type ApiServer } from './cluster/api/server.ts';
+import { castOf, startControlPlane } from './cluster/controllers/cast.ts';
+import type { ClusterParts } from './cluster/controllers/memory.ts';
+import { reactionsOf } from './cluster/reactions.ts';
+import { emptyCluster, storeOf } from './cluster/store.ts';
+import { createWorld, type World } from './world.ts';
+
+/** One world with a Kubernetes cluster whose nodes are machines of Azure. */
+export type AzureParts = ClusterParts & WithAzure;
+export type AzureWorld = World<AzureParts>;
+
+export const SANDBOX_SUBSCRIPTION = '11112222-3333-4444-8555-666677778888';
+const SANDBOX_PLACE = { subscription: SANDBOX_SUBSCRIPTION, group: 'MC_sandbox', location: 'westeurope' } as const;
+export const AZURE_DISK = 'disk.csi.azure.com';
+
+/** An empty cluster with its control plane running, above an empty resource group. */
+export const createAzureSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): AzureWorld => {
+  const parts: AzureParts = { cluster: emptyCluster(), azure: emptyAzure(SANDBOX_PLACE) };
+  const world: AzureWorld = createWorld<AzureParts>({ ...castOf<AzureParts>(azureUnderlay), ...azureCast() }, parts, { now, seed });
+  startControlPlane(world);
+  return world;
+};
+
+/** The cluster's API server, for either of its doors. */
+export const apiOf = (world: AzureWorld, settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {}): ApiServer =>
+  apiServerOf({ store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world), ...settings });

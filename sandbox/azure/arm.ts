@@ -1,0 +1,113 @@
+import { deleteMachine, getDisk, getMachine, listInstances, verbs, type Call, type Handler } from './calls.ts';
+import { strike, type Mishap } from './faults.ts';
+import { acceptedAnswer, operationAnswer } from './operation-answers.ts';
+import { ArmRefusal, notFound } from './refusal.ts';
+import type { AzureCloudWorld } from './state.ts';
+import { nextSerial } from './state.ts';
+
+/** One answer on the wire; `cut` means that the caller gets none: the connection breaks, or stays silent. */
+export interface ArmAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly cut: 'drop' | 'hang' | null;
+}
+
+export interface ArmRequest {
+  readonly method: string;
+  /** With its origin. */
+  readonly url: string;
+  readonly body: string | null;
+}
+
+interface Route {
+  readonly call: string;
+  readonly handler: Handler;
+}
+
+const MACHINE = /^(\/virtualmachinescalesets\/[^/]+)?\/virtualmachines\/[^/]+$/;
+const VERB = /^(?:\/virtualmachinescalesets\/[^/]+)?\/virtualmachines\/[^/]+\/([^/]+)$/;
+
+const routed = (method: string, rest: string): Route | null => {
+  if (method === 'POST') return verbs[VERB.exec(rest)?.[1] ?? ''] ?? null;
+  if (method === 'DELETE') return MACHINE.test(rest) ? { call: 'machine.delete', handler: deleteMachine } : null;
+  if (method !== 'GET') return null;
+  if (MACHINE.test(rest)) return { call: 'machine.get', handler: getMachine };
+  if (/^\/disks\/[^/]+$/.test(rest)) return { call: 'disk.get', handler: getDisk };
+  return /^\/virtualmachinescalesets\/[^/]+\/virtualmachines$/.test(rest) ? { call: 'set.list', handler: listInstances } : null;
+};
+
+const COMPUTE = /^\/subscriptions\/([^/]+)\/resourcegroups\/([^/]+)\/providers\/microsoft\.compute(\/.*)$/;
+
+const routeOf = (world: AzureCloudWorld, method: string, { path, query }: Call): Route => {
+  const { azure } = world.parts;
+  const [, subscription, group = '', rest = ''] = COMPUTE.exec(path) ?? [];
+  if (subscription !== azure.subscription.toLowerCase()) throw new ArmRefusal('SubscriptionNotFound', `The subscription '${subscription}' could not be found.`, 404);
+  if (!query.has('api-version')) throw new ArmRefusal('MissingApiVersionParameter', 'The api-version query parameter is required.');
+  if (group !== azure.group.toLowerCase()) throw new ArmRefusal('ResourceGroupNotFound', `Resource group '${group}' could not be found.`, 404);
+  const route = routed(method, rest);
+  if (!route) throw notFound(path);
+  return route;
+};
+
+const parsed = (body: string | null): unknown => (body === null || body === '' ? null : JSON.parse(body));
+
+/** What an answer comes from; the name is the one by which faults and counts know the call. */
+interface Found {
+  readonly name: string;
+  readonly answer: () => ArmAnswer;
+}
+
+const foundFor = (world: AzureCloudWorld, method: string, call: Call): Found => {
+  const operation = operationAnswer(world, call);
+  if (operation) return { name: 'operation.get', answer: () => operation };
+  try {
+    const { call: name, handler } = routeOf(world, method, call);
+    return { name, answer: () => answerOf(world, call, handler) };
+  } catch (refusal) {
+    if (!(refusal instanceof ArmRefusal)) throw refusal;
+    return { name: 'unknown', answer: () => errorAnswer(world, refusal) };
+  }
+};
+
+const answerOf = (world: AzureCloudWorld, call: Call, handler: Handler): ArmAnswer => {
+  try {
+    const answered = handler(world, call);
+    return 'operation' in answered ? acceptedAnswer(world, call, answered.operation) : jsonAnswer(world, 200, answered.body);
+  } catch (refusal) {
+    if (!(refusal instanceof ArmRefusal)) throw refusal;
+    return errorAnswer(world, refusal);
+  }
+};
+
+/**
+ * Answers one call of Azure Resource Manager; paths in any letter case, as ARM takes them.
+ * https://learn.microsoft.com/rest/api/azure/
+ */
+export const handleArm = (world: AzureCloudWorld, request: ArmRequest): { readonly call: string; readonly answer: ArmAnswer } => {
+  const { origin, pathname, searchParams: query } = new URL(request.url);
+  const call: Call = { path: decodeURIComponent(pathname).toLowerCase(), query, body: parsed(request.body), origin };
+  const found = foundFor(world, request.method, call);
+  const struck = { call: found.name, path: call.path };
+  const early = strike(world.parts.azure, 'before', struck);
+  if (early) return { call: found.name, answer: mishapAnswer(world, early) };
+  const answer = found.answer();
+  const late = strike(world.parts.azure, 'after', struck);
+  return { call: found.name, answer: late ? mishapAnswer(world, late) : answer };
+};
+
+const jsonAnswer = (world: AzureCloudWorld, status: number, body: object): ArmAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json; charset=utf-8', 'x-ms-request-id': `00000000-0000-4000-c000-${nextSerial(world.parts.azure).padStart(12, '0')}` },
+  body: JSON.stringify(body),
+  cut: null,
+});
+
+const errorAnswer = (world: AzureCloudWorld, { status, code, message }: ArmRefusal): ArmAnswer => jsonAnswer(world, status, { error: { code, message } });
+
+/** ARM tells whom it throttles when to come again. */
+const mishapAnswer = (world: AzureCloudWorld, mishap: Mishap): ArmAnswer => {
+  if (mishap.kind !== 'error') return { status: 0, headers: {}, body: '', cut: mishap.kind };
+  const answer = errorAnswer(world, new ArmRefusal(mishap.code, `the sandbox was told to answer ${mishap.code}`, mishap.status));
+  return mishap.status === 429 ? { ...answer, headers: { ...answer.headers, 'retry-after': '0' } } : answer;
+};

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { asOf } from '../kept.ts';
+import { attach, detach } from './attachments.ts';
+import { deallocate, powerOff, remove, restart, start } from './machines.ts';
+import { ArmRefusal, notFound } from './refusal.ts';
+import { diskJson, machineJson, type Json } from './render.ts';
+import type { AzureCloudWorld, Disk, Machine, Operation } from './state.ts';
+import { diskIn, disksOf, machineIn } from './state.ts';
+
+/** One call: what was asked for, and its effect on the world. */
+export interface Call {
+  /** Path in lower case. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+  readonly origin: string;
+}
+
+export type Answered = { readonly body: Json } | { readonly operation: Operation };
+export type Handler = (world: AzureCloudWorld, call: Call) => Answered;
+
+/** ARM may answer from a cache of its own. */
+const seenAt = (world: AzureCloudWorld): number => world.now() - world.parts.azure.knobs.staleUpTo;
+
+export const getMachine: Handler = (world, { path, query }) => {
+  const machine = asOf(world.parts.azure.machines, path, seenAt(world));
+  if (!machine) throw notFound(path);
+  return { body: machineJson(machine, disksOf(world, path), world.parts.azure.location, query.get('$expand')?.toLowerCase() === 'instanceview') };
+};
+
+export const getDisk: Handler = (world, { path }) => {
+  const disk = asOf(world.parts.azure.disks, path, seenAt(world));
+  if (!disk) throw notFound(path);
+  return { body: diskJson(world, disk) };
+};
+
+export const listInstances: Handler = (world, { path, query, origin }) => {
+  const { azure } = world.parts;
+  const [, name = ''] = /\/virtualmachinescalesets\/([^/]+)\/virtualmachines$/.exec(path) ?? [];
+  if (!azure.sets.some((set) => set.toLowerCase() === name)) throw notFound(path.replace(/\/virtualmachines$/, ''));
+  const all = Object.values(azure.machines).flatMap(({ present }) => (present?.set?.name.toLowerCase() === name ? [present] : []));
+  const from = Number(query.get('$skiptoken') ?? 0);
+  const next = from + azure.knobs.pageSize;
+  const value = all.slice(from, next).map((machine) => machineJson(machine, disksOf(world, machine.id), azure.location, false));
+  return { body: { value, ...(next < all.length && { nextLink: `${origin}${path}?api-version=${query.get('api-version')}&$skiptoken=${next}` }) } };
+};
+
+const target = (world: AzureCloudWorld, { path }: Call): Machine => {
+  const id = path.replace(/(\/virtualmachines\/[^/]+)\/[^/]+$/, '$1');
+  const machine = machineIn(world, id);
+  if (!machine) throw notFound(id);
+  return machine;
+};
+
+const flag = ({ query }: Call, name: string): boolean => query.get(name)?.toLowerCase() === 'true';
+
+const diskOrder = z.object({ diskId: z.string(), detachOption: z.string().optional() });
+const dataDisks = z.object({ dataDisksToAttach: z.array(diskOrder).default([]), dataDisksToDetach: z.array(diskOrder).default([]) });
+
+const diskNamed = (world: AzureCloudWorld, id: string): Disk => {
+  const disk = diskIn(world, id.toLowerCase());
+  if (!disk) throw notFound(id);
+  return disk;
+};
+
+/** One disk in one call is all that the sandbox does: what it stands in for takes many. */
+const attachDetach: Handler = (world, call) => {
+  const order = dataDisks.safeParse(call.body);
+  if (!order.success) throw new ArmRefusal('InvalidRequestContent', 'The request content was invalid.');
+  const [off] = order.data.dataDisksToDetach;
+  if (off) return { operation: detach(world, diskNamed(world, off.diskId), target(world, call), off.detachOption === 'ForceDetach') };
+  const [on] = order.data.dataDisksToAttach;
+  if (on) return { operation: attach(world, diskNamed(world, on.diskId), target(world, call)) };
+  throw new ArmRefusal('InvalidParameter', 'No disk is named.');
+};
+
+/** What may be asked of a machine, by the last part of the path in lower case, and how faults name it. */
+export const verbs: Readonly<Record<string, { readonly call: string; readonly handler: Handler }>> = {
+  attachdetachdatadisks: { call: 'machine.attachDetachDataDisks', handler: attachDetach },
+  deallocate: { call: 'machine.deallocate', handler: (world, call) => ({ operation: deallocate(world, target(world, call), flag(call, 'hibernate')) }) },
+  poweroff: { call: 'machine.powerOff', handler: (world, call) => ({ operation: powerOff(world, target(world, call), { skipShutdown: flag(call, 'skipShutdown') }) }) },
+  restart: { call: 'machine.restart', handler: (world, call) => ({ operation: restart(world, target(world, call)) }) },
+  start: { call: 'machine.start', handler: (world, call) => ({ operation: start(world, target(world, call)) }) },
+};
+
+export const deleteMachine: Handler = (world, call) => {
+  const machine = machineIn(world, call.path);
+  if (!machine) throw notFound(call.path);
+  return { operation: remove(world, machine) };
+};

@@ -1,0 +1,25 @@
+import type { AzureCloudWorld, Machine } from './state.ts';
+import { machinesIn } from './state.ts';
+
+/** Data that may be lost: the one thing that must never happen. */
+export interface Harm {
+  readonly at: number;
+  readonly what: string;
+}
+
+/** A frozen guest counts: after a resume its memory writes within seconds. */
+const mayWrite = ({ guest, mounts }: Machine, disk: string): boolean => guest !== 'down' && mounts.includes(disk);
+
+const note = (world: AzureCloudWorld, what: string): void => {
+  world.parts.azure.harm.push({ at: world.now(), what });
+};
+
+export const noteDetached = (world: AzureCloudWorld, disk: string, from: Machine): void => {
+  if (mayWrite(from, disk)) note(world, `${disk} was detached from ${from.id}, whose guest is ${from.guest} and has it mounted`);
+};
+
+export const noteAttached = (world: AzureCloudWorld, disk: string, to: string): void => {
+  for (const other of machinesIn(world)) {
+    if (other.id !== to && mayWrite(other, disk)) note(world, `${disk} was attached to ${to} while ${other.id}, whose guest is ${other.guest}, has it mounted`);
+  }
+};

@@ -1,0 +1,47 @@
+import type { AzureCloudWorld, Machine } from './state.ts';
+import { nextSerial } from './state.ts';
+
+/**
+ * What Event Grid delivers of an operation that was asked of ARM, in its own schema.
+ * https://learn.microsoft.com/azure/event-grid/event-schema-subscriptions
+ */
+export interface Notice {
+  readonly id: string;
+  readonly topic: string;
+  readonly subject: string;
+  readonly eventType: 'Microsoft.Resources.ResourceActionSuccess' | 'Microsoft.Resources.ResourceDeleteSuccess';
+  readonly eventTime: string;
+  readonly data: {
+    readonly operationName: string;
+    readonly resourceProvider: 'Microsoft.Compute';
+    readonly resourceUri: string;
+    readonly status: 'Succeeded';
+    readonly subscriptionId: string;
+  };
+  readonly dataVersion: '2';
+  readonly metadataVersion: '1';
+}
+
+const verbOf = ({ set }: Machine, verb: string): string =>
+  set ? `Microsoft.Compute/virtualMachineScaleSets/virtualMachines/${verb}` : `Microsoft.Compute/virtualMachines/${verb}`;
+
+/** Nothing is told of what did not come through ARM, such as a guest that shuts itself down. */
+export const announce = (world: AzureCloudWorld, machine: Machine, verb: string): void => {
+  const { azure } = world.parts;
+  azure.events.push({
+    id: `00000000-0000-4000-a000-${nextSerial(azure).padStart(12, '0')}`,
+    topic: `/subscriptions/${azure.subscription}`,
+    subject: machine.armId,
+    eventType: verb === 'delete' ? 'Microsoft.Resources.ResourceDeleteSuccess' : 'Microsoft.Resources.ResourceActionSuccess',
+    eventTime: new Date(world.now()).toISOString(),
+    data: {
+      operationName: verbOf(machine, verb),
+      resourceProvider: 'Microsoft.Compute',
+      resourceUri: machine.armId,
+      status: 'Succeeded',
+      subscriptionId: azure.subscription,
+    },
+    dataVersion: '2',
+    metadataVersion: '1',
+  });
+};

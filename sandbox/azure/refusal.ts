@@ -1,0 +1,19 @@
+import { Refused } from '../../fencing/errors.ts';
+
+/** ARM declines a call: the code that clients decide on, the words that people read, and the HTTP status. */
+export class ArmRefusal extends Refused {
+  readonly code: string;
+  readonly status: number;
+
+  constructor(code: string, message: string, status = 400) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+export const notFound = (what: string): ArmRefusal => new ArmRefusal('ResourceNotFound', `The Resource '${what}' was not found.`, 404);
+
+export const busy = (what: string): ArmRefusal => new ArmRefusal('Conflict', `Another operation on '${what}' is in progress.`, 409);
+
+export const notAllowed = (message: string): ArmRefusal => new ArmRefusal('OperationNotAllowed', message, 409);

@@ -1,0 +1,155 @@
+import { presentIn, type Kept, type Shelf } from '../kept.ts';
+import type { World } from '../world.ts';
+import type { Fault } from './faults.ts';
+import type { Harm } from './harm.ts';
+import type { Notice } from './notices.ts';
+
+export type PowerState = 'running' | 'starting' | 'stopping' | 'stopped' | 'deallocating' | 'deallocated' | 'unknown';
+export type ProvisioningState = 'Succeeded' | 'Updating' | 'Deleting' | 'Failed';
+
+/** A virtual machine, or an instance of a uniform scale set, under its ARM id in lower case. */
+export interface Machine {
+  readonly id: string;
+  /** The same as ARM writes it. */
+  readonly armId: string;
+  readonly name: string;
+  /** The uniform scale set that it is an instance of. */
+  readonly set: { readonly name: string; readonly instance: string } | null;
+  readonly vmId: string;
+  readonly made: number;
+  readonly computerName: string;
+  readonly zone: string;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Null: the answer holds no power state at all. */
+  readonly power: PowerState | null;
+  readonly provisioning: ProvisioningState;
+  /** When an operation last came to its end. */
+  readonly provisionedAt: number;
+  readonly canHibernate: boolean;
+  /** The present deallocation keeps the memory. */
+  readonly hibernating: boolean;
+  /** Operation that the machine is busy with. */
+  readonly operation: string | null;
+  /** How long its operating system takes to shut down (ms); null when it never does by itself. */
+  readonly shutdownTakes: number | null;
+  /** What ARM does not show: whether instructions are executed; `frozen` memory goes on where it stopped. */
+  readonly guest: 'up' | 'down' | 'frozen';
+  readonly boot: number;
+  readonly mounts: readonly string[];
+}
+
+export interface Attachment {
+  readonly machine: string;
+  readonly lun: number;
+  readonly state: 'attaching' | 'attached' | 'detaching';
+  readonly forced: boolean;
+}
+
+export interface Disk {
+  readonly id: string;
+  readonly armId: string;
+  readonly name: string;
+  readonly os: boolean;
+  readonly zone: string;
+  readonly maxShares: number;
+  /** Null where the answer holds none. */
+  readonly handedOverAt: number | null;
+  readonly attachments: readonly Attachment[];
+}
+
+/** A long-running operation. What it does at its end, an actor does. */
+export interface Operation {
+  readonly id: string;
+  readonly status: 'InProgress' | 'Succeeded' | 'Failed';
+  readonly code: string | null;
+}
+
+/** Durations in ms of virtual time. */
+export interface Knobs {
+  /** A read may answer with a state up to this old. */
+  staleUpTo: number;
+  bootTakes: number;
+  /** How long a start from deallocated shows `stopped` before it shows `starting`. */
+  startShowsStopped: number;
+  shutdownTakes: number;
+  forcedStopTakes: number;
+  deallocateTakes: number;
+  deleteTakes: number;
+  /** How long the disks of a deleted machine go on naming it. */
+  disksHeldFor: number;
+  attachTakes: number;
+  detachTakes: number;
+  /** The next detaches fail at their end with this code, while it is set. */
+  detachFailsWith: string | null;
+  /** Where an accepted operation is asked about. */
+  pollBy: 'async' | 'location' | 'both';
+  pageSize: number;
+}
+
+export interface AzureState {
+  readonly subscription: string;
+  readonly group: string;
+  readonly location: string;
+  readonly knobs: Knobs;
+  readonly machines: Shelf<Machine>;
+  readonly disks: Shelf<Disk>;
+  readonly operations: Record<string, Operation>;
+  /** Uniform scale sets by name; they exist without machines, too. */
+  readonly sets: string[];
+  /** Everything that Event Grid would deliver, oldest first. */
+  readonly events: Notice[];
+  readonly harm: Harm[];
+  readonly faults: Fault[];
+  serial: number;
+}
+
+export interface WithAzure {
+  readonly azure: AzureState;
+}
+
+export type AzureCloudWorld = World<WithAzure>;
+
+export const emptyAzure = (place: Pick<AzureState, 'subscription' | 'group' | 'location'>, knobs: Partial<Knobs> = {}): AzureState => ({
+  ...place,
+  knobs: { ...usual, ...knobs },
+  machines: {},
+  disks: {},
+  operations: {},
+  sets: [],
+  events: [],
+  harm: [],
+  faults: [],
+  serial: 0,
+});
+
+const usual: Knobs = {
+  staleUpTo: 0,
+  bootTakes: 20_000,
+  startShowsStopped: 1_000,
+  shutdownTakes: 20_000,
+  forcedStopTakes: 5_000,
+  deallocateTakes: 25_000,
+  deleteTakes: 15_000,
+  disksHeldFor: 5_000,
+  attachTakes: 4_000,
+  detachTakes: 5_000,
+  detachFailsWith: null,
+  pollBy: 'both',
+  pageSize: 100,
+};
+
+export const nextSerial = (azure: AzureState): string => {
+  azure.serial += 1;
+  return azure.serial.toString(16);
+};
+
+const everything = <T>(shelf: Shelf<T>): readonly T[] => Object.values<Kept<T>>(shelf).flatMap(({ present }) => present ?? []);
+
+export const machineIn = (world: AzureCloudWorld, id: string): Machine | undefined => presentIn(world.parts.azure.machines, id);
+export const diskIn = (world: AzureCloudWorld, id: string): Disk | undefined => presentIn(world.parts.azure.disks, id);
+export const machinesIn = (world: AzureCloudWorld): readonly Machine[] => everything(world.parts.azure.machines);
+
+export const attachmentTo = (disk: Disk, machine: string): Attachment | undefined => disk.attachments.find((attachment) => attachment.machine === machine);
+
+export const disksOf = (world: AzureCloudWorld, machine: string): readonly Disk[] =>
+  everything(world.parts.azure.disks).filter((disk) => attachmentTo(disk, machine));

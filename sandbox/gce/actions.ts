@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { attach, detach } from './attachments.ts';
+import { presentInstance, seenDisk, seenInstance, type Place } from './call.ts';
+import { remove, reset, resume, start, stop, suspend } from './instances.ts';
+import { beginOperation, endOperation, knownRequest, operationNamed, waitFor } from './operations.ts';
+import { invalid, notFound } from './refusal.ts';
+import { diskJson, instanceJson, operationJson, type Json } from './render.ts';
+import { diskIn, instanceIn, type AttachedDisk, type GceWorld, type Instance, type InstanceStatus, type Operation } from './state.ts';
+
+/** One API method: its effect on the world, and the body of its answer. */
+export type Action = (world: GceWorld, place: Place) => Json;
+
+const UUID = /^(?!0{8}-0{4}-0{4}-0{4}-0{12}$)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const requestIdIn = (query: URLSearchParams): string | null => {
+  const requestId = query.get('requestId');
+  if (requestId !== null && !UUID.test(requestId)) throw invalid('requestId', requestId, 'Must be a UUID, and not zero.');
+  return requestId;
+};
+
+/** A call that arrives twice is answered with the operation that it began. */
+const once =
+  (order: (world: GceWorld, instance: Instance, requestId: string | null, place: Place) => Operation): Action =>
+  (world, place) => {
+    const requestId = requestIdIn(place.query);
+    const operation = knownRequest(world, requestId) ?? order(world, presentInstance(world, place), requestId, place);
+    return operationJson(world, operation);
+  };
+
+/** Where an instance has to be for the operation to be over; null: gone. */
+const END: Readonly<Record<Exclude<Operation['type'], 'attachDisk' | 'detachDisk'>, InstanceStatus | null>> = {
+  stop: 'TERMINATED',
+  start: 'RUNNING',
+  suspend: 'SUSPENDED',
+  resume: 'RUNNING',
+  reset: 'RUNNING',
+  delete: null,
+};
+
+const switched = (type: keyof typeof END, apply: (world: GceWorld, instance: Instance, query: URLSearchParams) => void): Action =>
+  once((world, instance, requestId, { query }) => {
+    apply(world, instance, query);
+    const operation = beginOperation(world, { type, target: instance.path, targetId: instance.id, requestId });
+    if (instanceIn(world, instance.path)?.status === END[type]) endOperation(world, operation.name);
+    return operationNamed(world, operation.name) ?? operation;
+  });
+
+const attachedDisk = z.object({ source: z.string(), deviceName: z.string().optional(), mode: z.enum(['READ_WRITE', 'READ_ONLY']).optional(), boot: z.boolean().optional(), autoDelete: z.boolean().optional() });
+
+const attachDisk = once((world, instance, requestId, { body }) => {
+  const read = attachedDisk.safeParse(JSON.parse(body));
+  if (!read.success) throw invalid('resource', body, read.error.message);
+  const source = read.data.source.slice(Math.max(0, read.data.source.indexOf('projects/')));
+  const disk = diskIn(world, source);
+  if (!disk) throw notFound(source);
+  const wanted: AttachedDisk = {
+    source,
+    deviceName: read.data.deviceName ?? `persistent-disk-${instance.disks.length}`,
+    mode: read.data.mode ?? 'READ_WRITE',
+    boot: read.data.boot ?? false,
+    autoDelete: read.data.autoDelete ?? false,
+  };
+  return attach(world, instance, disk, wanted, requestId);
+});
+
+const detachDisk = once((world, instance, requestId, { query }) => detach(world, instance, query.get('deviceName') ?? '', requestId));
+
+const operationAt = (world: GceWorld, { parent, name }: Place): Operation => {
+  const operation = operationNamed(world, name);
+  if (!operation?.target.startsWith(`${parent}/`)) throw notFound(`${parent}/operations/${name}`);
+  return operation;
+};
+
+const waitOperation: Action = (world, place) => {
+  waitFor(world, operationAt(world, place).name);
+  return operationJson(world, operationAt(world, place));
+};
+
+/** By the API's names for them. */
+export const actions: Readonly<Record<string, Action>> = {
+  'instances.get': (world, place) => instanceJson(seenInstance(world, place)),
+  'instances.attachDisk': attachDisk,
+  'instances.detachDisk': detachDisk,
+  'instances.stop': switched('stop', (world, instance, query) => stop(world, instance, query.get('noGracefulShutdown') === 'true')),
+  'instances.start': switched('start', start),
+  'instances.suspend': switched('suspend', suspend),
+  'instances.resume': switched('resume', resume),
+  'instances.reset': switched('reset', reset),
+  'instances.delete': switched('delete', remove),
+  'disks.get': (world, place) => diskJson(seenDisk(world, place)),
+  'regionDisks.get': (world, place) => diskJson(seenDisk(world, place)),
+  'zoneOperations.get': (world, place) => operationJson(world, operationAt(world, place)),
+  'zoneOperations.wait': waitOperation,
+};

@@ -1,0 +1,56 @@
+import type { GceWorld, Instance, Operation } from './state.ts';
+import { nextId } from './state.ts';
+
+/** What Cloud Audit Logs write about instances. https://cloud.google.com/compute/docs/logging/audit-logging */
+export interface LogEntry {
+  readonly protoPayload: {
+    readonly '@type': 'type.googleapis.com/google.cloud.audit.AuditLog';
+    readonly authenticationInfo: { readonly principalEmail: string };
+    readonly serviceName: 'compute.googleapis.com';
+    readonly methodName: string;
+    readonly resourceName: string;
+    readonly status?: { readonly code?: number };
+  };
+  readonly insertId: string;
+  readonly resource: { readonly type: 'gce_instance'; readonly labels: { readonly instance_id: string; readonly project_id: string; readonly zone: string } };
+  readonly timestamp: string;
+  readonly severity: 'NOTICE' | 'INFO' | 'ERROR';
+  readonly logName: string;
+  readonly operation: { readonly id: string; readonly producer: string; readonly first?: true; readonly last?: true };
+}
+
+type Told = Pick<LogEntry, 'severity' | 'operation'> & { readonly methodName: string; readonly principalEmail: string; readonly log: string; readonly failedWith?: number };
+
+const write = (world: GceWorld, instance: Pick<Instance, 'path' | 'id'>, { methodName, principalEmail, log, severity, operation, failedWith }: Told): void => {
+  const { gce } = world.parts;
+  gce.events.push({
+    protoPayload: {
+      '@type': 'type.googleapis.com/google.cloud.audit.AuditLog',
+      authenticationInfo: { principalEmail },
+      serviceName: 'compute.googleapis.com',
+      methodName,
+      resourceName: instance.path,
+      ...(failedWith !== undefined && { status: { code: failedWith } }),
+    },
+    insertId: nextId(gce),
+    resource: { type: 'gce_instance', labels: { instance_id: instance.id, project_id: gce.project, zone: instance.path.split('/')[3] ?? '' } },
+    timestamp: new Date(world.now()).toISOString(),
+    severity,
+    logName: `projects/${gce.project}/logs/cloudaudit.googleapis.com%2F${log}`,
+    operation,
+  });
+};
+
+/** Every call is told twice: when it was accepted, and when its operation is done. */
+export const tellOfOperation = (world: GceWorld, { name, type, target, targetId, error }: Operation, phase: 'first' | 'last'): void => {
+  const operation = { id: name, producer: 'compute.googleapis.com', [phase]: true };
+  const told = { methodName: `v1.compute.instances.${type}`, principalEmail: 'somebody@example.org', log: 'activity', operation };
+  write(world, { path: target, id: targetId }, error && phase === 'last' ? { ...told, severity: 'ERROR', failedWith: 13 } : { ...told, severity: 'NOTICE' });
+};
+
+/** Google's own doing, such as `preempted`, and a guest that shuts itself down. */
+export const tellOfSystem = (world: GceWorld, instance: Instance, what: string): void => {
+  const methodName = `compute.instances.${what}`;
+  const operation = { id: `systemevent-${nextId(world.parts.gce)}`, producer: methodName, first: true, last: true } as const;
+  write(world, instance, { methodName, principalEmail: 'system@google.com', log: 'system_event', severity: 'INFO', operation });
+};

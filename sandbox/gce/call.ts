@@ -1,0 +1,61 @@
+import { asOf, type Shelf } from '../kept.ts';
+import { invalid, notFound } from './refusal.ts';
+import { zonesOf } from './scenario.ts';
+import { instancesIn, type Disk, type GceWorld, type Instance } from './state.ts';
+
+/** A call as it came over the wire. */
+export interface WireCall {
+  readonly method: string;
+  /** Path and query, such as `/compute/v1/projects/p/zones/z/instances/i?`. */
+  readonly url: string;
+  readonly body: string;
+}
+
+/** What a call is about, with the project by its id whatever it was called by. */
+export interface Place {
+  /** `projects/p/zones/z`, or with a region. */
+  readonly parent: string;
+  readonly name: string;
+  readonly query: URLSearchParams;
+  readonly body: string;
+}
+
+/** @throws GceRefusal notFound for an unknown project, invalid for an unknown zone or region */
+export const placeOf = (world: GceWorld, [project = '', kind = '', area = '', name = '']: readonly string[], query: URLSearchParams, body: string): Place => {
+  const { gce } = world.parts;
+  if (project !== gce.project && project !== gce.projectNumber) throw notFound(`projects/${project}`);
+  const known = kind === 'zones' ? zonesOf(world).includes(area) : area === gce.region;
+  if (!known) throw invalid(kind.slice(0, -1), area, `Unknown ${kind.slice(0, -1)}.`);
+  return { parent: `projects/${gce.project}/${kind}/${area}`, name, query, body };
+};
+
+const ageOf = (world: GceWorld): number => {
+  const { staleUpTo, staleness } = world.parts.gce.knobs;
+  return staleUpTo > 0 && staleness === 'seeded' ? Math.floor(world.random() * (staleUpTo + 1)) : staleUpTo;
+};
+
+const seen = <T>(world: GceWorld, shelf: Shelf<T>, path: string): T | undefined => asOf(shelf, path, world.now() - ageOf(world));
+
+const NUMERIC = /^[1-9][0-9]{0,19}$/;
+
+/** As a get sees it: perhaps as it was a moment ago. @throws GceRefusal notFound */
+export const seenInstance = (world: GceWorld, { parent, name }: Place): Instance => {
+  const { instances } = world.parts.gce;
+  const paths = NUMERIC.test(name) ? Object.keys(instances).filter((path) => path.startsWith(`${parent}/`)) : [`${parent}/instances/${name}`];
+  const found = paths.map((path) => seen(world, instances, path)).find((instance) => instance && (!NUMERIC.test(name) || instance.id === name));
+  if (!found) throw notFound(`${parent}/instances/${name}`);
+  return found;
+};
+
+export const seenDisk = (world: GceWorld, { parent, name }: Place): Disk => {
+  const disk = seen(world, world.parts.gce.disks, `${parent}/disks/${name}`);
+  if (!disk) throw notFound(`${parent}/disks/${name}`);
+  return disk;
+};
+
+/** As it is: what changes something is never stale. A number is an id, for no name begins with a digit. @throws GceRefusal notFound */
+export const presentInstance = (world: GceWorld, { parent, name }: Place): Instance => {
+  const found = instancesIn(world).find(({ id, path }) => path === `${parent}/instances/${name}` || (id === name && path.startsWith(`${parent}/`)));
+  if (!found) throw notFound(`${parent}/instances/${name}`);
+  return found;
+};

@@ -1,0 +1,10 @@
+import type { Cast } from '../world.ts';
+import { SETTLE_DISK_OPERATION, settleDiskOperation } from './attachments.ts';
+import { SETTLE_INSTANCE, settleInstance } from './instances.ts';
+import type { WithGce } from './state.ts';
+
+/** The actors that end Compute Engine's transitions and operations in their own time. */
+export const gceCast = (): Cast<WithGce> => ({
+  [SETTLE_INSTANCE]: settleInstance,
+  [SETTLE_DISK_OPERATION]: settleDiskOperation,
+});

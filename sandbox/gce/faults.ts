@@ -1,0 +1,40 @@
+import type { GceState, OperationError } from './state.ts';
+
+/**
+ * What goes wrong: an error answer, a page of something before the service, a detach that is accepted and fails, a connection
+ * that breaks, or one that never answers.
+ */
+export type Mishap =
+  | { readonly kind: 'error'; readonly reason: string; readonly status: number }
+  | { readonly kind: 'page'; readonly status: number }
+  | { readonly kind: 'failing-operation'; readonly error: OperationError }
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'hang' };
+
+export interface Fault {
+  /** The API method that it strikes, such as `instances.detachDisk`; null strikes any. */
+  readonly method: string | null;
+  /** What the path of the call must contain. */
+  readonly path: string;
+  /** Before the call takes effect, or after it did. */
+  readonly when: 'before' | 'after';
+  readonly mishap: Mishap;
+  /** How many more calls it strikes. */
+  times: number;
+}
+
+export const limited: Mishap = { kind: 'error', reason: 'rateLimitExceeded', status: 403 };
+export const unavailable: Mishap = { kind: 'error', reason: 'backendError', status: 503 };
+export const forbidden: Mishap = { kind: 'error', reason: 'forbidden', status: 403 };
+
+export const addFault = (gce: GceState, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
+  gce.faults.push({ method: null, path: '', when: 'before', times: 1, ...fault });
+};
+
+/** Uses up one strike of the first fault that fits the call. */
+export const strike = (gce: GceState, when: Fault['when'], method: string, path: string): Mishap | null => {
+  const fault = gce.faults.find((one) => one.when === when && one.times > 0 && (one.method === null || one.method === method) && path.includes(one.path));
+  if (!fault) return null;
+  fault.times -= 1;
+  return fault.mishap;
+};

@@ -1,0 +1,17 @@
+import { Refused } from '../../fencing/errors.ts';
+
+/** Compute Engine declines a call: the reason that clients decide on, the words that people read, and the HTTP status. */
+export class GceRefusal extends Refused {
+  readonly reason: string;
+  readonly status: number;
+
+  constructor(reason: string, message: string, status = 400) {
+    super(message);
+    this.reason = reason;
+    this.status = status;
+  }
+}
+
+export const notFound = (path: string): GceRefusal => new GceRefusal('notFound', `The resource '${path}' was not found`, 404);
+export const notReady = (path: string): GceRefusal => new GceRefusal('resourceNotReady', `The resource '${path}' is not ready`);
+export const invalid = (field: string, value: string, why: string): GceRefusal => new GceRefusal('invalid', `Invalid value for field '${field}': '${value}'. ${why}`);

@@ -1,0 +1,170 @@
+import { presentIn, type Kept, type Shelf } from '../kept.ts';
+import type { World } from '../world.ts';
+import type { LogEntry } from './audit.ts';
+import type { Fault } from './faults.ts';
+import type { Harm } from './harm.ts';
+
+export type InstanceStatus =
+  | 'PROVISIONING'
+  | 'STAGING'
+  | 'RUNNING'
+  | 'PENDING_STOP'
+  | 'STOPPING'
+  | 'TERMINATED'
+  | 'SUSPENDING'
+  | 'SUSPENDED'
+  | 'REPAIRING'
+  | 'DEPROVISIONING';
+
+export interface AttachedDisk {
+  readonly deviceName: string;
+  /** Path of the disk; null for a local SSD, which is no resource of its own. */
+  readonly source: string | null;
+  readonly boot: boolean;
+  readonly mode: 'READ_WRITE' | 'READ_ONLY';
+  readonly autoDelete: boolean;
+}
+
+export interface Instance {
+  /** Path by its name, which the next instance may bear. */
+  readonly path: string;
+  /** Never reused, and beyond what a number holds exactly. */
+  readonly id: string;
+  readonly status: InstanceStatus;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly stoppedAt: number | null;
+  readonly suspendedAt: number | null;
+  /** When the present stop was asked for. */
+  readonly stopAskedAt: number | null;
+  readonly disks: readonly AttachedDisk[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly hostname: string | null;
+  readonly spot: boolean;
+  /** How long a graceful shutdown may keep it in PENDING_STOP (ms); null when it is not configured. */
+  readonly gracefulTakes: number | null;
+  /** How long its operating system takes to shut down (ms); null when it never does by itself. */
+  readonly shutdownTakes: number | null;
+  readonly toBeDeleted: boolean;
+  /** What Compute Engine does not show: whether instructions are executed; `frozen` memory goes on where it stopped. */
+  readonly guest: 'up' | 'down' | 'frozen';
+  readonly boot: number;
+  /** Paths of mounted disks. */
+  readonly mounts: readonly string[];
+}
+
+export interface Disk {
+  readonly path: string;
+  readonly id: string;
+  readonly status: 'CREATING' | 'READY' | 'DELETING' | 'FAILED' | 'RESTORING' | 'UNAVAILABLE';
+  readonly accessMode: 'READ_WRITE_SINGLE' | 'READ_WRITE_MANY' | 'READ_ONLY_MANY' | null;
+  readonly createdAt: number;
+  readonly attachedAt: number | null;
+  readonly detachedAt: number | null;
+  /** Paths of instances. */
+  readonly users: readonly string[];
+}
+
+/** Durations in ms of virtual time. */
+export interface Knobs {
+  /** A get may answer with a state up to this old. */
+  staleUpTo: number;
+  staleness: 'oldest' | 'seeded';
+  provisioningTakes: number;
+  stagingTakes: number;
+  shutdownTakes: number;
+  /** Compute Engine pulls the plug after this long, whatever the guest does. */
+  shutdownLimit: number;
+  suspendTakes: number;
+  repairTakes: number;
+  deprovisioningTakes: number;
+  operationStarts: number;
+  attachTakes: number;
+  detachTakes: number;
+  /** A wait for an operation passes at most this much time. */
+  waitLasts: number;
+}
+
+export interface GceState {
+  readonly project: string;
+  readonly projectNumber: string;
+  readonly region: string;
+  readonly knobs: Knobs;
+  readonly instances: Shelf<Instance>;
+  readonly disks: Shelf<Disk>;
+  readonly operations: Operation[];
+  /** Everything that the log router would deliver, oldest first. */
+  readonly events: LogEntry[];
+  readonly harm: Harm[];
+  readonly faults: Fault[];
+  serial: number;
+}
+
+export interface OperationError {
+  readonly code: string;
+  readonly status: number;
+}
+
+export interface Operation {
+  readonly name: string;
+  readonly id: string;
+  readonly type: 'stop' | 'start' | 'suspend' | 'resume' | 'reset' | 'delete' | 'attachDisk' | 'detachDisk';
+  /** Path and numeric id of the instance. */
+  readonly target: string;
+  readonly targetId: string;
+  readonly requestId: string | null;
+  /** Of an attach or a detach. */
+  readonly disk: AttachedDisk | null;
+  readonly insertedAt: number;
+  readonly endedAt: number | null;
+  readonly error: OperationError | null;
+}
+
+export interface WithGce {
+  readonly gce: GceState;
+}
+
+export type GceWorld = World<WithGce>;
+
+export const emptyGce = (place: { readonly project: string; readonly projectNumber: string; readonly region: string }, knobs: Partial<Knobs> = {}): GceState => ({
+  ...place,
+  knobs: { ...usual, ...knobs },
+  instances: {},
+  disks: {},
+  operations: [],
+  events: [],
+  harm: [],
+  faults: [],
+  serial: 0,
+});
+
+const usual: Knobs = {
+  staleUpTo: 0,
+  staleness: 'oldest',
+  provisioningTakes: 2_000,
+  stagingTakes: 10_000,
+  shutdownTakes: 20_000,
+  shutdownLimit: 90_000,
+  suspendTakes: 15_000,
+  repairTakes: 180_000,
+  deprovisioningTakes: 5_000,
+  operationStarts: 200,
+  attachTakes: 2_000,
+  detachTakes: 2_500,
+  waitLasts: 120_000,
+};
+
+const FIRST_ID = 4_611_686_018_427_387_905n;
+
+/** The next numeric id. */
+export const nextId = (gce: GceState): string => {
+  gce.serial += 1;
+  return String(FIRST_ID + BigInt(gce.serial));
+};
+
+const everything = <T>(shelf: Shelf<T>): readonly T[] => Object.values<Kept<T>>(shelf).flatMap((kept) => (kept.present ? [kept.present] : []));
+
+export const instanceIn = (world: GceWorld, path: string): Instance | undefined => presentIn(world.parts.gce.instances, path);
+export const diskIn = (world: GceWorld, path: string): Disk | undefined => presentIn(world.parts.gce.disks, path);
+export const instancesIn = (world: GceWorld): readonly Instance[] => everything(world.parts.gce.instances);
+export const disksOf = (world: GceWorld, instance: string): readonly Disk[] => everything(world.parts.gce.disks).filter(({ users }) => users.includes(instance));

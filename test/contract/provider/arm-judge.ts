@@ -1,0 +1,42 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import type { Front } from './sandbox-azure-bench.ts';
+
+/** Microsoft's generated fake server between the SDK and the sandbox; what it does is said in arm-judge/main.go. */
+
+export interface ArmJudge {
+  readonly front: Front;
+  /** What it found wrong with requests and answers so far. */
+  readonly verdicts: readonly string[];
+  readonly remove: () => Promise<void>;
+}
+
+/** Builds it: a minute and a half the first time, a second or two from Go's cache. */
+export const buildArmJudge = async (): Promise<ArmJudge> => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'arm-judge-'));
+  const binary = path.join(folder, 'arm-judge');
+  await promisify(execFile)('go', ['build', '-o', binary, '.'], { cwd: path.join(import.meta.dirname, 'arm-judge') });
+  const verdicts: string[] = [];
+  return { front: (url) => start(binary, url, verdicts), verdicts, remove: () => rm(folder, { recursive: true }) };
+};
+
+/** Its first line is its address, and each line after that a verdict. */
+const start = async (binary: string, sandbox: string, verdicts: string[]): ReturnType<Front> => {
+  const judge = spawn(binary, [sandbox], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines = createInterface(judge.stdout);
+  const [url] = await once(lines, 'line');
+  lines.on('line', (line) => verdicts.push(line));
+  return {
+    url: String(url),
+    close: async () => {
+      const ended = once(judge, 'exit');
+      judge.kill();
+      await ended;
+    },
+  };
+};

@@ -1,0 +1,10 @@
+import type { IdentityCarrier, VolumeHandle } from '../../../fencing/machine.ts';
+
+/** As the cloud provider writes it: only the group is in lower case. */
+export const azureProviderId = (armId: string): IdentityCarrier => ({
+  carrier: 'providerID',
+  driver: null,
+  value: `azure://${armId.replace(/\/resourceGroups\/[^/]+/, (group) => group.toLowerCase().replace('resourcegroups', 'resourceGroups'))}`,
+});
+
+export const azureVolume = (armId: string): VolumeHandle => ({ driver: 'disk.csi.azure.com', handle: armId });

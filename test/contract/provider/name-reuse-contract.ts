@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CloudfenceError } from '../../../fencing/errors.ts';
+import type { DiskId, MachineFacts, MachineId } from '../../../fencing/machine.ts';
+import type { Permit } from '../../../fencing/permit.ts';
+import type { Bench } from './bench.ts';
+
+/** A bench of a cloud in which the next machine may bear the name of one before it. */
+export interface NamesBench extends Bench {
+  /** Terminates the machine and makes another of its name, running. */
+  readonly succeed: (machine: MachineId) => Promise<void>;
+  /** Attaches a disk that is free. */
+  readonly attach: (disk: DiskId, machine: MachineId) => Promise<void>;
+}
+
+const granted: Permit = { check: () => undefined };
+const patient = (): AbortSignal => new AbortController().signal;
+
+const lookAt = async (bench: NamesBench, machine: MachineId): Promise<MachineFacts> => {
+  const [facts] = await bench.cloud.look([machine], { disks: true }, patient());
+  if (!facts) throw new Error(`no facts of ${machine}`);
+  return facts;
+};
+
+/** Whether the call is declined or finds nothing to do is the cloud's affair. */
+const perhapsDeclined = async (call: Promise<void>): Promise<void> => {
+  try {
+    await call;
+  } catch (error) {
+    expect(error).toBeInstanceOf(CloudfenceError);
+  }
+};
+
+/** What fencing relies on where one machine bears the name of another that was before it. */
+export const nameReuseContract = (cloud: string, open: () => Promise<NamesBench>): void => {
+  describe(`names that are used again on ${cloud}`, () => {
+    let bench: NamesBench;
+    beforeAll(async () => {
+      bench = await open();
+      return bench.close;
+    }, 60_000);
+
+    /** The disk was the former one's and is the present one's. */
+    const twoOfOneName = async () => {
+      const machine = await bench.machine();
+      const disk = await bench.disk(machine);
+      const former = await lookAt(bench, machine);
+      await bench.succeed(machine);
+      await bench.attach(disk, machine);
+      return { machine, disk, former, present: await lookAt(bench, machine) };
+    };
+
+    it('tells the incarnations apart, and their boots', async () => {
+      const { former, present } = await twoOfOneName();
+      expect(former.incarnation).not.toBeNull();
+      expect(present.incarnation?.id).not.toBe(former.incarnation?.id);
+      expect(present.generation).not.toBe(former.generation);
+    });
+
+    it.each(['plain', 'forced'] as const)('never detaches from the next machine what was to leave the former one (%s)', async (manner) => {
+      const { machine, disk, former } = await twoOfOneName();
+      await bench.stop(machine);
+      await perhapsDeclined(bench.cloud.detach({ machine, incarnation: former.incarnation?.id ?? null }, disk, manner, granted, patient()));
+      await perhapsDeclined(bench.cloud.detach({ machine, incarnation: null }, disk, manner, granted, patient()));
+      await bench.settle();
+      expect(await bench.holderOf(disk)).toBe(machine);
+    });
+
+    it('never powers off the next machine in the place of the former one', async () => {
+      const { machine, former } = await twoOfOneName();
+      await perhapsDeclined(bench.cloud.powerOff({ machine, incarnation: former.incarnation?.id ?? null }, granted, patient()));
+      await perhapsDeclined(bench.cloud.powerOff({ machine, incarnation: null }, granted, patient()));
+      await bench.settle();
+      expect((await lookAt(bench, machine)).power).toBe('running');
+    });
+
+    it('has no incarnation of a name that nobody bears', async () => {
+      expect(await lookAt(bench, bench.unknownMachine)).toMatchObject({ power: 'missing', incarnation: null });
+    });
+  });
+};

@@ -1,0 +1,61 @@
+import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
+import { attach } from '../../../sandbox/azure/attachments.ts';
+import { openArmDoor } from '../../../sandbox/azure/http-door.ts';
+import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';
+import { addDisk, addMachine, type Wanted } from '../../../sandbox/azure/scenario.ts';
+import { diskIn, machineIn, type AzureCloudWorld, type Machine } from '../../../sandbox/azure/state.ts';
+import { azureWorld, credential, following, MINUTE, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
+import { azureProviderId, azureVolume } from './azure-names.ts';
+import type { NamesBench } from './name-reuse-contract.ts';
+import { sandboxAzureTable } from './sandbox-azure-table.ts';
+
+/** Another machine in the place of one that is gone: all but the name is new. */
+const successorOf = ({ name, set }: Machine): Wanted => (set ? { set: set.name } : { name });
+
+/** Something between the SDK and the door, given the door's address. */
+export type Front = (url: string) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>;
+
+const nothingBetween: Front = async (url) => ({ url, close: async () => undefined });
+
+/** The sandbox's ARM over HTTP, with the unmodified SDK in front; `kind` is what its machines are made as. */
+export const sandboxAzureBench = async (kind: Wanted, unknownMachine: string, openFront: Front = nothingBetween): Promise<NamesBench> => {
+  const world = azureWorld();
+  const door = await openArmDoor(world);
+  const front = await openFront(door.url);
+  const change = async (id: string, apply: (world: AzureCloudWorld, machine: Machine) => unknown): Promise<void> => {
+    const machine = machineIn(world, id);
+    if (machine) apply(world, machine);
+    world.advance(MINUTE);
+  };
+  const armId = (id: string): string => machineIn(world, id)?.armId ?? diskIn(world, id)?.armId ?? id;
+  return {
+    cloud: azureCloud(azureClients({ subscription, credential, endpoint: front.url, following })),
+    unknownMachine,
+    unknownDisk: `${prefix}/disks/nobody`,
+    machine: async () => addMachine(world, kind),
+    stop: (id) => change(id, deallocate),
+    start: (id) => change(id, start),
+    terminate: (id) => change(id, remove),
+    afterTermination: { power: 'missing', forGood: false },
+    afterPowerOff: 'off-if-repeated',
+    proofTable: sandboxAzureTable(world, kind),
+    succeed: async (id) => {
+      const former = machineIn(world, id);
+      await change(id, remove);
+      if (former) addMachine(world, successorOf(former));
+    },
+    attach: async (disk, id) => {
+      const free = diskIn(world, disk);
+      if (free) await change(id, (_, machine) => attach(world, free, machine));
+    },
+    disk: async (id) => addDisk(world, {}, id === null ? undefined : { machine: id }),
+    holderOf: async (disk) => diskIn(world, disk)?.attachments[0]?.machine ?? null,
+    settle: async () => world.advance(MINUTE),
+    carrierOf: (id) => azureProviderId(armId(id)),
+    volumeOf: (id) => azureVolume(armId(id)),
+    close: async () => {
+      await front.close();
+      await door.close();
+    },
+  };
+};

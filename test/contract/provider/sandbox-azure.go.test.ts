@@ -1,0 +1,38 @@
+import { beforeAll, expect, it } from 'vitest';
+import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
+import { openArmDoor } from '../../../sandbox/azure/http-door.ts';
+import { addMachine } from '../../../sandbox/azure/scenario.ts';
+import { azureWorld, credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
+import { buildArmJudge, type ArmJudge } from './arm-judge.ts';
+import { nameReuseContract } from './name-reuse-contract.ts';
+import { providerContract } from './provider-contract.ts';
+import { sandboxAzureBench, type Front } from './sandbox-azure-bench.ts';
+
+let judge: ArmJudge | undefined;
+beforeAll(async () => {
+  judge = await buildArmJudge();
+  return judge.remove;
+});
+
+const judged: Front = (url) => (judge ? judge.front(url) : Promise.reject(new Error('the judge is not built')));
+const machines = () => sandboxAzureBench({}, `${prefix}/virtualmachines/nobody`, judged);
+const instances = () => sandboxAzureBench({ set: 'Pool' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/999`, judged);
+
+providerContract("the sandbox's Azure, judged by Microsoft's types", machines);
+providerContract("a scale set of the sandbox's Azure, judged by Microsoft's types", instances);
+nameReuseContract("the sandbox's Azure, judged by Microsoft's types", machines);
+
+it('lists the machines of a scale set through the judge, too', async () => {
+  const world = azureWorld();
+  const machines = [addMachine(world, { set: 'Pool' }), addMachine(world, { set: 'Pool' })];
+  const door = await openArmDoor(world);
+  const front = await judged(door.url);
+  const cloud = azureCloud(azureClients({ subscription, credential, endpoint: front.url }));
+  expect(await cloud.expand([`${prefix}/virtualmachinescalesets/pool`], patient())).toEqual(machines);
+  await front.close();
+  await door.close();
+});
+
+it('nothing was found wrong with what was asked and answered', () => {
+  expect(judge?.verdicts).toEqual([]);
+});

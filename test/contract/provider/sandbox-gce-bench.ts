@@ -1,0 +1,60 @@
+import { computeClients, gcpCloud, type ComputeClients } from '../../../providers/gcp/index.ts';
+import { attach } from '../../../sandbox/gce/attachments.ts';
+import { openHttpDoor } from '../../../sandbox/gce/http-door.ts';
+import { remove, start, stop } from '../../../sandbox/gce/instances.ts';
+import { addDisk, addInstance, pathOf, recreate } from '../../../sandbox/gce/scenario.ts';
+import { diskIn, instanceIn, type GceWorld, type Instance, type Knobs } from '../../../sandbox/gce/state.ts';
+import { MINUTE, gceWorld, requestIds, zone } from '../../sandbox/gce/gce-world.ts';
+import type { NamesBench } from './name-reuse-contract.ts';
+import { sandboxGceTable } from './sandbox-gce-table.ts';
+
+type Change = (world: GceWorld, instance: Instance) => unknown;
+
+const apply = (world: GceWorld, path: string, wanted: Change): void => {
+  const instance = instanceIn(world, path);
+  if (instance) wanted(world, instance);
+  world.advance(5 * MINUTE);
+};
+
+const benchOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<void>): NamesBench => ({
+  cloud: gcpCloud(clients),
+  unknownMachine: pathOf(world, 'nobody'),
+  unknownDisk: `projects/my-project/zones/${zone}/disks/nothing`,
+  machine: async () => addInstance(world),
+  stop: async (path) => apply(world, path, stop),
+  start: async (path) => apply(world, path, start),
+  terminate: async (path) => apply(world, path, remove),
+  afterTermination: { power: 'missing', forGood: false },
+  afterPowerOff: 'off',
+  proofTable: sandboxGceTable(world),
+  succeed: async (path) => {
+    apply(world, path, remove);
+    recreate(world, path);
+  },
+  attach: async (disk, path) => {
+    const free = diskIn(world, disk);
+    if (free) apply(world, path, (_, instance) => attach(world, instance, free, { source: disk, deviceName: 'again', boot: false, mode: 'READ_WRITE', autoDelete: false }, null));
+  },
+  disk: async (path) => addDisk(world, {}, path === null ? undefined : { instance: path }),
+  holderOf: async (disk) => diskIn(world, disk)?.users[0] ?? null,
+  settle: async () => world.advance(5 * MINUTE),
+  carrierOf: (path) => {
+    const [, project, , zoneName, , name] = path.split('/');
+    return { carrier: 'providerID', driver: null, value: `gce://${project}/${zoneName}/${name}` };
+  },
+  volumeOf: (disk) => ({ driver: 'pd.csi.storage.gke.io', handle: disk }),
+  close,
+});
+
+/** The sandbox's Compute Engine over HTTP, with the unmodified SDK in front. */
+export const sandboxGceBench = async (knobs: Partial<Knobs> = {}): Promise<NamesBench> => {
+  const world = gceWorld(knobs);
+  const door = await openHttpDoor(world);
+  return benchOn(world, computeClients({ newRequestId: requestIds(), endpoint: door.url }), door.close);
+};
+
+/** The same with a client of the caller's making, such as one that checks what it sends and gets. */
+export const inProcessGceBench = async (clientsOf: (world: GceWorld) => ComputeClients): Promise<NamesBench> => {
+  const world = gceWorld();
+  return benchOn(world, clientsOf(world), async () => undefined);
+};

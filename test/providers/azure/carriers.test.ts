@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import type { IdentityCarrier } from '../../../fencing/machine.ts';
+import { incarnationsOf, machineOf } from '../../../providers/azure/carriers.ts';
+import { clustersIn } from '../../../providers/azure/cluster-tags.ts';
+import { diskOf } from '../../../providers/azure/disk-of.ts';
+import { isMachine } from '../../../providers/azure/ids.ts';
+
+const compute = '/subscriptions/S-1/resourceGroups/MC_Blue/providers/Microsoft.Compute';
+const vm = `${compute}/virtualMachines/Db-0`;
+const instance = `${compute}/virtualMachineScaleSets/aks-Pool-vmss/virtualMachines/7`;
+const disk = `${compute}/disks/PVC-1`;
+const DRIVER = 'disk.csi.azure.com';
+
+describe('the machine that a carrier names', () => {
+  it.each([
+    [`azure://${vm}`, vm.toLowerCase()],
+    [`azure://${vm.toLowerCase()}`, vm.toLowerCase()],
+    [`AZURE://${vm.toUpperCase()}`, vm.toLowerCase()],
+    [vm, vm.toLowerCase()],
+    [`azure://${instance}`, instance.toLowerCase()],
+    [`azure://${compute}/virtualMachineScaleSets/set/virtualMachines/set_12`, `${compute}/virtualmachinescalesets/set/virtualmachines/12`.toLowerCase()],
+    [`azure://${compute}/virtualMachineScaleSets/set/virtualMachines/other_12`, null],
+    [`azure://${compute}/virtualMachineScaleSets/set`, null],
+    [`azure://${vm}/extensions/agent`, null],
+    [`azure://${vm} `, null],
+    [`azure://${compute}/virtualMachines/..`, null],
+    [`azure://${vm.replace('MC_Blue', '..')}`, null],
+    [`azure://${disk}`, null],
+    ['aws:///eu-central-1a/i-0633ac2b0d9769723', null],
+    ['gce://project/zone/db-0', null],
+    ['azure://', null],
+    ['', null],
+  ])('providerID %s names %s', (value, machine) => {
+    expect(machineOf({ carrier: 'providerID', driver: null, value })).toBe(machine);
+  });
+
+  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID', 'instanceIdAnnotation'] as const)('%s says nothing: it holds a name or another id', (carrier) => {
+    const written = (driver: string | null, value: string): IdentityCarrier => ({ carrier, driver, value });
+    for (const value of ['aks-pool-vmss000007', vm, `azure://${vm}`]) expect(machineOf(written(DRIVER, value))).toBeNull();
+  });
+
+  it('is the same to a disk, which names an instance by its name', () => {
+    expect(isMachine(instance.replace('/7', '/aks-pool-vmss_7').toUpperCase(), instance.toLowerCase())).toBe(true);
+    expect(isMachine(instance.replace('/7', '/aks-pool-vmss_71'), instance.toLowerCase())).toBe(false);
+    expect(isMachine(`${vm}1`, vm.toLowerCase())).toBe(false);
+  });
+});
+
+describe('the incarnations that a carrier may mean', () => {
+  const vmId = '4ddbd7f2-6a1d-4c2b-9d3e-0123456789ab';
+  const swapped = 'f2d7db4d-1d6a-2b4c-9d3e-0123456789ab';
+  const read = (carrier: IdentityCarrier['carrier'], value: string) => incarnationsOf({ carrier, driver: null, value });
+
+  it('are both byte orders of a system UUID, in any letter case', () => {
+    expect(read('systemUUID', vmId)).toEqual([vmId, swapped]);
+    expect(read('systemUUID', swapped.toUpperCase())).toEqual([swapped, vmId]);
+    expect(read('systemUUID', '00000000-0000-0000-0000-000000000000')).toHaveLength(1);
+  });
+
+  it('are one for an annotation, and none for what is no vmId', () => {
+    expect(read('instanceIdAnnotation', vmId.toUpperCase())).toEqual([vmId]);
+    for (const value of ['7183746512345678901', `${vmId}0`, '']) expect(read('systemUUID', value)).toEqual([]);
+    for (const carrier of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const) expect(read(carrier, vmId)).toEqual([]);
+  });
+});
+
+describe('the disk behind a volume handle', () => {
+  it.each([
+    [DRIVER, disk, disk.toLowerCase()],
+    [DRIVER, disk.toUpperCase(), disk.toLowerCase()],
+    [DRIVER, `${compute}/snapshots/s`, null],
+    [DRIVER, 'https://account.blob.core.windows.net/vhds/pvc-1.vhd', null],
+    ['file.csi.azure.com', disk, null],
+  ])('%s %s is %s', (driver, handle, expected) => {
+    expect(diskOf({ driver, handle })).toBe(expected);
+  });
+});
+
+it('clusters are named by the tags of AKS and of Cluster API, once each', () => {
+  const capi = 'sigs.k8s.io_cluster-api-provider-azure_cluster_';
+  expect(clustersIn({ 'aks-managed-cluster-name': 'blue', [`${capi}Green`]: 'owned', [`${capi}grey`]: 'shared', [capi]: 'owned', name: 'red' })).toEqual(['blue', 'Green']);
+  expect(clustersIn({ 'AKS-Managed-Cluster-Name': '' })).toEqual([]);
+});

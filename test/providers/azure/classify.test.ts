@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { classify, type Seen } from '../../../providers/azure/classify.ts';
+
+const said = (codes: readonly string[], provisioningState = 'Succeeded', more: { hibernationEnabled?: boolean; osDiskState?: string } = {}): Seen => ({
+  vm: {
+    location: 'westeurope',
+    provisioningState,
+    instanceView: { statuses: codes.map((code) => ({ code })) },
+    ...(more.hibernationEnabled !== undefined && { additionalCapabilities: { hibernationEnabled: more.hibernationEnabled } }),
+  },
+  osDiskState: more.osDiskState ?? null,
+});
+
+describe('what an answer of ARM proves', () => {
+  it.each([
+    ['PowerState/running', 'running'],
+    ['PowerState/starting', 'starting'],
+    ['PowerState/stopping', 'stopping'],
+    ['PowerState/deallocating', 'stopping'],
+    ['PowerState/unknown', 'unknown'],
+    ['PowerState/somethingnew', 'unknown'],
+    ['PowerState/', 'unknown'],
+    ['ProvisioningState/succeeded', 'unknown'],
+  ] as const)('%s is %s, and no proof', (code, power) => {
+    expect(classify(said([code]))).toBe(power);
+  });
+
+  it.each(['PowerState/deallocated', 'powerstate/DEALLOCATED'])('%s is off where nothing is under way', (code) => {
+    expect(classify(said(['ProvisioningState/succeeded', code]))).toBe('off');
+    expect(classify(said([code], 'SUCCEEDED', { osDiskState: 'Reserved' }))).toBe('off');
+  });
+
+  it('stopped is off only when a second read says the same', () => {
+    expect(classify(said(['PowerState/stopped']))).toBe('off-if-repeated');
+  });
+
+  it.each(['Creating', 'Updating', 'Deleting', 'Migrating'])('neither proves anything while it is %s', (state) => {
+    expect(classify(said(['PowerState/deallocated'], state))).toBe('stopping');
+    expect(classify(said(['PowerState/stopped'], state))).toBe('stopping');
+  });
+
+  it.each(['Failed', 'Canceled', 'SomethingNew', ''])('neither proves anything when an operation came to nothing (%s)', (state) => {
+    expect(classify(said(['PowerState/deallocated'], state))).toBe('unknown');
+    expect(classify(said(['PowerState/stopped'], state))).toBe('unknown');
+  });
+
+  it.each(['PowerState/stopped', 'PowerState/deallocated'])('a sign of hibernation makes %s suspended, whatever the machine is said to be able to', (code) => {
+    expect(classify(said([code], 'Succeeded', { osDiskState: 'frozen' }))).toBe('suspended');
+    expect(classify(said([code, 'HibernationState/Hibernated'], 'Succeeded', { osDiskState: 'Reserved' }))).toBe('suspended');
+  });
+
+  it('one that can hibernate has to show a plain deallocation', () => {
+    const able = (code: string, osDiskState?: string) => classify(said([code], 'Succeeded', { hibernationEnabled: true, ...(osDiskState && { osDiskState }) }));
+    expect(able('PowerState/deallocated', 'Reserved')).toBe('off');
+    expect(able('PowerState/deallocated', 'Attached')).toBe('suspended');
+    expect(able('PowerState/deallocated')).toBe('suspended');
+    expect(able('PowerState/stopped', 'Reserved')).toBe('suspended');
+    expect(classify(said(['PowerState/deallocated'], 'Succeeded', { hibernationEnabled: false }))).toBe('off');
+  });
+
+  it('no instance view at all is unknown', () => {
+    expect(classify({ vm: { location: 'westeurope', provisioningState: 'Succeeded' }, osDiskState: null })).toBe('unknown');
+  });
+});

@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { permitUntil, type Permit } from '../../../fencing/permit.ts';
+import { attach, detach } from '../../../sandbox/azure/attachments.ts';
+import { addFault, throttled, type Mishap } from '../../../sandbox/azure/faults.ts';
+import { remove } from '../../../sandbox/azure/machines.ts';
+import { addDisk, addMachine, forget, type Wanted } from '../../../sandbox/azure/scenario.ts';
+import { disksOf, diskIn, machineIn, type AzureCloudWorld, type Knobs } from '../../../sandbox/azure/state.ts';
+import { azureWorld, clientsOf, cloudOf, MINUTE, patient } from '../../sandbox/azure/azure-world.ts';
+
+const granted: Permit = { check: () => undefined };
+const POST = 'machine.attachDetachDataDisks';
+
+const withDisk = (wanted: Wanted = { power: 'deallocated' }, knobs: Partial<Knobs> = {}) => {
+  const world = azureWorld(knobs);
+  const machine = addMachine(world, wanted);
+  const target = { machine, incarnation: machineIn(world, machine)?.vmId ?? null };
+  return { world, machine, target, disk: addDisk(world, {}, { machine }) };
+};
+
+const held = (world: AzureCloudWorld, disk: string): boolean => {
+  world.advance(MINUTE);
+  return (diskIn(world, disk)?.attachments.length ?? 0) > 0;
+};
+
+describe('a detach', () => {
+  it.each([
+    [throttled, Unavailable],
+    [{ kind: 'error', code: 'Conflict', status: 409 }, Unavailable],
+    [{ kind: 'error', code: 'OperationPreempted', status: 409 }, Unavailable],
+    [{ kind: 'error', code: 'OperationNotAllowed', status: 409 }, Refused],
+    [{ kind: 'error', code: 'AuthorizationFailed', status: 403 }, Denied],
+    [{ kind: 'drop' }, Unavailable],
+  ] satisfies [Mishap, unknown][])('leaves once or not at all: it is not tried again by the SDK (%o)', async (mishap, expected) => {
+    const { world, target, disk } = withDisk();
+    addFault(world.parts.azure, { call: POST, mishap });
+    await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
+    expect(held(world, disk)).toBe(true);
+  });
+
+  it('is an error when its answer was lost, although the disk goes', async () => {
+    const { world, target, disk } = withDisk();
+    addFault(world.parts.azure, { call: POST, when: 'after', mishap: { kind: 'drop' } });
+    await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
+    expect(held(world, disk)).toBe(false);
+  });
+
+  it('is held back when getting a token outlasted the proof, and leaves with a token that was ready', async () => {
+    const { world, target, disk } = withDisk();
+    let monotonic = 0;
+    let reads = 0;
+    /** Each token is good for one request, and the one for the order takes long. */
+    const getToken = async () => {
+      if (reads === 2) monotonic += 2_001;
+      return { token: 'test', expiresOnTimestamp: 1 };
+    };
+    const permit = permitUntil(2_000, () => monotonic);
+    permit.check();
+    const cloud = cloudOf(world, clientsOf(world, { credential: { getToken }, arrived: () => void (reads += 1) }));
+    await expect(cloud.detach(target, disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
+    expect(held(world, disk)).toBe(true);
+    await cloudOf(world).detach(target, disk, 'plain', permitUntil(2_000, () => 999), patient());
+    expect(held(world, disk)).toBe(false);
+  });
+
+  it.each(['async', 'location', 'both'] as const)('that is accepted and then fails is refused, not lost (%s)', async (pollBy) => {
+    const { world, target, disk } = withDisk({ power: 'deallocated' }, { pollBy, detachFailsWith: 'DiskServiceInternalError' });
+    const cloud = cloudOf(world, clientsOf(world, { arrived: () => world.advance(3_000), following: { everyMs: 1, times: 10 } }));
+    await expect(cloud.detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
+    expect(held(world, disk)).toBe(true);
+  });
+
+  it.each(['async', 'location', 'both'] as const)('is seen to its end when that comes soon (%s)', async (pollBy) => {
+    const { world, target, disk } = withDisk({ power: 'deallocated' }, { pollBy });
+    const cloud = cloudOf(world, clientsOf(world, { arrived: () => world.advance(3_000), following: { everyMs: 1, times: 10 } }));
+    await cloud.detach(target, disk, 'plain', granted, patient());
+    expect(diskIn(world, disk)?.attachments).toEqual([]);
+  });
+
+  it('goes on when it outlasts its following, or the caller gives up on it', async () => {
+    const slow = withDisk();
+    await cloudOf(slow.world).detach(slow.target, slow.disk, 'plain', granted, patient());
+    expect(diskIn(slow.world, slow.disk)?.attachments).toMatchObject([{ state: 'detaching' }]);
+    expect(held(slow.world, slow.disk)).toBe(false);
+    const left = withDisk();
+    const giveUp = new AbortController();
+    const following = { everyMs: 1, times: Infinity };
+    const gone = cloudOf(left.world, clientsOf(left.world, { following })).detach(left.target, left.disk, 'plain', granted, giveUp.signal);
+    await expect.poll(() => diskIn(left.world, left.disk)?.attachments[0]?.state).toBe('detaching');
+    giveUp.abort();
+    await expect(gone).resolves.toBeUndefined();
+    expect(held(left.world, left.disk)).toBe(false);
+  });
+
+  it('goes on where asking about it is denied', async () => {
+    const { world, target, disk } = withDisk();
+    addFault(world.parts.azure, { call: 'operation.get', mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
+    await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).resolves.toBeUndefined();
+    expect(held(world, disk)).toBe(false);
+  });
+
+  it('is an error when nobody says what became of it', async () => {
+    const { world, target, disk } = withDisk();
+    addFault(world.parts.azure, { call: 'operation.get', mishap: { kind: 'error', code: 'InternalServerError', status: 500 } });
+    await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
+  });
+
+  it('by force pushes a plain one aside that hangs on a guest', async () => {
+    const { world, machine, target, disk } = withDisk({ mounts: [] });
+    const guest = machineIn(world, machine);
+    if (guest) world.parts.azure.machines[machine] = { present: { ...guest, mounts: [disk], shutdownTakes: null }, past: [] };
+    await cloudOf(world).detach(target, disk, 'plain', granted, patient());
+    expect(held(world, disk)).toBe(true);
+    await cloudOf(world).detach(target, disk, 'forced', granted, patient());
+    expect(held(world, disk)).toBe(false);
+  });
+
+  it('waits for nobody: another operation at the machine makes it unavailable, by force too', async () => {
+    const { world, machine, target, disk } = withDisk();
+    const other = addDisk(world);
+    const [free, holder] = [diskIn(world, other), machineIn(world, machine)];
+    if (free && holder) attach(world, free, holder);
+    await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Unavailable);
+    expect(held(world, disk)).toBe(true);
+  });
+
+  it('is declined before it leaves for an OS disk, a shared one, and a machine of another subscription', async () => {
+    const { world, machine, target, disk } = withDisk();
+    const [os] = disksOf(world, machine);
+    const shared = addDisk(world, { maxShares: 2 }, { machine });
+    addFault(world.parts.azure, { call: POST, times: Infinity, mishap: throttled });
+    const cloud = cloudOf(world);
+    for (const one of [os?.id ?? '', shared]) await expect(cloud.detach(target, one, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
+    const foreign = { ...target, machine: machine.replace(/subscriptions\/[^/]+/, 'subscriptions/another') };
+    await cloud.detach(foreign, disk, 'forced', granted, patient());
+    for (const one of [os?.id ?? '', shared, disk]) expect(held(world, one)).toBe(true);
+  });
+
+  it('is refused where the machine is gone and its disk names it still, and done once it does not', async () => {
+    const { world, machine, target, disk } = withDisk();
+    const doomed = machineIn(world, machine);
+    if (doomed) remove(world, doomed);
+    world.advance(16_000);
+    await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
+    expect(held(world, disk)).toBe(false);
+    await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).resolves.toBeUndefined();
+  });
+
+  it('takes a decline for done only when the disk says so, too', async () => {
+    const { world, machine, target, disk } = withDisk();
+    const decline = { kind: 'error', code: 'InvalidParameter', status: 400 } as const;
+    addFault(world.parts.azure, { call: POST, mishap: decline });
+    await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
+    addFault(world.parts.azure, { call: POST, when: 'after', mishap: decline });
+    world.parts.azure.knobs.detachTakes = 0;
+    const arrived = () => world.advance(1);
+    await expect(cloudOf(world, clientsOf(world, { arrived })).detach(target, disk, 'plain', granted, patient())).resolves.toBeUndefined();
+    expect(disksOf(world, machine).map(({ id }) => id)).not.toContain(disk);
+  });
+});
+
+describe('a witness', () => {
+  it('is heard past unknown disks, also a disk that somebody else holds by now; an error is none', async () => {
+    const { world, machine, disk } = withDisk();
+    const [free, other] = [addDisk(world), addMachine(world)];
+    const elsewhere = addDisk(world, {}, { machine: other });
+    const unknown = [`${disk}x`, free.replace(/subscriptions\/[^/]+/, 'subscriptions/another'), 'vol-1'];
+    forget(world, machine);
+    const ask = (disks: readonly string[]) => cloudOf(world).witness(machine, disks, patient());
+    expect(await ask([...unknown, free, disk])).toBe('held');
+    expect(await ask([...unknown, free, elsewhere])).toBe('released');
+    expect(await ask([...unknown, elsewhere])).toBe('released');
+    expect(await ask([...unknown, elsewhere, disk])).toBe('held');
+    const nobodys = addDisk(world, {}, { machine: 'somebody' });
+    expect(await ask([...unknown, nobodys])).toBe('none');
+    addFault(world.parts.azure, { call: 'disk.get', mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
+    await expect(ask([free])).rejects.toBeInstanceOf(Denied);
+  });
+
+  it('hears from the disk of an instance, which it names in its own way', async () => {
+    const { world, machine, disk } = withDisk({ set: 'Pool', power: 'deallocated' });
+    expect(await cloudOf(world).witness(machine, [disk], patient())).toBe('held');
+    const [holder, attached] = [machineIn(world, machine), diskIn(world, disk)];
+    if (holder && attached) detach(world, attached, holder, false);
+    world.advance(MINUTE);
+    expect(await cloudOf(world).witness(machine, [disk], patient())).toBe('released');
+  });
+});

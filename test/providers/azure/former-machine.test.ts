@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { Refused } from '../../../fencing/errors.ts';
+import type { Permit } from '../../../fencing/permit.ts';
+import { attach } from '../../../sandbox/azure/attachments.ts';
+import { addFault } from '../../../sandbox/azure/faults.ts';
+import { remove } from '../../../sandbox/azure/machines.ts';
+import { addDisk, addMachine, type Wanted } from '../../../sandbox/azure/scenario.ts';
+import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
+import { azureWorld, cloudOf, MINUTE, patient } from '../../sandbox/azure/azure-world.ts';
+
+/** Every order would be accepted; what is declined here never left. */
+const granted: Permit = { check: () => undefined };
+
+/** A machine that bears the name of one that is gone, and holds its disk. */
+const successor = (wanted: Wanted) => {
+  const world = azureWorld();
+  const machine = addMachine(world, { name: 'db-0' });
+  const former = { machine, incarnation: machineIn(world, machine)?.vmId ?? null };
+  const disk = addDisk(world, {}, { machine });
+  const doomed = machineIn(world, machine);
+  if (doomed) remove(world, doomed);
+  world.advance(MINUTE);
+  addMachine(world, { name: 'db-0', ...wanted });
+  const [free, heir] = [diskIn(world, disk), machineIn(world, machine)];
+  if (free && heir) attach(world, free, heir);
+  world.advance(MINUTE);
+  return { world, machine, disk, former, cloud: cloudOf(world) };
+};
+
+describe('an order for a machine whose name another one bears now', () => {
+  it.each(['plain', 'forced'] as const)('takes no disk from it (%s)', async (manner) => {
+    const { world, machine, disk, former, cloud } = successor({ power: 'deallocated' });
+    for (const target of [former, { machine, incarnation: null }]) {
+      await expect(cloud.detach(target, disk, manner, granted, patient())).rejects.toBeInstanceOf(Refused);
+    }
+    world.advance(MINUTE);
+    expect(diskIn(world, disk)?.attachments).toMatchObject([{ machine, state: 'attached' }]);
+    await cloud.detach({ machine, incarnation: machineIn(world, machine)?.vmId ?? null }, disk, manner, granted, patient());
+    world.advance(MINUTE);
+    expect(diskIn(world, disk)?.attachments).toEqual([]);
+  });
+
+  it('does not power it off', async () => {
+    const { world, machine, former, cloud } = successor({});
+    for (const target of [former, { machine, incarnation: null }]) await expect(cloud.powerOff(target, granted, patient())).rejects.toBeInstanceOf(Refused);
+    world.advance(MINUTE);
+    expect(machineIn(world, machine)?.power).toBe('running');
+  });
+
+  it('is done when its disk is free, or somebody else’s, whoever bears the name', async () => {
+    const { world, machine, former, cloud } = successor({});
+    const other = addMachine(world);
+    const [free, elsewhere] = [addDisk(world), addDisk(world, {}, { machine: other })];
+    addFault(world.parts.azure, { call: 'machine.attachDetachDataDisks', times: Infinity, mishap: { kind: 'drop' } });
+    for (const disk of [free, elsewhere]) {
+      for (const target of [former, { machine, incarnation: null }]) await expect(cloud.detach(target, disk, 'forced', granted, patient())).resolves.toBeUndefined();
+    }
+    expect(diskIn(world, elsewhere)?.attachments).toMatchObject([{ machine: other, state: 'attached' }]);
+  });
+});

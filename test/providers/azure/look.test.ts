@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { addFault, throttled } from '../../../sandbox/azure/faults.ts';
+import { deallocate, start } from '../../../sandbox/azure/machines.ts';
+import { addDisk, addMachine, forget } from '../../../sandbox/azure/scenario.ts';
+import { disksOf, machineIn, type AzureCloudWorld } from '../../../sandbox/azure/state.ts';
+import { azureWorld, clientsOf, cloudOf, MINUTE, NOW, patient, prefix } from '../../sandbox/azure/azure-world.ts';
+
+const look = (world: AzureCloudWorld, machines: readonly string[], disks = false) => cloudOf(world).look(machines, { disks }, patient());
+
+/** The same without the SDK's retries, which take real time. */
+const lookOnce = (world: AzureCloudWorld, machines: readonly string[], disks = false) => {
+  const clients = clientsOf(world);
+  return cloudOf(world, { ...clients, reads: clients.writes({ check: () => undefined }) }).look(machines, { disks }, patient());
+};
+
+const after = (world: AzureCloudWorld, id: string, change: (world: AzureCloudWorld, machine: NonNullable<ReturnType<typeof machineIn>>) => unknown): void => {
+  const machine = machineIn(world, id);
+  if (machine) change(world, machine);
+  world.advance(MINUTE);
+};
+
+describe('a look at machines of Azure', () => {
+  it('says what ARM said, in evidence and in facts', async () => {
+    const world = azureWorld();
+    const id = addMachine(world, { name: 'Db-0', vmId: 'A0000000-0000-4000-8000-000000000001', tags: { 'aks-managed-cluster-name': 'blue' } });
+    after(world, id, deallocate);
+    expect(await look(world, [id])).toEqual([
+      {
+        machine: `${prefix}/virtualmachines/db-0`,
+        incarnation: { id: 'a0000000-0000-4000-8000-000000000001', made: NOW },
+        power: 'off',
+        forGood: false,
+        generation: 'a0000000-0000-4000-8000-000000000001 handed over 2026-11-21T00:00:25.000Z',
+        since: NOW + 25_000,
+        nodeNames: ['db-0'],
+        clusters: ['blue'],
+        zone: 'westeurope-1',
+        disks: [],
+        evidence: {
+          power: 'deallocated',
+          provisioning: 'succeeded',
+          hibernation: 'none',
+          osDisk: 'Reserved',
+          handedOver: '2026-11-21T00:00:25.000Z',
+          vmId: 'a0000000-0000-4000-8000-000000000001',
+          requestId: expect.stringMatching(/^0{8}-/),
+          readFrom: 'Microsoft.Compute/virtualMachines/read',
+        },
+      },
+    ]);
+  });
+
+  it('knows an instance of a scale set by the name of its computer', async () => {
+    const world = azureWorld();
+    const id = addMachine(world, { set: 'aks-Pool-vmss' });
+    expect(await look(world, [id])).toMatchObject([{ machine: `${prefix}/virtualmachinescalesets/aks-pool-vmss/virtualmachines/0`, nodeNames: ['aks-pool-vmss000000', 'aks-pool-vmss_0'] }]);
+  });
+
+  it('takes the time of the last operation where the OS disk tells none, and nothing where neither does', async () => {
+    const world = azureWorld();
+    const id = addMachine(world, { power: 'deallocated' });
+    const [osDisk] = disksOf(world, id);
+    if (osDisk) addDisk(world, { name: osDisk.name, os: true, handedOverAt: null }, { machine: id });
+    const [before] = await look(world, [id]);
+    expect(before?.generation).toMatch(/ provisioned 2026-11-21T00:00:00/);
+    after(world, id, start);
+    const [next] = await look(world, [id]);
+    expect(next?.generation).toMatch(/ provisioned 2026-11-21T00:00:20/);
+    const updating = addMachine(world, { provisioning: 'Updating' });
+    const [its] = disksOf(world, updating);
+    if (its) addDisk(world, { name: its.name, os: true, handedOverAt: null }, { machine: updating });
+    expect(await look(world, [updating])).toMatchObject([{ generation: null }]);
+  });
+
+  it('answers for each of many machines, unknown and foreign ones among them', async () => {
+    const world = azureWorld();
+    const known = Array.from({ length: 30 }, () => addMachine(world));
+    const gone = [known[3], known[29]].flatMap((id) => id ?? []);
+    for (const id of gone) forget(world, id);
+    const foreign = known[0]?.replace(/subscriptions\/[^/]+/, 'subscriptions/another') ?? '';
+    const elsewhere = `${prefix.replace('mc_blue', 'mc_green')}/virtualmachines/db-0`;
+    const nonsense = [foreign, elsewhere, 'i-0633ac2b0d9769723', `${prefix}/virtualmachinescalesets/pool`];
+    const facts = await look(world, [...nonsense, ...known, ...known]);
+    expect(facts.map(({ machine }) => machine)).toEqual([...nonsense, ...known]);
+    expect(facts.filter(({ power }) => power === 'missing').map(({ machine }) => machine)).toEqual(gone);
+    expect(facts.filter(({ power }) => power === 'unknown').map(({ machine }) => machine)).toEqual(nonsense);
+    expect(facts.filter(({ power }) => power === 'running')).toHaveLength(28);
+  });
+
+  it('tells which disks must be kept, and why', async () => {
+    const world = azureWorld();
+    const [id, other] = [addMachine(world), addMachine(world)];
+    const [os] = disksOf(world, id);
+    const data = addDisk(world, {}, { machine: id });
+    const shared = addDisk(world, { maxShares: 2 }, { machine: id });
+    const going = addDisk(world, {}, { machine: id, state: 'detaching' });
+    addDisk(world, {}, { machine: other });
+    const [facts] = await look(world, [id], true);
+    expect(facts?.disks).toEqual([
+      { disk: os?.id, state: 'attached', keep: 'OS disk' },
+      { disk: data, state: 'attached', keep: null },
+      { disk: shared, state: 'attached', keep: 'attached to several machines, or made for it' },
+      { disk: going, state: 'detaching', keep: null },
+    ]);
+  });
+
+  it('leaves a disk alone that does not confirm what the machine says', async () => {
+    const world = azureWorld();
+    const id = addMachine(world);
+    addDisk(world, {}, { machine: id });
+    addFault(world.parts.azure, { call: 'disk.get', path: '/pvc-0003', mishap: { kind: 'error', code: 'NotFound', status: 404 } });
+    const [facts] = await look(world, [id], true);
+    expect(facts?.disks.map(({ keep }) => keep)).toEqual(['OS disk', 'the disk itself does not show this attachment']);
+  });
+});
+
+describe('a look that ARM does not answer', () => {
+  it('is tried again by the SDK when throttled', async () => {
+    const world = azureWorld();
+    const id = addMachine(world);
+    addFault(world.parts.azure, { mishap: throttled });
+    expect(await look(world, [id])).toMatchObject([{ power: 'running' }]);
+  });
+
+  it.each([
+    ['TooManyRequests', 429, Unavailable],
+    ['InternalServerError', 500, Unavailable],
+    ['SomethingNew', 503, Unavailable],
+    ['Conflict', 409, Unavailable],
+    ['AuthorizationFailed', 403, Denied],
+    ['InvalidAuthenticationToken', 401, Denied],
+    ['SomethingNew', 400, Refused],
+    ['SomethingNew', 404, Refused],
+  ])('is an error and never a state (%s, %i)', async (code, status, expected) => {
+    const world = azureWorld();
+    const id = addMachine(world);
+    addFault(world.parts.azure, { mishap: { kind: 'error', code, status } });
+    await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(expected);
+  });
+
+  it.each(['ResourceGroupNotFound', 'SubscriptionNotFound', 'NotFound'])('does not take %s for a machine that is gone', async (code) => {
+    const world = azureWorld();
+    const id = addMachine(world);
+    addFault(world.parts.azure, { mishap: { kind: 'error', code, status: 404 } });
+    expect(await lookOnce(world, [id])).toMatchObject([{ power: 'unknown', evidence: { state: code } }]);
+  });
+
+  it('is an error when only a disk does not answer', async () => {
+    const world = azureWorld();
+    const id = addMachine(world);
+    addFault(world.parts.azure, { call: 'disk.get', mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
+    await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(Denied);
+  });
+
+  it('is denied when there is no token to ask with', async () => {
+    const world = azureWorld();
+    const getToken = async () => Promise.reject(Object.assign(new Error('no identity'), { name: 'CredentialUnavailableError' }));
+    await expect(cloudOf(world, clientsOf(world, { credential: { getToken } })).look([addMachine(world)], { disks: false }, patient())).rejects.toBeInstanceOf(Denied);
+  });
+
+  it('is unavailable when the connection breaks, and when the caller gives up on a silent one', async () => {
+    const world = azureWorld();
+    const id = addMachine(world);
+    addFault(world.parts.azure, { mishap: { kind: 'drop' } });
+    await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(Unavailable);
+    const silent = azureWorld();
+    const giveUp = new AbortController();
+    addFault(silent.parts.azure, { mishap: { kind: 'hang' } });
+    const answer = cloudOf(silent).look([addMachine(silent)], { disks: false }, giveUp.signal);
+    giveUp.abort();
+    await expect(answer).rejects.toBeInstanceOf(Unavailable);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { Refused, Unavailable } from '../../../fencing/errors.ts';
+import type { Permit } from '../../../fencing/permit.ts';
+import { memberId } from '../../../providers/azure/expand.ts';
+import { setPath } from '../../../providers/azure/ids.ts';
+import { addFault } from '../../../sandbox/azure/faults.ts';
+import { addMachine, showAs, type Wanted } from '../../../sandbox/azure/scenario.ts';
+import { machineIn } from '../../../sandbox/azure/state.ts';
+import { azureWorld, cloudOf, MINUTE, patient, prefix } from '../../sandbox/azure/azure-world.ts';
+
+const granted: Permit = { check: () => undefined };
+
+const pool = `${prefix}/virtualMachineScaleSets/Pool`;
+
+const powered = (wanted: Wanted = {}) => {
+  const world = azureWorld();
+  const machine = addMachine(world, wanted);
+  return { world, machine, target: { machine, incarnation: machineIn(world, machine)?.vmId ?? null } };
+};
+
+describe('a power-off', () => {
+  it('stops a machine whose operating system never would, also while it is being deallocated', async () => {
+    const { world, machine, target } = powered({ shutdownTakes: null });
+    await cloudOf(world).powerOff(target, granted, patient());
+    world.advance(MINUTE);
+    expect(machineIn(world, machine)?.power).toBe('stopped');
+    const stuck = powered({ shutdownTakes: null, power: 'deallocating', guest: 'up', provisioning: 'Updating', operation: 'hung' });
+    await cloudOf(stuck.world).powerOff(stuck.target, granted, patient());
+    stuck.world.advance(MINUTE);
+    expect(machineIn(stuck.world, stuck.machine)).toMatchObject({ power: 'stopped', guest: 'down' });
+  });
+
+  it.each(['starting', 'stopped', 'deallocated'] as const)('is refused for a machine that is %s', async (power) => {
+    const { world, machine, target } = powered({ power });
+    await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toBeInstanceOf(Refused);
+    world.advance(MINUTE);
+    expect(machineIn(world, machine)?.power).toBe(power);
+  });
+
+  it('is refused for a machine that is gone, and for none of our subscription', async () => {
+    const { world, target } = powered();
+    const gone = { ...target, machine: `${prefix}/virtualmachines/nobody` };
+    const foreign = { ...target, machine: target.machine.replace(/subscriptions\/[^/]+/, 'subscriptions/another') };
+    for (const one of [gone, foreign]) await expect(cloudOf(world).powerOff(one, granted, patient())).rejects.toBeInstanceOf(Refused);
+    expect(machineIn(world, target.machine)?.power).toBe('running');
+  });
+
+  it('is an error when ARM declines it', async () => {
+    const { world, machine, target } = powered();
+    addFault(world.parts.azure, { call: 'machine.powerOff', mishap: { kind: 'error', code: 'Conflict', status: 409 } });
+    await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toBeInstanceOf(Unavailable);
+    showAs(world, machine, { power: null });
+    addFault(world.parts.azure, { call: 'machine.powerOff', mishap: { kind: 'error', code: 'OperationNotAllowed', status: 409 } });
+    await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toBeInstanceOf(Refused);
+  });
+});
+
+describe('a scale set in the place of a machine', () => {
+  it('is expanded to its machines over pages, and everything else is left as it is', async () => {
+    const world = azureWorld({ pageSize: 2 });
+    const instances = Array.from({ length: 5 }, () => addMachine(world, { set: 'Pool' }));
+    addMachine(world, { set: 'other' });
+    const alone = addMachine(world);
+    const set = `${prefix}/virtualmachinescalesets/pool`;
+    expect(await cloudOf(world).expand([alone, set, set, 'i-1'], patient())).toEqual([alone, ...instances, 'i-1']);
+  });
+
+  it('has no machines when it is gone, or of another subscription', async () => {
+    const world = azureWorld();
+    addMachine(world, { set: 'Pool' });
+    const set = `${prefix}/virtualmachinescalesets/nothing`;
+    const foreign = `${prefix.replace(/subscriptions\/[^/]+/, 'subscriptions/another')}/virtualmachinescalesets/pool`;
+    expect(await cloudOf(world).expand([set, foreign], patient())).toEqual([]);
+  });
+
+  it.each([
+    ['an instance of a uniform set', { id: `${pool}/virtualMachines/3`, instanceId: '3' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`],
+    ['a machine of its own', { id: `${pool}/virtualMachines/Flex_1`, instanceId: 'Flex_1', virtualMachineResourceId: `${prefix}/virtualMachines/Flex_1` }, `${prefix}/virtualmachines/flex_1`],
+    ['a machine of its own, under its name alone', { id: `${pool}/virtualMachines/Flex_1`, instanceId: 'Flex_1' }, `${prefix}/virtualmachines/flex_1`],
+    ['something without a name', {}, undefined],
+  ])('has members in several forms: %s', (_, member, id) => {
+    const set = setPath(pool);
+    expect(set && memberId(set, { location: 'westeurope', ...member })).toEqual(id === undefined ? [] : [id]);
+  });
+});

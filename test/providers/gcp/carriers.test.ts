@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import type { IdentityCarrier } from '../../../fencing/machine.ts';
+import { incarnationsOf, machineOf } from '../../../providers/gcp/carriers.ts';
+import { clustersIn } from '../../../providers/gcp/cluster-labels.ts';
+import { diskOf } from '../../../providers/gcp/disks.ts';
+import { nodeNamesOf } from '../../../providers/gcp/node-names.ts';
+import { isWithin, regionOf } from '../../../providers/gcp/paths.ts';
+
+const path = 'projects/my-project/zones/europe-west1-b/instances/node-1';
+const driver = 'pd.csi.storage.gke.io';
+
+describe('the machine that a carrier names', () => {
+  it.each([
+    ['gce://my-project/europe-west1-b/node-1', path],
+    ['gce://example.com:old-project/us-central1-f/n', 'projects/example.com:old-project/zones/us-central1-f/instances/n'],
+    ['gce:///europe-west1-b/node-1', null],
+    ['gce://my-project/europe-west1-b', null],
+    ['gce://my-project/europe-west1-b/node-1/more', null],
+    ['gce://my-project/europe-west1-b/Node-1', null],
+    ['gce://my-project/europe-west1-b/4611686018427387906', null],
+    ['gce://my-project/europe-west1-b/node-1\n', null],
+    [path, null],
+    ['aws:///europe-west1-b/node-1', null],
+    ['', null],
+  ])('providerID %s names %s', (value, machine) => {
+    expect(machineOf({ carrier: 'providerID', driver: null, value })).toBe(machine);
+  });
+
+  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)('%s counts when the Persistent Disk driver wrote it', (carrier) => {
+    const written = (by: string | null, value: string): IdentityCarrier => ({ carrier, driver: by, value });
+    expect(machineOf(written(driver, path))).toBe(path);
+    expect(machineOf(written(driver, 'node-1'))).toBeNull();
+    expect(machineOf(written(driver, `${path}/more`))).toBeNull();
+    expect(machineOf(written('filestore.csi.storage.gke.io', path))).toBeNull();
+    expect(machineOf(written(null, path))).toBeNull();
+  });
+});
+
+describe('the incarnation that a carrier names', () => {
+  it.each([
+    ['4611686018427387906', ['4611686018427387906']],
+    ['18446744073709551615', ['18446744073709551615']],
+    ['0461168601842738790', []],
+    ['4611686018427387906 ', []],
+    ['node-1', []],
+    ['', []],
+  ])('the annotation of GKE says %j', (value, ids) => {
+    expect(incarnationsOf({ carrier: 'instanceIdAnnotation', driver: null, value })).toEqual(ids);
+  });
+
+  it('is told by nothing that the next machine of the name would carry as well', () => {
+    for (const carrier of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID'] as const) {
+      expect(incarnationsOf({ carrier, driver, value: '4611686018427387906' })).toEqual([]);
+    }
+  });
+});
+
+describe('the disk behind a volume handle', () => {
+  it.each([
+    [driver, 'projects/p/zones/europe-west1-b/disks/pvc-1', true],
+    [driver, 'projects/p/regions/europe-west1/disks/pvc-1', true],
+    [driver, 'projects/UNSPECIFIED/zones/europe-west1-b/disks/pvc-1', false],
+    [driver, 'projects/p/zones/UNSPECIFIED/disks/pvc-1', false],
+    [driver, 'projects/p/zones/multi-zone/disks/pvc-1', false],
+    [driver, 'projects/p/zones/europe-west1-b/instances/pvc-1', false],
+    [driver, 'pvc-1', false],
+    ['ebs.csi.aws.com', 'projects/p/zones/europe-west1-b/disks/pvc-1', false],
+  ])('%s %s: %s', (by, handle, known) => {
+    expect(diskOf({ driver: by, handle })).toBe(known ? handle : null);
+  });
+});
+
+describe('names and places', () => {
+  it('tries the name of the instance first, and each name once', () => {
+    const place = { project: 'p', zone: 'europe-west1-b', instance: 'node-1' };
+    expect(nodeNamesOf(place, 'node-1')).toEqual(['node-1', 'node-1.europe-west1-b.c.p.internal', 'node-1.c.p.internal']);
+    expect(nodeNamesOf(place, 'db.example.org')[1]).toBe('db.example.org');
+  });
+
+  it('hears of a cluster from the label of GKE', () => {
+    expect(clustersIn({ 'goog-k8s-cluster-name': 'blue', other: 'green' })).toEqual(['blue']);
+    expect(clustersIn({ other: 'green' })).toEqual([]);
+    expect(clustersIn(null)).toEqual([]);
+  });
+
+  it('knows from which zone or region a disk can be attached to a machine', () => {
+    const machine = { project: 'p', zone: 'europe-west1-b', instance: 'node-1' };
+    expect(regionOf('europe-west1-b')).toBe('europe-west1');
+    expect(isWithin({ project: 'p', zone: 'europe-west1-b', disk: 'd' }, machine)).toBe(true);
+    expect(isWithin({ project: 'p', region: 'europe-west1', disk: 'd' }, machine)).toBe(true);
+    expect(isWithin({ project: 'p', zone: 'europe-west1-c', disk: 'd' }, machine)).toBe(false);
+    expect(isWithin({ project: 'p', region: 'europe-west10', disk: 'd' }, machine)).toBe(false);
+    expect(isWithin({ project: 'q', zone: 'europe-west1-b', disk: 'd' }, machine)).toBe(false);
+  });
+});

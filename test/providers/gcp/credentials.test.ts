@@ -1,0 +1,54 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { Denied } from '../../../fencing/errors.ts';
+import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
+import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
+import { addInstance } from '../../../sandbox/gce/scenario.ts';
+import { gceWorld, patient, requestIds } from '../../sandbox/gce/gce-world.ts';
+
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const key = { client_email: 'fence@my-project.iam.gserviceaccount.com', private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+
+/** Clients over https, that take a token first; `tokens` is where from. */
+const behindTokens = (tokens: () => Response) => {
+  const world = gceWorld();
+  const machine = addInstance(world);
+  const through = inProcessFetch(world);
+  const bearers: (string | null)[] = [];
+  const fetch: InProcessFetch = async (input, init) => {
+    if (!wireCall(input, init).url.startsWith('/compute/')) return tokens();
+    bearers.push(new Headers(init && 'headers' in init && init.headers instanceof Headers ? init.headers : {}).get('authorization'));
+    return through(input, init);
+  };
+  const clients = computeClients({ newRequestId: requestIds(), endpoint: 'https://sandbox.invalid', fetch });
+  clients.instances.auth.jsonContent = { type: 'service_account', ...key };
+  return { clients, machine, bearers };
+};
+
+const NONE = new Error('Could not load the default credentials');
+
+describe('the credentials of Google Cloud', () => {
+  it('are Denied when there are none, and the process lives on', async () => {
+    const { clients, machine } = behindTokens(() => Response.json({}));
+    clients.instances.auth.getClient = () => Promise.reject(NONE);
+    await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toBeInstanceOf(Denied);
+    await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toMatchObject({ cause: expect.any(Error) });
+  });
+
+  it('are found later, where they were not at first', async () => {
+    const { clients, machine, bearers } = behindTokens(() => Response.json({ access_token: 'secret', expires_in: 3600 }));
+    const { auth } = clients.instances;
+    const getClient = auth.getClient.bind(auth);
+    auth.getClient = () => Promise.reject(NONE);
+    await expect(gcpCloud(clients).look([machine], { disks: false }, patient())).rejects.toBeInstanceOf(Denied);
+    auth.getClient = getClient;
+    expect(await gcpCloud(clients).look([machine], { disks: false }, patient())).toMatchObject([{ power: 'running' }]);
+    expect(bearers).toEqual(['Bearer secret']);
+  });
+});
+
+it.each([400, 401, 403])('a service that gives out tokens and answers %i denies whatever needs one', async (status) => {
+  const { clients, machine, bearers } = behindTokens(() => Response.json({ error: 'invalid_grant' }, { status }));
+  await expect(gcpCloud(clients).look([machine], { disks: false }, patient())).rejects.toBeInstanceOf(Denied);
+  expect(bearers).toEqual([]);
+});

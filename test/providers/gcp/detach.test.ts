@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import { Denied, InvalidInput, ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { permitUntil, type Permit } from '../../../fencing/permit.ts';
+import { addFault, limited, unavailable, type Mishap } from '../../../sandbox/gce/faults.ts';
+import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
+import { addDisk, addInstance, recreate } from '../../../sandbox/gce/scenario.ts';
+import { diskIn, instanceIn, type GceWorld, type Instance, type Knobs } from '../../../sandbox/gce/state.ts';
+import { MINUTE, clientsOf, cloudOf, freshClientsOf, gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
+
+const granted: Permit = { check: () => undefined };
+const stopped: Partial<Instance> = { status: 'TERMINATED', guest: 'down' };
+
+const withDisk = (knobs: Partial<Knobs> = {}) => {
+  const world = gceWorld(knobs);
+  const machine = addInstance(world, stopped);
+  const disk = addDisk(world, {}, { instance: machine, deviceName: 'by-another-name' });
+  return { world, disk, machine, target: { machine, incarnation: instanceIn(world, machine)?.id ?? null } };
+};
+
+const held = (world: GceWorld, disk: string): boolean => {
+  world.advance(MINUTE);
+  return (diskIn(world, disk)?.users.length ?? 0) > 0;
+};
+
+const detachWith = (mishap: Mishap, when: 'before' | 'after' = 'before') => {
+  const scene = withDisk();
+  addFault(scene.world.parts.gce, { method: 'instances.detachDisk', when, mishap });
+  return { ...scene, answer: cloudOf(scene.world).detach(scene.target, scene.disk, 'plain', granted, patient()) };
+};
+
+describe('a detach', () => {
+  it('goes by the name of the device and returns once its operation is done', async () => {
+    const { world, disk, target } = withDisk();
+    await cloudOf(world).detach(target, disk, 'plain', granted, patient());
+    expect(diskIn(world, disk)?.users).toEqual([]);
+    expect(world.parts.gce.operations).toMatchObject([{ type: 'detachDisk', targetId: target.incarnation, requestId: '00000000-0000-4000-8000-000000000001' }]);
+  });
+
+  it('returns in the end where the server does not let anybody wait', async () => {
+    const { world, disk, target } = withDisk({ waitLasts: 0 });
+    await cloudOf(world).detach(target, disk, 'plain', granted, patient());
+    expect(held(world, disk)).toBe(false);
+  });
+
+  it.each([
+    [limited, Unavailable],
+    [unavailable, Unavailable],
+    [{ kind: 'page', status: 502 }, Unavailable],
+    [{ kind: 'error', reason: 'forbidden', status: 403 }, Denied],
+    [{ kind: 'error', reason: 'resourceInUseByAnotherResource', status: 400 }, Refused],
+    [{ kind: 'error', reason: 'invalid', status: 400 }, Refused],
+    [{ kind: 'error', reason: 'notFound', status: 404 }, Refused],
+    [{ kind: 'drop' }, Unavailable],
+    [{ kind: 'failing-operation', error: { code: 'INTERNAL_ERROR', status: 500 } }, Unavailable],
+    [{ kind: 'failing-operation', error: { code: 'PERMISSIONS_ERROR', status: 403 } }, Denied],
+    [{ kind: 'failing-operation', error: { code: 'RESOURCE_NOT_FOUND', status: 404 } }, Refused],
+    [{ kind: 'failing-operation', error: { code: 'RESOURCE_IN_USE_BY_ANOTHER_RESOURCE', status: 400 } }, Refused],
+    [{ kind: 'failing-operation', error: { code: 'SOMETHING_NEW', status: 503 } }, Unavailable],
+  ] satisfies [Mishap, unknown][])('leaves once or not at all, and is no success while the disk names the machine (%o)', async (mishap, expected) => {
+    const { world, disk, answer } = detachWith(mishap);
+    await expect(answer).rejects.toBeInstanceOf(expected);
+    await expect(answer).rejects.toHaveProperty('cause');
+    expect(held(world, disk)).toBe(true);
+  });
+
+  it('is an error when its answer was lost, although the disk goes', async () => {
+    const { world, disk, answer } = detachWith({ kind: 'drop' }, 'after');
+    await expect(answer).rejects.toBeInstanceOf(Unavailable);
+    expect(held(world, disk)).toBe(false);
+  });
+
+  it('takes a refusal for done when the disk says that it is', async () => {
+    const { world, disk, answer } = detachWith({ kind: 'error', reason: 'invalid', status: 400 }, 'after');
+    addFault(world.parts.gce, { method: 'disks.get', mishap: unavailable });
+    world.parts.gce.knobs.detachTakes = 0;
+    await expect(answer).rejects.toBeInstanceOf(Refused);
+    expect(held(world, disk)).toBe(false);
+    await expect(cloudOf(world).detach({ machine: disk.replace('/disks/', '/instances/'), incarnation: null }, disk, 'plain', granted, patient())).resolves.toBeUndefined();
+  });
+
+  it('is no success when the disk cannot be read', async () => {
+    const { world, target } = withDisk();
+    const free = addDisk(world);
+    addFault(world.parts.gce, { method: 'disks.get', mishap: { kind: 'error', reason: 'forbidden', status: 403 } });
+    await expect(cloudOf(world).detach(target, free, 'plain', granted, patient())).rejects.toBeInstanceOf(Denied);
+  });
+
+  it('is not sent when nobody is meant, nor to the next machine of the name', async () => {
+    const { world, disk, machine, target } = withDisk();
+    await expect(cloudOf(world).detach({ machine, incarnation: null }, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
+    recreate(world, machine, { ...stopped, disks: instanceIn(world, machine)?.disks ?? [] });
+    await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
+    expect(world.parts.gce.operations).toEqual([]);
+    expect(held(world, disk)).toBe(true);
+  });
+
+  it('does not reach the next machine of the name that comes between the look at its disks and the call', async () => {
+    const { world, disk, machine, target } = withDisk();
+    const through = inProcessFetch(world);
+    const fetch: InProcessFetch = (input, init) => {
+      if (wireCall(input, init).url.includes('/detachDisk')) recreate(world, machine, { ...stopped, disks: instanceIn(world, machine)?.disks ?? [] });
+      return through(input, init);
+    };
+    await expect(cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
+    expect(held(world, disk)).toBe(true);
+  });
+
+  it('is not attempted for what is no instance', async () => {
+    const { world, disk } = withDisk();
+    await expect(cloudOf(world).detach({ machine: 'i-0123456789abcdef0', incarnation: null }, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(InvalidInput);
+  });
+});
+
+describe('the permit of a detach', () => {
+  it('is checked when the credentials are there, right before the request leaves', async () => {
+    const { world, target, disk } = withDisk();
+    const clients = freshClientsOf(world);
+    await cloudOf(world, clients).look([target.machine], { disks: false }, patient());
+    let monotonic = 0;
+    const { auth } = clients.instances;
+    const getClient = auth.getClient.bind(auth);
+    auth.getClient = () => {
+      monotonic += 700;
+      return getClient();
+    };
+    const permit = permitUntil(2_000, () => monotonic);
+    permit.check(1_000);
+    await expect(cloudOf(world, clients).detach(target, disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
+    expect(world.parts.gce.operations).toEqual([]);
+  });
+
+  it('covers its own call and no other: a destructive call without one is not sent', async () => {
+    const { world, target, disk } = withDisk();
+    const { instances } = clientsOf(world);
+    const request = { project: 'my-project', zone: 'europe-west1-a', instance: target.incarnation ?? '', deviceName: 'by-another-name', requestId: '00000000-0000-4000-8000-00000000000a' };
+    await expect(instances.detachDisk(request)).rejects.toThrow(/no permit/);
+    expect(held(world, disk)).toBe(true);
+  });
+});
+
+describe('a caller who gives up', () => {
+  /** The door is open until the call of that verb arrives: it hangs for ever. */
+  const giveUpAt = async (verb: string, order: (world: GceWorld, signal: AbortSignal, fetch: InProcessFetch) => Promise<void>, world: GceWorld) => {
+    const giveUp = new AbortController();
+    const arrived: string[] = [];
+    const signals: (AbortSignal | null | undefined)[] = [];
+    const through = inProcessFetch(world);
+    const fetch: InProcessFetch = async (input, init) => {
+      const { url } = wireCall(input, init);
+      arrived.push(url);
+      signals.push(init?.signal);
+      if (!url.includes(verb)) return through(input, init);
+      addFault(world.parts.gce, { path: verb, mishap: { kind: 'hang' } });
+      queueMicrotask(() => giveUp.abort());
+      return through(input, init);
+    };
+    await expect(order(world, giveUp.signal, fetch)).rejects.toBeInstanceOf(Unavailable);
+    expect(signals.at(-1)?.aborted).toBe(true);
+    return arrived;
+  };
+
+  it.each(['/detachDisk', '/wait'])('has nothing in flight any more (at %s)', async (verb) => {
+    const { world, target, disk } = withDisk();
+    const arrived = await giveUpAt(verb, (_, signal, fetch) => cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, signal), world);
+    expect(arrived.at(-1)).toContain(verb);
+    expect(held(world, disk)).toBe(verb === '/detachDisk');
+  });
+
+  it('is not waited for by credentials that never come, nor do they send anything later', async () => {
+    const { world, target, disk } = withDisk();
+    const clients = freshClientsOf(world);
+    const { auth } = clients.instances;
+    const getClient = auth.getClient.bind(auth);
+    const gate = Promise.withResolvers<void>();
+    await cloudOf(world, clients).look([target.machine], { disks: false }, patient());
+    const giveUp = new AbortController();
+    let asked = 0;
+    auth.getClient = async () => {
+      asked += 1;
+      if (asked === 4) {
+        queueMicrotask(() => giveUp.abort());
+        await gate.promise;
+      }
+      return getClient();
+    };
+    await expect(cloudOf(world, clients).detach(target, disk, 'plain', granted, giveUp.signal)).rejects.toBeInstanceOf(Unavailable);
+    gate.resolve();
+    await new Promise(setImmediate);
+    expect(world.parts.gce.operations).toEqual([]);
+  });
+});

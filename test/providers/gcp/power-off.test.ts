@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { Denied, Refused } from '../../../fencing/errors.ts';
+import type { Permit } from '../../../fencing/permit.ts';
+import { addFault, forbidden } from '../../../sandbox/gce/faults.ts';
+import { addDisk, addInstance } from '../../../sandbox/gce/scenario.ts';
+import { instanceIn, type Instance } from '../../../sandbox/gce/state.ts';
+import { MINUTE, cloudOf, gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
+
+const granted: Permit = { check: () => undefined };
+
+const running = (wanted: Partial<Instance> = {}) => {
+  const world = gceWorld();
+  const machine = addInstance(world, wanted);
+  return { world, machine, target: { machine, incarnation: instanceIn(world, machine)?.id ?? null } };
+};
+
+describe('a power-off', () => {
+  it('grants no time for a graceful shutdown, and ends one that never would', async () => {
+    const { world, machine, target } = running({ gracefulTakes: 60 * MINUTE, shutdownTakes: null });
+    await cloudOf(world).powerOff(target, granted, patient());
+    expect(instanceIn(world, machine)?.status).toBe('STOPPING');
+    world.advance(2 * MINUTE);
+    expect(instanceIn(world, machine)?.status).toBe('TERMINATED');
+  });
+
+  it('is refused for a suspended machine, and for nobody', async () => {
+    const { world, machine, target } = running({ status: 'SUSPENDED', guest: 'frozen' });
+    await expect(cloudOf(world).powerOff({ machine, incarnation: null }, granted, patient())).rejects.toBeInstanceOf(Refused);
+    await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toThrow(/resourceNotReady/);
+    expect(instanceIn(world, machine)?.guest).toBe('frozen');
+  });
+
+  it('is denied where the permission is missing', async () => {
+    const { world, target } = running();
+    addFault(world.parts.gce, { method: 'instances.stop', mishap: forbidden });
+    await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toBeInstanceOf(Denied);
+  });
+});
+
+describe('a witness', () => {
+  it('is heard past unknown disks, and an error is no witness', async () => {
+    const { world, machine } = running();
+    const [held, free] = [addDisk(world, {}, { instance: machine }), addDisk(world)];
+    const unknown = [`${free}-not`, `${free}-neither`];
+    const gone = `${machine}-gone`;
+    expect(await cloudOf(world).witness(machine, [...unknown, free, held], patient())).toBe('held');
+    expect(await cloudOf(world).witness(gone, [...unknown, held], patient())).toBe('released');
+    expect(await cloudOf(world).witness(gone, unknown, patient())).toBe('none');
+    addFault(world.parts.gce, { method: 'disks.get', mishap: forbidden });
+    await expect(cloudOf(world).witness(gone, [held], patient())).rejects.toBeInstanceOf(Denied);
+  });
+
+  it('counts only from where it could be attached to the machine: a wrong project knows no machine either', async () => {
+    const { world, machine } = running();
+    const zonal = addDisk(world, { path: 'projects/my-project/zones/europe-west1-b/disks/next-door' });
+    const regional = addDisk(world, { path: 'projects/my-project/regions/europe-west1/disks/replicated' });
+    const gone = `${machine}-gone`;
+    expect(await cloudOf(world).witness(gone, [zonal], patient())).toBe('none');
+    expect(await cloudOf(world).witness(gone, [regional], patient())).toBe('released');
+    expect(await cloudOf(world).witness(gone.replace('my-project', 'nobodys'), [zonal, regional, addDisk(world)], patient())).toBe('none');
+  });
+
+  it.each(['CREATING', 'RESTORING', 'FAILED', 'DELETING', 'UNAVAILABLE'] as const)('says nothing while it is %s', async (status) => {
+    const { world, machine } = running();
+    expect(await cloudOf(world).witness(`${machine}-gone`, [addDisk(world, { status })], patient())).toBe('none');
+  });
+});

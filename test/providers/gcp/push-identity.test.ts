@@ -1,0 +1,78 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Denied, Unavailable } from '../../../fencing/errors.ts';
+import { pushIdentity } from '../../../providers/gcp/push-identity.ts';
+import { openKeyServer, type KeyServer } from './key-server.ts';
+
+const audience = 'https://fence.example.org/push';
+const serviceAccount = 'pusher@my-project.iam.gserviceaccount.com';
+const patient = (): AbortSignal => new AbortController().signal;
+
+/** The library reads the clock of the machine itself. */
+const now = (): number => Math.floor(Date.now() / 1000);
+const good = () => ({ iss: 'https://accounts.google.com', aud: audience, email: serviceAccount, email_verified: true, sub: '1', iat: now() - 60, exp: now() + 3_000 });
+
+describe('a push request', () => {
+  let keys: KeyServer;
+  beforeAll(async () => {
+    keys = await openKeyServer();
+    return keys.close;
+  });
+  const check = (authorization: string | null) => pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url })(authorization, patient());
+  const bearer = (claims: object, keyId?: string): string => `Bearer ${keys.token(claims, keyId)}`;
+
+  it.each(['https://accounts.google.com', 'accounts.google.com'])('is let through with a token for us, of the account that pushes (%s)', async (iss) => {
+    await expect(check(bearer({ ...good(), iss }))).resolves.toBeUndefined();
+  });
+
+  it.each([
+    ['another audience', { aud: 'https://other.example.org' }],
+    ['several audiences', { aud: [audience] }],
+    ['another issuer', { iss: 'https://accounts.example.org' }],
+    ['another account', { email: 'somebody@my-project.iam.gserviceaccount.com' }],
+    ['no account', { email: undefined }],
+    ['an unverified account', { email_verified: false }],
+    ['an account that does not say whether it is verified', { email_verified: undefined }],
+    ['a time that is over', { iat: now() - 7_200, exp: now() - 3_600 }],
+    ['no time', { exp: undefined }],
+    ['a time that has not come', { iat: now() + 3_600, exp: now() + 7_000 }],
+    ['far too long a time', { exp: now() + 10 * 86_400 }],
+  ])('is denied with a token of %s', async (_, wrong) => {
+    await expect(check(bearer({ ...good(), ...wrong }))).rejects.toBeInstanceOf(Denied);
+  });
+
+  it('is denied with a token that others have signed, or changed', async () => {
+    const [head, , signature] = keys.token(good()).split('.');
+    const other = Buffer.from(JSON.stringify({ ...good(), sub: '2' })).toString('base64url');
+    const none = `${Buffer.from('{"alg":"none","kid":"google"}').toString('base64url')}.${other}.`;
+    for (const token of [keys.token(good(), 'stranger'), keys.token(good(), 'forged'), `${head}.${other}.${signature}`, none, 'a.b.c', 'abc']) {
+      await expect(check(`Bearer ${token}`)).rejects.toBeInstanceOf(Denied);
+    }
+  });
+
+  it.each([null, '', 'Basic abc', 'Bearer ', 'Bearer a b'])('is denied without a token (%s)', async (authorization) => {
+    await expect(check(authorization)).rejects.toBeInstanceOf(Denied);
+  });
+
+  it('does not have its token told to whoever reads the error', async () => {
+    const token = keys.token({ ...good(), aud: 'https://other.example.org' });
+    const error: unknown = await check(`Bearer ${token}`).catch((caught: unknown) => caught);
+    const told = error instanceof Error ? `${error.stack} ${String(error.cause)}` : '';
+    expect(told).toContain('Denied');
+    for (const part of token.split('.')) expect(told).not.toContain(part);
+  });
+
+  it('has the keys fetched once for many', async () => {
+    const before = keys.asked();
+    const identity = pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url });
+    for (let n = 0; n < 3; n += 1) await identity(bearer(good()), patient());
+    expect(keys.asked() - before).toBe(1);
+  });
+
+  it('is neither let through nor denied when there are no keys, or the caller gives up', async () => {
+    const token = bearer(good());
+    const silent = pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url });
+    await expect(silent(token, AbortSignal.abort())).rejects.toBeInstanceOf(Unavailable);
+    const nowhere = pushIdentity({ audience, serviceAccount, certificatesUrl: 'http://127.0.0.1:1/certs' });
+    await expect(nowhere(token, AbortSignal.timeout(2_000))).rejects.toBeInstanceOf(Unavailable);
+  });
+});

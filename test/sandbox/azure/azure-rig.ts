@@ -1,0 +1,71 @@
+import { begin, type Known } from '../../../fencing/known.ts';
+import { defaultPolicy } from '../../../fencing/policy.ts';
+import { run, type Ports } from '../../../fencing/run.ts';
+import { clusterOf } from '../../../kubernetes/cluster.ts';
+import { transportLink } from '../../../kubernetes/link.ts';
+import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
+import { ADMIN_TOKEN } from '../../../sandbox/cluster/api/server.ts';
+import { apiOf, createAzureSandbox, SANDBOX_SUBSCRIPTION, type AzureWorld } from '../../../sandbox/azure-sandbox.ts';
+import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
+import { machineIn, type Machine } from '../../../sandbox/azure/state.ts';
+import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
+import { azureDatabaseOnTwoNodes } from '../../../sandbox/scenes/azure-database.ts';
+import { credential } from './azure-world.ts';
+
+/** The real adapters and the real SDK over one world, in this process: virtual time passes only with calls and sleeps. */
+
+const API_CALL_TAKES = 8;
+const ARM_CALL_TAKES = 100;
+/** Between two questions about an operation; the SDK's own clock is real and need not pass. */
+const OPERATION_PACE = 2_000;
+
+const never = (): AbortSignal => new AbortController().signal;
+
+const cloudOver = (world: AzureWorld, armTakes: number) => {
+  const arrived = (url: string): void => world.advance(url.includes('/locations/') ? OPERATION_PACE : armTakes);
+  const following = { everyMs: 0, times: 10 };
+  return azureCloud(azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, httpClient: inProcessClient(world, arrived), following }));
+};
+
+const clusterOver = (world: AzureWorld) => {
+  const server = apiOf(world);
+  const link = transportLink(async (request) => {
+    world.advance(API_CALL_TAKES);
+    const answer = handleApi(server, request);
+    if (answer === 'drop') throw new Error('the connection was dropped');
+    return answer;
+  }, ADMIN_TOKEN);
+  return clusterOf({ name: 'sandbox', link, clock: { now: world.now, sleep: async (ms: number) => world.advance(ms), deadline: never } });
+};
+
+const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
+  cloud: cloudOver(world, armTakes),
+  clusters: [clusterOver(world)],
+  clock: { now: () => ({ wall: world.now(), mono: world.now() }), sleep: async (ms) => world.advance(ms), timeout: never },
+  signal: never(),
+  observe: () => undefined,
+});
+
+/** What comes of an event about that machine. A call of ARM takes that long (ms), and no two of them at once. */
+export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TAKES) => {
+  const ports = portsOver(world, armTakes);
+  const known: Known = begin({
+    request: { machine, intent: 'react', accepted: null, vouched: null },
+    policy: defaultPolicy,
+    reading: ports.cloud,
+    runId: 'run',
+    deadline: world.now() + 300_000,
+  });
+  return run(known, ports);
+};
+
+export const scene = () => {
+  const world = createAzureSandbox({ seed: 1, now: Date.UTC(2026, 10, 21) });
+  return { world, ...azureDatabaseOnTwoNodes(world) };
+};
+
+export const change = (world: AzureWorld, id: string, apply: (world: AzureWorld, machine: Machine) => unknown, wait = 60_000): void => {
+  const machine = machineIn(world, id);
+  if (machine) apply(world, machine);
+  world.advance(wait);
+};

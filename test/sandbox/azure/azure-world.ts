@@ -1,0 +1,33 @@
+import { azureClients, azureCloud, type ClientOptions } from '../../../providers/azure/index.ts';
+import { azureCast } from '../../../sandbox/azure/cast.ts';
+import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
+import type { AzureCloudWorld, Knobs, WithAzure } from '../../../sandbox/azure/state.ts';
+import { emptyAzure } from '../../../sandbox/azure/state.ts';
+import { createWorld } from '../../../sandbox/world.ts';
+
+export const subscription = 'A1B2c3d4-0000-4000-8000-00000000aaaa';
+export const group = 'MC_blue';
+export const MINUTE = 60_000;
+export const NOW = Date.UTC(2026, 10, 21);
+
+/** Where ids of this subscription and group begin, in lower case. */
+export const prefix = `/subscriptions/${subscription.toLowerCase()}/resourcegroups/${group.toLowerCase()}/providers/microsoft.compute`;
+
+export const credential = { getToken: async () => ({ token: 'test', expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) };
+
+/** An Azure of its own, on a day in November. */
+export const azureWorld = (knobs: Partial<Knobs> = {}): AzureCloudWorld =>
+  createWorld<WithAzure>(azureCast(), { azure: emptyAzure({ subscription, group, location: 'westeurope' }, knobs) }, { now: NOW, seed: 1 });
+
+/** Operations are asked about twice, at once: virtual time is the test's to advance. */
+export const following = { everyMs: 1, times: 2 };
+
+/** The SDK on that Azure, without a network. */
+export const clientsOf = (world: AzureCloudWorld, more: Partial<ClientOptions> & { readonly arrived?: (url: string) => void } = {}) => {
+  const { arrived, ...options } = more;
+  return azureClients({ subscription, credential, httpClient: inProcessClient(world, arrived), following, ...options });
+};
+
+export const cloudOf = (world: AzureCloudWorld, clients = clientsOf(world)) => azureCloud(clients);
+
+export const patient = (): AbortSignal => new AbortController().signal;

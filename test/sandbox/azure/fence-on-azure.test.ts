@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
+import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';
+import { addMachine, stopGuest } from '../../../sandbox/azure/scenario.ts';
+import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
+import { standing } from '../../../sandbox/cluster/controllers/desk.ts';
+import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
+import { change, react, scene } from './azure-rig.ts';
+
+const holderOf = (world: AzureWorld, disk: string): string | null => diskIn(world, disk)?.attachments[0]?.machine ?? null;
+const runsOn = (world: AzureWorld): string | undefined => {
+  const pod = standing(world, 'pods', 'db-0', 'default');
+  return pod?.status.phase === 'Running' ? pod.spec.nodeName : undefined;
+};
+
+describe('a fence on Azure, the whole loop', () => {
+  it('has the database of a deallocated machine on the other one, in under a minute', async () => {
+    const { world, disk, holder, spare } = scene();
+    change(world, holder, deallocate, 30_000);
+    const began = world.now();
+    expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
+    expect(world.now() - began).toBeLessThan(60_000);
+    world.advance(30_000);
+    expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([spare, nodeNameOf(world, spare), []]);
+  });
+
+  it('takes a machine that stopped by itself for off once a second look says so', async () => {
+    const { world, disk, holder, spare } = scene();
+    stopGuest(world, holder);
+    world.advance(30_000);
+    expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
+    world.advance(30_000);
+    expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([spare, []]);
+  });
+
+  it('detaches the disk itself where Kubernetes does not', async () => {
+    const { world, disk, holder } = scene();
+    world.parts.cluster.knobs.attacherDown = true;
+    change(world, holder, deallocate);
+    const outcome = await react(world, holder);
+    expect(outcome.steps.map(({ step, result }) => [step, result])).toContainEqual(['detach-disk', 'done']);
+    expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([null, []]);
+  });
+
+  it('waits for a machine that is being deallocated, and then fences it', async () => {
+    const { world, disk, holder, spare } = scene();
+    change(world, holder, deallocate, 5_000);
+    expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
+    world.advance(30_000);
+    expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([spare, []]);
+  });
+
+  it.each([100, 400])('fences a machine that was deleted, on the word of its disk, also when that has moved on meanwhile (%i ms a call)', async (takes) => {
+    const { world, disk, holder, spare } = scene();
+    change(world, holder, remove);
+    expect(await react(world, holder, takes)).toMatchObject({ outcome: 'fenced' });
+    world.advance(60_000);
+    expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([spare, nodeNameOf(world, spare), []]);
+  });
+
+  it('leaves a hibernated machine alone', async () => {
+    const { world, disk, holder } = scene();
+    const machine = machineIn(world, holder);
+    if (machine) world.parts.azure.machines[holder] = { present: { ...machine, canHibernate: true }, past: [] };
+    change(world, holder, (_, able) => deallocate(world, able, true));
+    expect(await react(world, holder)).toMatchObject({ outcome: 'refused', reason: { code: 'suspended' } });
+    expect(holderOf(world, disk)).toBe(holder);
+  });
+
+  it('takes the next machine of a name for another, whatever its Node says of the former one', async () => {
+    const { world, disk } = scene();
+    const machine = addMachine(world, { name: 'db-0' });
+    addNodeOf(world, machine, { older: true });
+    world.advance(60_000);
+    change(world, machine, remove);
+    addMachine(world, { name: 'db-0', power: 'deallocated' });
+    expect(await react(world, machine)).toMatchObject({ outcome: 'refused', reason: { code: 'identity-contradicted' } });
+    expect(holderOf(world, disk)).not.toBe(machine);
+  });
+
+  it('gives the machine back once it runs again', async () => {
+    const { world, holder, spare } = scene();
+    change(world, holder, deallocate);
+    await react(world, holder);
+    change(world, holder, start);
+    expect(await react(world, holder)).toMatchObject({ outcome: 'released' });
+    expect(standing(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
+    expect([runsOn(world), world.parts.azure.harm]).toEqual([nodeNameOf(world, spare), []]);
+  });
+});

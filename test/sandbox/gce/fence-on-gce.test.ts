@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { begin } from '../../../fencing/known.ts';
+import { defaultPolicy, type Policy } from '../../../fencing/policy.ts';
+import { run, type Ports } from '../../../fencing/run.ts';
+import { clusterOf } from '../../../kubernetes/cluster.ts';
+import { transportLink } from '../../../kubernetes/link.ts';
+import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
+import { ADMIN_TOKEN } from '../../../sandbox/cluster/api/server.ts';
+import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
+import { all, deskOf, standing } from '../../../sandbox/cluster/controllers/desk.ts';
+import { isReady } from '../../../sandbox/cluster/controllers/nodes.ts';
+import { apiOf, createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
+import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
+import { start, suspend } from '../../../sandbox/gce/instances.ts';
+import { deleteInstance, preempt, recreate, stopGuest } from '../../../sandbox/gce/scenario.ts';
+import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
+import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
+import { MINUTE, requestIds } from './gce-world.ts';
+
+/** The loop, the real adapters and the real SDK over one world: virtual time passes only with calls and sleeps. */
+
+const never = (): AbortSignal => new AbortController().signal;
+
+const present: { fetch: InProcessFetch | null } = { fetch: null };
+const clients = computeClients({
+  newRequestId: requestIds(),
+  endpoint: 'http://sandbox.invalid',
+  fetch: (input, init) => {
+    if (!present.fetch) throw new Error('no world yet');
+    return present.fetch(input, init);
+  },
+});
+
+const portsOver = (world: WholeGceWorld): Ports => {
+  const through = inProcessFetch(world);
+  present.fetch = (input, init) => {
+    world.advance(80);
+    return through(input, init);
+  };
+  const server = apiOf(world);
+  const link = transportLink(async (request) => {
+    world.advance(8);
+    const answer = handleApi(server, request);
+    if (answer === 'drop') throw new Error('the connection was dropped');
+    return answer;
+  }, ADMIN_TOKEN);
+  const sleep = async (ms: number) => world.advance(ms);
+  const cluster = clusterOf({ name: 'sandbox', link, clock: { now: world.now, sleep, deadline: never } });
+  const clock = { now: () => ({ wall: world.now(), mono: world.now() }), sleep, timeout: never };
+  return { cloud: gcpCloud(clients), clusters: [cluster], clock, signal: never(), observe: () => undefined };
+};
+
+const stage = () => {
+  const world = createGceSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
+  return { world, ...gceDatabaseOnTwoNodes(world) };
+};
+
+const fence = (world: WholeGceWorld, machine: string, policy: Partial<Policy> = {}) => {
+  const ports = portsOver(world);
+  const request = { machine, intent: 'react', accepted: null, vouched: null } as const;
+  return run(begin({ request, policy: { ...defaultPolicy, ...policy }, reading: ports.cloud, runId: 'run', deadline: world.now() + 5 * MINUTE }), ports);
+};
+
+const podRunsOn = (world: WholeGceWorld) => {
+  const pod = standing(world, 'pods', 'db-0', 'default');
+  return pod?.status.phase === 'Running' ? (pod.spec.nodeName ?? null) : null;
+};
+
+const mark = (world: WholeGceWorld, machine: string) => standing(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
+
+describe('a machine of Compute Engine that has stopped', () => {
+  it.each([['its guest shut down', stopGuest], ['it was preempted', preempt]])('is fenced, and its database runs elsewhere (%s)', async (_, happen) => {
+    const { world, disk, holder, spare } = stage();
+    happen(world, holder);
+    world.advance(MINUTE / 2);
+    expect(await fence(world, holder)).toMatchObject({ outcome: 'fenced' });
+    world.advance(MINUTE);
+    expect(diskIn(world, disk)?.users).toEqual([spare]);
+    expect(podRunsOn(world)).toBe(nodeNameOf(spare));
+    expect(world.parts.gce.harm).toEqual([]);
+  });
+
+  it('has its disk detached through Compute Engine where the attacher is down, by the number of the machine', async () => {
+    const { world, disk, holder } = stage();
+    world.parts.cluster.knobs.attacherDown = true;
+    stopGuest(world, holder);
+    world.advance(MINUTE / 2);
+    expect((await fence(world, holder)).steps.map(({ step }) => step)).toContain('detach-disk');
+    expect(diskIn(world, disk)?.users).toEqual([]);
+    expect(world.parts.gce.operations.at(-1)).toMatchObject({ type: 'detachDisk', targetId: instanceIn(world, holder)?.id, error: null });
+    expect(world.parts.gce.harm).toEqual([]);
+  });
+
+  it('is released once it has been started again', async () => {
+    const { world, holder } = stage();
+    stopGuest(world, holder);
+    world.advance(MINUTE / 2);
+    await fence(world, holder);
+    expect(mark(world, holder)).toContain('node.kubernetes.io/out-of-service');
+    const instance = instanceIn(world, holder);
+    if (instance) start(world, instance);
+    world.advance(2 * MINUTE);
+    expect(await fence(world, holder)).toMatchObject({ outcome: 'released' });
+    expect(mark(world, holder)).toEqual([]);
+    expect(world.parts.gce.harm).toEqual([]);
+  });
+});
+
+describe('a machine of Compute Engine that is not provably off', () => {
+  it.each([
+    ['it is stopping', (world: WholeGceWorld, path: string) => stopGuest(world, path), 1_000, 'waiting'],
+    ['it is suspended', (world: WholeGceWorld, path: string) => suspend(world, known(world, path)), MINUTE, 'refused'],
+  ] as const)('keeps its disk (%s)', async (_, happen, later, outcome) => {
+    const { world, disk, holder } = stage();
+    world.parts.gce.knobs.shutdownLimit = 60 * MINUTE;
+    world.parts.gce.instances[holder] = { present: { ...known(world, holder), shutdownTakes: null }, past: [] };
+    happen(world, holder);
+    world.advance(later);
+    expect(await fence(world, holder)).toMatchObject({ outcome, steps: [] });
+    expect(diskIn(world, disk)?.users).toEqual([holder]);
+  });
+
+  const known = (world: WholeGceWorld, path: string) => {
+    const instance = instanceIn(world, path);
+    if (!instance) throw new Error(`no ${path}`);
+    return instance;
+  };
+});
+
+describe('a machine of Compute Engine that was deleted', () => {
+  it('is fenced on the word of its disk', async () => {
+    const { world, disk, holder, spare } = stage();
+    deleteInstance(world, holder);
+    world.advance(MINUTE / 2);
+    expect(instanceIn(world, holder)).toBeUndefined();
+    expect((await fence(world, holder)).outcome).toBe('fenced');
+    world.advance(MINUTE);
+    expect([diskIn(world, disk)?.users, podRunsOn(world), world.parts.gce.harm]).toEqual([[spare], nodeNameOf(spare), []]);
+  });
+
+  it('and whose name the next machine bears is not taken for it: the Node of the former says so by its annotation', async () => {
+    const { world, disk, holder } = stage();
+    const former = instanceIn(world, holder)?.id ?? '';
+    const node = standing(world, 'nodes', nodeNameOf(holder));
+    if (node) deskOf(world, 'gke').change('nodes', node, (draft) => Object.assign(draft.metadata, { annotations: { ...draft.metadata.annotations, 'container.googleapis.com/instance_id': former } }));
+    world.parts.cluster.knobs.partitioned.push(nodeNameOf(holder));
+    deleteInstance(world, holder);
+    world.advance(MINUTE / 2);
+    recreate(world, holder, { status: 'TERMINATED', guest: 'down' });
+    expect(await fence(world, holder)).toMatchObject({ outcome: 'refused', reason: { code: 'identity-contradicted' }, steps: [] });
+    expect([diskIn(world, disk)?.users.includes(holder), world.parts.gce.harm]).toEqual([false, []]);
+  });
+});
+
+it('leaves the Node of a stopped machine to Cloudfence: the cloud controller neither taints nor deletes it', () => {
+  const { world, holder } = stage();
+  stopGuest(world, holder);
+  world.advance(10 * MINUTE);
+  const node = standing(world, 'nodes', nodeNameOf(holder));
+  expect(node && isReady(node)).toBe(false);
+  expect(all(world, 'nodes').flatMap(({ spec }) => spec.taints ?? []).map(({ key }) => key)).not.toContain('node.cloudprovider.kubernetes.io/shutdown');
+});

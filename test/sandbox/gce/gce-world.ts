@@ -1,0 +1,43 @@
+import { computeClients, gcpCloud, type ComputeClients } from '../../../providers/gcp/index.ts';
+import { gceCast } from '../../../sandbox/gce/cast.ts';
+import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
+import { emptyGce, type GceWorld, type Knobs, type WithGce } from '../../../sandbox/gce/state.ts';
+import { createWorld } from '../../../sandbox/world.ts';
+
+export const place = { project: 'my-project', projectNumber: '123456789012', region: 'europe-west1' } as const;
+export const zone = `${place.region}-a`;
+export const MINUTE = 60_000;
+
+/** A Compute Engine of its own, on a day in November. */
+export const gceWorld = (knobs: Partial<Knobs> = {}): GceWorld =>
+  createWorld<WithGce>(gceCast(), { gce: emptyGce(place, knobs) }, { now: Date.UTC(2026, 10, 21), seed: 1 });
+
+/** UUIDs one after the other. */
+export const requestIds = (): (() => string) => {
+  let serial = 0;
+  return () => `00000000-0000-4000-8000-${String((serial += 1)).padStart(12, '0')}`;
+};
+
+const endpoint = 'http://sandbox.invalid';
+
+/** The SDK on that Compute Engine, without a network. */
+export const freshClientsOf = (world: GceWorld, fetch = inProcessFetch(world)): ComputeClients => computeClients({ newRequestId: requestIds(), endpoint, fetch });
+
+const present: { fetch: InProcessFetch | null; newRequestId: () => string } = { fetch: null, newRequestId: requestIds() };
+
+const route: InProcessFetch = (input, init) => {
+  if (!present.fetch) throw new Error('no world has been asked for yet');
+  return present.fetch(input, init);
+};
+
+const shared = computeClients({ newRequestId: () => present.newRequestId(), endpoint, fetch: route });
+
+/** Making clients takes longer than most tests: these are shared, and speak to the world that was asked for last. */
+export const clientsOf = (world: GceWorld, fetch = inProcessFetch(world)): ComputeClients => {
+  Object.assign(present, { fetch, newRequestId: requestIds() });
+  return shared;
+};
+
+export const cloudOf = (world: GceWorld, clients = clientsOf(world)) => gcpCloud(clients);
+
+export const patient = (): AbortSignal => new AbortController().signal;

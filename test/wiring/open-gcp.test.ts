@@ -1,0 +1,30 @@
+import { afterAll, expect, it } from 'vitest';
+import { InvalidConfiguration } from '../../fencing/errors.ts';
+import { openHttpDoor } from '../../sandbox/gce/http-door.ts';
+import { addInstance } from '../../sandbox/gce/scenario.ts';
+import { openGcp } from '../../wiring/open-gcp.ts';
+import { gceWorld, patient, requestIds } from '../sandbox/gce/gce-world.ts';
+
+const world = gceWorld();
+const machine = addInstance(world);
+const door = await openHttpDoor(world);
+afterAll(door.close);
+
+const kit = await openGcp({ endpoint: door.url, newRequestId: requestIds() });
+
+it('looks at machines behind another endpoint, and reads their events', async () => {
+  expect(await kit.cloud.look([machine], { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);
+  expect(kit.readHints({ instance: machine })).toMatchObject({ hints: [{ machine }] });
+});
+
+it('says of its credentials what it knows', async () => {
+  expect(await Promise.all(kit.probes.map(({ ask }) => ask(patient())))).toEqual([expect.stringMatching(/^no credentials are used over plain http; whether/)]);
+});
+
+it.each([
+  ['managedCluster', () => kit.access.managedCluster({ name: 'blue', region: null }, patient())],
+  ['secret', () => kit.access.secret('s', patient())],
+  ['parameter', () => kit.access.parameter('p', patient())],
+])('does not pretend to have a way into clusters (%s)', async (_, ask) => {
+  await expect(ask()).rejects.toBeInstanceOf(InvalidConfiguration);
+});
