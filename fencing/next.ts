@@ -25,8 +25,10 @@ export type Command =
   | { readonly do: 'tell'; readonly place: Place; readonly event: Told; readonly outcome: Outcome }
   | { readonly do: 'finish'; readonly outcome: Outcome };
 
-/** A proof older than this is renewed before a step, so that recheck and call fit into what is left of it. */
-const RENEW_PROOF_AFTER_MS = PROOF_LASTS_MS - 500;
+/** So much of a proof's time is kept for the recheck and the call: an older one is renewed before a step. */
+const KEPT_FOR_THE_CALL_MS = 500;
+/** A machine that was looked at longer ago than this is looked at again before anything is decided. */
+const MACHINE_FACTS_LAST_MS = PROOF_LASTS_MS - KEPT_FOR_THE_CALL_MS;
 /** What the cluster said longer ago than this is not thought about any more: a thawed process looks again first. */
 const CLUSTER_FACTS_LAST_MS = 5_000;
 /** Between two tries at a proof, while the cloud answers too slowly for one. */
@@ -49,7 +51,7 @@ export const next = (known: Known, now: Moment): Command => {
   if (known.resumeAt !== null && known.resumeAt > now.mono) return pauseOrEnd(known, now);
   if (now.mono >= known.deadline) return { do: 'end', ending: endingOf(known) };
   if (!known.place) return known.machine ? { do: 'locate', facts: known.machine.says } : lookAt({ machine: true });
-  const machine = !known.machine || now.mono - known.machine.gotAt >= RENEW_PROOF_AFTER_MS;
+  const machine = !known.machine || now.mono - known.machine.gotAt >= MACHINE_FACTS_LAST_MS;
   const cluster = !known.cluster || now.mono - known.cluster.gotAt >= CLUSTER_FACTS_LAST_MS;
   const view = viewOf(known, now);
   if (!view || machine || cluster) return lookAt({ machine, cluster });
@@ -105,20 +107,27 @@ const waitOrEnd = (known: Known, ms: number, reason: Reason, now: Moment): Comma
 const towards = (known: Known, step: Step, reason: Reason, now: Moment): Command => {
   const { place, machine, cluster } = known;
   if (!place || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
-  if (now.mono - machine.askedAt.mono >= renewAfter(step)) return renewProof(known, machine, step, now);
+  const cleared = known.cleared === stepKey(step);
+  if (!carriesStep(known, machine, step, cleared, now)) return renewProof(known, machine, step, now);
   const node = cluster.says.nodeName;
-  if (isDestructive(step) && node !== null && known.cleared !== stepKey(step)) return { do: 'recheck', place, node, step };
+  if (isDestructive(step) && node !== null && !cleared) return { do: 'recheck', place, node, step };
   return { do: 'act', place, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
 };
 
-/** The cloud's calls may still wait for a connection after their last check, so their proof has to be younger. */
-const renewAfter = (step: Step): number => (step.do === 'detach-disk' || step.do === 'power-off' ? RENEW_PROOF_AFTER_MS - CONNECTING_LASTS_MS : RENEW_PROOF_AFTER_MS);
+/** How long a proof carries a step: the cloud's calls may still wait for a connection after their last check. */
+const carriedFor = (step: Step): number => (step.do === 'detach-disk' || step.do === 'power-off' ? PROOF_LASTS_MS - CONNECTING_LASTS_MS : PROOF_LASTS_MS);
+
+/** A proof that was renewed for this step is used while it can be: a slow cloud gives none that is younger. */
+const carriesStep = ({ proofRenewed }: Known, { askedAt }: Read<MachineFacts>, step: Step, cleared: boolean, now: Moment): boolean => {
+  const spare = proofRenewed ? (cleared ? 0 : RECHECK_TAKES_MS) : KEPT_FOR_THE_CALL_MS;
+  return now.mono - askedAt.mono < carriedFor(step) - spare;
+};
 
 /** A cloud that takes longer to answer than its answer lasts as proof gives none: then nothing is done, and tried again. */
 const renewProof = (known: Known, machine: Read<MachineFacts>, step: Step, now: Moment): Command => {
   const took = machine.gotAt - machine.askedAt.mono;
-  const fresh = now.mono - machine.gotAt < renewAfter(step);
-  const tooSlow = known.proofRenewed && fresh && took >= renewAfter(step) - RECHECK_TAKES_MS;
+  const fresh = now.mono - machine.gotAt < carriedFor(step);
+  const tooSlow = known.proofRenewed && fresh && took >= carriedFor(step) - RECHECK_TAKES_MS;
   if (!tooSlow) return lookAt({ machine: true, disks: false });
   return waitOrEnd(known, SLOW_CLOUD_MS, because('unavailable', `the cloud took ${Math.round(took)} ms to answer: too long for a proof`), now);
 };

@@ -83,10 +83,18 @@ it('a slow answer about disks does not keep a proof from being fresh', async () 
   expect(await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports)).toMatchObject({ outcome: 'fenced' });
 });
 
+it('a cloud that takes its time to answer does not keep a disk from being detached', async () => {
+  const { world, scene } = attacherDown();
+  const ports = portsOver(world, { ec2Takes: () => 700 });
+  await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
+  expect(stateOf(world).disks).toContain(`${scene.volume} at nobody`);
+  expect(world.parts.ec2.harm).toEqual([]);
+});
+
 it('a cloud that is too slow for any proof is waited for with pauses, and nothing is done', async () => {
   const { world, scene } = stopped();
   let calls = 0;
-  const ports = portsOver(world, { ec2Takes: () => ((calls += 1), 1_490) });
+  const ports = portsOver(world, { ec2Takes: () => ((calls += 1), 1_900) });
   const outcome = await run(freshRun(world, ports, { machine: scene.holder, lasts: 60_000 }), ports);
   expect(outcome).toMatchObject({ outcome: 'waiting', steps: [] });
   expect(calls).toBeLessThan(80);

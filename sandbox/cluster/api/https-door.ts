@@ -24,13 +24,13 @@ export interface HttpsDoor {
   readonly close: () => Promise<void>;
 }
 
-const certificate = (address: string) =>
+const certificate = () =>
   generate([{ name: 'commonName', value: 'sandbox-kube-apiserver' }], {
     keyType: 'ec',
     algorithm: 'sha256',
     extensions: [
       { name: 'basicConstraints', cA: true },
-      { name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }, { type: 7, ip: address }] },
+      { name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }, { type: 7, ip: '127.0.0.1' }] },
     ],
   });
 
@@ -58,9 +58,9 @@ const trafficOf = (sockets: readonly TLSSocket[], requests: number): Traffic => 
   bytesWritten: sockets.reduce((sum, socket) => sum + socket.bytesWritten, 0),
 });
 
-/** Opens the sandbox's API server to real HTTPS clients on a free port of 127.0.0.1, or of another address of this machine. */
-export const openHttpsDoor = async (server: ApiServer, host = '127.0.0.1'): Promise<HttpsDoor> => {
-  const { private: key, cert } = await certificate(host);
+/** Opens the sandbox's API server to real HTTPS clients on a free port of 127.0.0.1. */
+export const openHttpsDoor = async (server: ApiServer): Promise<HttpsDoor> => {
+  const { private: key, cert } = await certificate();
   const sockets: TLSSocket[] = [];
   let requests = 0;
   const door = createServer({ key, cert }, (incoming, outgoing) => {
@@ -68,12 +68,12 @@ export const openHttpsDoor = async (server: ApiServer, host = '127.0.0.1'): Prom
     serve(server, incoming, outgoing).catch((error: unknown) => incoming.socket.destroy(error instanceof Error ? error : undefined));
   });
   door.on('secureConnection', (socket) => sockets.push(socket));
-  door.listen(0, host);
+  door.listen(0, '127.0.0.1');
   await once(door, 'listening');
   const address = door.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
-    url: `https://${host}:${port}`,
+    url: `https://127.0.0.1:${port}`,
     caData: cert,
     traffic: () => trafficOf(sockets, requests),
     close: async () => {
