@@ -1,5 +1,4 @@
-import { request as requestInTheClear, type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import { request as requestOverTls } from 'node:https';
+import { request as requestBy, type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -16,6 +15,7 @@ export interface Outgoing {
 }
 
 export interface Way {
+  /** Makes the connections, and so decides whether they are TLS. */
   readonly agent: Agent;
   readonly signal: AbortSignal | undefined;
   /** Called synchronously before the first byte leaves; may throw to hold the request back. */
@@ -44,7 +44,7 @@ const answerTo = (outgoing: Outgoing, { agent, signal, lastCheck }: Way): Promis
   new Promise((resolve, reject) => {
     const tls = outgoing.url.startsWith('https:');
     const options = { method: outgoing.method, headers: headersOf(outgoing), agent, ...(signal && { signal }) };
-    const request = (tls ? requestOverTls : requestInTheClear)(outgoing.url, options);
+    const request = requestBy(outgoing.url, options);
     const leave = (): void => {
       try {
         lastCheck();

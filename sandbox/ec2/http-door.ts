@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { allowAll, judgeOf, type Authority } from './iam/authority.ts';
 import { handleEc2 } from './query.ts';
 import type { Ec2World } from './state.ts';
 
@@ -15,12 +16,15 @@ export interface HttpDoor {
 /** Called at each request that has arrived, before it has any effect. */
 type Arrived = (headers: IncomingHttpHeaders) => void;
 
-/** Listens on 127.0.0.1; port 0 takes a free one. Virtual time is the caller's to advance, such as at each request that has arrived. */
-export const openHttpDoor = async (world: Ec2World, port = 0, arrived: Arrived = () => undefined): Promise<HttpDoor> => {
+/**
+ * Listens on 127.0.0.1; port 0 takes a free one. Virtual time is the caller's to advance, such as at each request that has
+ * arrived. With an authority, each call is held to what the one who signed it may do; without, everybody may do everything.
+ */
+export const openHttpDoor = async (world: Ec2World, port = 0, arrived: Arrived = () => undefined, authority: Authority | null = null): Promise<HttpDoor> => {
   const calls: Record<string, number> = {};
   let bytes = 0;
   const server = createServer((request, response) => {
-    void answer(world, request, response, arrived, (action, sent) => {
+    void answer({ world, arrived, authority }, request, response, (action, sent) => {
       calls[action] = (calls[action] ?? 0) + 1;
       bytes += sent;
     });
@@ -41,10 +45,17 @@ export const openHttpDoor = async (world: Ec2World, port = 0, arrived: Arrived =
 
 type Count = (action: string, sent: number) => void;
 
-const answer = async (world: Ec2World, request: IncomingMessage, response: ServerResponse, arrived: Arrived, count: Count): Promise<void> => {
+interface Behind {
+  readonly world: Ec2World;
+  readonly arrived: Arrived;
+  readonly authority: Authority | null;
+}
+
+const answer = async ({ world, arrived, authority }: Behind, request: IncomingMessage, response: ServerResponse, count: Count): Promise<void> => {
   const params = new URLSearchParams(await text(request));
+  const judge = authority ? await judgeOf(authority, request.headers.authorization) : allowAll;
   arrived(request.headers);
-  const { status, body, requestId, cut } = handleEc2(world, params);
+  const { status, body, requestId, cut } = handleEc2(world, params, judge);
   count(params.get('Action') ?? '', Buffer.byteLength(body));
   if (cut === 'drop') response.destroy();
   if (cut === null) response.writeHead(status, { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId }).end(body);

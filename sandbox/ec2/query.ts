@@ -2,6 +2,8 @@ import type { Action } from './actions.ts';
 import { actions } from './actions.ts';
 import type { Mishap } from './faults.ts';
 import { strike } from './faults.ts';
+import { allowAll, type Judge } from './iam/authority.ts';
+import { demandsOf } from './iam/demands.ts';
 import { Ec2Refusal } from './refusal.ts';
 import { answerXml, errorXml } from './render.ts';
 import type { Ec2World } from './state.ts';
@@ -16,23 +18,26 @@ export interface Ec2Answer {
 }
 
 /**
- * Answers one call of the EC2 Query protocol.
+ * Answers one call of the EC2 Query protocol, if the judge allows it.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html
  */
-export const handleEc2 = (world: Ec2World, params: URLSearchParams): Ec2Answer => {
+export const handleEc2 = (world: Ec2World, params: URLSearchParams, judge: Judge = allowAll): Ec2Answer => {
   const { ec2 } = world.parts;
   const requestId = `00000000-0000-4000-b000-${nextSerial(ec2).padStart(12, '0')}`;
   const early = strike(ec2, 'before', params);
   if (early) return mishapAnswer(early, requestId);
-  const answer = perform(world, params, requestId);
+  const answer = perform(world, params, judge, requestId);
   const late = strike(ec2, 'after', params);
   return late ? mishapAnswer(late, requestId) : answer;
 };
 
-const perform = (world: Ec2World, params: URLSearchParams, requestId: string): Ec2Answer => {
+const perform = (world: Ec2World, params: URLSearchParams, judge: Judge, requestId: string): Ec2Answer => {
   const name = params.get('Action') ?? '';
   try {
-    const tree = actionNamed(name, params)(world, params);
+    const action = actionNamed(name);
+    judge(demandsOf(world, params));
+    refuseDryRun(params);
+    const tree = action(world, params);
     return { status: 200, body: answerXml(name, requestId, tree), requestId, cut: null };
   } catch (refusal) {
     if (!(refusal instanceof Ec2Refusal)) throw refusal;
@@ -40,13 +45,15 @@ const perform = (world: Ec2World, params: URLSearchParams, requestId: string): E
   }
 };
 
-const actionNamed = (name: string, params: URLSearchParams): Action => {
+const actionNamed = (name: string): Action => {
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (!action) throw new Ec2Refusal('InvalidAction', `The action ${name} is not valid for this web service.`);
-  if (params.get('DryRun') === 'true') {
-    throw new Ec2Refusal('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);
-  }
   return action;
+};
+
+/** A dry run ends here: all that is checked before is whether the caller may. */
+const refuseDryRun = (params: URLSearchParams): void => {
+  if (params.get('DryRun') === 'true') throw new Ec2Refusal('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);
 };
 
 const errorAnswer = (code: string, message: string, status: number, requestId: string): Ec2Answer => ({

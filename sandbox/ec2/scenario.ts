@@ -55,6 +55,7 @@ export const addVolume = (world: Ec2World, wanted: Partial<Volume> = {}, attache
     zone: `${ec2.region}a`,
     multiAttach: false,
     managed: false,
+    tags: {},
     createdAt: world.now(),
     attachments: attached ? [attachment] : [],
     ...wanted,

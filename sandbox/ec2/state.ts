@@ -52,6 +52,7 @@ export interface Volume {
   readonly zone: string;
   readonly multiAttach: boolean;
   readonly managed: boolean;
+  readonly tags: Readonly<Record<string, string>>;
   readonly createdAt: number;
   readonly attachments: readonly Attachment[];
 }

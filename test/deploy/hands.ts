@@ -1,22 +1,29 @@
-import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { CreateArchiveCommand, EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { GetFunctionConfigurationCommand, InvokeCommand, LambdaClient, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { GetQueueAttributesCommand, GetQueueUrlCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { DeleteMessageCommand, GetQueueAttributesCommand, GetQueueUrlCommand, PurgeQueueCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
+import { accessTo, functionName, STAGE } from './access.ts';
 
 /** What a person, or EC2, does to AWS around Cloudfence. */
 export interface Hands {
   readonly storeSecret: (name: string, text: string) => Promise<void>;
+  readonly storeParameter: (name: string, text: string) => Promise<void>;
+  /** Makes an archive of the event bus, and tells the function replay of it: ministack's CloudFormation knows no archives. */
+  readonly archiveEvents: () => Promise<void>;
+  /** What a function answers, without the time that a command line takes. */
+  readonly call: (name: string, event: unknown) => Promise<unknown>;
   /** Puts an event of the source for tests on the event bus; `detail` as text, so that it may be any. */
   readonly send: (detailType: string, detail: string) => Promise<void>;
   /** Messages that the queue holds back until a time. */
   readonly waitingMessages: () => Promise<number>;
-  /** One dead letter, or undefined. */
+  readonly forgetWaiting: () => Promise<void>;
+  /** Takes one dead letter away, or undefined. */
   readonly deadLetter: () => Promise<{ readonly body: string; readonly reason: string } | undefined>;
-  /** Takes the policy out of the role of a function. */
-  readonly dropPolicy: (name: string) => Promise<void>;
 }
 
-const QUEUE = 'cloudfence-ministack';
+const QUEUE = `cloudfence-${STAGE}`;
 
 const urlOf = async (queues: SQSClient, QueueName: string) => (await queues.send(new GetQueueUrlCommand({ QueueName }))).QueueUrl;
 
@@ -26,30 +33,42 @@ const delayedIn = async (queues: SQSClient): Promise<number> => {
 };
 
 const receiveDead = async (queues: SQSClient): ReturnType<Hands['deadLetter']> => {
-  const input = { QueueUrl: await urlOf(queues, `${QUEUE}-dead-letters`), MessageAttributeNames: ['All'] };
-  const [letter] = (await queues.send(new ReceiveMessageCommand(input))).Messages ?? [];
+  const QueueUrl = await urlOf(queues, `${QUEUE}-dead-letters`);
+  const [letter] = (await queues.send(new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ['All'] }))).Messages ?? [];
+  if (letter) await queues.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: letter.ReceiptHandle }));
   return letter && { body: letter.Body ?? '', reason: letter.MessageAttributes?.['reason']?.StringValue ?? '' };
 };
 
-/** https://docs.aws.amazon.com/IAM/latest/APIReference/API_DeleteRolePolicy.html; ministack reads the account and the service from the scope. */
-const deleteRolePolicy = async (endpoint: string, name: string): Promise<void> => {
-  const scope = `AWS4-HMAC-SHA256 Credential=${SANDBOX_ACCOUNT}/20260101/${SANDBOX_REGION}/iam/aws4_request, SignedHeaders=host, Signature=0`;
-  const body = new URLSearchParams({ Action: 'DeleteRolePolicy', Version: '2010-05-08', RoleName: `${QUEUE}-${SANDBOX_REGION}-${name}`, PolicyName: name });
-  const response = await fetch(endpoint, { method: 'POST', headers: { authorization: scope }, body });
-  if (!response.ok) throw new Error(`the policy of ${name} stays: ${await response.text()}`);
+const called = async (lambda: LambdaClient, name: string, event: unknown): Promise<unknown> => {
+  const { Payload } = await lambda.send(new InvokeCommand({ FunctionName: functionName(name), Payload: JSON.stringify(event) }));
+  const said = Payload?.transformToString() ?? 'null';
+  if (said.includes('Worker process died')) throw new Error(`${name} was killed while it ran`);
+  return JSON.parse(said);
+};
+
+const archived = async (events: EventBridgeClient, lambda: LambdaClient): Promise<void> => {
+  const bus = `arn:aws:events:${SANDBOX_REGION}:${SANDBOX_ACCOUNT}:event-bus/default`;
+  const { ArchiveArn = '' } = await events.send(new CreateArchiveCommand({ ArchiveName: `cloudfence-${STAGE}`, EventSourceArn: bus }));
+  const FunctionName = functionName('replay');
+  const { Environment } = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
+  await lambda.send(new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables: { ...Environment?.Variables, CLOUDFENCE_ARCHIVE_ARN: ArchiveArn } } }));
 };
 
 export const handsOn = (endpoint: string): Hands => {
-  const access = { endpoint, region: SANDBOX_REGION, credentials: { accessKeyId: SANDBOX_ACCOUNT, secretAccessKey: 'test' } };
+  const access = accessTo(endpoint);
   const [events, queues, secrets] = [new EventBridgeClient(access), new SQSClient(access), new SecretsManagerClient(access)];
+  const [parameters, lambda] = [new SSMClient(access), new LambdaClient({ ...access, maxAttempts: 1 })];
   return {
     storeSecret: async (Name, SecretString) => void (await secrets.send(new CreateSecretCommand({ Name, SecretString }))),
+    storeParameter: async (Name, Value) => void (await parameters.send(new PutParameterCommand({ Name, Value, Type: 'SecureString' }))),
+    archiveEvents: () => archived(events, lambda),
+    call: (name, event) => called(lambda, name, event),
     send: async (DetailType, Detail) => {
       const { FailedEntryCount } = await events.send(new PutEventsCommand({ Entries: [{ Source: 'cloudfence.test', DetailType, Detail }] }));
       if (FailedEntryCount !== 0) throw new Error(`the event bus refused ${Detail}`);
     },
     waitingMessages: () => delayedIn(queues),
+    forgetWaiting: async () => void (await queues.send(new PurgeQueueCommand({ QueueUrl: await urlOf(queues, QUEUE) }))),
     deadLetter: () => receiveDead(queues),
-    dropPolicy: (name) => deleteRolePolicy(endpoint, name),
   };
 };

@@ -3,17 +3,21 @@ import path from 'node:path';
 import { SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
+import type { Authority } from '../../sandbox/ec2/iam/authority.ts';
 import { openLiveSandbox, type LiveSandbox } from '../cli/live-sandbox.ts';
 import { openService } from '../infra/packaged-service.ts';
+import { STAGE } from './access.ts';
 import { handsOn, type Hands } from './hands.ts';
 import { startMinistack, type Ministack } from './ministack.ts';
+import { authorityOf, rolesAt, type Roles } from './roles.ts';
 import { holdersIn, standOf, type Holder, type Stand } from './stopping-machines.ts';
 
 /** Cloudfence as `serverless deploy` puts it on ministack, with EC2 and Kubernetes in the sandbox. */
-export interface Installed extends Pick<Hands, 'send' | 'waitingMessages' | 'deadLetter' | 'dropPolicy'> {
+export interface Installed extends Omit<Hands, 'storeSecret'> {
   readonly sandbox: LiveSandbox;
   readonly world: AwsWorld;
   readonly ministack: Ministack;
+  readonly roles: Roles;
   /** The machine with the disk of that ordinal. */
   readonly holder: (ordinal: number) => Holder;
   readonly standOf: (holder: Holder) => Stand;
@@ -32,23 +36,26 @@ export interface Installed extends Pick<Hands, 'send' | 'waitingMessages' | 'dea
 export interface Wanted {
   readonly holders: number;
   readonly faults?: Faults;
+  /** Whether each function is held to its role, on ministack and at the door of EC2. */
   readonly auth?: boolean;
+  /** Parameters beside those that every test has. */
+  readonly params?: Readonly<Record<string, string>>;
   /** What happened two minutes before the deployment. */
   readonly before?: (world: AwsWorld, holders: readonly Holder[]) => void;
 }
 
-const STAGE = ['--stage', 'ministack', '--region', SANDBOX_REGION] as const;
+const PLACE = ['--stage', STAGE, '--region', SANDBOX_REGION] as const;
 
 /** As many fences at a time as these tests make; a time-out of 10 s, after which the queue gives back within a minute. */
-const paramsFor = (ec2: string): readonly string[] =>
-  [`ec2Endpoint=${ec2}`, 'sweepEvery=60m', 'timeout=10s', 'policy={"cap":{"nodes":9}}'].map((param) => `--param=${param}`);
+const paramsFor = (ec2Endpoint: string, { params = {} }: Wanted): readonly string[] =>
+  Object.entries({ ec2Endpoint, sweepEvery: '60m', timeout: '10s', policy: '{"cap":{"nodes":9}}', ...params }).map(([name, value]) => `--param=${name}=${value}`);
 
-const openCluster = async ({ holders: count, faults, before = () => undefined }: Wanted) => {
+const openCluster = async ({ holders: count, faults, before = () => undefined }: Wanted, authority: Authority | null) => {
   let holders: readonly Holder[] = [];
   const sandbox = await openLiveSandbox((world) => {
     holders = holdersIn(world, count);
     before(world, holders);
-  }, faults);
+  }, faults, authority);
   return { sandbox, holders };
 };
 
@@ -83,16 +90,17 @@ export const install = async (wanted: Wanted): Promise<Installed> => {
   };
   try {
     const ministack = keep(await startMinistack(wanted));
-    const cluster = await openCluster(wanted);
+    const roles = rolesAt(ministack.url);
+    const cluster = await openCluster(wanted, wanted.auth === true ? authorityOf(ministack, roles) : null);
     const { environment, folder, kubeconfig } = keep(cluster.sandbox);
     const service = keep(await openService({}));
-    const serverless: Installed['serverless'] = (...args) => service.run([...args, ...STAGE, ...paramsFor(environment['AWS_ENDPOINT_URL_EC2'] ?? '')], ministack.environment);
+    const serverless: Installed['serverless'] = (...args) => service.run([...args, ...PLACE, ...paramsFor(environment['AWS_ENDPOINT_URL_EC2'] ?? '', wanted)], ministack.environment);
     const { storeSecret, ...hands } = handsOn(ministack.url);
     await storeSecret('cloudfence-sandbox-kubeconfig', await readFile(kubeconfig, 'utf8'));
     const { code, said } = await serverless('deploy');
     if (code !== 0) throw new Error(said);
     const tell: Installed['tell'] = (machine, state) => hands.send('EC2 Instance State-change Notification', JSON.stringify({ 'instance-id': machine, state }));
-    return { ...hands, ...onCluster(cluster), ministack, serverless, invoke: invoking(serverless, folder), tell, close };
+    return { ...hands, ...onCluster(cluster), ministack, roles, serverless, invoke: invoking(serverless, folder), tell, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -18,14 +18,39 @@ export interface Ministack {
   readonly environment: Readonly<Record<string, string>>;
   /** Kills the processes that run functions at this moment; how many there were. */
   readonly killFunctions: () => number;
+  /** Lets the next call of this function find no process that remembers anything. */
+  readonly forget: (name: string) => Promise<void>;
+  /** The function that was given these credentials, while a process of it runs. */
+  readonly functionWith: (accessKeyId: string) => string | null;
   readonly close: () => Promise<void>;
 }
 
-/** The children of a process, as Linux tells them: https://man7.org/linux/man-pages/man5/proc_pid_task.5.html */
-const childrenOf = (pid: number): readonly number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number).filter((child) => child > 0);
+/** A file about a process or thread; empty if that has ended meanwhile. */
+const about = (file: string): string => {
+  try {
+    return readFileSync(`/proc/${file}`, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return '';
+    throw error;
+  }
+};
 
-const isNode = (pid: number): boolean => path.basename(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] ?? '') === 'node';
+/** The children of all threads of a process, as Linux tells them: https://man7.org/linux/man-pages/man5/proc_pid_task.5.html */
+const childrenOf = (pid: number): readonly number[] =>
+  readdirSync(`/proc/${pid}/task`).flatMap((thread) => about(`${pid}/task/${thread}/children`).split(' ').map(Number).filter((child) => child > 0));
+
+const wordsOf = (pid: number, file: 'cmdline' | 'environ'): readonly string[] => about(`${pid}/${file}`).split('\0');
+
+const isNode = (pid: number): boolean => path.basename(wordsOf(pid, 'cmdline')[0] ?? '') === 'node';
+
+/** As the process was started with it: https://man7.org/linux/man-pages/man5/proc_pid_environ.5.html */
+const variableOf = (pid: number, name: string): string | null =>
+  wordsOf(pid, 'environ').find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+
+/** A process is gone, or ready to be waited for: a zombie without other threads. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+const hasEnded = (pid: number): boolean => /^$|\) Z /.test(about(`${pid}/stat`)) && !/^Threads:\s+(?!1$)/m.test(about(`${pid}/status`));
+
+const nameOf = (pid: number): string | null => variableOf(pid, 'AWS_LAMBDA_FUNCTION_NAME');
 
 /** Starts ministack on a free port of 127.0.0.1; it runs functions with the Node of these tests. `auth` holds every role to its policies. */
 export const startMinistack = async ({ auth = false } = {}): Promise<Ministack> => {
@@ -38,7 +63,14 @@ export const startMinistack = async ({ auth = false } = {}): Promise<Ministack> 
   // An address, not `localhost`: the SDK then asks for buckets by path, and no resolver has to know `<bucket>.localhost`.
   const url = `http://127.0.0.1:${port}`;
   const functions = (): readonly number[] => childrenOf(pid).filter(isNode);
-  const killFunctions = (): number => functions().map((one) => process.kill(one, 'SIGKILL')).length;
+  const kill = (those: readonly number[]): number => those.filter((one) => process.kill(one, 'SIGKILL')).length;
+  const killFunctions = (): number => kill(functions());
+  const forget = async (name: string): Promise<void> => {
+    const those = functions().filter((one) => nameOf(one) === name);
+    kill(those);
+    await until(`no process of ${name} is left`, async () => those.every(hasEnded));
+  };
+  const functionWith = (accessKeyId: string): string | null => functions().filter((one) => variableOf(one, 'AWS_ACCESS_KEY_ID') === accessKeyId).map(nameOf)[0] ?? null;
   const close = async (): Promise<void> => {
     killFunctions();
     const gone = once(child, 'exit');
@@ -53,5 +85,5 @@ export const startMinistack = async ({ auth = false } = {}): Promise<Ministack> 
     throw error;
   }
   const access = { AWS_ACCESS_KEY_ID: SANDBOX_ACCOUNT, AWS_SECRET_ACCESS_KEY: 'test', AWS_REGION: SANDBOX_REGION };
-  return { url, environment: { AWS_ENDPOINT_URL: url, ...access, AWS_EC2_METADATA_DISABLED: 'true' }, killFunctions, close };
+  return { url, environment: { AWS_ENDPOINT_URL: url, ...access, AWS_EC2_METADATA_DISABLED: 'true' }, killFunctions, forget, functionWith, close };
 };

@@ -1,7 +1,9 @@
 import { parseRecord } from '../../fencing/record.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { deskOf, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { withCondition } from '../../sandbox/cluster/controllers/pods.ts';
+import { stamp } from '../../sandbox/cluster/controllers/times.ts';
 import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
@@ -38,6 +40,35 @@ export const stopIn = (world: AwsWorld, { machine }: Holder, ms: number): void =
   shutdownTakes(world, machine, ms);
   stopMachine(world, machine);
 };
+
+const LONG_MS = 10 * 60_000;
+
+/** The kubelet's last sign of life was ten minutes ago. */
+export const ageLease = (world: AwsWorld, { node }: Holder): void => {
+  const lease = standing(world, 'leases', node, 'kube-node-lease');
+  if (lease) deskOf(world, 'admin').change('leases', lease, (draft) => void (draft.spec.renewTime = stamp(world.now() - LONG_MS)));
+};
+
+/** The machine runs on, and has not been heard of for ten minutes: its Lease and its Node say so. */
+export const silence = (world: AwsWorld, holder: Holder): void => {
+  const { node: name } = holder;
+  const { partitioned } = world.parts.cluster.knobs;
+  if (partitioned.includes(name)) return;
+  partitioned.push(name);
+  ageLease(world, holder);
+  const node = standing(world, 'nodes', name);
+  if (!node) throw new Error(`there is no Node ${name}`);
+  const silent = withCondition(node.status.conditions, { type: 'Ready', status: 'Unknown' }, world.now() - LONG_MS);
+  deskOf(world, 'admin').change('nodes', node, (draft) => void (draft.status.conditions = silent));
+};
+
+/** Somebody gives the Node up, so that it is no longer among those out of reach. */
+export const deleteNode = (world: AwsWorld, { node: name }: Holder): void => {
+  const node = standing(world, 'nodes', name);
+  if (node) deskOf(world, 'admin').remove('nodes', node);
+};
+
+export const stateChange = (machine: string, state: string) => ({ 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', detail: { 'instance-id': machine, state } });
 
 /** Where a fence stands: the phase in the record on the Node, and whether another machine has the disk. */
 export interface Stand {

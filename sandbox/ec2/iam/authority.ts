@@ -1,0 +1,46 @@
+import { Ec2Refusal } from '../refusal.ts';
+import { mayDo, type Demand } from './evaluate.ts';
+import type { PolicyDocument } from './policy-document.ts';
+
+/** Whoever signed a call, and what that one may do. */
+export interface Caller {
+  /** As EC2 names it in a refusal. */
+  readonly arn: string;
+  readonly policies: readonly PolicyDocument[];
+  /** Condition keys that AWS sets for everything this caller does, such as `lambda:SourceFunctionArn`. */
+  readonly context: Demand['context'];
+}
+
+/** Asked at each call, so that a policy changed meanwhile counts at once; null for a key that nobody has. */
+export type Authority = (accessKeyId: string) => Promise<Caller | null>;
+
+/** @throws Ec2Refusal for what the caller may not do */
+export type Judge = (demands: readonly Demand[]) => void;
+
+export const allowAll: Judge = () => undefined;
+
+/** https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-signing-elements.html */
+const CREDENTIAL = /Credential=([^/,\s]+)\//;
+
+/** Checks nothing but the name: the sandbox knows no secret keys. */
+export const judgeOf = async (authority: Authority, authorization: string | undefined): Promise<Judge> => {
+  const key = CREDENTIAL.exec(authorization ?? '')?.[1];
+  try {
+    const caller = key === undefined ? null : await authority(key);
+    return caller ? judgeFor(caller) : () => refuse('AuthFailure', 'AWS was not able to validate the provided access credentials', 401);
+  } catch (error) {
+    return () => refuse('InternalError', `nobody can say what ${key} may do: ${String(error)}`, 500);
+  }
+};
+
+const judgeFor =
+  ({ arn, policies, context }: Caller): Judge =>
+  (demands) => {
+    const denied = demands.find((demand) => !mayDo(policies, { ...demand, context: { ...context, ...demand.context } }));
+    if (!denied) return;
+    refuse('UnauthorizedOperation', `You are not authorized to perform this operation. User: ${arn} is not authorized to perform: ${denied.action} on resource: ${denied.resource}`, 403);
+  };
+
+const refuse = (code: string, message: string, status: number): never => {
+  throw new Ec2Refusal(code, message, status);
+};

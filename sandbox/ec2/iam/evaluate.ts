@@ -1,0 +1,48 @@
+import type { Conditions, PolicyDocument, Statement } from './policy-document.ts';
+
+/** One thing that a call wants to do to one resource, and what the condition keys say about it. */
+export interface Demand {
+  /** Such as `ec2:DetachVolume`. */
+  readonly action: string;
+  /** ARN, or `*` where the action knows no resource. */
+  readonly resource: string;
+  /** Values by condition key, such as `aws:ResourceTag/owner`. */
+  readonly context: Readonly<Record<string, string>>;
+}
+
+/**
+ * An Allow that applies, and no Deny that does.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
+ */
+export const mayDo = (policies: readonly PolicyDocument[], demand: Demand): boolean => {
+  const effects = policies.flatMap(({ Statement: statements }) => statements.filter((statement) => applies(statement, demand)).map(({ Effect }) => Effect));
+  return effects.includes('Allow') && !effects.includes('Deny');
+};
+
+const applies = ({ Action, Resource, Condition }: Statement, { action, resource, context }: Demand): boolean =>
+  Action.some((pattern) => like(pattern.toLowerCase(), action.toLowerCase())) &&
+  Resource.some((pattern) => like(pattern, resource)) &&
+  allHold(Condition, context);
+
+/** `*` stands for any characters and `?` for one. */
+const like = (pattern: string, value: string): boolean =>
+  new RegExp(`^${pattern.replaceAll(/[\\^$.|+()[\]{}]/g, String.raw`\$&`).replaceAll('*', '.*').replaceAll('?', '.')}$`, 's').test(value);
+
+const equal = (one: string, other: string): boolean => one === other;
+
+/** ArnEquals takes wildcards too. */
+const operators: Readonly<Record<keyof Conditions, typeof like>> = { StringEquals: equal, StringLike: like, ArnEquals: like, ArnLike: like };
+
+/** Every key has to hold; of its values, one. The case of a key does not matter. */
+const allHold = (conditions: Conditions, context: Demand['context']): boolean => {
+  const known = new Map(Object.entries(context).map(([key, value]) => [key.toLowerCase(), value]));
+  return namesOf(conditions).every((name) =>
+    Object.entries(conditions[name] ?? {}).every(([key, values]) => {
+      const value = known.get(key.toLowerCase());
+      return value !== undefined && values.some((pattern) => operators[name](pattern, value));
+    }),
+  );
+};
+
+const namesOf = (conditions: Conditions): readonly (keyof Conditions)[] =>
+  (['StringEquals', 'StringLike', 'ArnEquals', 'ArnLike'] as const).filter((name) => conditions[name] !== undefined);

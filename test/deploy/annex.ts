@@ -1,0 +1,14 @@
+import { ADMIN_TOKEN, apiOf, createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
+import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+
+/** A second cluster, in which there is nothing: it has to be asked nonetheless. */
+export interface Annex {
+  /** The short form of a kubeconfig. */
+  readonly access: string;
+  readonly close: () => Promise<void>;
+}
+
+export const openAnnex = async (): Promise<Annex> => {
+  const { url, caData, close } = await openHttpsDoor(apiOf(createAwsSandbox({ seed: 4, now: Date.now() })));
+  return { access: JSON.stringify({ server: url, ca: caData, token: ADMIN_TOKEN }), close };
+};

@@ -1,0 +1,101 @@
+import { expect } from 'vitest';
+import { volumeIn } from '../../sandbox/ec2/state.ts';
+import type { Installed } from './installed.ts';
+import { silence, stateChange, type Holder } from './stopping-machines.ts';
+
+/** Short stories, each of which needs certain actions of a role to come to its good end. */
+
+export interface Scenario {
+  /** Plays it once more from wherever it got to, with the role as it is; how it ended. */
+  readonly play: (deployed: Installed, name: string, at: Places) => Promise<unknown>;
+  readonly goodEnd: unknown;
+}
+
+/** The machines that stories of one function are about. */
+export interface Places {
+  /** Stopped, with a disk that nobody but Cloudfence takes off it. */
+  readonly dead: Holder;
+  /** Running, while its Node has long been out of reach. */
+  readonly silent: Holder;
+  /** Being stopped, for longer than any test lasts. */
+  readonly stopping: Holder;
+  /** Of no cluster. */
+  readonly stray: string;
+}
+
+const delivered = (body: unknown) => ({ Records: [{ messageId: 'one', body: JSON.stringify(body) }] });
+
+/** What makes a function look at a machine. */
+const errandFor = (name: string, instanceId: string): unknown => {
+  if (name === 'on-event') return delivered(stateChange(instanceId, 'stopped'));
+  return name === 'sweep' ? {} : { instanceId };
+};
+
+const isHeldBy = ({ world }: Installed, { machine, volume }: Holder): boolean => volumeIn(world, volume)?.attachments.some(({ instance, state }) => instance === machine && state === 'attached') ?? false;
+
+export const freesTheDisk: Scenario = {
+  play: async (deployed, name, { dead }) => {
+    await deployed.call(name, errandFor(name, dead.machine));
+    await deployed.forgetWaiting();
+    return { diskIsOff: !isHeldBy(deployed, dead), harm: deployed.harm() };
+  },
+  goodEnd: { diskIsOff: true, harm: [] },
+};
+
+export const powersOff: Scenario = {
+  play: async (deployed, name, { silent }) => {
+    silence(deployed.world, silent);
+    await deployed.call(name, errandFor(name, silent.machine));
+    await deployed.forgetWaiting();
+    return { runs: deployed.stateOf(silent) === 'running' };
+  },
+  goodEnd: { runs: false },
+};
+
+/** Only a machine that is in no cluster at all is nobody's: as long as one cannot be asked, on-event looks again. */
+export const asksEveryCluster: Scenario = {
+  play: async (deployed, name, { stray }) => {
+    const answer = await deployed.call(name, errandFor(name, stray));
+    const waiting = await deployed.waitingMessages();
+    await deployed.forgetWaiting();
+    return { answer, waiting };
+  },
+  goodEnd: {
+    answer: expect.toSatisfy((answer: object) => ('unreachable' in answer ? JSON.stringify(answer.unreachable) === '[]' : 'batchItemFailures' in answer || ('outcome' in answer && answer.outcome === 'ignored'))),
+    waiting: 0,
+  },
+};
+
+export const looksAgainLater: Scenario = {
+  play: async (deployed, name, { stopping }) => {
+    const answer = await deployed.call(name, delivered(stateChange(stopping.machine, 'stopping')));
+    const waiting = await deployed.waitingMessages();
+    await deployed.forgetWaiting();
+    return { answer, waiting };
+  },
+  goodEnd: { answer: { batchItemFailures: [] }, waiting: 1 },
+};
+
+export const givesUpWithAReason: Scenario = {
+  play: async (deployed, name) => {
+    const answer = await deployed.call(name, delivered({ source: 'aws.ec2', 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': 7 } }));
+    return { answer, letter: await deployed.deadLetter() };
+  },
+  goodEnd: { answer: { batchItemFailures: [] }, letter: expect.objectContaining({ reason: expect.stringMatching(/instance-id/) }) },
+};
+
+/** The same range again would be the same replay. */
+let ranges = 0;
+
+export const replaysTheArchive: Scenario = {
+  play: (deployed, name) => {
+    const from = Date.UTC(2026, 0, 1) + (ranges += 1) * 1_000;
+    return deployed.call(name, { replay: { from: new Date(from).toISOString(), to: new Date(from + 60_000).toISOString() } });
+  },
+  goodEnd: { replay: expect.stringMatching(/^cloudfence-/), state: 'STARTING' },
+};
+
+export const findsAllWell: Scenario = {
+  play: (deployed, name) => deployed.call(name, {}),
+  goodEnd: { checks: expect.toSatisfy((checks: readonly { readonly ok: boolean }[]) => checks.length > 5 && checks.every(({ ok }) => ok)) },
+};

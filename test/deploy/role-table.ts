@@ -1,0 +1,47 @@
+import { asksEveryCluster, findsAllWell, freesTheDisk, givesUpWithAReason, looksAgainLater, powersOff, replaysTheArchive, type Scenario } from './role-scenarios.ts';
+import { shippedActions, type ShippedAction } from './shipped-actions.ts';
+
+/** Which stories need an action; the doctor's own story needs all of its own. */
+const needing: Readonly<Record<string, readonly Scenario[]>> = {
+  'ec2:DescribeInstances': [freesTheDisk],
+  'ec2:DescribeVolumes': [freesTheDisk],
+  'ec2:DetachVolume': [freesTheDisk],
+  'ec2:StopInstances': [powersOff],
+  'secretsmanager:GetSecretValue': [freesTheDisk],
+  'ssm:GetParameter': [asksEveryCluster],
+  'sqs:SendMessage': [looksAgainLater, givesUpWithAReason],
+  'events:StartReplay': [replaysTheArchive],
+};
+
+const byLambda = 'used by Lambda itself in the name of the role, which ministack does not hold to it';
+const noNetwork = 'needed where functions are in a network; ministack has none, and the code is denied it';
+
+/** Actions that nothing here can be made to miss, and why. */
+export const notPlayed: Readonly<Record<string, string>> = {
+  'logs:CreateLogStream': byLambda,
+  'logs:PutLogEvents': byLambda,
+  'sqs:ReceiveMessage': byLambda,
+  'sqs:DeleteMessage': byLambda,
+  'sqs:GetQueueAttributes': byLambda,
+  'sts:AssumeRole': 'only with other accounts to serve; ministack\'s credentials of another account mean nothing to the one account of the sandbox',
+  'kms:Decrypt': 'asked for by Secrets Manager and SSM under a key of one\'s own, which ministack does not ask',
+  'eks:DescribeCluster': 'an EKS cluster of ministack is a k3s in a Docker',
+  'ec2:CreateNetworkInterface': noNetwork,
+  'ec2:DescribeNetworkInterfaces': noNetwork,
+  'ec2:DescribeSubnets': noNetwork,
+  'ec2:DeleteNetworkInterface': noNetwork,
+  'ec2:AssignPrivateIpAddresses': noNetwork,
+  'ec2:UnassignPrivateIpAddresses': noNetwork,
+};
+
+export const scenariosFor = ({ name, action }: ShippedAction): readonly Scenario[] => {
+  const scenarios = Object.hasOwn(needing, action) ? (needing[action] ?? []) : [];
+  return name === 'doctor' && scenarios.length > 0 ? [findsAllWell] : scenarios;
+};
+
+/** Every action of every role that is played, by the story that needs it. */
+export const played = (scenario: Scenario): readonly ShippedAction[] => shippedActions.filter((shipped) => scenariosFor(shipped).includes(scenario));
+
+export const namesIn = (shipped: readonly ShippedAction[]): readonly string[] => [...new Set(shipped.map(({ name }) => name))];
+
+export const forgotten: readonly ShippedAction[] = shippedActions.filter((shipped) => scenariosFor(shipped).length === 0 && !Object.hasOwn(notPlayed, shipped.action));
