@@ -1,34 +1,32 @@
 import { inject } from 'vitest';
-import type { MotoHand } from '../contract/provider/moto-bench.ts';
-import { motoHand } from '../contract/provider/moto-bench.ts';
-import type { Api } from './api.ts';
-import { openApi } from './api.ts';
-import type { BenchAccess } from './bench-setup.ts';
-import type { Kubelets } from './kubelets.ts';
-import { openKubelets } from './kubelets.ts';
+import type { Bench } from './bench-at.ts';
+import { benchAt } from './bench-at.ts';
+import type { Attacher, Restartable } from './control-plane.ts';
+import { startControlPlane } from './control-plane.ts';
+import { installCloudfence } from './installation.ts';
 
-/** What a file of scenarios works with: the run's shared control plane, its EC2, and kubelets of the file's own. */
-export interface Bench {
-  readonly access: BenchAccess;
-  readonly admin: Api;
-  readonly ec2: MotoHand;
-  readonly kubelets: Kubelets;
-  readonly close: () => Promise<void>;
+export type { Bench } from './bench-at.ts';
+
+/** A control plane of one file's own, on the run's EC2. */
+export interface OwnBench extends Bench {
+  readonly attacher: Attacher;
+  readonly apiServer: Restartable;
 }
 
-export const openBench = async (): Promise<Bench> => {
-  const access = inject('bench');
-  const admin = openApi(access.server, access.ca, access.tokens.admin);
-  const [ec2, kubelets] = await Promise.all([motoHand(access.ec2.endpoint), openKubelets(admin)]);
+export const openBench = (): Promise<Bench> => benchAt(inject('bench'));
+
+/** For scenarios that would disturb others, or be disturbed: `flags` are the controller manager's. */
+export const openOwnBench = async (flags: readonly string[] = []): Promise<OwnBench> => {
+  const { aws } = inject('bench');
+  const { access, attacher, apiServer, stop } = await startControlPlane(aws.ec2, flags);
+  const bench = await benchAt(await installCloudfence(access, aws));
   return {
-    access,
-    admin,
-    ec2,
-    kubelets,
+    ...bench,
+    attacher,
+    apiServer,
     close: async () => {
-      kubelets.close();
-      ec2.client.destroy();
-      await admin.close();
+      await bench.close();
+      await stop('remove');
     },
   };
 };

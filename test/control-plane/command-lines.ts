@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { auditFlags } from './audit.ts';
 import type { Identities } from './identities.ts';
 
 /** Where everything of one control plane is. All ports are of 127.0.0.1. */
@@ -30,7 +31,7 @@ export const etcdFlags = ({ folder, ports }: Site): readonly string[] => [
   '--initial-cluster', `default=${local(ports.etcdPeer)}`,
 ];
 
-export const apiServerFlags = ({ ports }: Site, { files }: Identities): readonly string[] => [
+export const apiServerFlags = ({ folder, ports }: Site, { files }: Identities): readonly string[] => [
   '--etcd-servers', local(ports.etcd),
   '--bind-address', '127.0.0.1',
   '--advertise-address', '127.0.0.1',
@@ -45,6 +46,7 @@ export const apiServerFlags = ({ ports }: Site, { files }: Identities): readonly
   '--service-cluster-ip-range', '10.96.0.0/24',
   '--authorization-mode', 'Node,RBAC',
   '--enable-admission-plugins', 'NodeRestriction',
+  ...auditFlags(folder),
 ];
 
 /** What every controller process needs to know of the API server. Nothing of its behaviour is set. */

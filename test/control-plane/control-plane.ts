@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import type { Api } from './api.ts';
 import { openApi } from './api.ts';
+import { writeAuditPolicy } from './audit.ts';
 import type { Site } from './command-lines.ts';
 import { apiServerFlags, apiUrl, attacherFlags, controllerFlags, etcdFlags, schedulerFlags, shimFlags, shimUrl } from './command-lines.ts';
 import { freePorts } from './free-ports.ts';
@@ -27,10 +28,15 @@ export interface ControlPlaneAccess {
   readonly folder: string;
 }
 
-export interface ControlPlane {
+export interface BareControlPlane {
   readonly access: ControlPlaneAccess;
+  readonly apiServer: Restartable;
   /** Kills everything; the folder is removed unless it is to be kept. */
   readonly stop: (folder: 'keep' | 'remove') => Promise<void>;
+}
+
+export interface ControlPlane extends BareControlPlane {
+  readonly attacher: Attacher;
 }
 
 export interface Ec2Access {
@@ -62,22 +68,55 @@ interface Start {
 const begin = ({ site, guard }: Start, name: Parameters<typeof startProgram>[0], flags: readonly string[]): Program =>
   startProgram(name, flags, site.folder, guard);
 
-const startApiServer = async (start: Start): Promise<void> => {
-  const { site, identities } = start;
-  await begin(start, 'etcd', etcdFlags(site)).ready(answersAt(`http://127.0.0.1:${site.ports.etcd}/health`));
-  await begin(start, 'kube-apiserver', apiServerFlags(site, identities)).ready(answersAt(`${apiUrl(site)}/readyz`));
+/** A component that a test may take away for a while. It is killed, and comes up as it was. */
+export interface Restartable {
+  readonly start: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/** The CSI attacher's pod lives on some node as well. */
+export type Attacher = Restartable;
+
+const restartable = (beginAnew: () => Program, health: string): Restartable => {
+  let running: Program | null = null;
+  return {
+    start: async () => {
+      if (running) return;
+      running = beginAnew();
+      await running.ready(answersAt(health));
+    },
+    stop: async () => {
+      await running?.stop();
+      running = null;
+    },
+  };
 };
 
-const startControllers = async (start: Start, ec2: Ec2Access): Promise<void> => {
+const startApiServer = async (start: Start): Promise<Restartable> => {
   const { site, identities } = start;
-  const { controllers, scheduler, attacher } = site.ports;
+  await begin(start, 'etcd', etcdFlags(site)).ready(answersAt(`http://127.0.0.1:${site.ports.etcd}/health`));
+  const apiServer = restartable(() => begin(start, 'kube-apiserver', apiServerFlags(site, identities)), `${apiUrl(site)}/readyz`);
+  await apiServer.start();
+  return apiServer;
+};
+
+const attacherOf = (start: Start): Attacher => {
+  const { site, identities } = start;
+  return restartable(() => begin(start, 'csi-attacher', attacherFlags(site, identities)), `http://127.0.0.1:${site.ports.attacher}/metrics`);
+};
+
+const startControllers = async (start: Start, ec2: Ec2Access, flags: readonly string[]): Promise<Attacher> => {
+  const { site, identities } = start;
+  const { controllers, scheduler } = site.ports;
+  const attacher = attacherOf(start);
   const shim = begin(start, 'ebs-shim', shimFlags(site, ec2)).ready(async () => (await request(shimUrl(site))).statusCode === 204);
   const started = [
-    begin(start, 'kube-controller-manager', controllerFlags(site, identities)).ready(answersAt(`https://127.0.0.1:${controllers}/healthz`)),
+    begin(start, 'kube-controller-manager', [...controllerFlags(site, identities), ...flags]).ready(answersAt(`https://127.0.0.1:${controllers}/healthz`)),
     begin(start, 'kube-scheduler', schedulerFlags(site, identities)).ready(answersAt(`https://127.0.0.1:${scheduler}/healthz`)),
-    shim.then(() => begin(start, 'csi-attacher', attacherFlags(site, identities)).ready(answersAt(`http://127.0.0.1:${attacher}/metrics`))),
+    shim.then(attacher.start),
   ];
   await Promise.all(started);
+  return attacher;
 };
 
 /** Whatever goes wrong, nothing is left running; the logs stay. */
@@ -90,21 +129,24 @@ const orDismissed = async <T>(guard: Guard, work: () => Promise<T>): Promise<T> 
   }
 };
 
-const opened = async (startRest: (start: Start) => Promise<void>, prepare: (api: Api) => Promise<void>): Promise<ControlPlane> => {
+const opened = async <T>(startRest: (start: Start) => Promise<T>, prepare: (api: Api) => Promise<void>): Promise<BareControlPlane & { readonly rest: T }> => {
   const site = await newSite();
-  await mkdir(join(site.folder, 'keys'));
+  await Promise.all([mkdir(join(site.folder, 'keys')), writeAuditPolicy(site.folder)]);
   const identities = await makeIdentities(join(site.folder, 'keys'), apiUrl(site));
   const guard = openGuard();
   const start = { site, identities, guard };
   const server = apiUrl(site);
-  await orDismissed(guard, async () => {
-    await startApiServer(start);
+  const { rest, apiServer } = await orDismissed(guard, async () => {
+    const apiServer = await startApiServer(start);
     const api = openApi(server, identities.ca, identities.tokens.admin);
-    await Promise.all([startRest(start), prepare(api)]);
+    const [rest] = await Promise.all([startRest(start), prepare(api)]);
     await api.close();
+    return { rest, apiServer };
   });
   const { ca, tokens, kubeconfigs } = identities;
   return {
+    rest,
+    apiServer,
     access: { server, ca, tokens, kubeconfigs, shim: shimUrl(site), folder: site.folder },
     stop: async (folder) => {
       await guard.dismiss();
@@ -113,8 +155,11 @@ const opened = async (startRest: (start: Start) => Promise<void>, prepare: (api:
   };
 };
 
-/** A whole control plane, with the CSI attacher before EC2; every controller and every timing is Kubernetes' default. */
-export const startControlPlane = (ec2: Ec2Access): Promise<ControlPlane> => opened((start) => startControllers(start, ec2), install);
+/** A whole control plane, with the CSI attacher before EC2; every controller and every timing is Kubernetes' default, but for `flags` of the controller manager. */
+export const startControlPlane = async (ec2: Ec2Access, flags: readonly string[] = []): Promise<ControlPlane> => {
+  const { rest: attacher, ...bare } = await opened((start) => startControllers(start, ec2, flags), install);
+  return { ...bare, attacher };
+};
 
 /** etcd and the API server alone: nobody but the test changes anything. */
-export const startBareApiServer = (prepare: (api: Api) => Promise<void>): Promise<ControlPlane> => opened(async () => undefined, prepare);
+export const startBareApiServer = (prepare: (api: Api) => Promise<void>): Promise<BareControlPlane> => opened(async () => undefined, prepare);

@@ -24,7 +24,8 @@ export interface Identities {
   readonly files: { readonly tokens: string; readonly certificate: string; readonly key: string; readonly accountKey: string; readonly accountPublicKey: string };
 }
 
-const certificate = () =>
+/** Vouches for itself, under the API server's names. */
+export const certificate = () =>
   generate([{ name: 'commonName', value: 'kube-apiserver' }], {
     keyType: 'ec',
     algorithm: 'sha256',

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Api } from './api.ts';
-import { applyManifest } from './manifest.ts';
+import { createGrants, readGrants } from './manifest.ts';
 import { until } from './until.ts';
 
 /** What an operator installs into the cluster before the first node comes. */
@@ -28,10 +28,11 @@ const grantEverywhere = async (api: Api, account: string, rules: readonly object
   await api.write('POST', `${RBAC}/clusterrolebindings`, { metadata: { name: account }, roleRef, subjects: accountOf(account) });
 };
 
-const rbac = fileURLToPath(new URL('../../infra/kubernetes/rbac.yaml', import.meta.url));
+/** The shipped permissions. */
+export const rbac = fileURLToPath(new URL('../../infra/kubernetes/rbac.yaml', import.meta.url));
 
 /** The identity under test may do what the shipped manifest says, and nothing else. */
-export const grantCloudfence = (api: Api): Promise<void> => applyManifest(api, rbac);
+export const grantCloudfence = async (api: Api): Promise<void> => createGrants(api, await readGrants(rbac));
 
 export const install = async (api: Api): Promise<void> => {
   await api.write('POST', '/apis/storage.k8s.io/v1/csidrivers', csiDriver);

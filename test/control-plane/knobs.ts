@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import type { BenchAccess } from './bench-setup.ts';
+import type { BenchAccess } from './installation.ts';
 
 /** What the CSI driver is to do with one volume from now on. */
 export interface Knobs {

@@ -9,6 +9,8 @@ export interface Machine {
   readonly address: string;
   /** More labels, of those that a kubelet may set; `topology.kubernetes.io/zone` among them wins over `zone`. */
   readonly labels: Readonly<Record<string, string>>;
+  /** With which a new Node is registered. */
+  readonly taints?: readonly { readonly key: string; readonly value: string; readonly effect: string }[];
 }
 
 export const DRIVER = 'ebs.csi.aws.com';
@@ -64,7 +66,7 @@ export const nodeOf = (machine: Machine, bootID: string) => ({
       'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
     },
   },
-  spec: { providerID: `aws:///${machine.zone}/${machine.instance}` },
+  spec: { providerID: `aws:///${machine.zone}/${machine.instance}`, ...(machine.taints && { taints: machine.taints }) },
   status: statusOf(machine, bootID),
 });
 

@@ -36,10 +36,18 @@ const endedStatus = (pod: Pod) => ({
   containerStatuses: containersIn(pod, { terminated: { exitCode: 0, startedAt: now(), finishedAt: now(), reason: 'Completed' } }, false),
 });
 
+/** How long (ms) its containers take to end: as long as their hooks sleep, and no longer than they are given. */
+const endingTakes = ({ metadata, spec }: Pod): number => {
+  const slowest = Math.max(0, ...spec.containers.map(({ lifecycle }) => lifecycle?.preStop?.sleep?.seconds ?? 0));
+  return Math.min(slowest, metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+};
+
 interface Held {
   readonly pod: Pod;
   readonly volumes: readonly string[];
   running: boolean;
+  /** When its containers will have ended (mono ms); null as long as nobody has asked. */
+  endsAt: number | null;
   ended: boolean;
 }
 
@@ -48,7 +56,18 @@ const holds = ({ ended }: Held): boolean => !ended;
 
 const isOver = ({ status }: Pod): boolean => status.phase === 'Succeeded' || status.phase === 'Failed';
 
-export const openPodWorker = (api: Api, { name: nodeName, address }: Machine): PodWorker => {
+/** The first time that somebody asks, its containers begin to end. */
+const hasEnded = (entry: Held, pod: Pod, syncIn: (ms: number) => void): boolean => {
+  if (entry.ended) return true;
+  if (entry.endsAt === null) {
+    entry.endsAt = performance.now() + endingTakes(pod);
+    syncIn(endingTakes(pod));
+  }
+  return entry.endsAt <= performance.now();
+};
+
+/** `syncIn` asks for one more sync after so many ms. */
+export const openPodWorker = (api: Api, { name: nodeName, address }: Machine, syncIn: (ms: number) => void): PodWorker => {
   const held = new Map<string, Held>();
   let reported: string | null = null;
 
@@ -59,7 +78,7 @@ export const openPodWorker = (api: Api, { name: nodeName, address }: Machine): P
     reported = volumesInUse.join();
   };
   const take = async (pod: Pod): Promise<void> => {
-    if (!held.has(pod.metadata.uid)) held.set(pod.metadata.uid, { pod, volumes: await volumesOf(api, pod), running: false, ended: isOver(pod) });
+    if (!held.has(pod.metadata.uid)) held.set(pod.metadata.uid, { pod, volumes: await volumesOf(api, pod), running: false, endsAt: null, ended: isOver(pod) });
   };
   const report = async (entry: Held, status: object): Promise<void> => {
     const { uid } = entry.pod.metadata;
@@ -71,7 +90,8 @@ export const openPodWorker = (api: Api, { name: nodeName, address }: Machine): P
     await report(entry, runningStatus(entry.pod, address));
     entry.running = true;
   };
-  const end = async (entry: Held): Promise<void> => {
+  const end = async (entry: Held, pod: Pod): Promise<void> => {
+    if (!hasEnded(entry, pod, syncIn)) return;
     if (!entry.ended) await report(entry, endedStatus(entry.pod));
     entry.ended = true;
     await reportVolumes();
@@ -87,7 +107,7 @@ export const openPodWorker = (api: Api, { name: nodeName, address }: Machine): P
       await reportVolumes();
       for (const pod of pods) {
         const entry = held.get(pod.metadata.uid);
-        if (entry) await (pod.metadata.deletionTimestamp == null ? start(entry, attached) : end(entry));
+        if (entry) await (pod.metadata.deletionTimestamp == null ? start(entry, attached) : end(entry, pod));
       }
     },
   };

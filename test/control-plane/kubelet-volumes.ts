@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Api } from './api.ts';
+import { DRIVER } from './kubelet-node.ts';
 import type { Pod } from './objects.ts';
 import { claim, persistentVolume } from './objects.ts';
 
@@ -15,12 +16,22 @@ const getSoon = async (api: Api, path: string, attempts = ATTEMPTS): Promise<unk
   return getSoon(api, path, attempts - 1);
 };
 
-const volumeBehind = async (api: Api, namespace: string, claimName: string): Promise<string> => {
+/** Null for a volume of a driver that attaches nothing: it is mounted over the network. */
+const volumeBehind = async (api: Api, namespace: string, claimName: string): Promise<string | null> => {
   const { spec } = claim.parse(await getSoon(api, `/api/v1/namespaces/${namespace}/persistentvolumeclaims/${claimName}`));
-  const { csi } = persistentVolume.parse(await getSoon(api, `/api/v1/persistentvolumes/${spec.volumeName}`)).spec;
-  return `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`;
+  const { csi, awsElasticBlockStore } = persistentVolume.parse(await getSoon(api, `/api/v1/persistentvolumes/${spec.volumeName}`)).spec;
+  const handle = csi?.driver === DRIVER ? csi.volumeHandle : awsElasticBlockStore?.volumeID.split('/').at(-1);
+  return handle === undefined ? null : `kubernetes.io/csi/${DRIVER}^${handle}`;
 };
 
-/** Unique names of the volumes that a pod wants, as they stand in `volumesInUse` and `volumesAttached`. */
-export const volumesOf = (api: Api, { metadata, spec }: Pod): Promise<readonly string[]> =>
-  Promise.all(spec.volumes.flatMap(({ persistentVolumeClaim }) => (persistentVolumeClaim ? [volumeBehind(api, metadata.namespace, persistentVolumeClaim.claimName)] : [])));
+const claimsOf = ({ metadata, spec }: Pod): readonly string[] =>
+  spec.volumes.flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
+    if (persistentVolumeClaim) return [persistentVolumeClaim.claimName];
+    return ephemeral ? [`${metadata.name}-${name}`] : [];
+  });
+
+/** Unique names of the volumes that a pod wants attached, as they stand in `volumesInUse` and `volumesAttached`. */
+export const volumesOf = async (api: Api, pod: Pod): Promise<readonly string[]> => {
+  const found = await Promise.all(claimsOf(pod).map((name) => volumeBehind(api, pod.metadata.namespace, name)));
+  return found.filter((name) => name !== null);
+};

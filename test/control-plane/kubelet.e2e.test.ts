@@ -3,9 +3,12 @@ import type { Bench } from './bench.ts';
 import { openBench } from './bench.ts';
 import { addDatabase } from './database.ts';
 import { lease, listOf, node } from './objects.ts';
+import { openScene } from './scene.ts';
 import { until } from './until.ts';
+import { endingSlowly, lonePod } from './workload.ts';
 
 const NODES_AT_ONCE = 200;
+const SLOW_S = 2;
 
 let bench: Bench;
 beforeAll(async () => {
@@ -26,6 +29,23 @@ describe('a kubelet', () => {
     expect(database.pod()?.metadata.uid).not.toBe(former);
     expect((await statusOf(database.home.name))?.volumesInUse).toEqual([]);
     expect(await bench.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
+  });
+
+  it('gives a pod the time to end that its hook takes, and no more than its grace', async () => {
+    const scene = await openScene(bench, 'grace');
+    const node = await scene.addNode();
+    await scene.create(lonePod('slow', { spec: endingSlowly(SLOW_S) }));
+    await scene.runs('slow', node);
+    const path = `/api/v1/namespaces/${scene.namespace}/pods/slow`;
+    const begun = performance.now();
+    await bench.admin.write('DELETE', path);
+    await until('the pod is gone', async () => (await bench.admin.call('GET', path)).status === 404);
+    expect(performance.now() - begun).toBeGreaterThan(SLOW_S * 1000);
+    await scene.create(lonePod('hasty', { spec: endingSlowly(3600) }));
+    await scene.runs('hasty', node);
+    await bench.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/hasty`, { gracePeriodSeconds: 1 });
+    await until('the hasty pod is gone', async () => scene.pods('hasty').length === 0);
+    expect(scene.pods()).toEqual([]);
   });
 
   it('may write to its own Node only, and not to our label', async () => {

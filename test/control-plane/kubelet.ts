@@ -95,6 +95,7 @@ export const kubeletOf = (admin: Api, machine: Machine, view: KubeletView): Kube
     life.dirty = true;
     void work(life);
   };
+  const stirIn = (ms: number): void => void setTimeout(stir, ms).unref();
   const periodically = (ms: number, path: string, body: () => object, type: string): NodeJS.Timeout =>
     setInterval(() => void api.call('PATCH', path, body(), type).catch(() => undefined), ms);
 
@@ -107,7 +108,7 @@ export const kubeletOf = (admin: Api, machine: Machine, view: KubeletView): Kube
         periodically(LEASE_MS, `${LEASES}/${machine.name}`, () => ({ spec: renewal() }), MERGE),
         periodically(STATUS_MS, `/api/v1/nodes/${machine.name}/status`, () => ({ status: heartbeat() }), STRATEGIC),
       ];
-      const own: Life = { worker: openPodWorker(whileAlive(api, () => !own.over), machine), timers, dirty: false, busy: false, over: false };
+      const own: Life = { worker: openPodWorker(whileAlive(api, () => !own.over), machine, stirIn), timers, dirty: false, busy: false, over: false };
       life = own;
       stir();
       return bootID;

@@ -13,22 +13,39 @@ const plurals = {
   RoleBinding: 'rolebindings',
 } as const;
 
-const object = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.enum(['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().exactOptional() }),
+const rule = z.strictObject({
+  apiGroups: z.tuple([z.string()]),
+  resources: z.array(z.string()),
+  resourceNames: z.array(z.string()).exactOptional(),
+  verbs: z.array(z.string()),
 });
 
-const pathOf = ({ apiVersion, kind, metadata: { namespace } }: z.infer<typeof object>): string => {
+const object = z.strictObject({
+  apiVersion: z.string(),
+  kind: z.enum(['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']),
+  metadata: z.strictObject({ name: z.string(), namespace: z.string().exactOptional() }),
+  rules: z.array(rule).exactOptional(),
+  roleRef: z.strictObject({ apiGroup: z.string(), kind: z.string(), name: z.string() }).exactOptional(),
+  subjects: z.array(z.strictObject({ kind: z.string(), apiGroup: z.string().exactOptional(), name: z.string(), namespace: z.string().exactOptional() })).exactOptional(),
+});
+
+export type Grant = z.infer<typeof object>;
+export type GrantRule = z.infer<typeof rule>;
+
+/** The objects of a manifest of permissions. */
+export const readGrants = async (path: string): Promise<readonly Grant[]> => {
+  const documents = parseAllDocuments(await readFile(path, 'utf8'));
+  return documents.map((document): unknown => document.toJS()).filter((content) => content !== null).map((content) => object.parse(content));
+};
+
+const pathOf = ({ apiVersion, kind, metadata: { namespace } }: Grant): string => {
   const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   return `${group}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plurals[kind]}`;
 };
 
-/** Creates what a manifest holds, as `kubectl create` would; its namespaces are waited for. */
-export const applyManifest = async (api: Api, path: string): Promise<void> => {
-  const documents = parseAllDocuments(await readFile(path, 'utf8'));
-  const objects = documents.map((document): unknown => document.toJS()).filter((content) => content !== null).map((content) => object.parse(content));
-  const namespaces = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
+/** Creates them, as `kubectl create` would; their namespaces are waited for. */
+export const createGrants = async (api: Api, grants: readonly Grant[]): Promise<void> => {
+  const namespaces = new Set(grants.flatMap(({ metadata }) => metadata.namespace ?? []));
   for (const namespace of namespaces) await until(`the namespace ${namespace} is there`, () => api.get(`/api/v1/namespaces/${namespace}`));
-  for (const one of objects) await api.write('POST', pathOf(one), one);
+  for (const grant of grants) await api.write('POST', pathOf(grant), grant);
 };

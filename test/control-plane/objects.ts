@@ -7,6 +7,7 @@ const metadata = z.looseObject({
   namespace: z.string().default(''),
   uid: z.string(),
   deletionTimestamp: z.string().nullish(),
+  deletionGracePeriodSeconds: z.number().nullish(),
   annotations: z.record(z.string(), z.string()).default({}),
   labels: z.record(z.string(), z.string()).default({}),
 });
@@ -14,13 +15,20 @@ const metadata = z.looseObject({
 const volume = z.looseObject({
   name: z.string(),
   persistentVolumeClaim: z.looseObject({ claimName: z.string() }).nullish(),
+  ephemeral: z.looseObject({}).nullish(),
+});
+
+const container = z.looseObject({
+  name: z.string(),
+  image: z.string().default(''),
+  lifecycle: z.looseObject({ preStop: z.looseObject({ sleep: z.looseObject({ seconds: z.number() }).nullish() }).nullish() }).nullish(),
 });
 
 export const pod = z.looseObject({
   metadata,
   spec: z.looseObject({
     nodeName: z.string().default(''),
-    containers: z.array(z.looseObject({ name: z.string(), image: z.string().default('') })),
+    containers: z.array(container),
     volumes: z.array(volume).default([]),
   }),
   status: z.looseObject({ phase: z.string().default('Pending') }).default({ phase: 'Pending' }),
@@ -44,7 +52,10 @@ export type Node = z.infer<typeof node>;
 export const claim = z.looseObject({ spec: z.looseObject({ volumeName: z.string().default('') }) });
 
 export const persistentVolume = z.looseObject({
-  spec: z.looseObject({ csi: z.looseObject({ driver: z.string(), volumeHandle: z.string() }) }),
+  spec: z.looseObject({
+    csi: z.looseObject({ driver: z.string(), volumeHandle: z.string() }).nullish(),
+    awsElasticBlockStore: z.looseObject({ volumeID: z.string() }).nullish(),
+  }),
 });
 
 export const volumeAttachment = z.looseObject({

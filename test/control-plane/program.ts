@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { openSync, closeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +13,8 @@ export interface Program {
   readonly pid: number;
   /** Resolves once `ask` answers yes. @throws Error with the end of its log, should it die or not come up */
   readonly ready: (ask: () => Promise<boolean>) => Promise<void>;
-  readonly signal: (signal: NodeJS.Signals) => void;
+  /** Kills it, and resolves once it is gone. */
+  readonly stop: () => Promise<void>;
 }
 
 const LAST_LINES = 15;
@@ -41,6 +43,11 @@ export const startProgram = (name: Component, flags: readonly string[], folder: 
       }
       if (ended()) throw await failed(fault);
     },
-    signal: (signal) => void child.kill(signal),
+    stop: async () => {
+      if (ended()) return;
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    },
   };
 };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from './bench.ts';
-import { openBench } from './bench.ts';
+import type { OwnBench } from './bench.ts';
+import { openOwnBench } from './bench.ts';
 import { addDatabase } from './database.ts';
 import { sweep } from './doors.ts';
 import { until } from './until.ts';
@@ -9,9 +9,10 @@ import { until } from './until.ts';
 /** A Lease is renewed every ten seconds, and counts as stale once it is a minute old. */
 const STALE_MS = 61_000;
 
-let bench: Bench;
+/** On a control plane of its own: a sweep would take other scenarios’ machines too. */
+let bench: OwnBench;
 beforeAll(async () => {
-  bench = await openBench();
+  bench = await openOwnBench();
 });
 afterAll(() => bench?.close());
 

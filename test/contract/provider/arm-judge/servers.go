@@ -49,6 +49,14 @@ func order[Response any](s sandbox, path string, query url.Values, body any) (po
 	return poller, failed
 }
 
+// The generated code gives no options at all where the request has none.
+func given[Options any](options *Options) (none Options) {
+	if options == nil {
+		return none
+	}
+	return *options
+}
+
 func expanding[T ~string](expand *T) url.Values {
 	query := url.Values{}
 	if expand != nil {
@@ -80,11 +88,11 @@ func disksOver(s sandbox) (server fake.DisksServer) {
 func machinesOver(s sandbox) (server fake.VirtualMachinesServer) {
 	at := func(group, name string) string { return compute(group) + "/virtualMachines/" + name }
 	server.Get = func(_ context.Context, group, name string, options *arm.VirtualMachinesClientGetOptions) (azfake.Responder[arm.VirtualMachinesClientGetResponse], azfake.ErrorResponder) {
-		machine, err := read[arm.VirtualMachine](s, at(group, name), expanding(options.Expand))
+		machine, err := read[arm.VirtualMachine](s, at(group, name), expanding(given(options).Expand))
 		return one(arm.VirtualMachinesClientGetResponse{VirtualMachine: machine}, err)
 	}
 	server.BeginPowerOff = func(_ context.Context, group, name string, options *arm.VirtualMachinesClientBeginPowerOffOptions) (azfake.PollerResponder[arm.VirtualMachinesClientPowerOffResponse], azfake.ErrorResponder) {
-		return order[arm.VirtualMachinesClientPowerOffResponse](s, at(group, name)+"/powerOff", skipping(options.SkipShutdown), nil)
+		return order[arm.VirtualMachinesClientPowerOffResponse](s, at(group, name)+"/powerOff", skipping(given(options).SkipShutdown), nil)
 	}
 	server.BeginAttachDetachDataDisks = func(_ context.Context, group, name string, wanted arm.AttachDetachDataDisksRequest, _ *arm.VirtualMachinesClientBeginAttachDetachDataDisksOptions) (azfake.PollerResponder[arm.VirtualMachinesClientAttachDetachDataDisksResponse], azfake.ErrorResponder) {
 		return order[arm.VirtualMachinesClientAttachDetachDataDisksResponse](s, at(group, name)+"/attachDetachDataDisks", url.Values{}, wanted)
@@ -97,11 +105,11 @@ func instancesOver(s sandbox) (server fake.VirtualMachineScaleSetVMsServer) {
 		return compute(group) + "/virtualMachineScaleSets/" + set + "/virtualMachines/" + id
 	}
 	server.Get = func(_ context.Context, group, set, id string, options *arm.VirtualMachineScaleSetVMsClientGetOptions) (azfake.Responder[arm.VirtualMachineScaleSetVMsClientGetResponse], azfake.ErrorResponder) {
-		instance, err := read[arm.VirtualMachineScaleSetVM](s, at(group, set, id), expanding(options.Expand))
+		instance, err := read[arm.VirtualMachineScaleSetVM](s, at(group, set, id), expanding(given(options).Expand))
 		return one(arm.VirtualMachineScaleSetVMsClientGetResponse{VirtualMachineScaleSetVM: instance}, err)
 	}
 	server.BeginPowerOff = func(_ context.Context, group, set, id string, options *arm.VirtualMachineScaleSetVMsClientBeginPowerOffOptions) (azfake.PollerResponder[arm.VirtualMachineScaleSetVMsClientPowerOffResponse], azfake.ErrorResponder) {
-		return order[arm.VirtualMachineScaleSetVMsClientPowerOffResponse](s, at(group, set, id)+"/powerOff", skipping(options.SkipShutdown), nil)
+		return order[arm.VirtualMachineScaleSetVMsClientPowerOffResponse](s, at(group, set, id)+"/powerOff", skipping(given(options).SkipShutdown), nil)
 	}
 	server.BeginAttachDetachDataDisks = func(_ context.Context, group, set, id string, wanted arm.AttachDetachDataDisksRequest, _ *arm.VirtualMachineScaleSetVMsClientBeginAttachDetachDataDisksOptions) (azfake.PollerResponder[arm.VirtualMachineScaleSetVMsClientAttachDetachDataDisksResponse], azfake.ErrorResponder) {
 		return order[arm.VirtualMachineScaleSetVMsClientAttachDetachDataDisksResponse](s, at(group, set, id)+"/attachDetachDataDisks", url.Values{}, wanted)

@@ -1,0 +1,81 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+
+/** The API server's own record of who changed a Node, a pod or an attachment: https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/ */
+
+const policyPath = (folder: string): string => join(folder, 'audit-policy.yaml');
+const logPath = (folder: string): string => join(folder, 'audit.log');
+
+const policy = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  omitManagedFields: true,
+  rules: [
+    {
+      level: 'RequestResponse',
+      verbs: ['create', 'update', 'patch', 'delete'],
+      resources: [
+        { group: '', resources: ['nodes', 'nodes/status', 'pods', 'pods/status', 'pods/binding'] },
+        { group: 'storage.k8s.io', resources: ['volumeattachments', 'volumeattachments/status', 'csinodes'] },
+      ],
+    },
+    { level: 'None' },
+  ],
+};
+
+export const writeAuditPolicy = (folder: string): Promise<void> => writeFile(policyPath(folder), stringify(policy));
+
+export const auditFlags = (folder: string): readonly string[] => ['--audit-policy-file', policyPath(folder), '--audit-log-path', logPath(folder)];
+
+const user = z.looseObject({ username: z.string() });
+
+const line = z.looseObject({
+  verb: z.string(),
+  user,
+  impersonatedUser: user.nullish(),
+  objectRef: z.looseObject({ resource: z.string(), namespace: z.string().default(''), name: z.string().default('') }),
+  responseStatus: z.looseObject({ code: z.number() }),
+  responseObject: z.looseObject({ kind: z.string().default(''), metadata: z.looseObject({ name: z.string().default(''), uid: z.string().default(''), resourceVersion: z.string().default('') }).nullish() }).nullish(),
+  stageTimestamp: z.string(),
+});
+
+/** One write that the API server has accepted. */
+export interface AuditEntry {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly user: string;
+  readonly verb: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Of the object in the answer; empty where the answer holds none. */
+  readonly uid: string;
+  readonly revision: string;
+}
+
+/** RFC 3339 with microseconds, which Date would cut off. */
+const precisely = (stamp: string): number => Date.parse(stamp) + Number(/\.\d{3}(\d{3})Z$/.exec(stamp)?.[1] ?? 0) / 1000;
+
+const entryOf = ({ verb, user, impersonatedUser, objectRef, responseObject, stageTimestamp }: z.infer<typeof line>): AuditEntry => {
+  const answered = responseObject?.kind === 'Status' ? null : responseObject?.metadata;
+  const { resource, namespace, name } = objectRef;
+  return {
+    at: precisely(stageTimestamp),
+    user: impersonatedUser?.username ?? user.username,
+    verb,
+    resource,
+    namespace,
+    name: name === '' ? (answered?.name ?? '') : name,
+    uid: answered?.uid ?? '',
+    revision: answered?.resourceVersion ?? '',
+  };
+};
+
+/** Everything that was accepted so far, in the order in which it was answered. */
+export const readAudit = async (folder: string): Promise<readonly AuditEntry[]> => {
+  const lines = (await readFile(logPath(folder), 'utf8')).split('\n').filter((text) => text.endsWith('}'));
+  return lines.map((text) => line.parse(JSON.parse(text))).filter(({ responseStatus }) => responseStatus.code < 300).map(entryOf);
+};

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+/** A request on its way from Cloudfence to the API server or to EC2. */
+export interface Passing {
+  readonly to: 'api' | 'ec2';
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What a gate does with one request; without an answer its connection is cut. */
+export type Handling = (passing: Passing, forward: () => Promise<Answer>) => Promise<Answer | 'cut'>;
+
+/** Sends a request on to the server behind the gate, under the headers that it came with. */
+export type Forward = (passing: Passing, headers: IncomingHttpHeaders) => Promise<Answer>;
+
+export interface Gate {
+  readonly port: number;
+  readonly close: () => void;
+}
+
+const passingIn = async (to: Passing['to'], request: IncomingMessage): Promise<Passing> => ({
+  to,
+  method: request.method ?? '',
+  path: request.url ?? '',
+  body: await text(request),
+});
+
+/** A server that is not there is what any proxy makes of it: a broken connection. */
+const openGate = (to: Passing['to'], forward: Forward, handle: Handling) => async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const cut = (): void => void request.socket.destroy();
+  try {
+    const passing = await passingIn(to, request);
+    const answer = await handle(passing, () => forward(passing, request.headers));
+    if (answer === 'cut') return cut();
+    response.writeHead(answer.status, answer.headers).end(answer.body);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    cut();
+  }
+};
+
+/** Opens `server`, which has no listeners yet, as a gate of that kind on a free port of 127.0.0.1. */
+export const openGateOn = async (server: Server, to: Passing['to'], forward: Forward, handle: Handling): Promise<Gate> => {
+  const pass = openGate(to, forward, handle);
+  server.on('request', (request, response) => void pass(request, response));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('the gate has no port');
+  return {
+    port: address.port,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+};

@@ -1,0 +1,60 @@
+import { writeFile, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { ControlPlaneAccess, Ec2Access } from './control-plane.ts';
+
+/** What of AWS a run has: EC2 behind the strict proxy, and the rest (queues, secrets) as moto gives it. */
+export interface AwsAccess {
+  readonly ec2: Ec2Access;
+  readonly endpoint: string;
+  /** Folder of the packaged functions. */
+  readonly functions: string;
+}
+
+/** A control plane with Cloudfence before it. */
+export interface BenchAccess extends ControlPlaneAccess {
+  readonly aws: AwsAccess;
+  readonly ec2: Ec2Access;
+  /** Path of Cloudfence's configuration. */
+  readonly settings: string;
+  /** Name of the secret with Cloudfence's kubeconfig, for the functions. */
+  readonly secret: string;
+}
+
+/** As a policy is written in the configuration; what is not named is as shipped. */
+export interface PolicyWish {
+  readonly deleteNode?: 'when-terminated' | 'always' | 'never';
+  readonly detach?: 'when-stuck' | 'always' | 'never';
+  readonly unreachable?: 'report' | 'power-off';
+  readonly cap?: { readonly nodes?: number; readonly share?: number };
+}
+
+let count = 0;
+
+const writeSettings = async (folder: string, policy: PolicyWish): Promise<string> => {
+  const path = join(folder, `cloudfence-${process.pid}-${(count += 1)}.json`);
+  await writeFile(path, JSON.stringify({ policy }));
+  return path;
+};
+
+/** The defaults, but for the cap on fences under way: it would let only one scenario run at a time. */
+const SIDE_BY_SIDE: PolicyWish = { cap: { nodes: 100 } };
+
+export const storeSecret = async ({ endpoint, ec2 }: AwsAccess, name: string, text: string): Promise<void> => {
+  const client = new SecretsManagerClient({ endpoint, region: ec2.region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
+  await client.send(new CreateSecretCommand({ Name: name, SecretString: text }));
+  client.destroy();
+};
+
+/** Cloudfence as it would be installed for this control plane. */
+export const installCloudfence = async (access: ControlPlaneAccess, aws: AwsAccess): Promise<BenchAccess> => {
+  const secret = basename(access.folder);
+  await storeSecret(aws, secret, await readFile(access.kubeconfigs.cloudfence, 'utf8'));
+  return { ...access, aws, ec2: aws.ec2, secret, settings: await writeSettings(access.folder, SIDE_BY_SIDE) };
+};
+
+/** The same under another policy. */
+export const under = async (access: BenchAccess, policy: PolicyWish): Promise<BenchAccess> => ({
+  ...access,
+  settings: await writeSettings(access.folder, { ...SIDE_BY_SIDE, ...policy }),
+});

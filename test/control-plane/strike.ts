@@ -1,0 +1,52 @@
+import type { Change } from './changes.ts';
+import { changeIn } from './changes.ts';
+import type { Handling, Passing } from './gate.ts';
+
+/** A moment in a run: one of its changes passes, for the n-th time. */
+export interface Point {
+  readonly change: Change;
+  readonly nth: number;
+}
+
+export type When = 'before' | 'after';
+
+export const inWords = ({ change, nth }: Point): string => (nth === 1 ? change : `${change} number ${nth}`);
+
+/** Every change of a list as a point: the second `nudge` in it is the second to pass. */
+export const pointsOf = (changes: readonly Change[]): readonly Point[] =>
+  changes.map((change, at) => ({ change, nth: changes.slice(0, at + 1).filter((other) => other === change).length }));
+
+type Strike = () => void | Promise<void>;
+
+/** The same change asked for twice has the same key; of a mark each try is another, but they all are one. */
+export const keyOf = (passing: Passing): string => {
+  const change = changeIn(passing);
+  return `${change} ${passing.path} ${passing.to === 'ec2' || change === 'note' ? passing.body : ''}`;
+};
+
+/** Strikes once: before that change reaches its server, which it then never does, or after it, its answer being lost. */
+export const strikeAt = ({ change, nth }: Point, when: When, strike: Strike): Handling => {
+  const passed = new Set<string>();
+  let struck = false;
+  return async (passing, forward) => {
+    if (struck || changeIn(passing) !== change || passed.add(keyOf(passing)).size !== nth) return forward();
+    struck = true;
+    if (when === 'after') await forward();
+    await strike();
+    return 'cut';
+  };
+};
+
+/** Strikes at each change that it sees for the first time, before it, and after it at the second: what is left of one run meets the next. */
+export const strikeAtEach = (strike: Strike): Handling => {
+  const times = new Map<string, number>();
+  return async (passing, forward) => {
+    if (changeIn(passing) === null) return forward();
+    const time = (times.get(keyOf(passing)) ?? 0) + 1;
+    times.set(keyOf(passing), time);
+    if (time > 2) return forward();
+    if (time === 2) await forward();
+    await strike();
+    return 'cut';
+  };
+};
