@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { PackagedService } from '../infra/packaged-service.ts';
 import { templateIn } from '../infra/packaged-service.ts';
+import { unzip } from '../infra/unzip.ts';
 
 /** A function as `serverless package` made it: what is in its zip, and what its template starts it with. */
 export interface Deployed {
@@ -18,7 +17,6 @@ export interface Deployed {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-const run = promisify(execFile);
 const properties = z.object({
   FunctionName: z.string(),
   Handler: z.string(),
@@ -37,7 +35,7 @@ export const deployedFunctions = async (service: PackagedService, names: readonl
       if (!found) throw new Error(`the template has no function ${name}`);
       const zip = path.join(packaged.folder, `${name}.zip`);
       const unpacked = path.join(packaged.folder, `${name}-unpacked`);
-      await run('unzip', ['-q', zip, '-d', unpacked]);
+      await unzip(zip, unpacked);
       const file = path.join(unpacked, found.Handler.replace(/\.\w+$/, '.js'));
       const variables = Object.entries(found.Environment.Variables).filter(([key]) => isOfTheProcess(key));
       return { name, zip: (await stat(zip)).size, folder: path.dirname(file), file, environment: Object.fromEntries(variables.map(([key, value]) => [key, String(value)])) };

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { goVersion } from '../../control-plane/toolchain.ts';
 import type { Front } from './sandbox-azure-bench.ts';
 
 /** Microsoft's generated fake server between the SDK and the sandbox; what it does is said in arm-judge/main.go. */
@@ -16,8 +17,9 @@ export interface ArmJudge {
   readonly remove: () => Promise<void>;
 }
 
-/** Builds it: a minute and a half the first time, a second or two from Go's cache. */
+/** Builds it: a minute and a half the first time, a second or two from Go's cache. @throws NoToolchain */
 export const buildArmJudge = async (): Promise<ArmJudge> => {
+  goVersion();
   const folder = await mkdtemp(path.join(tmpdir(), 'arm-judge-'));
   const binary = path.join(folder, 'arm-judge');
   await promisify(execFile)('go', ['build', '-o', binary, '.'], { cwd: path.join(import.meta.dirname, 'arm-judge') });
