@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Bench } from './bench.ts';
 import { openBench } from './bench.ts';
+import type { Change } from './changes.ts';
 import { isDestructive } from './changes.ts';
 import type { Crippled } from './crippled.ts';
 import { changesMade, expectRecovered, openCrippled } from './crippled.ts';
@@ -15,8 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => bench?.close());
 
-/** Whatever goes wrong, the same is done in the end. */
-const DONE = new Set(CHANGES);
+/** Whatever goes wrong, the same is done in the end: all but telling people, which is tried once and holds up nothing. */
+const untold = (changes: readonly Change[]): ReadonlySet<Change> => new Set(changes.filter((change) => change !== 'tell'));
+const DONE = untold(CHANGES);
 
 /** Each for one scenario: what remembers is made anew. */
 const troubles: readonly { readonly what: string; readonly make: () => Handling }[] = [
@@ -44,7 +46,7 @@ describe.concurrent('on the way to the API server', () => {
     const { says } = await cloudfence(gates.access, 'fence', home.instance, '--timeout', '90s');
     if (says.outcome !== 'fenced') await finish(crippled);
     await expectRecovered(crippled);
-    expect(new Set(changesMade(gates))).toEqual(DONE);
+    expect(untold(changesMade(gates))).toEqual(DONE);
     await crippled.close();
   });
 });
@@ -57,7 +59,7 @@ describe.concurrent('on the way to EC2', () => {
     const { batchItemFailures } = await deliver(gates.access, stateChanges(home.instance, ['stopped'], gates.access.ec2));
     if (batchItemFailures.length > 0) await finish(crippled);
     await expectRecovered(crippled);
-    expect(new Set(changesMade(gates))).toEqual(DONE);
+    expect(untold(changesMade(gates))).toEqual(DONE);
     await crippled.close();
   });
 
