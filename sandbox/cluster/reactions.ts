@@ -29,12 +29,17 @@ const podWritten = (world: ClusterWorld, pod: PodObject, stands: boolean): void 
 };
 
 const nodeWritten = (world: ClusterWorld, node: NodeObject, stands: boolean): void => {
-  if (stands) noticeNode(world, node);
+  if (stands) nodeStands(world, node);
   else world.schedule('garbage-collector', watchTakes);
   wakeKubelets(world, node.metadata.name);
   world.schedule('scheduler', watchTakes);
   for (const key of Object.keys(world.parts.cluster.objects.daemonsets)) wakeOwner(world, 'DaemonSet', key);
   wakeAttachDetach(world);
+};
+
+const nodeStands = (world: ClusterWorld, node: NodeObject): void => {
+  noticeNode(world, node);
+  world.schedule('node-lifecycle/condition', watchTakes, node.metadata.name);
 };
 
 const wakeOwner = (world: ClusterWorld, kind: string, key: string): void => {

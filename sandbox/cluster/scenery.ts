@@ -1,6 +1,6 @@
 import { deskOf } from './controllers/desk.ts';
 import type { ClusterWorld, NodeDescription } from './controllers/memory.ts';
-import { withDefaultTolerations } from './controllers/pods.ts';
+import { withDefaults } from './controllers/pods.ts';
 import { zoneLabel } from './controllers/volumes.ts';
 import type { PersistentVolumeObject, PodObject, PodSpec, WorkloadObject } from './objects.ts';
 
@@ -119,7 +119,7 @@ const podDraft = (wish: Omit<WorkloadWish, 'replicas'>, spec: PodSpec) => ({
 /** A pod that nothing replaces. */
 export const addBarePod = (world: ClusterWorld, wish: Omit<WorkloadWish, 'replicas'>): PodObject | undefined => {
   const draft = podDraft(wish, { containers });
-  return desk(world).create('pods', { ...draft, spec: withDefaultTolerations(draft.spec) });
+  return desk(world).create('pods', { ...draft, spec: withDefaults(draft.spec) });
 };
 
 /** What stands for a static pod of the node; it tolerates every NoExecute taint. */

@@ -130,6 +130,15 @@ const deletionTime = (meta: ObjectMeta, seconds: number, by: Writer): string => 
   return new Date(begun + seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 };
 
+/** A pod that goes at once is still seen with its deletionTimestamp, for one revision (measured). */
+const showDoomed = <R extends Resource>(state: ClusterState, resource: R, doomed: Resources[R], by: Writer): void => {
+  const shelf: Record<string, Resources[R]> = state.objects[resource];
+  state.revision += 1;
+  doomed.metadata.resourceVersion = String(state.revision);
+  shelf[keyOf(doomed.metadata)] = structuredClone(doomed);
+  noted(state, resource, doomed.metadata, 'update', by);
+};
+
 const deleteIn = <R extends Resource>(state: ClusterState, resource: R, object: Resources[R], grace: number | undefined, by: Writer): void => {
   const shelf: Record<string, Resources[R]> = state.objects[resource];
   const known = shelf[keyOf(object.metadata)];
@@ -140,6 +149,7 @@ const deleteIn = <R extends Resource>(state: ClusterState, resource: R, object: 
   doomed.metadata.deletionTimestamp = deletionTime(known.metadata, seconds, by);
   doomed.metadata.deletionGracePeriodSeconds = seconds;
   noted(state, resource, known.metadata, 'delete', by);
+  if (resource === 'pods' && !standsInTheWay(doomed.metadata)) showDoomed(state, resource, doomed, by);
   updateIn(state, resource, doomed, by);
 };
 

@@ -74,8 +74,9 @@ const entryOf = ({ verb, user, impersonatedUser, objectRef, responseObject, stag
   };
 };
 
-/** Everything that was accepted so far, in the order in which it was answered. */
-export const readAudit = async (folder: string): Promise<readonly AuditEntry[]> => {
-  const lines = (await readFile(logPath(folder), 'utf8')).split('\n').filter((text) => text.endsWith('}'));
+/** Everything that was accepted so far and bears one of these names, in the order in which it was answered. */
+export const readAudit = async (folder: string, names: readonly string[]): Promise<readonly AuditEntry[]> => {
+  const whole = (await readFile(logPath(folder), 'utf8')).split('\n').filter((text) => text.endsWith('}'));
+  const lines = whole.filter((text) => names.some((name) => text.includes(name)));
   return lines.map((text) => line.parse(JSON.parse(text))).filter(({ responseStatus }) => responseStatus.code < 300).map(entryOf);
 };

@@ -10,7 +10,7 @@ import { secondsUntil } from './stopwatch.ts';
 const replacement = (world: PlainWorld) => standing(world, 'pods', 'db-0', 'default');
 const condition = (world: PlainWorld) => replacement(world)?.status.conditions?.find(({ type }) => type === 'DisruptionTarget');
 const evictions = (world: PlainWorld) =>
-  world.parts.cluster.audit.filter(({ user, verb }) => user === 'taint-eviction-controller' && verb === 'delete');
+  world.parts.cluster.audit.filter(({ user, verb, resource }) => user === 'node-controller' && verb === 'delete' && resource === 'pods');
 
 describe('eviction by taint', () => {
   it('deletes the replacement by its name when a force delete overtakes it', () => {
@@ -88,12 +88,12 @@ describe('the limits of the unreachable taint', () => {
     expect(secondsUntil(world, () => evicting(world) === 2, 70)).toBeGreaterThan(9);
   });
 
-  it('is held back altogether while most of a small zone is down', () => {
+  it('is held back while most of a small zone is down: at most the first gets it, before the others are known to be down', () => {
     const world = manyNodes(['m-3', 'm-4']);
     for (const machine of ['m-1', 'm-3', 'm-4']) power(world, machine, 'stopped');
     world.advance(300_000);
     expect(all(world, 'nodes').filter(({ spec }) => spec.taints !== undefined)).toHaveLength(3);
-    expect(evicting(world)).toBe(0);
+    expect(evicting(world)).toBeLessThanOrEqual(1);
   });
 
   it('is held back while no node is ready anywhere', () => {

@@ -1,31 +1,31 @@
 import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import type { ClusterWorld } from '../../sandbox/cluster/controllers/memory.ts';
 import { addTaint, dropTaint, outOfService } from '../../sandbox/cluster/controllers/taints.ts';
 import { podsOn } from '../../sandbox/cluster/controllers/volumes.ts';
 import type { Taint } from '../../sandbox/cluster/objects.ts';
-import type { PlainWorld } from './plain-cloud.ts';
 import { person } from './plain-cloud.ts';
 
 /** What a person or a script does by hand to a node. */
 
-export const taintOutOfService = (world: PlainWorld, name: string, effect: Taint['effect']): void => {
+export const taintOutOfService = (world: ClusterWorld, name: string, effect: Taint['effect']): void => {
   const node = standing(world, 'nodes', name);
   if (node) person(world).change('nodes', node, (draft) => addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect }));
 };
 
-export const untaint = (world: PlainWorld, name: string): void => {
+export const untaint = (world: ClusterWorld, name: string): void => {
   const node = standing(world, 'nodes', name);
   if (node) person(world).change('nodes', node, (draft) => dropTaint(draft, outOfService));
 };
 
-export const forceDeletePods = (world: PlainWorld, node: string): void => {
+export const forceDeletePods = (world: ClusterWorld, node: string): void => {
   for (const pod of podsOn(world, node)) person(world).remove('pods', pod, 0);
 };
 
-export const deleteNode = (world: PlainWorld, name: string): void => {
+export const deleteNode = (world: ClusterWorld, name: string): void => {
   const node = standing(world, 'nodes', name);
   if (node) person(world).remove('nodes', node);
 };
 
-export const deleteAttachments = (world: PlainWorld, node: string): void => {
+export const deleteAttachments = (world: ClusterWorld, node: string): void => {
   for (const attachment of all(world, 'volumeattachments')) if (attachment.spec.nodeName === node) person(world).remove('volumeattachments', attachment);
 };

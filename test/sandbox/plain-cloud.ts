@@ -1,5 +1,6 @@
 import { castOf, startControlPlane } from '../../sandbox/cluster/controllers/cast.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import type { ClusterWorld } from '../../sandbox/cluster/controllers/memory.ts';
 import type { ClusterState } from '../../sandbox/cluster/store.ts';
 import { emptyCluster } from '../../sandbox/cluster/store.ts';
 import { addNode, addStatefulSet } from '../../sandbox/cluster/scenery.ts';
@@ -49,7 +50,7 @@ const plainUnderlay: Underlay<PlainParts> = {
     if (disk?.on !== machine) return 'done';
     if (alive(world, machine) && world.parts.cloud.machines[machine]?.mounts.includes(handle)) world.parts.cloud.harm.push(handle);
     disk.on = null;
-    return 'done';
+    return 'pending';
   },
   mount: (world, handle, machine) => {
     if (world.parts.cloud.disks[handle]?.on !== machine) return false;
@@ -100,4 +101,4 @@ export const boot = (world: PlainWorld, machine: string): void => {
 };
 
 /** Writes as a person or a script would, through no API. */
-export const person = (world: PlainWorld) => deskOf(world, 'person');
+export const person = (world: ClusterWorld) => deskOf(world, 'person');

@@ -6,7 +6,7 @@ import { reportMultiAttach } from './attach-events.ts';
 import { isReady } from './nodes.ts';
 import { hasTaint, outOfService } from './taints.ts';
 import { reportAttached } from './volumes-attached.ts';
-import { attachmentOf, dueAt, mayStart, operationOn, settleOperations, startOperation } from './volume-operations.ts';
+import { attachmentOf, dueAt, mayStart, operationOn, startOperation } from './volume-operations.ts';
 
 const loop = 100;
 const maxWaitForUnmount = 360_000;
@@ -20,7 +20,6 @@ type Desired = ReadonlyMap<string, DesiredVolume>;
  */
 export const reconcileVolumes = (world: ClusterWorld): void => {
   rememberInUse(world);
-  settleOperations(world);
   const desired = desiredVolumes(world);
   const { memory } = world.parts.cluster;
   for (const attached of Object.values(memory.attached)) {
@@ -75,7 +74,7 @@ const wakeWhenDue = (world: ClusterWorld, desired: Desired): void => {
   const unmounts = unwanted.flatMap(({ detachRequested }) => (detachRequested === null ? [] : [detachRequested + maxWaitForUnmount]));
   const timers = Object.values(operations).map((operation) => dueAt(world, operation));
   const next = Math.min(...[...unmounts, ...timers].filter((at) => at > world.now()));
-  if (Number.isFinite(next)) world.schedule('attach-detach', Math.max(loop, next - world.now()));
+  if (Number.isFinite(next)) world.schedule('attach-detach', Math.ceil(next / loop) * loop - world.now());
 };
 
 /** Every minute attach-detach asks whether what it takes for attached still is (`VolumesAreAttached`). */

@@ -3,7 +3,7 @@ import type { AttacherWork, ClusterWorld } from './memory.ts';
 
 const watchTakes = 10;
 
-const freshWork = (): AttacherWork => ({ stage: 'idle', kind: 'attach', began: 0, dirty: false, failures: 0, seen: '' });
+const freshWork = (): AttacherWork => ({ stage: 'idle', kind: 'attach', began: 0, dirty: false, prepared: false, failures: 0, seen: '' });
 
 export const workFor = (world: ClusterWorld, name: string): AttacherWork => (world.parts.cluster.memory.attacher[name] ??= freshWork());
 

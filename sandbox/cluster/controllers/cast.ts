@@ -13,12 +13,13 @@ import { keepJob } from './job.ts';
 import { kubeletPod, syncPods } from './kubelet-pods.ts';
 import { kubeletStart, kubeletTick } from './kubelet.ts';
 import type { ClusterParts, ClusterWorld } from './memory.ts';
-import { monitorNodes } from './node-lifecycle.ts';
+import { monitorNodes, taintByCondition } from './node-lifecycle.ts';
 import { collectPods } from './pod-gc.ts';
 import { schedulePods } from './scheduler.ts';
 import { keepStatefulSet } from './statefulset.ts';
 import { evictByName } from './taint-eviction.ts';
 import { begin } from './times.ts';
+import { lookAtOperation } from './volume-operations.ts';
 import { taintQueued } from './zone-limiter.ts';
 
 type OnGround = (ground: Ground, world: ClusterWorld, about: string) => void;
@@ -44,11 +45,13 @@ const onGround: Readonly<Record<string, OnGround>> = {
 
 const inCluster: Cast<ClusterParts> = {
   'node-lifecycle': monitorNodes,
+  'node-lifecycle/condition': taintByCondition,
   'node-lifecycle/taint': taintQueued,
   'taint-eviction': evictByName,
   'pod-gc': collectPods,
   'garbage-collector': collectOwnedByNodes,
   'attach-detach': reconcileVolumes,
+  'attach-detach/look': lookAtOperation,
   'attach-detach/sync': syncAttachedVolumes,
   scheduler: schedulePods,
   statefulset: keepStatefulSet,

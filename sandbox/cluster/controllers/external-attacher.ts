@@ -5,16 +5,23 @@ import type { Desk } from './desk.ts';
 import { deskOf, standing } from './desk.ts';
 import type { Ground } from './ground.ts';
 import type { AttacherWork, ClusterWorld } from './memory.ts';
-import { stamp } from './times.ts';
+import { between, stamp } from './times.ts';
 import type { AttachableVolume } from './volumes.ts';
 import { attachableNamed } from './volumes.ts';
 
 const nodeIdAnnotation = 'csi.alpha.kubernetes.io/node-id';
 
-/** Calibrated: the EBS driver batches its describe call before the first attempt, and polls after the call; retries answer sooner. */
+/**
+ * Calibrated: the EBS driver batches its describe call before the first attempt, and polls after the call; retries fail sooner,
+ * but one that succeeds takes as long as any. What is detached already needs no poll.
+ */
 const batching = { first: 500, retry: 100 };
+const successTakes = 1_000;
 const pollEvery = 500;
-const callTimeout = 60_000;
+/** What a call takes beside, on the way to the cloud and back. */
+const overhead = { least: 0, most: 70 };
+/** The `--timeout` of the EBS driver's chart. */
+const callTimeout = 360_000;
 const retryFrom = 1_000;
 const retryUpTo = 300_000;
 const lookAgain = 1_000;
@@ -30,19 +37,24 @@ export const syncAttachment = (ground: Ground, world: ClusterWorld, name: string
   if (!attacherRuns(ground, world)) return forgetUntilUp(world, name);
   const work = workFor(world, name);
   if (work.stage !== 'idle') return;
-  work.dirty = false;
+  Object.assign(work, { dirty: false, prepared: false } satisfies Partial<AttacherWork>);
   const leaving = attachment.metadata.deletionTimestamp !== undefined;
   if (leaving ? !attachment.metadata.finalizers?.includes(finalizerOf(attachment.spec.attacher)) : attachment.status.attached) return;
   const target = targetOf(world, attachment);
   if (typeof target === 'string') return failed(world, attachment, work, leaving ? 'detach' : 'attach', target);
   if (!leaving) prepare(world, attachment, target.machine);
   Object.assign(work, { stage: 'batching', kind: leaving ? 'detach' : 'attach', began: world.now() } satisfies Partial<AttacherWork>);
-  world.schedule('external-attacher/call', work.failures === 0 ? batching.first : batching.retry, name);
+  callSoon(world, name, work);
 };
+
+const callSoon = (world: ClusterWorld, name: string, { failures }: AttacherWork): void =>
+  world.schedule('external-attacher/call', batchingAfter(failures) + between(world, overhead.least, overhead.most), name);
+
+const batchingAfter = (failures: number): number => (failures === 0 ? batching.first : batching.retry);
 
 /** A process that is down forgets its calls and its back-off. */
 const forgetUntilUp = (world: ClusterWorld, name: string): void => {
-  Object.assign(workFor(world, name), { stage: 'idle', dirty: false, failures: 0 } satisfies Partial<AttacherWork>);
+  Object.assign(workFor(world, name), { stage: 'idle', dirty: false, prepared: false, failures: 0 } satisfies Partial<AttacherWork>);
   world.schedule('external-attacher', lookAgain, name);
 };
 
@@ -63,7 +75,7 @@ const prepare = (world: ClusterWorld, attachment: VolumeAttachmentObject, machin
     draft.metadata.finalizers = [...finalizers.filter((other) => other !== finalizer), finalizer];
     draft.metadata.annotations = { ...annotations, [nodeIdAnnotation]: machine };
   });
-  workFor(world, attachment.metadata.name).dirty = true;
+  workFor(world, attachment.metadata.name).prepared = true;
 };
 
 /** One call of the driver, or one poll of a call that goes on. */
@@ -78,22 +90,35 @@ export const callDriver = (ground: Ground, world: ClusterWorld, name: string): v
   const call = work.kind === 'attach' ? ground.publish : ground.unpublish;
   const answer = call(target.volume.handle, target.machine);
   if (typeof answer === 'object') return failed(world, attachment, work, work.kind, answer.error);
-  if (answer === 'done' && work.stage === 'polling') return succeeded(world, attachment, work);
+  if (answer === 'done' && (work.stage === 'polling' || work.kind === 'detach')) return succeeded(world, attachment, work);
   if (world.now() - work.began > callTimeout) return failed(world, attachment, work, work.kind, deadlineExceeded);
+  world.schedule('external-attacher/call', work.stage === 'polling' ? pollEvery : successTakes - batchingAfter(work.failures), name);
   work.stage = 'polling';
-  world.schedule('external-attacher/call', pollEvery, name);
 };
 
 const deadlineExceeded = 'rpc error: code = DeadlineExceeded desc = context deadline exceeded';
 
 const succeeded = (world: ClusterWorld, attachment: VolumeAttachmentObject, work: AttacherWork): void => {
-  Object.assign(work, { stage: 'idle', failures: 0 } satisfies Partial<AttacherWork>);
+  const again = work.prepared;
+  Object.assign(work, { stage: again ? 'batching' : 'idle', began: world.now(), prepared: false, failures: 0 } satisfies Partial<AttacherWork>);
+  if (work.kind === 'detach') letGo(world, attachment);
+  else if (!attachment.status.attached || attachment.status.attachError) sayAttached(world, attachment);
+  if (again) callSoon(world, attachment.metadata.name, work);
+  else if (work.dirty) world.schedule('external-attacher', 0, attachment.metadata.name);
+};
+
+/**
+ * Its own patch before the call has queued the attachment once more, and when its turn comes the cache does not show yet
+ * that it is attached: each is published twice (measured).
+ */
+const sayAttached = (world: ClusterWorld, attachment: VolumeAttachmentObject): void =>
+  void deskFor(world, attachment).change('volumeattachments', attachment, (draft) => void (draft.status = { attached: true }));
+
+const letGo = (world: ClusterWorld, attachment: VolumeAttachmentObject): void => {
   deskFor(world, attachment).change('volumeattachments', attachment, (draft) => {
-    draft.status = { attached: work.kind === 'attach' };
-    const kept = (draft.metadata.finalizers ?? []).filter((finalizer) => finalizer !== finalizerOf(draft.spec.attacher));
-    if (work.kind === 'detach') draft.metadata.finalizers = kept;
+    draft.status = { attached: false };
+    draft.metadata.finalizers = (draft.metadata.finalizers ?? []).filter((finalizer) => finalizer !== finalizerOf(draft.spec.attacher));
   });
-  if (work.dirty) world.schedule('external-attacher', 0, attachment.metadata.name);
 };
 
 const failed = (
@@ -111,7 +136,7 @@ const failed = (
     else draft.status.detachError = error;
   });
   const wait = Math.min(retryFrom * 2 ** (work.failures - 1), retryUpTo);
-  world.schedule('external-attacher', work.dirty ? 0 : wait, attachment.metadata.name);
+  world.schedule('external-attacher', work.dirty || work.prepared ? 0 : wait, attachment.metadata.name);
 };
 
 const deskFor = (world: ClusterWorld, attachment: VolumeAttachmentObject): Desk => deskOf(world, userOf(attachment.spec.attacher));

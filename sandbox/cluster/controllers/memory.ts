@@ -71,6 +71,9 @@ export interface VolumeOperation {
   volume: string;
   pending: boolean;
   began: number;
+  /** When attach-detach next looks how far it is, and how long it then waits before the look after that. */
+  looksAt: number;
+  pause: number;
   retryAt: number;
   wait: number;
 }
@@ -80,6 +83,8 @@ export interface AttacherWork {
   kind: 'attach' | 'detach';
   began: number;
   dirty: boolean;
+  /** It has patched the attachment itself before the call that is under way. */
+  prepared: boolean;
   failures: number;
   seen: string;
 }

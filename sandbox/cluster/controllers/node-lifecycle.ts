@@ -3,7 +3,7 @@ import { all, deskOf, standing } from './desk.ts';
 import type { ClusterWorld } from './memory.ts';
 import { readiness } from './nodes.ts';
 import { isReadyPod, withCondition } from './pods.ts';
-import { addTaint, dropTaint, hasTaint, notReady, unreachable } from './taints.ts';
+import { addTaint, dropTaint, hasTaint, notReady, unreachable, unschedulable } from './taints.ts';
 import { stamp } from './times.ts';
 import { podsOn } from './volumes.ts';
 import { everythingDown, queueForNoExecute } from './zone-limiter.ts';
@@ -12,11 +12,11 @@ const checkEvery = 5_000;
 
 const desk = (world: ClusterWorld) => deskOf(world, 'node-controller');
 
-/** The node lifecycle controller's check: silent Nodes become Unknown and tainted, ready ones lose the taints again. */
+/** The node lifecycle controller's check: silent Nodes become Unknown and are queued for eviction, ready ones are let off. */
 export const monitorNodes = (world: ClusterWorld): void => {
   for (const node of all(world, 'nodes')) judge(world, node);
   const spareAll = everythingDown(world);
-  for (const node of all(world, 'nodes')) taintByReadiness(world, node, spareAll);
+  for (const node of all(world, 'nodes')) evictByReadiness(world, node, spareAll);
   world.schedule('node-lifecycle', checkEvery);
 };
 
@@ -47,23 +47,36 @@ const markUnknown = (node: NodeObject, at: number): void => {
   node.status.conditions = withCondition(node.status.conditions, { ...unknown, ...heartbeat }, at);
 };
 
-const taintByReadiness = (world: ClusterWorld, node: NodeObject, spareAll: boolean): void => {
+const conditionTaints = [unreachable, notReady];
+
+/** The key of the taint that stands for a Node's readiness; null for one that is ready, or has not said yet. */
+const taintKeyOf = (node: NodeObject): string | null => {
   const status = readiness(node)?.status;
-  if (status === undefined) return;
-  if (status === 'True') return swap(world, node, [], [unreachable, notReady]);
-  const key = status === 'Unknown' ? unreachable : notReady;
-  const noSchedule: Taint = { key, effect: 'NoSchedule', timeAdded: stamp(world.now()) };
-  swap(world, node, [noSchedule], [key === unreachable ? notReady : unreachable]);
-  if (spareAll) desk(world).change('nodes', node, (draft) => dropTaint(draft, key, 'NoExecute'));
-  else if (!hasTaint(node, key, 'NoExecute')) queueForNoExecute(world, node);
+  if (status === undefined || status === 'True') return null;
+  return status === 'Unknown' ? unreachable : notReady;
 };
 
-const swap = (world: ClusterWorld, node: NodeObject, on: readonly Taint[], off: readonly string[]): void => {
-  const lacking = on.filter((taint) => !hasTaint(node, taint.key, taint.effect));
-  const left = off.filter((key) => hasTaint(node, key));
+const evictByReadiness = (world: ClusterWorld, node: NodeObject, spareAll: boolean): void => {
+  const key = taintKeyOf(node);
+  swap(world, node, [], conditionTaints.filter((other) => other !== key || spareAll), 'NoExecute');
+  if (key !== null && !spareAll && !hasTaint(node, key, 'NoExecute')) queueForNoExecute(world, node);
+};
+
+/** Taints with NoSchedule follow a Node's condition, and a cordon, as soon as a watch tells of it (doNoScheduleTaintingPass). */
+export const taintByCondition = (world: ClusterWorld, name: string): void => {
+  const node = standing(world, 'nodes', name);
+  if (!node) return;
+  const wanted = [taintKeyOf(node) ?? [], node.spec.unschedulable ? unschedulable : []].flat();
+  const unwanted = [...conditionTaints, unschedulable].filter((key) => !wanted.includes(key));
+  swap(world, node, wanted, unwanted, 'NoSchedule');
+};
+
+const swap = (world: ClusterWorld, node: NodeObject, on: readonly string[], off: readonly string[], effect: Taint['effect']): void => {
+  const left = off.filter((key) => hasTaint(node, key, effect));
+  const lacking = on.filter((key) => !hasTaint(node, key, effect));
   if (lacking.length === 0 && left.length === 0) return;
   desk(world).change('nodes', node, (draft) => {
-    for (const key of left) dropTaint(draft, key);
-    for (const taint of lacking) addTaint(draft, taint);
+    for (const key of left) dropTaint(draft, key, effect);
+    for (const key of lacking) addTaint(draft, { key, effect, timeAdded: stamp(world.now()) });
   });
 };

@@ -3,6 +3,7 @@ import type { Condition, CsiNodeObject, LeaseObject, NodeObject } from '../objec
 import type { Draft } from '../store.ts';
 import type { NodeDescription } from './memory.ts';
 import { withCondition } from './pods.ts';
+import { notReady } from './taints.ts';
 import { microStamp, stamp } from './times.ts';
 import { zoneLabel } from './volumes.ts';
 
@@ -19,6 +20,7 @@ export const bootIdOf = (machine: string, boot: string): string => {
 
 const nodeIdOf = ({ nodeID, machine }: NodeDescription): string => nodeID ?? machine;
 
+/** Every new Node is tainted until it has proven to be ready: admission plugin TaintNodesByCondition. */
 export const nodeOf = (describes: NodeDescription): Draft<NodeObject> => ({
   apiVersion: 'v1',
   kind: 'Node',
@@ -32,7 +34,7 @@ export const nodeOf = (describes: NodeDescription): Draft<NodeObject> => ({
     },
     annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ [describes.driver]: nodeIdOf(describes) }) },
   },
-  spec: { providerID: describes.providerID },
+  spec: { providerID: describes.providerID, taints: [{ key: notReady, effect: 'NoSchedule' }] },
   status: {},
 });
 

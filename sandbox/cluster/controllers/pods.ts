@@ -24,13 +24,13 @@ const defaultTolerations = [notReady, unreachable].map(
   (key): Toleration => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }),
 );
 
-/** Admission's DefaultTolerationSeconds: 300 s for not-ready and unreachable, unless the pod speaks of them itself. */
-export const withDefaultTolerations = (spec: PodSpec): PodSpec => {
+/** The API's default grace, and admission's DefaultTolerationSeconds: 300 s for not-ready and unreachable, unless the pod speaks of them itself. */
+export const withDefaults = (spec: PodSpec): PodSpec => {
   const own = spec.tolerations ?? [];
   const missing = defaultTolerations.filter(
     ({ key }) => !own.some((toleration) => (toleration.key ?? key) === key && (toleration.effect ?? 'NoExecute') === 'NoExecute'),
   );
-  return { ...spec, tolerations: [...own, ...missing] };
+  return { terminationGracePeriodSeconds: 30, ...spec, tolerations: [...own, ...missing] };
 };
 
 export const podOf = (owner: WorkloadObject, name: string, spec: PodSpec): Draft<PodObject> => ({
@@ -45,7 +45,7 @@ export const podOf = (owner: WorkloadObject, name: string, spec: PodSpec): Draft
       { apiVersion: owner.apiVersion, kind: owner.kind, name: owner.metadata.name, uid: owner.metadata.uid, controller: true },
     ],
   },
-  spec: withDefaultTolerations(structuredClone(spec)),
+  spec: withDefaults(structuredClone(spec)),
   status: { phase: 'Pending' },
 });
 

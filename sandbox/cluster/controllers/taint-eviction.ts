@@ -3,6 +3,8 @@ import { deskOf, standing } from './desk.ts';
 import type { ClusterWorld } from './memory.ts';
 import { withCondition } from './pods.ts';
 
+/** It writes under the node controller's account. */
+const EVICTOR = 'node-controller';
 const tries = 5;
 const pause = 10;
 
@@ -26,7 +28,7 @@ export const evictByName = (world: ClusterWorld, key: string): void => {
 };
 
 const evict = (world: ClusterWorld, pod: PodObject): void => {
-  const desk = deskOf(world, 'taint-eviction-controller');
+  const desk = deskOf(world, EVICTOR);
   const condition = {
     type: 'DisruptionTarget',
     status: 'True',

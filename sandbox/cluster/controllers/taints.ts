@@ -3,6 +3,7 @@ import type { NodeObject, Taint, Toleration } from '../objects.ts';
 export const outOfService = 'node.kubernetes.io/out-of-service';
 export const unreachable = 'node.kubernetes.io/unreachable';
 export const notReady = 'node.kubernetes.io/not-ready';
+export const unschedulable = 'node.kubernetes.io/unschedulable';
 export const shutDown = 'node.cloudprovider.kubernetes.io/shutdown';
 
 export const hasTaint = (node: NodeObject, key: string, effect?: Taint['effect']): boolean =>

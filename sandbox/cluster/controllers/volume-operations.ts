@@ -9,6 +9,8 @@ import { attachableNamed, attachmentName } from './volumes.ts';
 export type Place = Pick<VolumeOperation, 'unique' | 'node' | 'volume'>;
 
 const loop = 100;
+/** How attach-detach looks at a VolumeAttachment that it waits for: not by a watch (csi_attacher.go, waitForVolumeAttachDetachStatusWithLister). */
+const look = { first: 500, longest: 7_000, factor: 1.05, jitter: 0.1 };
 /** How long attach-detach waits for a VolumeAttachment to change. */
 const patience = 120_000;
 const firstWait = 500;
@@ -31,11 +33,11 @@ export const startOperation = (world: ClusterWorld, place: Place, kind: VolumeOp
   const known = operationOn(world, place);
   const wait = known?.kind === kind ? known.wait : 0;
   const { unique, node, volume } = place;
-  const operation: VolumeOperation = { kind, unique, node, volume, pending: true, began: world.now(), retryAt: 0, wait };
+  const operation: VolumeOperation = { kind, unique, node, volume, pending: true, began: world.now(), looksAt: 0, pause: look.first, retryAt: 0, wait };
   world.parts.cluster.memory.operations[keyFor(world, place)] = operation;
+  lookLater(world, operation);
   if (kind === 'attach') createAttachment(world, place);
-  else deleteAttachment(world, place);
-  settle(world, operation);
+  else deleteAttachment(world, operation);
 };
 
 export const attachmentOf = (world: ClusterWorld, place: Place): VolumeAttachmentObject | undefined => {
@@ -57,18 +59,33 @@ const createAttachment = (world: ClusterWorld, { node, volume }: Place): void =>
   });
 };
 
-const deleteAttachment = (world: ClusterWorld, place: Place): void => {
-  const attachment = attachmentOf(world, place);
+/** Where there is none, the detach is done. */
+const deleteAttachment = (world: ClusterWorld, operation: VolumeOperation): void => {
+  const attachment = attachmentOf(world, operation);
   if (attachment) desk(world).remove('volumeattachments', attachment);
+  else succeed(world, operation);
 };
 
-export const settleOperations = (world: ClusterWorld): void => {
-  for (const operation of Object.values(world.parts.cluster.memory.operations)) if (operation.pending) settle(world, operation);
+/** However long a pause is, the patience ends when it ends. */
+const lookLater = (world: ClusterWorld, operation: VolumeOperation): void => {
+  const pause = Math.round(operation.pause * (1 + look.jitter * world.random()));
+  operation.looksAt = Math.min(world.now() + pause, operation.began + patience);
+  operation.pause = Math.min(operation.pause * look.factor, look.longest);
+  world.schedule('attach-detach/look', operation.looksAt - world.now(), keyFor(world, operation));
+};
+
+/** One look at what an operation waits for; what comes of it is taken up by the next turn of the reconciler. */
+export const lookAtOperation = (world: ClusterWorld, key: string): void => {
+  const operation = world.parts.cluster.memory.operations[key];
+  if (!operation?.pending) return;
+  if (world.now() < operation.looksAt) return world.schedule('attach-detach/look', operation.looksAt - world.now(), key);
+  settle(world, operation);
+  world.schedule('attach-detach', loop - (world.now() % loop));
 };
 
 const settle = (world: ClusterWorld, operation: VolumeOperation): void => {
   const outcome = outcomeOf(world, operation);
-  if (outcome === 'pending') return;
+  if (outcome === 'pending') return lookLater(world, operation);
   if (outcome === 'done') return succeed(world, operation);
   fail(world, operation, outcome.error);
 };
@@ -81,7 +98,7 @@ const outcomeOf = (world: ClusterWorld, operation: VolumeOperation): 'pending' |
 };
 
 const attachOutcome = (attachment: VolumeAttachmentObject | undefined): 'pending' | 'done' | { readonly error: string } => {
-  if (!attachment) return { error: 'volume attachment has been deleted' };
+  if (!attachment) return 'pending';
   if (attachment.metadata.deletionTimestamp !== undefined) return { error: 'volume attachment is being deleted' };
   if (attachment.status.attached) return 'done';
   return attachment.status.attachError ? { error: attachment.status.attachError.message } : 'pending';
@@ -114,8 +131,8 @@ const fail = (world: ClusterWorld, operation: VolumeOperation, error: string): v
   if (operation.kind === 'attach') tellAttachFailed(world, operation, error);
 };
 
-/** When an operation next needs a look; right after a failure, one of the other kind may start in the next loop. */
+/** When a failed operation may begin anew; right after the failure, one of the other kind may start in the next loop. */
 export const dueAt = (world: ClusterWorld, operation: VolumeOperation): number => {
-  if (operation.pending) return operation.began + patience;
+  if (operation.pending) return Number.POSITIVE_INFINITY;
   return operation.retryAt - operation.wait === world.now() ? world.now() + loop : operation.retryAt;
 };

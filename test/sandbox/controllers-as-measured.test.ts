@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
+import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { hasTaint, notReady, unreachable, unschedulable } from '../../sandbox/cluster/controllers/taints.ts';
+import { databaseOnTwoNodes } from '../../sandbox/scenes/database.ts';
+import { forceDeletePods, taintOutOfService } from './operator.ts';
+import type { PlainWorld } from './plain-cloud.ts';
+import { addMachine, boot, emptyPlainWorld, person, power, twoNodes } from './plain-cloud.ts';
+import { attachedTo, secondsUntil } from './stopwatch.ts';
+
+/** What the comparison with a real control plane (test/control-plane/differential.e2e.test.ts) has taught the sandbox. */
+
+const nodeOf = (world: PlainWorld) => standing(world, 'nodes', 'node-1');
+const tainted = (world: PlainWorld, key: string, effect: 'NoSchedule' | 'NoExecute'): boolean => {
+  const node = nodeOf(world);
+  return node !== undefined && hasTaint(node, key, effect);
+};
+const attachmentOn = (world: PlainWorld, node: string) => all(world, 'volumeattachments').find(({ spec }) => spec.nodeName === node);
+
+const fence = (world: PlainWorld): void => {
+  power(world, 'm-1', 'stopped');
+  taintOutOfService(world, 'node-1', 'NoSchedule');
+  forceDeletePods(world, 'node-1');
+};
+
+describe('a new Node', () => {
+  it('bears the taint of one that is not ready, and loses it as soon as a watch tells that it is', () => {
+    const world = emptyPlainWorld(1);
+    addMachine(world, 'm-1', 'node-1');
+    while (!nodeOf(world)) world.advance(1);
+    expect(nodeOf(world)?.spec.taints).toEqual([{ key: notReady, effect: 'NoSchedule' }]);
+    world.advance(20);
+    expect(nodeOf(world)?.spec.taints).toBeUndefined();
+    expect(world.parts.cluster.audit.findLast(({ resource }) => resource === 'nodes')?.user).toBe('node-controller');
+  });
+});
+
+describe('a Node that is cordoned', () => {
+  it('is tainted so, until it is not any more', () => {
+    const world = twoNodes(1);
+    const cordon = (on: boolean): void => {
+      const node = nodeOf(world);
+      if (node) person(world).change('nodes', node, (draft) => void (draft.spec.unschedulable = on));
+      world.advance(20);
+    };
+    cordon(true);
+    expect(nodeOf(world)?.spec.taints).toMatchObject([{ key: unschedulable, effect: 'NoSchedule' }]);
+    cordon(false);
+    expect(nodeOf(world)?.spec.taints).toBeUndefined();
+  });
+});
+
+describe('a Node that comes back', () => {
+  it('may be scheduled to before its pods are let off', () => {
+    const world = twoNodes(1);
+    power(world, 'm-1', 'stopped');
+    world.advance(120_000);
+    expect([tainted(world, unreachable, 'NoSchedule'), tainted(world, unreachable, 'NoExecute')]).toEqual([true, true]);
+    boot(world, 'm-1');
+    expect(secondsUntil(world, () => !tainted(world, unreachable, 'NoSchedule'), 20)).not.toBeNull();
+    expect(tainted(world, unreachable, 'NoExecute')).toBe(true);
+    expect(secondsUntil(world, () => !tainted(world, unreachable, 'NoExecute'), 5.1)).not.toBeNull();
+  });
+});
+
+describe('a pod that is deleted with no grace', () => {
+  it('is seen doomed for one revision, then it is gone', () => {
+    const world = twoNodes(1);
+    const { uid } = standing(world, 'pods', 'db-0', 'default')?.metadata ?? {};
+    forceDeletePods(world, 'node-1');
+    const told = world.parts.cluster.audit.filter((entry) => entry.uid === uid).slice(-3);
+    expect(told.map(({ verb, user }) => `${verb} by ${user}`)).toEqual(['delete by person', 'update by person', 'remove by person']);
+  });
+
+  it('was evicted under the node controller’s account when its time was up', () => {
+    const world = twoNodes(1);
+    power(world, 'm-1', 'stopped');
+    world.advance(400_000);
+    expect(world.parts.cluster.audit.filter(({ resource, verb }) => resource === 'pods' && verb === 'delete').map(({ user }) => user)).toEqual(['node-controller']);
+  });
+});
+
+describe('the external-attacher', () => {
+  it('publishes a second time what it has just published, and says so when that fails', () => {
+    const world = twoNodes(1);
+    fence(world);
+    expect(attachedTo(world, 'node-2', 10)).not.toBeNull();
+    const disk = world.parts.cloud.disks['disk-1'];
+    if (disk) disk.refuses = 'attach';
+    world.advance(2_000);
+    expect(attachmentOn(world, 'node-2')?.status).toMatchObject({ attached: true, attachError: { message: expect.stringContaining('VolumeInUse') } });
+  });
+
+  it('needs half the time for a disk that the cloud has let go of already', () => {
+    const world = twoNodes(1);
+    const disk = world.parts.cloud.disks['disk-1'];
+    if (disk) disk.on = null;
+    fence(world);
+    const seconds = secondsUntil(world, () => attachmentOn(world, 'node-1') === undefined, 5);
+    expect(seconds).toBeGreaterThan(0.5);
+    expect(seconds).toBeLessThan(0.8);
+  });
+
+  it('gives up a call after six minutes, not after one', () => {
+    const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 10, 21) });
+    const { holder, nodeOf: named } = databaseOnTwoNodes(world);
+    world.parts.ec2.knobs.detachTakes = 3_600_000;
+    taintOutOfService(world, named(holder), 'NoSchedule');
+    forceDeletePods(world, named(holder));
+    const told = () => all(world, 'volumeattachments').some(({ status }) => status.detachError?.message.includes('DeadlineExceeded'));
+    world.advance(355_000);
+    expect(told()).toBe(false);
+    world.advance(15_000);
+    expect(told()).toBe(true);
+  });
+});
+
+describe('attach-detach', () => {
+  /** Seconds from one thing to the next, over many phases. */
+  const lags = (): readonly number[] =>
+    Array.from({ length: 40 }, (_, seed) => {
+      const world = twoNodes(seed + 1);
+      fence(world);
+      secondsUntil(world, () => attachmentOn(world, 'node-1') === undefined, 10);
+      return secondsUntil(world, () => attachmentOn(world, 'node-2') !== undefined, 10) ?? Number.POSITIVE_INFINITY;
+    });
+
+  it('looks for the end of a detach every half second, and may have just missed it', () => {
+    const measured = lags();
+    expect(Math.max(...measured)).toBeLessThan(0.8);
+    expect(measured.filter((lag) => lag > 0.4).length).toBeGreaterThan(2);
+    expect(measured.filter((lag) => lag < 0.3).length).toBeGreaterThan(20);
+  });
+});
