@@ -5,13 +5,16 @@ import { defineConfig } from 'vitest/config';
  * - `moto`: the Python server that .ci/install-moto puts into a folder of its own
  * - `deploy`: the one of .ci/install-ministack
  * - `judges`: what the clouds' own makers published, Google's document of .ci/install-google-discovery and Go for Microsoft's server
- * - `e2e`, `e2e-slow`: moto's, and the control plane that `npm run bench:build` makes; `e2e-slow` waits for Kubernetes' own timers
+ * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run bench:build` makes; `e2e-slow` waits for Kubernetes' own timers
  *
  * The last three live in real time on a machine that may be busy: a test that fails there is tried once more, and the report
  * says so. They wait for most of their time, so more of them run at once than the machine has cores.
  */
 const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge'].map((kind) => `test/**/*.${kind}.test.ts`);
-const onControlPlane = { globalSetup: ['test/control-plane/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 3, maxConcurrency: 10 };
+const onControlPlane = { globalSetup: ['test/control-plane/bench/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 3, maxConcurrency: 10 };
+
+/** Compares times with the sandbox's, so nothing else runs beside it. */
+const sideBySide = 'test/control-plane/differential/*.e2e.test.ts';
 
 export default defineConfig({
   test: {
@@ -20,7 +23,8 @@ export default defineConfig({
       { test: { name: 'moto', include: ['test/**/*.moto.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
       { test: { name: 'judges', include: ['test/**/*.judge.test.ts'], testTimeout: 60_000, hookTimeout: 600_000 } },
       { test: { name: 'deploy', include: ['test/deploy/**/*.deploy.test.ts'], fileParallelism: false, testTimeout: 60_000, hookTimeout: 120_000, retry: 1 } },
-      { test: { name: 'e2e', include: ['test/control-plane/**/*.e2e.test.ts'], testTimeout: 240_000, retry: 1, ...onControlPlane } },
+      { test: { name: 'e2e', include: ['test/control-plane/**/*.e2e.test.ts'], exclude: [sideBySide], testTimeout: 240_000, retry: 1, ...onControlPlane } },
+      { test: { name: 'differential', include: [sideBySide], testTimeout: 240_000, retry: 3, ...onControlPlane } },
       { test: { name: 'e2e-slow', include: ['test/control-plane/**/*.slow.test.ts'], testTimeout: 900_000, ...onControlPlane } },
     ],
   },

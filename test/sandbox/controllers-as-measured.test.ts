@@ -8,7 +8,7 @@ import type { PlainWorld } from './plain-cloud.ts';
 import { addMachine, boot, emptyPlainWorld, person, power, twoNodes } from './plain-cloud.ts';
 import { attachedTo, secondsUntil } from './stopwatch.ts';
 
-/** What the comparison with a real control plane (test/control-plane/differential.e2e.test.ts) has taught the sandbox. */
+/** What the comparison with a real control plane (test/control-plane/differential) has taught the sandbox. */
 
 const nodeOf = (world: PlainWorld) => standing(world, 'nodes', 'node-1');
 const tainted = (world: PlainWorld, key: string, effect: 'NoSchedule' | 'NoExecute'): boolean => {

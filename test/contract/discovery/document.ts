@@ -16,7 +16,7 @@ export interface Schema {
   readonly items?: Schema | undefined;
 }
 
-const schema: z.ZodType<Schema> = z.lazy(() =>
+export const schema: z.ZodType<Schema> = z.lazy(() =>
   z.object({
     type: z.string().optional(),
     format: z.string().optional(),
@@ -51,8 +51,8 @@ const document = z.object({
 export type DiscoveryDocument = z.infer<typeof document>;
 
 /** The one place where the tests read where it is: CLOUDFENCE_COMPUTE_DISCOVERY, or what .ci/install-google-discovery fetches. */
-const usual = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cloudfence', 'google-discovery-2.202.0', 'compute.v1.json');
-const file = process.env['CLOUDFENCE_COMPUTE_DISCOVERY'] ?? usual;
+export const discoveryFolder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cloudfence', 'google-discovery-2.202.0');
+const file = process.env['CLOUDFENCE_COMPUTE_DISCOVERY'] ?? join(discoveryFolder, 'compute.v1.json');
 
 export const computeDocument = (): DiscoveryDocument => {
   if (!existsSync(file)) throw new Error(`these tests need Google's discovery document, which is not at ${file}: fetch it with .ci/install-google-discovery`);

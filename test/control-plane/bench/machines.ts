@@ -1,0 +1,68 @@
+import { DescribeInstancesCommand, type Instance, StartInstancesCommand, StopInstancesCommand, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
+import type { Bench } from './bench.ts';
+import type { Kubelet } from '../kubelet/kubelet.ts';
+import type { Machine } from '../kubelet/kubelet-node.ts';
+
+/** An instance with its kubelet: what happens to the one happens to the other. */
+export interface BenchNode {
+  readonly name: string;
+  readonly instance: string;
+  readonly kubelet: Kubelet;
+  /** Of the instance, as EC2 says it. */
+  readonly state: () => Promise<string>;
+  readonly stop: () => Promise<void>;
+  /** Its memory goes to the disk, and would write again after a start. */
+  readonly hibernate: () => Promise<void>;
+  readonly terminate: () => Promise<void>;
+  /** Starts the instance; its kubelet is not up yet. */
+  readonly power: () => Promise<void>;
+  /** Starts the instance. Its kubelet comes up under a new boot ID, or under the one that is given. */
+  readonly start: (bootID?: string) => Promise<void>;
+}
+
+/** Each could hibernate, so that everywhere a plain shutdown has to be told from that. */
+const ABLE_TO_HIBERNATE = { HibernationOptions: { Configured: true } };
+
+/** How its Node is to be registered, where that is not as usual. */
+export interface Registration {
+  /** In the place of its DNS name. */
+  readonly name?: string;
+  readonly taints?: NonNullable<Machine['taints']>;
+}
+
+/** A running instance that has joined the cluster. Pods that ask for `zone` come to it and to no other scenario's nodes. */
+export const addMachine = async ({ ec2, kubelets }: Bench, zone: string, registration: Registration = {}): Promise<BenchNode> => {
+  const instance = await ec2.machine(ABLE_TO_HIBERNATE);
+  const described = async (): Promise<Instance> => {
+    const { Reservations } = await ec2.client.send(new DescribeInstancesCommand({ InstanceIds: [instance] }));
+    return Reservations?.[0]?.Instances?.[0] ?? {};
+  };
+  const { PrivateDnsName: name = '', PrivateIpAddress: address = '', Placement } = await described();
+  const labels = { 'topology.kubernetes.io/zone': zone };
+  const kubelet = await kubelets.join({ name, instance, address, zone: Placement?.AvailabilityZone ?? '', labels, ...registration });
+  const named = { InstanceIds: [instance] };
+  const power = async (): Promise<void> => void (await ec2.client.send(new StartInstancesCommand(named)));
+  return {
+    name: kubelet.machine.name,
+    instance,
+    kubelet,
+    state: async () => (await described()).State?.Name ?? 'none',
+    stop: async () => {
+      kubelet.die();
+      await ec2.client.send(new StopInstancesCommand(named));
+    },
+    hibernate: async () => {
+      kubelet.die();
+      await ec2.client.send(new StopInstancesCommand({ ...named, Hibernate: true }));
+    },
+    terminate: async () => {
+      kubelet.die();
+      await ec2.client.send(new TerminateInstancesCommand(named));
+    },
+    power,
+    start: async (bootID) => {
+      await power();
+      await kubelet.boot(bootID);
+    },
+  };
+};

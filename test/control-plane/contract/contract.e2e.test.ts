@@ -1,0 +1,5 @@
+import { clusterContract } from '../../contract/cluster/cluster-contract.ts';
+import { openWithKubeConfig, openWithToken } from './real-stage.ts';
+
+clusterContract('that is real, by token', openWithToken);
+clusterContract('that is real, by kubeconfig', openWithKubeConfig);

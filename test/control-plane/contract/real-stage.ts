@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { linkFromKubeConfig } from '../../../kubernetes/access.ts';
+import { systemClock } from '../../../kubernetes/clock.ts';
+import { clusterOf } from '../../../kubernetes/cluster.ts';
+import type { Link } from '../../../kubernetes/link.ts';
+import { linkFromToken } from '../../../kubernetes/token-access.ts';
+import type { Stage } from '../../contract/cluster/stage.ts';
+import type { Api, Method } from '../bench/api.ts';
+import { openApi } from '../bench/api.ts';
+import type { ControlPlaneAccess } from '../bench/control-plane.ts';
+import { startBareApiServer } from '../bench/control-plane.ts';
+import { grantCloudfence } from '../bench/installed.ts';
+
+const texts = z.record(z.string(), z.string()).exactOptional();
+
+/** Any object; lists and failures have hardly any metadata. */
+const answered = z.looseObject({
+  metadata: z.looseObject({
+    name: z.string().default(''),
+    uid: z.string().default(''),
+    resourceVersion: z.string().default(''),
+    deletionTimestamp: z.string().exactOptional(),
+    labels: texts,
+    annotations: texts,
+  }),
+});
+
+const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+const adminOver =
+  (api: Api): Stage['admin'] =>
+  async (method, path, body) => {
+    const known = methods.find((name) => name === method);
+    if (!known) throw new Error(`there is no method ${method}`);
+    const answer = await api.call(known, path, body);
+    return { status: answer.status, body: answered.parse(answer.body) };
+  };
+
+/** Nobody but the API server is there, so the account that its pods run as has to be made by hand. */
+const prepare = async (api: Api): Promise<void> => {
+  await grantCloudfence(api);
+  await api.write('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
+};
+
+const openStage = async (linkTo: (access: ControlPlaneAccess) => Promise<Link>) => {
+  const { access, stop } = await startBareApiServer(prepare);
+  const api = openApi(access.server, access.ca, access.tokens.admin);
+  const link = await linkTo(access);
+  return {
+    cluster: clusterOf({ name: 'real', link, clock: systemClock }),
+    admin: adminOver(api),
+    now: Date.now,
+    close: async () => {
+      await Promise.all([link.close(), api.close()]);
+      await stop('remove');
+    },
+  };
+};
+
+export const openWithToken = () =>
+  openStage(async ({ server, ca, tokens }) => linkFromToken({ server, ca, token: async () => tokens.cloudfence }));
+
+export const openWithKubeConfig = () => openStage(async ({ kubeconfigs }) => linkFromKubeConfig(await readFile(kubeconfigs.cloudfence, 'utf8'), null));

@@ -1,0 +1,92 @@
+import type { Watched } from './facets.ts';
+import { facetsOf } from './facets.ts';
+import type { Cast } from './cast.ts';
+import { ownerOf } from './cast.ts';
+
+/** An object as one write left it; the last that was seen of it where the write took it away. */
+export interface Writing {
+  /** Epoch ms. */
+  readonly at: number;
+  /** Of the whole cluster: writes come in the order of their revisions. */
+  readonly revision: number;
+  /** Who wrote, in the words of `differential-authors.ts`. */
+  readonly by: string;
+  readonly kind: Watched;
+  readonly uid: string;
+  readonly object: unknown;
+  readonly gone: boolean;
+}
+
+/** One facet of one object, once a write has changed it; all names are those of the cast. */
+export interface Line {
+  readonly at: number;
+  readonly revision: number;
+  readonly by: string;
+  readonly object: string;
+  /** Objects come back under their names: which one this is, from 1. */
+  readonly nth: number;
+  readonly facet: string;
+  /** Empty for nothing. */
+  readonly value: string;
+}
+
+interface Known {
+  readonly object: string;
+  readonly nth: number;
+  facets: Readonly<Record<string, string>>;
+}
+
+const changed = (before: Known['facets'], after: Known['facets']): readonly string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((facet) => (before[facet] ?? '') !== (after[facet] ?? ''));
+
+/** What of the writes concerns the cast, change by change. */
+export const linesOf = (writings: readonly Writing[], cast: Cast): readonly Line[] => {
+  const known = new Map<string, Known>();
+  const births = new Map<string, number>();
+  const meet = (uid: string, object: string): Known => {
+    const met = known.get(uid) ?? { object, nth: (births.get(object) ?? 0) + 1, facets: {} };
+    if (!known.has(uid)) births.set(object, met.nth);
+    known.set(uid, met);
+    return met;
+  };
+  return writings.toSorted((one, other) => one.revision - other.revision).flatMap((writing) => {
+    const name = ownerOf(cast, writing);
+    if (name === null) return [];
+    const { at, revision, by } = writing;
+    const met = meet(writing.uid, name);
+    const after: Known['facets'] = writing.gone ? { ...met.facets, exists: 'gone' } : { ...facetsOf(writing, cast), exists: 'yes' };
+    const facets = changed(met.facets, after);
+    met.facets = after;
+    return facets.map((facet): Line => ({ at, revision, by, object: met.object, nth: met.nth, facet, value: after[facet] ?? '' }));
+  });
+};
+
+/** What a script waits for: the latest object of each name, as it stands. */
+export interface Standing {
+  readonly value: (object: string, facet: string) => string;
+  /** How many of that name there have been. */
+  readonly births: (object: string) => number;
+}
+
+export const standingAfter = (lines: readonly Line[]): Standing => {
+  const births = (object: string): number => Math.max(0, ...lines.filter((line) => line.object === object).map(({ nth }) => nth));
+  return {
+    births,
+    value: (object, facet) => {
+      const nth = births(object);
+      return lines.findLast((line) => line.object === object && line.nth === nth && line.facet === facet)?.value ?? '';
+    },
+  };
+};
+
+/** The same, worked out anew only when there is more of it. */
+export const standingIn = (writings: () => readonly Writing[], cast: Cast): (() => Standing) => {
+  let known = -1;
+  let standing = standingAfter([]);
+  return () => {
+    const now = writings();
+    if (now.length !== known) standing = standingAfter(linesOf(now, cast));
+    known = now.length;
+    return standing;
+  };
+};

@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { readAudit } from '../bench/audit.ts';
+import type { Bench } from '../bench/bench.ts';
+import { cloudfence } from '../doors/doors.ts';
+import type { Cast } from './cast.ts';
+import { POD } from './cast.ts';
+import { WATCHED } from './facets.ts';
+import { standingIn } from './lines.ts';
+import type { Phase, Stage } from './stage.ts';
+import { watchAll, withAuthors } from './watch.ts';
+import { turn } from '../bench/knobs.ts';
+import type { BenchNode } from '../bench/machines.ts';
+import { openScene } from '../scenes/scene.ts';
+import { until } from '../bench/until.ts';
+import { volumeName } from '../scenes/volume.ts';
+import { statefulSet } from '../scenes/workload.ts';
+
+const CLAIM = 'data-db-0';
+const WITHIN_MS = 90_000;
+const READY_WITHIN_MS = 30_000;
+
+/** The attacher publishes a second time after it has published: that is over before the incident begins. */
+const SECOND_PUBLISH_MS = 2_000;
+
+/** Home is free of the taints of its birth before anything is scheduled, as in the sandbox. */
+const clean = (bench: Bench, { name }: BenchNode) =>
+  until(`${name} has no taints`, async () => bench.kubelets.nodes.get(name)?.spec.taints.length === 0, READY_WITHIN_MS);
+
+const setUp = async (bench: Bench): Promise<{ readonly cast: Cast; readonly home: BenchNode }> => {
+  const { namespace, addNode, addClaim, create, runs } = await openScene(bench, 'diff');
+  const home = await addNode();
+  const disk = await addClaim(CLAIM);
+  await clean(bench, home);
+  await create(statefulSet('db'));
+  await runs(POD, home);
+  const refuge = await addNode();
+  await clean(bench, refuge);
+  await delay(SECOND_PUBLISH_MS);
+  const instances = { home: home.instance, refuge: refuge.instance };
+  return { home, cast: { home: home.name, refuge: refuge.name, instances, namespace, volume: volumeName(namespace, CLAIM), disk } };
+};
+
+const handsOn = ({ access, admin }: Bench, cast: Cast, home: BenchNode): Pick<Stage, 'cast' | 'stop' | 'terminate' | 'start' | 'failDetach' | 'ask' | 'fence' | 'release'> => ({
+  cast,
+  stop: home.stop,
+  terminate: home.terminate,
+  start: () => home.start(),
+  failDetach: (fails) => turn(access, cast.disk, fails ? { failDetach: 'the driver is out of order' } : {}),
+  ask: (method, path, body) => admin.write(method, path, body),
+  fence: async () => (await cloudfence(access, 'fence', home.instance)).says.outcome,
+  release: async () => (await cloudfence(access, 'release', home.name, '--timeout', '90s')).says.outcome,
+});
+
+/** The bench as a stage: in real time, told by watches and by the audit log. */
+export const openRealStage = async (bench: Bench): Promise<Stage> => {
+  const watching = await watchAll(bench.admin, WATCHED);
+  const { cast, home } = await setUp(bench);
+  const phases: Phase[] = [];
+  const standing = standingIn(() => watching.seen().map((seen) => ({ ...seen, by: '' })), cast);
+  return {
+    ...handsOn(bench, cast, home),
+    phase: (title, from) => void phases.push({ title, at: Date.now(), from }),
+    until: async (what, holds, withinMs = WITHIN_MS) => void (await until(what, async () => holds(standing()), withinMs)),
+    pass: (ms) => delay(ms),
+    story: async () => ({ cast, phases, writings: withAuthors(watching.seen(), await readAudit(bench.access.folder, [cast.home, cast.refuge, cast.namespace])) }),
+    close: async () => {
+      watching.close();
+      await turn(bench.access, cast.disk, {});
+    },
+  };
+};

@@ -1,0 +1,118 @@
+import { run } from '../../../fencing/run.ts';
+import type { MachineId } from '../../../fencing/machine.ts';
+import { begin } from '../../../fencing/known.ts';
+import { defaultPolicy } from '../../../fencing/policy.ts';
+import { apiOf, EBS, SANDBOX_ACCOUNT, SANDBOX_REGION, type AwsParts, type AwsWorld } from '../../../sandbox/aws-sandbox.ts';
+import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
+import { castOf, startControlPlane } from '../../../sandbox/cluster/controllers/cast.ts';
+import { addStatefulSet } from '../../../sandbox/cluster/scenery.ts';
+import { settle } from '../../../sandbox/cluster/settle.ts';
+import { emptyCluster } from '../../../sandbox/cluster/store.ts';
+import { ec2Cast } from '../../../sandbox/ec2/cast.ts';
+import { plainStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
+import { addVolume } from '../../../sandbox/ec2/scenario.ts';
+import { emptyEc2, instanceIn, volumeIn, type Instance } from '../../../sandbox/ec2/state.ts';
+import { ec2Underlay } from '../../../sandbox/ec2/underlay.ts';
+import { addMachine } from '../../../sandbox/scenes/database.ts';
+import type { Underlay } from '../../../sandbox/underlay.ts';
+import { createWorld } from '../../../sandbox/world.ts';
+import { portsOver } from '../../simulation/rig.ts';
+import type { Cast } from './cast.ts';
+import { standingIn } from './lines.ts';
+import { recordWrites } from './recorder.ts';
+import type { Phase, Stage } from './stage.ts';
+
+/** moto's EC2 is instant, and a machine there is gone in the middle of whatever it did. */
+const INSTANT = { bootTakes: 0, shutdownTakes: 0, terminateTakes: 0, attachTakes: 0, detachTakes: 0 } as const;
+const STEP_MS = 10;
+const WITHIN_MS = 90_000;
+const RUN_LASTS_MS = 90_000;
+const PERSON_TOKEN = 'person-token';
+
+interface Troubled {
+  detachFails: boolean;
+}
+
+const underlayWith = (troubled: Troubled): Underlay<AwsParts> => ({
+  ...ec2Underlay,
+  unpublish: (world, handle, machine) => (troubled.detachFails ? { error: 'the driver is out of order' } : ec2Underlay.unpublish(world, handle, machine)),
+});
+
+const setUp = (world: AwsWorld): Cast => {
+  const home = addMachine(world);
+  settle(world);
+  const disk = addVolume(world);
+  addStatefulSet(world, { name: 'db', disks: [{ driver: EBS, handle: disk, zone: volumeIn(world, disk)?.zone ?? '', volume: 'pv-db' }] });
+  settle(world);
+  const refuge = addMachine(world);
+  settle(world);
+  const nameOf = (machine: string): string => instanceIn(world, machine)?.privateDnsName ?? '';
+  return { home: nameOf(home), refuge: nameOf(refuge), instances: { home, refuge }, namespace: 'default', volume: 'pv-db', disk };
+};
+
+const worldWith = (seed: number, troubled: Troubled) => {
+  const cluster = emptyCluster();
+  const writings = recordWrites(cluster);
+  const parts: AwsParts = { cluster, ec2: emptyEc2({ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }, INSTANT) };
+  const world: AwsWorld = createWorld<AwsParts>({ ...castOf<AwsParts>(underlayWith(troubled)), ...ec2Cast() }, parts, { now: Date.UTC(2026, 10, 21), seed });
+  startControlPlane(world);
+  return { world, writings };
+};
+
+const personAt = (world: AwsWorld): Stage['ask'] => {
+  const server = apiOf(world, { users: { [PERSON_TOKEN]: { name: 'person', rules: 'all' } } });
+  return async (method, path, body) => {
+    const headers = { authorization: `Bearer ${PERSON_TOKEN}`, 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' };
+    const answer = handleApi(server, { method, path, headers, body: body === undefined ? '' : JSON.stringify(body) });
+    if (answer === 'drop' || answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+    return JSON.parse(answer.body);
+  };
+};
+
+const runOf = async (world: AwsWorld, machine: MachineId, intent: 'react' | 'release'): Promise<string> => {
+  const ports = portsOver(world);
+  const request = { machine, intent, accepted: null, vouched: null } as const;
+  const { outcome } = await run(begin({ request, policy: defaultPolicy, reading: ports.cloud, runId: `${intent}-1`, deadline: world.now() + RUN_LASTS_MS }), ports);
+  return outcome;
+};
+
+/** What happens to a machine, which in this EC2 is over at once. */
+const happening = (world: AwsWorld, machine: string, happen: (instance: Instance) => void) => async (): Promise<void> => {
+  const instance = instanceIn(world, machine);
+  if (instance) happen(instance);
+  world.advance(1);
+};
+
+const untilHolds = (world: AwsWorld, what: string, holds: () => boolean, withinMs: number): void => {
+  const deadline = world.now() + withinMs;
+  while (!holds()) {
+    if (world.now() >= deadline) throw new Error(`waited ${withinMs / 1000} s in vain: ${what}`);
+    world.advance(STEP_MS);
+  }
+};
+
+/** The sandbox as a stage, in virtual time: `seed` sets the phases of all that repeats. */
+export const openSandboxStage = (seed: number): Stage => {
+  const troubled: Troubled = { detachFails: false };
+  const { world, writings } = worldWith(seed, troubled);
+  const cast = setUp(world);
+  const phases: Phase[] = [];
+  const home = cast.instances.home;
+  const standing = standingIn(() => writings, cast);
+  return {
+    cast,
+    ask: personAt(world),
+    stop: happening(world, home, (instance) => void stopByUser(world, instance, plainStop)),
+    terminate: happening(world, home, (instance) => void terminate(world, instance)),
+    start: happening(world, home, (instance) => void start(world, instance)),
+    failDetach: async (fails) => void (troubled.detachFails = fails),
+    fence: () => runOf(world, home, 'react'),
+    release: () => runOf(world, home, 'release'),
+    phase: (title, from) => void phases.push({ title, at: world.now(), from }),
+    until: async (what, holds, withinMs = WITHIN_MS) => untilHolds(world, what, () => holds(standing()), withinMs),
+    pass: async (ms) => world.advance(ms),
+    story: async () => ({ cast, phases, writings }),
+    close: async () => undefined,
+  };
+};
+

@@ -1,0 +1,75 @@
+import { NUDGE_ANNOTATION, OUT_OF_SERVICE } from '../../../kubernetes/names.ts';
+import { z } from 'zod';
+import type { Cast, Place } from './cast.ts';
+import { attachmentTo, POD } from './cast.ts';
+import type { Standing, Writing } from './lines.ts';
+
+/** Where a phase's times count from: from when it was announced, or from the first change in it. */
+export type CountedFrom = 'announcement' | 'first change';
+
+export interface Phase {
+  readonly title: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly from: CountedFrom;
+}
+
+/** Everything that happened on one stage. */
+export interface Story {
+  readonly cast: Cast;
+  readonly phases: readonly Phase[];
+  readonly writings: readonly Writing[];
+}
+
+/**
+ * One cluster above one EC2: `db-0` of a StatefulSet, with one ReadWriteOnce volume, runs at home; there is a second node,
+ * the refuge. What happens is told in words that fit the real control plane and the sandbox.
+ */
+export interface Stage {
+  readonly cast: Cast;
+  readonly phase: (title: string, from: CountedFrom) => void;
+  /** The machine at home: gone in the middle of whatever it did. */
+  readonly stop: () => Promise<void>;
+  readonly terminate: () => Promise<void>;
+  readonly start: () => Promise<void>;
+  /** From now on the CSI driver cannot detach the volume, or can again. */
+  readonly failDetach: (fails: boolean) => Promise<void>;
+  /** A request as a person makes it; PATCH is a merge patch. @throws Error when the server says no */
+  readonly ask: (method: 'GET' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<unknown>;
+  /** What Cloudfence's run for the machine at home ends with. */
+  readonly fence: () => Promise<string>;
+  readonly release: () => Promise<string>;
+  readonly until: (what: string, holds: (standing: Standing) => boolean, withinMs?: number) => Promise<void>;
+  readonly pass: (ms: number) => Promise<void>;
+  readonly story: () => Promise<Story>;
+  readonly close: () => Promise<void>;
+}
+
+export type Incident = (stage: Stage) => Promise<void>;
+
+/** What a person or a script does by hand. */
+const attachmentPath = (cast: Cast, place: Place): string => `/apis/storage.k8s.io/v1/volumeattachments/${attachmentTo(cast, place)}`;
+
+const tainted = z.looseObject({ spec: z.looseObject({ taints: z.array(z.unknown()).default([]) }) });
+
+export const taint = async ({ ask, cast }: Stage, effect: 'NoSchedule' | 'NoExecute'): Promise<void> => {
+  const path = `/api/v1/nodes/${cast.home}`;
+  const { spec } = tainted.parse(await ask('GET', path));
+  await ask('PATCH', path, { spec: { taints: [...spec.taints, { ...OUT_OF_SERVICE, effect }] } });
+};
+
+/** No pod may come to the refuge any more. */
+export const cordonRefuge = async ({ ask, until, cast }: Stage): Promise<void> => {
+  await ask('PATCH', `/api/v1/nodes/${cast.refuge}`, { spec: { unschedulable: true } });
+  await until('the refuge is tainted', ({ value }) => value('node refuge', 'taints').includes('unschedulable'));
+};
+
+export const forceDelete = async ({ ask, cast }: Stage): Promise<void> =>
+  void (await ask('DELETE', `/api/v1/namespaces/${cast.namespace}/pods/${POD}`, { gracePeriodSeconds: 0 }));
+
+export const deleteNode = async ({ ask, cast }: Stage): Promise<void> => void (await ask('DELETE', `/api/v1/nodes/${cast.home}`));
+
+export const deleteAttachment = async ({ ask, cast }: Stage): Promise<void> => void (await ask('DELETE', attachmentPath(cast, 'home')));
+
+export const nudge = async ({ ask, cast }: Stage, place: Place): Promise<void> =>
+  void (await ask('PATCH', attachmentPath(cast, place), { metadata: { annotations: { [NUDGE_ANNOTATION]: 'now' } } }));

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import type { Api } from '../bench/api.ts';
+import type { AuditEntry } from '../bench/audit.ts';
+import { authorNamed } from './authors.ts';
+import type { Watched } from './facets.ts';
+import type { Writing } from './lines.ts';
+import { listOf, watchEvent } from '../bench/objects.ts';
+
+/** What the watches of the real API server told, and when it arrived (epoch ms). */
+export type Seen = Omit<Writing, 'by'>;
+
+export interface Watching {
+  readonly seen: () => readonly Seen[];
+  readonly close: () => void;
+}
+
+const known = z.looseObject({ metadata: z.looseObject({ name: z.string(), namespace: z.string().default(''), uid: z.string(), resourceVersion: z.string(), deletionTimestamp: z.string().nullish() }) });
+const anything = z.looseObject({});
+
+const PATHS: Readonly<Record<Watched, string>> = {
+  nodes: '/api/v1/nodes',
+  pods: '/api/v1/pods',
+  volumeattachments: '/apis/storage.k8s.io/v1/volumeattachments',
+  csinodes: '/apis/storage.k8s.io/v1/csinodes',
+};
+
+const seenIn = (kind: Watched, line: unknown): Seen => {
+  const { type, object } = watchEvent.parse(line);
+  if (type === 'ERROR') throw new Error(`the watch of ${kind} broke off: ${JSON.stringify(object)}`);
+  const { uid, resourceVersion } = known.parse(object).metadata;
+  return { at: Date.now(), revision: Number(resourceVersion), kind, uid, object, gone: type === 'DELETED' };
+};
+
+/** Everything that changes from now on. */
+export const watchAll = async (api: Api, kinds: readonly Watched[]): Promise<Watching> => {
+  const closing = new AbortController();
+  const seen: Seen[] = [];
+  let broken: unknown = null;
+  const follow = async (kind: Watched, from: string): Promise<void> => {
+    for await (const line of api.watch(`${PATHS[kind]}?watch=1&resourceVersion=${from}`, closing.signal)) seen.push(seenIn(kind, line));
+  };
+  for (const kind of kinds) {
+    const { metadata } = listOf(anything).parse(await api.get(`${PATHS[kind]}?limit=1`));
+    follow(kind, metadata.resourceVersion).catch((error: unknown) => void (broken = error));
+  }
+  return {
+    seen: () => {
+      if (broken !== null && !closing.signal.aborted) throw new Error('a watch broke off', { cause: broken });
+      return [...seen];
+    },
+    close: () => closing.abort(),
+  };
+};
+
+/** A watch may be ahead of the answer that it is a consequence of. */
+const AHEAD_MS = 1_000;
+
+const isAbout = ({ kind, object }: Seen) => {
+  const { metadata } = known.parse(object);
+  return (entry: AuditEntry): boolean =>
+    entry.resource === kind && entry.namespace === metadata.namespace && entry.name === metadata.name && (entry.uid === '' || entry.uid === metadata.uid);
+};
+
+const isDoomed = ({ object }: Seen): boolean => known.parse(object).metadata.deletionTimestamp != null;
+
+/**
+ * Answers bear the revision that they made, but for bindings and for deletions that are over at once: of these a pod is seen
+ * twice, doomed and gone.
+ */
+const causeOf = (seen: Seen, entries: readonly AuditEntry[]): AuditEntry | undefined => {
+  const own = entries.filter(isAbout(seen)).filter(({ at }) => at <= seen.at + AHEAD_MS);
+  if (seen.gone) return own.findLast(({ verb }) => verb !== 'create');
+  const unnamed = isDoomed(seen) ? 'delete' : 'create';
+  return own.find(({ revision }) => revision === String(seen.revision)) ?? own.findLast(({ verb }) => verb === unnamed);
+};
+
+/** Who did what was seen, and when exactly. */
+export const withAuthors = (seen: readonly Seen[], entries: readonly AuditEntry[]): readonly Writing[] =>
+  seen.map((one) => {
+    const cause = causeOf(one, entries);
+    return { ...one, at: cause?.at ?? one.at, by: cause ? authorNamed(cause.user) : 'nobody knows' };
+  });

@@ -1,0 +1,128 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { Batch } from './events.ts';
+import type { FunctionName } from './functions.ts';
+import { entryOf } from './functions.ts';
+import type { BenchAccess } from '../bench/installation.ts';
+
+export { stateChanges } from './events.ts';
+
+/** Moto's. */
+const ACCOUNT = '123456789012';
+
+/** The ways into Cloudfence, each as a child process that knows nothing of the bench but its environment. */
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const identity = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', AWS_EC2_METADATA_DISABLED: 'true' };
+
+const atHand = ({ kubeconfigs, ec2, settings }: BenchAccess) => ({
+  ...identity,
+  CLOUDFENCE_CONFIG: settings,
+  KUBECONFIG: kubeconfigs.cloudfence,
+  AWS_ENDPOINT_URL_EC2: ec2.endpoint,
+  AWS_REGION: ec2.region,
+});
+
+/** What Lambda gives a deployed function: its configuration whole, and the way to the cluster in a secret. */
+export const deployed = async ({ aws, ec2, settings, secret }: BenchAccess, queue: string | null) => {
+  const { policy } = z.object({ policy: z.unknown() }).parse(JSON.parse(await readFile(settings, 'utf8')));
+  return {
+    ...identity,
+    CLOUDFENCE_SETTINGS: JSON.stringify({ policy, clusters: [{ name: 'bench', secret }] }),
+    CLOUDFENCE_ACCOUNT: ACCOUNT,
+    ...(queue !== null && { CLOUDFENCE_QUEUE_URL: queue }),
+    AWS_ENDPOINT_URL: aws.endpoint,
+    AWS_ENDPOINT_URL_EC2: ec2.endpoint,
+    AWS_REGION: ec2.region,
+  };
+};
+
+const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url));
+
+/** A child process that has been begun, and that may be killed or frozen before it ends. */
+export interface Begun {
+  readonly kill: (signal: NodeJS.Signals) => void;
+  readonly ended: Promise<Ran>;
+}
+
+const begin = (env: Readonly<Record<string, string>>, args: readonly string[], stdin = ''): Begun => {
+  const { promise: ended, resolve } = Promise.withResolvers<Ran>();
+  const child = execFile(process.execPath, [...args], { env, encoding: 'utf8' }, (error, stdout, stderr) =>
+    resolve({ code: typeof error?.code === 'number' ? error.code : error ? 1 : 0, stdout, stderr }),
+  );
+  child.stdin?.end(stdin);
+  return { kill: (signal) => void child.kill(signal), ended };
+};
+
+const run = (env: Readonly<Record<string, string>>, args: readonly string[], stdin = ''): Promise<Ran> => begin(env, args, stdin).ended;
+
+/** The built CLI, as a person at a terminal has it. */
+export const runAtHand = (bench: BenchAccess, args: readonly string[]): Promise<Ran> => run(atHand(bench), [pathOf('../../../cli/cloudfence.js'), ...args]);
+
+const runCli = (bench: BenchAccess, args: readonly string[]): Promise<Ran> => runAtHand(bench, [...args, '--json']);
+
+const outcome = z.looseObject({
+  outcome: z.string(),
+  instance: z.string(),
+  reason: z.string(),
+  steps: z.array(z.looseObject({ step: z.string(), target: z.string(), result: z.string() })),
+  left: z.array(z.strictObject({ what: z.string(), why: z.string() })),
+});
+
+export type Outcome = z.infer<typeof outcome>;
+
+export interface CliAnswer {
+  readonly code: number;
+  readonly says: Outcome;
+}
+
+/** What the CLI said with `--json` about one machine. */
+export const answerIn = ({ code, stdout, stderr }: Ran): CliAnswer => {
+  if (stdout === '') throw new Error(`cloudfence ended with ${code} and said nothing but: ${stderr}`);
+  return { code, says: outcome.parse(JSON.parse(stdout)) };
+};
+
+/** The same as `cloudfence`, without waiting for it. */
+export const beginCloudfence = (bench: BenchAccess, ...args: readonly string[]): Begun => begin(atHand(bench), [pathOf('../../../cli/cloudfence.js'), ...args, '--json']);
+
+/** The built CLI with `--json`, under the service account of the shipped manifest. */
+export const cloudfence = async (bench: BenchAccess, ...args: readonly string[]): Promise<CliAnswer> => answerIn(await runCli(bench, args));
+
+const sweepAnswer = z.looseObject({ results: z.array(outcome) });
+
+/** The CLI's sweep: nobody tells it which machine to look at, so other scenarios' machines are among its answers too. */
+export const sweep = async (bench: BenchAccess): Promise<readonly Outcome[]> => {
+  const { code, stdout, stderr } = await runCli(bench, ['sweep']);
+  if (stdout === '') throw new Error(`the sweep ended with ${code} and said nothing but: ${stderr}`);
+  return sweepAnswer.parse(JSON.parse(stdout)).results;
+};
+
+const beginFunction = async (bench: BenchAccess, name: FunctionName, event: object, queue: string | null): Promise<Begun> =>
+  begin(await deployed(bench, queue), [pathOf('invoke-handler.ts'), entryOf(bench.aws.functions, name)], JSON.stringify(event));
+
+/** A packaged function's answer to one event. */
+const invoke = async (bench: BenchAccess, name: FunctionName, event: object, queue: string | null): Promise<unknown> => {
+  const { stdout, stderr } = await (await beginFunction(bench, name, event, queue)).ended;
+  const last = stdout.trimEnd().split('\n').at(-1) ?? '';
+  if (last === '') throw new Error(`the function ${name} said nothing but: ${stderr}`);
+  return JSON.parse(last);
+};
+
+const batchAnswer = z.strictObject({ batchItemFailures: z.array(z.looseObject({ itemIdentifier: z.string() })) });
+
+/** The same as `deliver`, without waiting for it. */
+export const beginDelivery = (bench: BenchAccess, batch: Batch): Promise<Begun> => beginFunction(bench, 'on-event', batch, null);
+
+/** The packaged AWS handler, fed with one batch; its answer to the queue. Without a queue nothing can be sent again. */
+export const deliver = async (bench: BenchAccess, batch: Batch, queue: string | null = null): Promise<z.infer<typeof batchAnswer>> =>
+  batchAnswer.parse(await invoke(bench, 'on-event', batch, queue));
+
+/** The packaged sweep, as its schedule calls it. */
+export const sweepDeployed = async (bench: BenchAccess): Promise<readonly Outcome[]> => sweepAnswer.parse(await invoke(bench, 'sweep', {}, null)).results;

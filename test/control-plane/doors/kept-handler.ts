@@ -1,0 +1,45 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { deployed } from './doors.ts';
+import type { Batch } from './events.ts';
+import { entryOf } from './functions.ts';
+import type { BenchAccess } from '../bench/installation.ts';
+
+/** The packaged AWS handler in a process that is kept: its first batch finds it cold, each further one warm. */
+export interface KeptHandler {
+  /** @throws Error when it ends instead of answering, or wants the batch once more */
+  readonly deliver: (batch: Batch) => Promise<Delivered>;
+  readonly close: () => Promise<void>;
+}
+
+export interface Delivered {
+  /** How long after its start (ms) the process had the function loaded. */
+  readonly loadedAfter: number;
+}
+
+const answered = z.object({ loadedAfter: z.number(), answer: z.strictObject({ batchItemFailures: z.array(z.looseObject({})).max(0) }) });
+
+export const keepHandler = async (bench: BenchAccess): Promise<KeptHandler> => {
+  const script = fileURLToPath(new URL('serve-handler.ts', import.meta.url));
+  const child = fork(script, [entryOf(bench.aws.functions, 'on-event')], { env: await deployed(bench, null), stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const ended = once(child, 'exit');
+  const broken = ended.then(([code]): never => {
+    throw new Error(`the kept handler ended with ${code} and no answer`);
+  });
+  broken.catch(() => undefined);
+  return {
+    deliver: async (batch) => {
+      const answer = once(child, 'message');
+      child.send(batch);
+      const [message]: unknown[] = await Promise.race([answer, broken]);
+      return answered.parse(message);
+    },
+    close: async () => {
+      child.disconnect();
+      child.kill();
+      await ended;
+    },
+  };
+};

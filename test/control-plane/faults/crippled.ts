@@ -1,0 +1,89 @@
+import { expect } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import type { Change } from './changes.ts';
+import type { Gates } from './gates.ts';
+import { openGates } from './gates.ts';
+import { node } from '../bench/objects.ts';
+import type { PodLives } from '../scenes/pod-lives.ts';
+import { watchLives } from '../scenes/pod-lives.ts';
+import type { Stage } from '../scenes/stage.ts';
+import { expectMoved, openStage } from '../scenes/stage.ts';
+import { keyOf } from './strike.ts';
+import type { StubbornDriver } from './stubborn-driver.ts';
+import { makeStubborn } from './stubborn-driver.ts';
+import type { Workload } from '../scenes/workload.ts';
+
+/** A database and a Job on a machine that is off, under a CSI driver that is of no help: every step of a fence is needed. */
+export interface Crippled extends Stage {
+  /** The way of whoever fences here. */
+  readonly gates: Gates;
+  /** Such a way for somebody else. */
+  readonly openWay: () => Promise<Gates>;
+  readonly driver: StubbornDriver;
+  readonly lives: PodLives;
+  readonly close: () => Promise<void>;
+}
+
+export const JOB = 'import';
+
+const job: Workload = {
+  group: '/apis/batch/v1',
+  plural: 'jobs',
+  manifest: (zone) => ({
+    metadata: { name: JOB },
+    spec: { template: { spec: { nodeSelector: { 'topology.kubernetes.io/zone': zone }, containers: [{ name: 'work', image: 'example.org/work:1' }], restartPolicy: 'Never' } } },
+  }),
+};
+
+/** While the other node takes nobody. */
+const runJobAtHome = async (bench: Bench, { scene, home, refuge }: Stage): Promise<void> => {
+  const cordon = (unschedulable: boolean | null) => bench.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable } });
+  await cordon(true);
+  await scene.create(job);
+  await scene.runs(JOB, home);
+  await cordon(null);
+};
+
+export const openCrippled = async (bench: Bench, title: string): Promise<Crippled> => {
+  const stage = await openStage(bench, title);
+  await runJobAtHome(bench, stage);
+  const [driver, lives] = await Promise.all([makeStubborn(bench.access, stage.disk), watchLives(stage.scene)]);
+  const opened: Gates[] = [];
+  const openWay = async (): Promise<Gates> => {
+    const gates = await openGates(bench.access, driver.heed);
+    opened.push(gates);
+    return gates;
+  };
+  const close = async (): Promise<void> => {
+    lives.close();
+    await Promise.all(opened.map((gates) => gates.close()));
+  };
+  const gates = await openWay();
+  await stage.home.stop();
+  return { ...stage, gates, openWay, driver, lives, close };
+};
+
+const recordOf = async ({ scene, home }: Stage): Promise<unknown> => {
+  const { metadata } = node.parse(await scene.bench.admin.get(`/api/v1/nodes/${home.name}`));
+  return JSON.parse(metadata.annotations['cloudfence.dev/fence'] ?? 'null');
+};
+
+const movedOnce = [
+  { uid: expect.any(String), deleted: true },
+  { uid: expect.any(String), deleted: false },
+];
+
+/** As after a fence that nothing disturbed: both moved once, the disk with them, and nothing that came after was touched. */
+export const expectRecovered = async (crippled: Crippled): Promise<void> => {
+  const { scene, home, refuge, lives, former } = crippled;
+  await Promise.all([expectMoved(crippled, { fenced: [home] }), scene.runs(JOB, refuge)]);
+  expect(await recordOf(crippled)).toMatchObject({ phase: 'fenced', machine: home.instance });
+  expect({ db: lives.of('db-0'), job: lives.of(JOB) }).toEqual({ db: movedOnce, job: movedOnce });
+  expect(lives.of('db-0')[0]?.uid).toBe(former);
+};
+
+/** Changes that their servers accepted, in their order, each once. */
+export const changesMade = ({ seen }: Gates): readonly Change[] => {
+  const made = seen.filter(({ status, change }) => change !== null && status !== null && status < 300);
+  return [...new Map(made.map(({ passing, change }) => [keyOf(passing), change])).values()].filter((change) => change !== null);
+};

@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { changeIn } from './changes.ts';
+import type { Begun } from '../doors/doors.ts';
+import type { Handling, Passing } from './gate.ts';
+import type { Point } from './strike.ts';
+import { inWords, keyOf } from './strike.ts';
+
+/** A moment between two calls: a change was answered, or all is clear for the one that comes after it; `null` for the first. */
+export interface Pause {
+  readonly after: Point | null;
+  readonly at: 'answer' | 'recheck';
+}
+
+export const pauseInWords = ({ after, at }: Pause): string => {
+  if (at === 'answer') return after ? `after ${inWords(after)}` : 'before anything';
+  return after ? `cleared after ${inWords(after)}` : 'cleared to begin';
+};
+
+const NODE_READS = /^\/apis\/(storage\.k8s\.io\/v1\/csinodes|coordination\.k8s\.io\/v1\/namespaces\/kube-node-lease\/leases)\//;
+
+/** The requests of one look leave at once, but over connections of their own. */
+const STRAGGLES_MS = 60;
+
+/**
+ * Each look at a Node reads its Lease and its CSINode, and a recheck the Lease alone: so a Lease too many is a recheck's.
+ */
+const recheckSpotter = (): ((passing: Passing) => Promise<boolean>) => {
+  let rechecks = 0;
+  const read = { csinodes: 0, leases: 0 };
+  return async ({ method, path }) => {
+    if (method !== 'GET' || !NODE_READS.test(path)) return false;
+    if (path.includes('/csinodes/')) {
+      read.csinodes += 1;
+      return false;
+    }
+    read.leases += 1;
+    const asked = read.leases;
+    await delay(STRAGGLES_MS);
+    const isRecheck = asked - rechecks > read.csinodes;
+    if (isRecheck) rechecks += 1;
+    return isRecheck;
+  };
+};
+
+export interface Freezing {
+  readonly handling: Handling;
+  /** Resolves once the process stands still, its answer waiting for it. */
+  readonly frozen: Promise<void>;
+}
+
+/** Freezes the process at that moment, once. */
+export const freezeAt = ({ after, at }: Pause, running: () => Begun): Freezing => {
+  const { promise: frozen, resolve: tell } = Promise.withResolvers<void>();
+  const isRecheck = recheckSpotter();
+  const passed = new Set<string>();
+  let reached = after === null;
+  let over = false;
+  const freeze = (): void => {
+    over = true;
+    running().kill('SIGSTOP');
+    tell();
+  };
+  const handling: Handling = async (passing, forward) => {
+    const answer = await forward();
+    if (over) return answer;
+    if (after && changeIn(passing) === after.change && passed.add(keyOf(passing)).size === after.nth) {
+      reached = true;
+      if (at === 'answer') freeze();
+      return answer;
+    }
+    if ((await isRecheck(passing)) && reached && at === 'recheck' && !over) freeze();
+    return answer;
+  };
+  return { handling, frozen };
+};

@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { changesMade, expectRecovered, openCrippled, type Crippled } from './crippled.ts';
+import { isDestructive } from './changes.ts';
+import { answerIn, beginCloudfence } from '../doors/doors.ts';
+import type { Pause } from './freeze.ts';
+import { freezeAt, pauseInWords } from './freeze.ts';
+import { podsOn } from '../scenes/world.ts';
+
+/** Longer than a proof lasts. */
+const FROZEN_MS = 2_500;
+/** A run that waits for the machine's return would wait for long. */
+const WAITS_NO_LONGER = '15s';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+const firstOf = (change: 'mark' | 'note' | 'delete-pod' | 'fail-pod' | 'detach-disk' | 'nudge') => ({ change, nth: 1 });
+const cleared = (after: Pause['after']): Pause => ({ after, at: 'recheck' });
+const answered = (after: Pause['after']): Pause => ({ after, at: 'answer' });
+
+const pauses: readonly Pause[] = [
+  cleared(null),
+  answered(firstOf('mark')),
+  cleared(firstOf('note')),
+  answered(firstOf('delete-pod')),
+  cleared(firstOf('delete-pod')),
+  cleared(firstOf('fail-pod')),
+  cleared({ change: 'delete-pod', nth: 2 }),
+  answered(firstOf('detach-disk')),
+  answered(firstOf('nudge')),
+];
+const inWords = (pause: Pause) => ({ pause, words: pauseInWords(pause) });
+/** A machine that stays off is what any delay leaves behind: the ends of the steps that matter are enough. */
+const delays = pauses.filter(({ after }) => after?.change !== 'fail-pod' && after?.change !== 'nudge' && after?.change !== 'mark');
+
+/** Freezes a fence there, lets the world go on without it, and thaws it; what it asked for since then, and what it said. */
+const thawed = async ({ gates, home }: Crippled, pause: Pause, meanwhile: () => Promise<void>, timeout = '4m') => {
+  const process = beginCloudfence(gates.access, 'fence', home.instance, '--timeout', timeout);
+  try {
+    const { handling, frozen } = freezeAt(pause, () => process);
+    gates.handle(handling);
+    await Promise.race([frozen, process.ended.then(() => Promise.reject(new Error('it ended before it was frozen')))]);
+    await Promise.all([meanwhile(), delay(FROZEN_MS)]);
+    const at = performance.now();
+    process.kill('SIGCONT');
+    const { says } = answerIn(await process.ended);
+    return { says, asked: gates.seen.filter((seen) => seen.at > at).flatMap(({ change }) => change ?? []) };
+  } finally {
+    process.kill('SIGKILL');
+  }
+};
+
+describe.concurrent('a fence that is frozen', () => {
+  it.for(delays.map(inWords))('$words, goes on to the end when it thaws, the machine being off still', async ({ pause }) => {
+    const crippled = await openCrippled(bench, 'frozen');
+    const { says } = await thawed(crippled, pause, async () => undefined);
+    expect(says.outcome).toBe('fenced');
+    await expectRecovered(crippled);
+    await crippled.close();
+  });
+
+  it.for(pauses.map(inWords))('$words, while the machine is started, does nothing to it any more when it thaws', async ({ pause }) => {
+    const crippled = await openCrippled(bench, 'frozen-started');
+    const { scene, home, refuge, disk, driver, gates } = crippled;
+    let livingThen: readonly string[] = [];
+    const { says, asked } = await thawed(crippled, pause, async () => {
+      await home.start();
+      livingThen = podsOn(scene, [home]);
+    }, WAITS_NO_LONGER);
+    expect(asked.filter(isDestructive)).toEqual([]);
+    expect(says.outcome).not.toBe('fenced');
+    expect(podsOn(scene, [home])).toEqual(livingThen);
+    const done = new Set(changesMade(gates));
+    if (!done.has('detach-disk')) expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+    await driver.mend();
+    const where = done.has('delete-pod') ? refuge : home;
+    await scene.runs('db-0', where);
+    expect(await bench.ec2.holderOf(disk)).toBe(where.instance);
+    await crippled.close();
+  });
+});

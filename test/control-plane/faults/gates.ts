@@ -1,0 +1,86 @@
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import type { Change } from './changes.ts';
+import { changeIn } from './changes.ts';
+import type { Forward, Handling, Passing } from './gate.ts';
+import { openGateOn } from './gate.ts';
+import { certificate, kubeconfigOf } from '../bench/identities.ts';
+import type { BenchAccess } from '../bench/installation.ts';
+import { storeSecret } from '../bench/installation.ts';
+
+/** A request that came to a gate. */
+export interface Seen {
+  readonly passing: Passing;
+  readonly change: Change | null;
+  /** Mono ms. */
+  readonly at: number;
+  /** What its server answered, whatever became of the answer; null as long as it has not, or was not asked. */
+  status: number | null;
+}
+
+/** Gates before the API server and before EC2, for one run of Cloudfence or several: nothing reaches them but through here. */
+export interface Gates {
+  /** The bench, seen through the gates. */
+  readonly access: BenchAccess;
+  readonly seen: readonly Seen[];
+  /** How requests are handled from now on; at first each is forwarded. */
+  readonly handle: (handling: Handling) => void;
+  readonly close: () => Promise<void>;
+}
+
+const HEADERS = ['authorization', 'accept', 'content-type', 'x-amz-target'] as const;
+
+const forwardTo =
+  (url: string, dispatcher: Agent): Forward =>
+  async ({ method, path, body }, headers) => {
+    const kept = HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]] as const]));
+    const known = (['GET', 'POST', 'PATCH', 'DELETE'] as const).find((name) => name === method);
+    if (!known) throw new Error(`nobody uses ${method}`);
+    const answer = await request(`${url}${path}`, { method: known, headers: Object.fromEntries(kept), dispatcher, ...(body !== '' && { body }) });
+    return { status: answer.statusCode, headers: { 'content-type': String(answer.headers['content-type'] ?? '') }, body: await answer.body.text() };
+  };
+
+let count = 0;
+
+const passOn: Handling = (_, forward) => forward();
+
+/** `heed` hears of each request once its server has answered, before whoever asked does. */
+export const openGates = async (bench: BenchAccess, heed: (seen: Seen) => Promise<void> = async () => undefined): Promise<Gates> => {
+  const { cert, private: key } = await certificate();
+  const seen: Seen[] = [];
+  let handling = passOn;
+  const handle: Handling = async (passing, forward) => {
+    const entry: Seen = { passing, change: changeIn(passing), at: performance.now(), status: null };
+    seen.push(entry);
+    return handling(passing, async () => {
+      const answer = await forward();
+      entry.status = answer.status;
+      await heed(entry);
+      return answer;
+    });
+  };
+  const dispatcher = new Agent({ connect: { ca: bench.ca } });
+  const api = await openGateOn(createTlsServer({ cert, key }), 'api', forwardTo(bench.server, dispatcher), handle);
+  const ec2 = await openGateOn(createServer(), 'ec2', forwardTo(bench.ec2.endpoint, dispatcher), handle);
+  return {
+    access: await throughGates(bench, `https://127.0.0.1:${api.port}`, cert, `http://127.0.0.1:${ec2.port}`),
+    seen,
+    handle: (other) => (handling = other),
+    close: async () => {
+      api.close();
+      ec2.close();
+      await dispatcher.destroy();
+    },
+  };
+};
+
+const throughGates = async (bench: BenchAccess, server: string, ca: string, endpoint: string): Promise<BenchAccess> => {
+  const name = `gates-${process.pid}-${(count += 1)}`;
+  const kubeconfig = join(bench.folder, `${name}.kubeconfig`);
+  const text = kubeconfigOf(server, ca, bench.tokens.cloudfence);
+  await Promise.all([writeFile(kubeconfig, text, { mode: 0o600 }), storeSecret(bench.aws, name, text)]);
+  return { ...bench, server, ca, secret: name, ec2: { ...bench.ec2, endpoint }, kubeconfigs: { ...bench.kubeconfigs, cloudfence: kubeconfig } };
+};

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import type { Change } from './changes.ts';
+import { changesMade, expectRecovered, openCrippled } from './crippled.ts';
+import { answerIn, beginCloudfence, beginDelivery, cloudfence, deliver, stateChanges, type Begun, type CliAnswer } from '../doors/doors.ts';
+import { openGates } from './gates.ts';
+import { CHANGES } from './moments.ts';
+import { expectMoved, openStage } from '../scenes/stage.ts';
+import type { When } from './strike.ts';
+import { strikeAt, strikeAtEach } from './strike.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+const moments: readonly When[] = ['before', 'after'];
+const changes: readonly Change[] = ['mark', 'delete-pod', 'detach-disk'];
+
+describe.concurrent('a fence whose process is killed and started again', () => {
+  it('undisturbed, it changes this', async () => {
+    const crippled = await openCrippled(bench, 'undisturbed');
+    const { says } = await cloudfence(crippled.gates.access, 'fence', crippled.home.instance);
+    expect(says.outcome).toBe('fenced');
+    await expectRecovered(crippled);
+    expect(changesMade(crippled.gates)).toEqual(CHANGES);
+    await crippled.close();
+  });
+
+  it('again and again, before and after each of its changes, ends as if nothing had been', async () => {
+    const crippled = await openCrippled(bench, 'killed');
+    const { gates, home } = crippled;
+    let running: Begun | null = null;
+    let deaths = 0;
+    gates.handle(strikeAtEach(() => {
+      deaths += 1;
+      running?.kill('SIGKILL');
+    }));
+    const surviving = async (): Promise<CliAnswer> => {
+      running = beginCloudfence(gates.access, 'fence', home.instance);
+      const ran = await running.ended;
+      return ran.stdout === '' ? surviving() : answerIn(ran);
+    };
+    expect((await surviving()).says.outcome).toBe('fenced');
+    await expectRecovered(crippled);
+    expect(deaths).toBeGreaterThanOrEqual(2 * new Set(CHANGES).size);
+    await crippled.close();
+  });
+
+  it.for(changes)('after its %s, being the function, ends as if nothing had been when its message comes again', async (change) => {
+    const crippled = await openCrippled(bench, 'killed-function');
+    const { gates, home } = crippled;
+    const message = stateChanges(home.instance, ['stopped'], gates.access.ec2);
+    const first = await beginDelivery(gates.access, message);
+    gates.handle(strikeAt({ change, nth: 1 }, 'after', () => first.kill('SIGKILL')));
+    expect((await first.ended).stdout).not.toContain('batchItemFailures');
+    expect(await deliver(gates.access, message)).toEqual({ batchItemFailures: [] });
+    await expectRecovered(crippled);
+    await crippled.close();
+  });
+
+  it.for(moments)('%s it deletes the Node of a terminated instance, ends as if nothing had been', async (when) => {
+    const [stage, gates] = await Promise.all([openStage(bench, 'killed-terminated'), openGates(bench.access)]);
+    await stage.home.terminate();
+    const first = beginCloudfence(gates.access, 'fence', stage.home.instance);
+    gates.handle(strikeAt({ change: 'delete-node', nth: 1 }, when, () => first.kill('SIGKILL')));
+    expect(await first.ended).toMatchObject({ stdout: '' });
+    expect((await cloudfence(gates.access, 'fence', stage.home.instance)).code).toBe(0);
+    await expectMoved(stage, { gone: [stage.home] });
+    await gates.close();
+  });
+
+  it.for(moments)('%s it deletes an attachment whose Node is gone, ends as if nothing had been', async (when) => {
+    const [stage, gates] = await Promise.all([openStage(bench, 'killed-nodeless'), openGates(bench.access)]);
+    await stage.home.stop();
+    await bench.admin.write('DELETE', `/api/v1/nodes/${stage.home.name}`);
+    const first = beginCloudfence(gates.access, 'fence', stage.home.instance);
+    gates.handle(strikeAt({ change: 'delete-attachment', nth: 1 }, when, () => first.kill('SIGKILL')));
+    expect(await first.ended).toMatchObject({ stdout: '' });
+    expect((await cloudfence(gates.access, 'fence', stage.home.instance)).code).toBe(0);
+    await expectMoved(stage, { gone: [stage.home] });
+    await gates.close();
+  });
+});

@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { expectRecovered, openCrippled } from './crippled.ts';
+import { beginCloudfence, cloudfence } from '../doors/doors.ts';
+import { moments } from './moments.ts';
+import { strikeAt } from './strike.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+describe.concurrent('a fence whose process is killed', () => {
+  it.for(moments)('$when $words, and started again, ends as if nothing had been', async ({ when, ...point }) => {
+    const crippled = await openCrippled(bench, 'killed-once');
+    const { gates, home } = crippled;
+    const first = beginCloudfence(gates.access, 'fence', home.instance);
+    gates.handle(strikeAt(point, when, () => first.kill('SIGKILL')));
+    expect(await first.ended).toMatchObject({ stdout: '' });
+    const { says } = await cloudfence(gates.access, 'fence', home.instance);
+    expect(says.outcome).toBe('fenced');
+    await expectRecovered(crippled);
+    await crippled.close();
+  });
+});

@@ -1,0 +1,38 @@
+import type { BenchAccess } from '../bench/installation.ts';
+import type { Seen } from './gates.ts';
+import { turn } from '../bench/knobs.ts';
+
+/**
+ * A CSI driver that is out of order in the way that asks for every step of a fence: it detaches nothing until Cloudfence
+ * has, and attaches nothing until its attacher is nudged at the new node as well, or for a while.
+ */
+export interface StubbornDriver {
+  /** Hears what Cloudfence did. */
+  readonly heed: (seen: Seen) => Promise<void>;
+  /** From now on it does what it is asked to. */
+  readonly mend: () => Promise<void>;
+}
+
+const UNNUDGED_MS = 8_000;
+
+const failure = 'the driver is out of order';
+
+const succeeded = ({ status }: Seen): boolean => status !== null && status < 300;
+
+export const makeStubborn = async (bench: BenchAccess, disk: string): Promise<StubbornDriver> => {
+  await turn(bench, disk, { failDetach: failure, failAttach: failure });
+  const nudged = new Set<string>();
+  const mend = (): Promise<void> => turn(bench, disk, {});
+  return {
+    mend,
+    heed: async (seen) => {
+      if (!succeeded(seen)) return;
+      if (seen.change === 'detach-disk') {
+        await turn(bench, disk, { failAttach: failure });
+        setTimeout(() => void mend(), UNNUDGED_MS);
+      }
+      if (seen.change === 'nudge') nudged.add(seen.passing.path);
+      if (nudged.size > 1) await mend();
+    },
+  };
+};

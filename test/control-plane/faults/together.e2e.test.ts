@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import type { Crippled } from './crippled.ts';
+import { expectRecovered, openCrippled } from './crippled.ts';
+import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
+import type { Gates } from './gates.ts';
+import type { Rendezvous } from './rendezvous.ts';
+import { openRendezvous } from './rendezvous.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+type Door = (way: Gates, crippled: Crippled) => Promise<'ended' | 'to be tried again'>;
+
+const cli: Door = async ({ access }, { home }) => {
+  const { code } = await cloudfence(access, 'fence', home.instance);
+  return code === 0 ? 'ended' : 'to be tried again';
+};
+
+const handler: Door = async ({ access }, { home }) => {
+  const { batchItemFailures } = await deliver(access, stateChanges(home.instance, ['stopped'], access.ec2));
+  return batchItemFailures.length === 0 ? 'ended' : 'to be tried again';
+};
+
+const pairs: readonly { readonly who: string; readonly doors: readonly Door[] }[] = [
+  { who: 'two CLIs', doors: [cli, cli] },
+  { who: 'the CLI and the function', doors: [cli, handler] },
+  { who: 'two functions and the CLI', doors: [handler, handler, cli] },
+];
+
+/** Sends them off at once; each has a way of its own, and they meet at every kind of change. */
+const letLoose = async (doors: readonly Door[], crippled: Crippled): Promise<Rendezvous> => {
+  const rendezvous = openRendezvous(doors.length);
+  const ways = await Promise.all(doors.map(() => crippled.openWay()));
+  for (const way of ways) way.handle(rendezvous.join());
+  const ends = await Promise.all(doors.map(async (door, at) => door(ways[at] ?? crippled.gates, crippled)));
+  expect(ends).toContain('ended');
+  return rendezvous;
+};
+
+describe.concurrent('at once over the same machine', () => {
+  it.for(pairs)('$who end as one would', async ({ doors }) => {
+    const crippled = await openCrippled(bench, 'together');
+    const { met } = await letLoose(doors, crippled);
+    expect(met).toContain('mark');
+    await expectRecovered(crippled);
+    await crippled.close();
+  });
+});

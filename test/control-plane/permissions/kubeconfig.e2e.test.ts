@@ -1,0 +1,55 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { runAtHand } from '../doors/doors.ts';
+
+const access = inject('bench');
+
+const printed = z.looseObject({
+  'current-context': z.string(),
+  clusters: z.tuple([z.looseObject({ cluster: z.looseObject({ server: z.string() }) })]),
+  users: z.tuple([z.looseObject({ user: z.strictObject({ token: z.string().min(100) }) })]),
+});
+
+const made = async (...flags: readonly string[]) => {
+  const { code, stdout, stderr } = await runAtHand({ ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs.admin } }, ['kubeconfig', ...flags]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return { text: stdout, says: printed.parse(parse(stdout)) };
+};
+
+const inAFile = async <T>(text: string, use: (file: string) => Promise<T>): Promise<T> => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-kubeconfig-'));
+  try {
+    const file = path.join(folder, 'kubeconfig');
+    await writeFile(file, text, { mode: 0o600 });
+    return await use(file);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+};
+
+describe('a kubeconfig for the service account', () => {
+  it('is made of nothing but the shipped manifest and a person\'s own, and the doctor finds all well with it', async () => {
+    const { text, says } = await made('--name', 'prod');
+    expect(says).toMatchObject({ 'current-context': 'prod', clusters: [{ cluster: { server: access.server } }] });
+    const doctor = await inAFile(text, (cloudfence) => runAtHand({ ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence } }, ['doctor', '--context', 'prod', '--json']));
+    const { checks } = z.object({ checks: z.array(z.object({ what: z.string(), ok: z.boolean() })) }).parse(JSON.parse(doctor.stdout));
+    expect(checks.filter(({ ok, what }) => !ok && what.includes(': may '))).toEqual([]);
+    expect(checks).toContainEqual(expect.objectContaining({ what: 'prod: may patch nodes', ok: true }));
+  });
+
+  it('is the same when it is asked for again, and names the server that it is told', async () => {
+    const [first, second] = [await made(), await made('--server', 'https://api.internal:6443')];
+    expect(second.says.users).toEqual(first.says.users);
+    expect(second.says.clusters[0].cluster.server).toBe('https://api.internal:6443');
+  });
+
+  it('is denied to whom may not make Secrets', async () => {
+    const { code, stdout, stderr } = await runAtHand(access, ['kubeconfig']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/kube-system\/secrets/);
+  });
+});

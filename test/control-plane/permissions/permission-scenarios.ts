@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import type { Bench } from '../bench/bench.ts';
+import { addDatabase, type Database } from '../scenes/database.ts';
+import { turn } from '../bench/knobs.ts';
+import { openScene } from '../scenes/scene.ts';
+import { until } from '../bench/until.ts';
+import { job, onlyOn } from '../scenes/workload.ts';
+
+/** A scene that stands ready: what to do, and how to tell whether it came to its good end. */
+export interface Ready {
+  /** What a person types behind `cloudfence`; asked for before each try, for a scene that one try uses up. */
+  readonly command: () => Promise<readonly string[]>;
+  /** From what was answered in JSON. `soon`: Kubernetes gets the time that it needs; `now`: it is as it is. */
+  readonly comesToItsEnd: (answer: unknown, when: 'now' | 'soon') => Promise<boolean>;
+}
+
+export interface Scenario {
+  readonly title: string;
+  /** Permissions without which it fails, in the order in which the fence would use them. */
+  readonly needs: readonly string[];
+  readonly open: (bench: Bench) => Promise<Ready>;
+}
+
+const outcome = z.looseObject({ outcome: z.string(), steps: z.array(z.looseObject({ step: z.string(), result: z.string() })) });
+
+const isFenced = (answer: unknown): boolean => outcome.parse(answer).outcome === 'fenced';
+
+const movedIn = (bench: Bench, { disk, refuge, runsOn }: Database): Ready['comesToItsEnd'] => async (answer, when) => {
+  if (when === 'soon') await runsOn(refuge);
+  return isFenced(answer) && (await bench.ec2.holderOf(disk)) === refuge.instance;
+};
+
+const stopped = async (bench: Bench): Promise<Ready> => {
+  const database = await addDatabase(bench);
+  await database.home.stop();
+  return { command: async () => ['fence', database.home.instance], comesToItsEnd: movedIn(bench, database) };
+};
+
+const terminated = async (bench: Bench): Promise<Ready> => {
+  const database = await addDatabase(bench);
+  const { home } = database;
+  await home.terminate();
+  const gone = async () => (await bench.admin.call('GET', `/api/v1/nodes/${home.name}`)).status === 404;
+  return { command: async () => ['fence', home.instance], comesToItsEnd: async (answer) => isFenced(answer) && gone() };
+};
+
+const nodeDeleted = async (bench: Bench): Promise<Ready> => {
+  const database = await addDatabase(bench);
+  await database.home.stop();
+  await bench.admin.write('DELETE', `/api/v1/nodes/${database.home.name}`);
+  return { command: async () => ['fence', database.home.instance], comesToItsEnd: movedIn(bench, database) };
+};
+
+/** The driver is mended as soon as the disk is free: the new attachment needs it. */
+const stoppedUnderBadDriver = async (bench: Bench) => {
+  const database = await addDatabase(bench);
+  const { home, disk } = database;
+  await turn(bench.access, disk, { failDetach: 'the driver is out of order' });
+  await home.stop();
+  const mended = until('the disk is free', async () => (await bench.ec2.holderOf(disk)) !== home.instance, 200_000).then(() => turn(bench.access, disk, {}));
+  return { database, mended };
+};
+
+const driverOutOfOrder = async (bench: Bench): Promise<Ready> => {
+  let latest: Awaited<ReturnType<typeof stoppedUnderBadDriver>> | null = null;
+  return {
+    command: async () => {
+      latest = await stoppedUnderBadDriver(bench);
+      return ['fence', latest.database.home.instance];
+    },
+    comesToItsEnd: async (answer, when) => {
+      const nudged = outcome.parse(answer).steps.some(({ step, result }) => step === 'nudge' && result === 'done');
+      if (!latest || !nudged) return false;
+      await latest.mended;
+      return movedIn(bench, latest.database)(answer, when);
+    },
+  };
+};
+
+const jobs = z.looseObject({ status: z.looseObject({ failed: z.number().default(0) }) });
+
+const stoppedUnderJob = async (bench: Bench) => {
+  const scene = await openScene(bench, 'job');
+  const home = await scene.addNode();
+  await scene.create(job('work', { spec: () => onlyOn(home.name) }));
+  await scene.runs('work', home);
+  await home.stop();
+  return { home, path: `/apis/batch/v1/namespaces/${scene.namespace}/jobs/work` };
+};
+
+/** A Job's pod that cannot be failed is passed by, and the end says so; it is gone all the same. */
+const withJob = async (bench: Bench): Promise<Ready> => {
+  let path = '';
+  const counted = async () => jobs.parse(await bench.admin.get(path)).status.failed === 1;
+  return {
+    command: async () => {
+      const { home, path: latest } = await stoppedUnderJob(bench);
+      path = latest;
+      return ['fence', home.instance];
+    },
+    comesToItsEnd: async (answer, when) => isFenced(answer) && (when === 'now' || until('the Job has counted its pod', counted)),
+  };
+};
+
+const events = z.object({ items: z.array(z.looseObject({ reason: z.string() })) });
+
+/** Nothing fails when nobody can be told, but then nobody is; and a fence that stands already is not told again. */
+const told = async (bench: Bench): Promise<Ready> => {
+  let node = '';
+  const heard = async () => {
+    const path = `/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name%3D${node}`;
+    return events.parse(await bench.admin.get(path)).items.some(({ reason }) => reason === 'MachineFenced');
+  };
+  return {
+    command: async () => {
+      const { home } = await addDatabase(bench);
+      await home.stop();
+      node = home.name;
+      return ['fence', home.instance];
+    },
+    comesToItsEnd: heard,
+  };
+};
+
+const lease = z.looseObject({ spec: z.looseObject({ renewTime: z.string() }) });
+const swept = z.object({ results: z.array(z.looseObject({ instance: z.string(), outcome: z.string() })) });
+
+/** A Lease counts as stale once it is a minute old. In a dry run, for the other scenarios' machines would be found too. */
+const eventLost = async (bench: Bench): Promise<Ready> => {
+  const { home } = await addDatabase(bench);
+  await home.stop();
+  const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`;
+  await until('the Lease is stale', async () => Date.now() - Date.parse(lease.parse(await bench.admin.get(path)).spec.renewTime) > 61_000, 90_000);
+  return {
+    command: async () => ['sweep', '--dry-run'],
+    comesToItsEnd: async (answer) => swept.parse(answer).results.some(({ instance, outcome: word }) => instance === home.instance && word === 'fenced'),
+  };
+};
+
+export const scenarios: readonly Scenario[] = [
+  {
+    title: 'a stopped machine',
+    needs: [
+      'get nodes', 'list nodes', 'get csinodes', 'list pods', 'get persistentvolumeclaims', 'get persistentvolumes', 'get volumeattachments',
+      'get leases', 'get configmaps', 'patch nodes', 'delete pods',
+    ],
+    open: stopped,
+  },
+  { title: 'a terminated machine', needs: ['delete nodes'], open: terminated },
+  { title: 'a machine whose Node somebody deleted', needs: ['list volumeattachments', 'delete volumeattachments'], open: nodeDeleted },
+  { title: 'a disk that its driver cannot detach', needs: ['patch volumeattachments'], open: driverOutOfOrder },
+  { title: 'a Job', needs: ['get pods', 'patch pods/status'], open: withJob },
+  { title: 'an event that was lost', needs: ['list leases'], open: eventLost },
+  { title: 'telling people', needs: ['create events'], open: told },
+];

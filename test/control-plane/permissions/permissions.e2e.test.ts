@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { NeededPermission } from '../../../kubernetes/needed-permissions.ts';
+import { neededPermissions } from '../../../kubernetes/needed-permissions.ts';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { runAtHand } from '../doors/doors.ts';
+import type { BenchAccess } from '../bench/installation.ts';
+import { scenarios, type Ready } from './permission-scenarios.ts';
+import { accessWithout, inWords } from './restricted-account.ts';
+
+/**
+ * Each permission of the shipped manifest is needed: without it the scenario that it is there for does not come to its end,
+ * for that reason, and with it the same scenario does.
+ */
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+const permission = (words: string): NeededPermission => {
+  const found = neededPermissions.find((one) => inWords(one) === words);
+  if (!found) throw new Error(`nothing needs ${words}`);
+  return found;
+};
+
+const answerTo = async (access: BenchAccess, command: readonly string[], timeout: string): Promise<unknown> => {
+  const { stdout, stderr } = await runAtHand(access, [...command, '--timeout', timeout, '--json']);
+  if (stdout === '') throw new Error(`cloudfence ${command.join(' ')} said nothing but: ${stderr}`);
+  return JSON.parse(stdout);
+};
+
+/** Only where nobody can be told, nobody is told why. */
+const expectToFailWithout = async (words: string, { command, comesToItsEnd }: Ready): Promise<void> => {
+  const { verb, resource } = permission(words);
+  const answer = await answerTo(await accessWithout(bench, permission(words)), await command(), '5s');
+  expect({ words, answer, cameToItsEnd: await comesToItsEnd(answer, 'now') }).toEqual({ words, answer, cameToItsEnd: false });
+  if (words !== 'create events') expect(JSON.stringify(answer)).toMatch(new RegExp(`cannot ${verb} resource ..${resource}`));
+};
+
+it('every permission has a scenario, and every scenario a permission', () => {
+  expect(scenarios.flatMap(({ needs }) => needs).toSorted()).toEqual(neededPermissions.map(inWords).toSorted());
+});
+
+describe.each(scenarios)('$title', ({ needs, open }) => {
+  it.concurrent(`does not come to its end without: ${needs.join(', ')}; and does with all`, async () => {
+    const scene = await open(bench);
+    for (const words of needs) await expectToFailWithout(words, scene);
+    const answer = await answerTo(bench.access, await scene.command(), '3m');
+    expect({ answer, cameToItsEnd: await scene.comesToItsEnd(answer, 'soon') }).toEqual({ answer, cameToItsEnd: true });
+  });
+});

@@ -1,0 +1,68 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { NeededPermission } from '../../../kubernetes/needed-permissions.ts';
+import { neededPermissions } from '../../../kubernetes/needed-permissions.ts';
+import type { Bench } from '../bench/bench.ts';
+import { kubeconfigOf } from '../bench/identities.ts';
+import type { BenchAccess } from '../bench/installation.ts';
+import { rbac } from '../bench/installed.ts';
+import { createGrants, readGrants, type Grant, type GrantRule } from '../bench/manifest.ts';
+import { until } from '../bench/until.ts';
+
+const NAMESPACE = 'kube-system';
+
+const resourceOf = ({ resource, subresource }: NeededPermission): string => (subresource === undefined ? resource : `${resource}/${subresource}`);
+
+/** One permission in words, such as `patch pods/status`. */
+export const inWords = (permission: NeededPermission): string => `${permission.verb} ${resourceOf(permission)}`;
+
+/** One rule for each verb on each resource. */
+const single = (rule: GrantRule): readonly GrantRule[] =>
+  rule.resources.flatMap((resource) => rule.verbs.map((verb) => ({ ...rule, resources: [resource], verbs: [verb] })));
+
+const isFor = ({ apiGroups: [group], resources: [resource], verbs: [verb] }: GrantRule, permission: NeededPermission): boolean =>
+  group === permission.group && resource === resourceOf(permission) && verb === permission.verb;
+
+/** The shipped grants for an account of another name, without one permission. */
+const without = (grants: readonly Grant[], permission: NeededPermission, account: string): readonly Grant[] =>
+  grants.map(({ metadata, rules, roleRef, subjects, ...grant }) => ({
+    ...grant,
+    metadata: { ...metadata, name: account },
+    ...(rules && { rules: rules.flatMap(single).filter((rule) => !isFor(rule, permission)) }),
+    ...(roleRef && { roleRef: { ...roleRef, name: account } }),
+    ...(subjects && { subjects: subjects.filter(({ kind }) => kind === 'ServiceAccount').map((subject) => ({ ...subject, name: account })) }),
+  }));
+
+const answer = z.object({ status: z.object({ allowed: z.boolean().default(false) }) });
+
+/** https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access */
+const mayDo = async ({ admin }: Bench, account: string, { for: _purpose, ...resourceAttributes }: NeededPermission): Promise<boolean> => {
+  const spec = { user: `system:serviceaccount:${NAMESPACE}:${account}`, resourceAttributes };
+  return answer.parse(await admin.write('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { spec })).status.allowed;
+};
+
+/** The authorizer has heard of all grants, and of nothing more. */
+const settled = async (bench: Bench, account: string, permission: NeededPermission): Promise<void> => {
+  const others = neededPermissions.filter((other) => other !== permission);
+  await until(`${account} has its grants`, async () => (await Promise.all(others.map((other) => mayDo(bench, account, other)))).every(Boolean));
+  if (await mayDo(bench, account, permission)) throw new Error(`${account} may ${inWords(permission)} all the same`);
+};
+
+const tokenAnswer = z.object({ status: z.object({ token: z.string() }) });
+
+const tokenFor = async ({ admin }: Bench, account: string): Promise<string> =>
+  tokenAnswer.parse(await admin.write('POST', `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${account}/token`, { spec: { expirationSeconds: 3_600 } })).status.token;
+
+let count = 0;
+
+/** The bench as an account meets it that has all of the shipped permissions but one. */
+export const accessWithout = async (bench: Bench, permission: NeededPermission): Promise<BenchAccess> => {
+  const account = `without-${inWords(permission).replaceAll(/[^a-z]/g, '-')}-${process.pid}-${(count += 1)}`;
+  await createGrants(bench.admin, without(await readGrants(rbac), permission, account));
+  await settled(bench, account, permission);
+  const { access } = bench;
+  const cloudfence = join(access.folder, `${account}.kubeconfig`);
+  await writeFile(cloudfence, kubeconfigOf(access.server, access.ca, await tokenFor(bench, account)), { mode: 0o600 });
+  return { ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence } };
+};

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import type { CloudController } from '../scenes/cloud-controller.ts';
+import { openCloudController, SHUTDOWN, UNINITIALIZED } from '../scenes/cloud-controller.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { addMachine } from '../bench/machines.ts';
+import { node } from '../bench/objects.ts';
+import type { Stage } from '../scenes/stage.ts';
+import { expectMoved, openStage } from '../scenes/stage.ts';
+import { until } from '../bench/until.ts';
+
+let bench: Bench;
+const controllers: CloudController[] = [];
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(async () => {
+  await Promise.all(controllers.map((controller) => controller.close()));
+  await bench?.close();
+});
+
+/** A database on nodes that a cloud controller looks after. */
+const openTendedStage = async (title: string): Promise<Stage> => {
+  const stage = await openStage(bench, title);
+  controllers.push(openCloudController(bench, stage.scene.nodes));
+  return stage;
+};
+
+const read = async (name: string) => node.parse(await bench.admin.get(`/api/v1/nodes/${name}`));
+
+const taintsOn = async (name: string) => (await read(name)).spec.taints.map(({ key }) => key);
+
+/** Kubernetes gives a silent kubelet 50 s. */
+const untilUnreachable = (name: string) => until(`${name} is not Ready`, async () => (await taintsOn(name)).includes('node.kubernetes.io/unreachable'), 90_000);
+
+const endOfFence = async ({ home }: Stage): Promise<string> => (await cloudfence(bench.access, 'fence', home.instance)).says.outcome;
+
+describe.concurrent('beside a cloud controller', () => {
+  it('a fence stands while the Node gets the shutdown taint and loses it, and is released as ever', async () => {
+    const stage = await openTendedStage('shutdown');
+    const { home } = stage;
+    await home.stop();
+    expect(await endOfFence(stage)).toBe('fenced');
+    await until('the shutdown taint is there', async () => (await taintsOn(home.name)).includes(SHUTDOWN.key), 90_000);
+    await expectMoved(stage, { fenced: [home] });
+    await home.start();
+    await until('the shutdown taint is gone', async () => !(await taintsOn(home.name)).includes(SHUTDOWN.key));
+    expect((await cloudfence(bench.access, 'release', home.name, '--timeout', '90s')).says.outcome).toBe('released');
+    await expectMoved(stage, {});
+    expect(await taintsOn(home.name)).toEqual([]);
+  });
+
+  it('a machine is fenced whose Node has had the shutdown taint for long', async () => {
+    const stage = await openTendedStage('shutdown-first');
+    await stage.home.stop();
+    await until('the shutdown taint is there', async () => (await taintsOn(stage.home.name)).includes(SHUTDOWN.key), 90_000);
+    expect(await endOfFence(stage)).toBe('fenced');
+    await expectMoved(stage, { fenced: [stage.home] });
+    expect(await taintsOn(stage.home.name)).toContain(SHUTDOWN.key);
+  });
+
+  it('what a terminated machine held is freed after its Node was deleted', async () => {
+    const stage = await openTendedStage('node-deleted');
+    const { home } = stage;
+    await home.terminate();
+    await until('its Node is deleted', async () => (await bench.admin.call('GET', `/api/v1/nodes/${home.name}`)).status === 404, 90_000);
+    expect(await endOfFence(stage)).toBe('fenced');
+    await expectMoved(stage, { gone: [home] });
+  });
+
+  it('a Node that is not initialized yet is neither fenced nor relieved of its taint by us', async () => {
+    const zone = `uninitialized-${process.pid}`;
+    const newcomer = await addMachine(bench, zone, { taints: [UNINITIALIZED] });
+    await newcomer.stop();
+    await untilUnreachable(newcomer.name);
+    expect((await cloudfence(bench.access, 'fence', newcomer.instance)).says).toMatchObject({ outcome: 'ignored', reason: expect.stringMatching(/^nothing-to-free/), steps: [] });
+    expect(await taintsOn(newcomer.name)).toContain(UNINITIALIZED.key);
+    controllers.push(openCloudController(bench, [newcomer]));
+    await newcomer.start();
+    await until('it is initialized', async () => (await taintsOn(newcomer.name)).length === 0);
+    expect(await taintsOn(newcomer.name)).toEqual([]);
+  });
+});

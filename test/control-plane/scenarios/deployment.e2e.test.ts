@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { powerOff, powerOffWithEvent } from '../scenes/power-off.ts';
+import type { Scene } from '../scenes/scene.ts';
+import { openScene } from '../scenes/scene.ts';
+import { until } from '../bench/until.ts';
+import { worldOf, worldWith } from '../scenes/world.ts';
+import { deployment } from '../scenes/workload.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+describe.concurrent('a Deployment with one volume', () => {
+  it('is recreated on the other node', async () => {
+    const scene = await openScene(bench, 'recreate');
+    const home = await scene.addNode();
+    await scene.addClaim('data');
+    await scene.create(deployment('web', 'Recreate', { claims: ['data'] }));
+    const former = await scene.runs('web', home);
+    const refuge = await scene.addRefuge();
+    const { says, harmed } = await powerOff(scene, home);
+    const successor = await scene.runs('web', refuge);
+    expect(says.outcome).toBe('fenced');
+    expect(successor.metadata.uid).not.toBe(former.metadata.uid);
+    expect(uidsOf(scene)).toEqual([successor.metadata.uid]);
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { data: refuge }, [home]));
+    expect(harmed()).toEqual([]);
+  });
+
+  it('goes on with the pod of a rolling update that has waited elsewhere for the volume, when the AWS handler gets the event', async () => {
+    const scene = await openScene(bench, 'rolling');
+    const home = await scene.addNode();
+    await scene.addClaim('data');
+    await scene.create(deployment('web', 'RollingUpdate', { claims: ['data'] }));
+    const former = await scene.runs('web', home);
+    const refuge = await scene.addRefuge();
+    const path = `/apis/apps/v1/namespaces/${scene.namespace}/deployments/web`;
+    await bench.admin.write('PATCH', `/api/v1/nodes/${home.name}`, { spec: { unschedulable: true } });
+    await bench.admin.write('PATCH', path, { spec: { template: { metadata: { annotations: { revision: '2' } } } } });
+    await until('the new pod is refused the volume', async () => saysMultiAttach(await bench.admin.get(`/api/v1/namespaces/${scene.namespace}/events`)));
+    const waiting = uidsOf(scene).filter((uid) => uid !== former.metadata.uid);
+    expect(waiting).toHaveLength(1);
+    const { harmed } = await powerOffWithEvent(scene, home);
+    await scene.runs('web', refuge);
+    await until('the rolling update is through', async () => scene.pods('web').length === 1);
+    expect(uidsOf(scene)).toEqual(waiting);
+    expect(harmed()).toEqual([]);
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { data: refuge }, [home]));
+  });
+});
+
+const uidsOf = ({ pods }: Scene): readonly string[] => pods('web').map(({ metadata }) => metadata.uid);
+
+const saysMultiAttach = (events: unknown): boolean => JSON.stringify(events).includes('Multi-Attach error');

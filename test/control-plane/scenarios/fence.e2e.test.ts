@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import type { Database } from '../scenes/database.ts';
+import { addDatabase } from '../scenes/database.ts';
+import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
+import { openStopwatch } from '../bench/stopwatch.ts';
+
+const TAINTS = ['node.kubernetes.io/out-of-service', 'cloudfence.dev/quarantine'];
+const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+/** The volume is on the refuge, there alone, and so is a pod that is not the old one. */
+const expectMoved = async ({ disk, refuge, attachedTo, runsOn }: Database, formerPod: string | undefined): Promise<void> => {
+  const pod = await runsOn(refuge);
+  expect(pod.metadata.uid).not.toBe(formerPod);
+  expect(await bench.ec2.holderOf(disk)).toBe(refuge.instance);
+  expect(await attachedTo()).toEqual([refuge.name]);
+};
+
+const expectParked = async ({ home, readNode }: Database): Promise<void> => {
+  const { spec, metadata } = await readNode(home);
+  expect(spec.taints.map(({ key }) => key)).toEqual(expect.arrayContaining(TAINTS));
+  expect(metadata.labels[LABEL]).toBe('true');
+  expect(JSON.parse(metadata.annotations['cloudfence.dev/fence'] ?? '')).toMatchObject({ phase: 'fenced', machine: home.instance });
+};
+
+describe('a StatefulSet with one volume', () => {
+  it('moves to the other node once its instance is stopped and the CLI is told', async () => {
+    const database = await addDatabase(bench);
+    const former = database.pod()?.metadata.uid;
+    await database.home.stop();
+    const watch = openStopwatch('stopped, by the CLI');
+    const answering = watch.lap('answer', cloudfence(bench.access, 'fence', database.home.instance));
+    const [answer] = await Promise.all([answering, watch.lap('attached elsewhere', database.movedTo(database.refuge)), watch.lap('running elsewhere', database.runsOn(database.refuge))]);
+    expect(answer).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    watch.print();
+    await expectMoved(database, former);
+    await expectParked(database);
+  });
+
+  it('moves when its instance is terminated, and the Node goes last', async () => {
+    const database = await addDatabase(bench);
+    const former = database.pod()?.metadata.uid;
+    await database.home.terminate();
+    const watch = openStopwatch('terminated, by the CLI');
+    const answering = watch.lap('answer', cloudfence(bench.access, 'fence', database.home.instance));
+    const [{ code, says }] = await Promise.all([answering, watch.lap('running elsewhere', database.runsOn(database.refuge))]);
+    watch.print();
+    expect({ code, outcome: says.outcome, last: says.steps.at(-1)?.step }).toEqual({ code: 0, outcome: 'fenced', last: 'delete-node' });
+    await expectMoved(database, former);
+    expect((await bench.admin.call('GET', `/api/v1/nodes/${database.home.name}`)).status).toBe(404);
+  });
+
+  it('moves when the AWS handler gets the events, late ones and duplicates among them', async () => {
+    const database = await addDatabase(bench);
+    const former = database.pod()?.metadata.uid;
+    await database.home.stop();
+    const watch = openStopwatch('stopped, by the AWS handler');
+    const batch = stateChanges(database.home.instance, ['stopping', 'stopped', 'stopped'], bench.access.ec2);
+    expect(await watch.lap('answer', deliver(bench.access, batch))).toEqual({ batchItemFailures: [] });
+    await watch.lap('running elsewhere', database.runsOn(database.refuge));
+    watch.print();
+    await expectMoved(database, former);
+    await expectParked(database);
+    expect(await deliver(bench.access, batch)).toEqual({ batchItemFailures: [] });
+    await expectParked(database);
+  });
+
+  it('stays where it is while its instance runs, whatever the event says', async () => {
+    const database = await addDatabase(bench);
+    const former = database.pod()?.metadata.uid;
+    expect(await deliver(bench.access, stateChanges(database.home.instance, ['stopped'], bench.access.ec2))).toEqual({ batchItemFailures: [] });
+    expect(await bench.ec2.holderOf(database.disk)).toBe(database.home.instance);
+    expect(database.pod()?.metadata.uid).toBe(former);
+    expect((await database.readNode(database.home)).spec.taints).toEqual([]);
+  });
+});

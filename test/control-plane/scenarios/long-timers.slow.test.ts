@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { forbidDeletingPods } from '../scenes/forbidden.ts';
+import type { BenchNode } from '../bench/machines.ts';
+import { openPodHistory } from '../scenes/pod-history.ts';
+import { powerOff } from '../scenes/power-off.ts';
+import type { Scene } from '../scenes/scene.ts';
+import { openScene } from '../scenes/scene.ts';
+import { until } from '../bench/until.ts';
+import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
+import { deployment, lonePod, OUT_OF_SERVICE, statefulSet, tolerating, toleratingAll } from '../scenes/workload.ts';
+
+/** A Node is NotReady 50 s after its last sign, and its pods are evicted 300 s later. */
+const NOT_READY_WITHIN_MS = 90_000;
+const EVICTED_WITHIN_MS = 450_000;
+const PAST_EVICTION_S = 360;
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+const openStage = async (title: string) => {
+  const scene = await openScene(bench, title);
+  const home = await scene.addNode();
+  await scene.addClaim('data-db-0');
+  await scene.create(statefulSet('db'));
+  return { scene, home, former: await scene.runs('db-0', home) };
+};
+
+const unreachable = ({ name }: BenchNode): Promise<boolean> =>
+  until(`${name} is tainted as unreachable`, async () => bench.kubelets.nodes.get(name)?.spec.taints.some(({ key, effect }) => key === 'node.kubernetes.io/unreachable' && effect === 'NoExecute'), NOT_READY_WITHIN_MS);
+
+const isEnding = ({ pods }: Scene, prefix: string, node: BenchNode): boolean =>
+  pods(prefix).some(({ metadata, spec }) => spec.nodeName === node.name && metadata.deletionTimestamp != null);
+
+const evicted = (scene: Scene, prefix: string, node: BenchNode) =>
+  until(`Kubernetes evicts ${prefix} from ${node.name}`, async () => isEnding(scene, prefix, node), EVICTED_WITHIN_MS);
+
+describe.concurrent('in the time that Kubernetes itself takes', () => {
+  it('nothing moves by itself, and a node whose pods are ending in vain is fenced all the same', async () => {
+    const { scene, home, former } = await openStage('late');
+    await scene.addClaim('data');
+    await scene.create(deployment('web', 'RollingUpdate', { claims: ['data'] }));
+    await scene.runs('web', home);
+    const refuge = await scene.addRefuge();
+    await home.stop();
+    await Promise.all([evicted(scene, 'db-0', home), evicted(scene, 'web', home)]);
+    const waiting = await until('the Deployment has a pod elsewhere', async () => scene.pods('web').find(({ spec }) => spec.nodeName === refuge.name));
+    expect(await worldOf(scene)).toMatchObject({ volumes: worldWith(scene, { 'data-db-0': home, data: home }, []).volumes });
+    expect(scene.pods('db-0').map(({ metadata }) => metadata.uid)).toEqual([former.metadata.uid]);
+    const before = podsOn(scene, [refuge]);
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    await Promise.all([scene.runs('db-0', refuge), scene.runs('web', refuge)]);
+    expect(scene.pods('web').map(({ metadata }) => metadata.uid)).toEqual([waiting.metadata.uid]);
+    expect(podsOn(scene, [refuge])).toEqual(expect.arrayContaining([...before]));
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, data: refuge }, [home]));
+  });
+
+  it('the pod that has moved is not evicted at the hour that was set for its predecessor', async () => {
+    const { scene, home, former } = await openStage('hour');
+    const refuge = await scene.addRefuge();
+    await home.stop();
+    await unreachable(home);
+    const history = openPodHistory(scene, 'db-0');
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    const successor = await scene.runs('db-0', refuge);
+    expect(await history.forAnother(PAST_EVICTION_S)).toEqual([
+      { uid: former.metadata.uid, deleted: true },
+      { uid: successor.metadata.uid, deleted: false },
+    ]);
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
+  });
+
+  it('a pod that tolerates the taint alone goes when Kubernetes evicts it, one that tolerates all of them stays', async () => {
+    const { scene, home } = await openStage('tolerance');
+    for (const name of ['patient', 'stoic']) await scene.addClaim(name);
+    await scene.create(lonePod('patient', { claims: ['patient'], spec: tolerating(OUT_OF_SERVICE) }));
+    await scene.create(lonePod('stoic', { claims: ['stoic'], spec: toleratingAll }));
+    await Promise.all([scene.runs('patient', home), scene.runs('stoic', home)]);
+    const refuge = await scene.addRefuge();
+    const { says, harmed } = await powerOff(scene, home);
+    expect(says.outcome).toBe('fenced');
+    expect(await worldOf(scene)).toMatchObject({ volumes: { patient: { ec2: [home.name] }, stoic: { ec2: [home.name] } } });
+    await until('the pod of little patience is gone', async () => scene.pods('patient').length === 0, EVICTED_WITHIN_MS);
+    await until('its volume is free', async () => (await worldOf(scene)).volumes['patient']?.kubernetes.length === 0);
+    expect(podsOn(scene, [home])).toEqual([expect.stringMatching(/^stoic of uid \S+ on \S+$/)]);
+    expect(harmed()).toEqual([]);
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, patient: null, stoic: home }, [home]));
+  });
+
+  it('Kubernetes finishes a fence whose pods Cloudfence is not let at, because the mark stands', async () => {
+    const { scene, home } = await openStage('forbidden');
+    const refuge = await scene.addRefuge();
+    await forbidDeletingPods(bench, scene.namespace, 'db-0');
+    const { code, says, harmed } = await powerOff(scene, home);
+    expect({ code, outcome: says.outcome, reason: says.reason }).toEqual({ code: 1, outcome: 'failed', reason: expect.stringMatching(/^step-refused: declined: pod\/\S+\/db-0: .*deleted by their own people/) });
+    await scene.runs('db-0', refuge, EVICTED_WITHIN_MS);
+    expect(harmed()).toEqual([]);
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
+  });
+});

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OwnBench } from '../bench/bench.ts';
+import { openOwnBench } from '../bench/bench.ts';
+import { cloudfence, sweepDeployed } from '../doors/doors.ts';
+import { inOneBatch, stateChanges } from '../doors/events.ts';
+import type { BenchAccess } from '../bench/installation.ts';
+import { under } from '../bench/installation.ts';
+import { turn } from '../bench/knobs.ts';
+import type { BenchNode } from '../bench/machines.ts';
+import { lease, node } from '../bench/objects.ts';
+import { openQueue } from '../doors/queue.ts';
+import type { Scene } from '../scenes/scene.ts';
+import { openScene } from '../scenes/scene.ts';
+import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
+import { until } from '../bench/until.ts';
+import { statefulSet } from '../scenes/workload.ts';
+import { FENCED, worldOf } from '../scenes/world.ts';
+
+/** On a control plane of its own: here the cap is one fence at a time, and everybody's fences count. */
+let bench: OwnBench;
+let access: BenchAccess;
+beforeAll(async () => {
+  bench = await openOwnBench();
+  access = await under(bench.access, { cap: { nodes: 1, share: 0 } });
+});
+afterAll(() => bench?.close());
+
+/** Long enough for all to have looked while the first fence is under way. */
+const SLOW_DETACH = { delayMs: 12_000 };
+const STALE_MS = 61_000;
+
+describe('two machines that die at once', () => {
+  it('are fenced one after the other: the second is refused by the name of the first, and nothing of it is touched', async () => {
+    const stages = await Promise.all([openStage(bench, 'first'), openStage(bench, 'second')]);
+    await Promise.all(stages.map(({ disk }) => turn(access, disk, SLOW_DETACH)));
+    await Promise.all(stages.map(({ home }) => home.stop()));
+    const answers = await Promise.all(stages.map(async (stage) => ({ stage, ...(await cloudfence(access, 'fence', stage.home.instance)) })));
+    const [ahead, ...others] = answers.filter(({ says }) => says.outcome === 'fenced');
+    const behind = answers.find(({ says }) => says.outcome === 'refused');
+    if (!ahead || !behind) throw new Error(`one is fenced and one refused: ${answers.map(({ says }) => says.outcome).join(', ')}`);
+    expect(others).toEqual([]);
+    expect(behind.says.reason).toMatch(/^cap-reached/);
+    expect(behind.says.reason).toContain(ahead.stage.home.name);
+    await expectMoved(ahead.stage, { fenced: [ahead.stage.home] });
+    await expectUntouched(behind.stage);
+    await turn(access, behind.stage.disk, {});
+    expect((await cloudfence(access, 'fence', behind.stage.home.instance)).says.outcome).toBe('fenced');
+    await expectMoved(behind.stage, { fenced: [behind.stage.home] });
+  });
+});
+
+const NAMES = ['a', 'b', 'c'] as const;
+const claimOf = (name: string): string => `data-${name}-0`;
+
+/** A zone of one database to a node. */
+const openZone = async (): Promise<Scene> => {
+  const scene = await openScene(bench, 'zone');
+  for (const name of NAMES) {
+    const home = await scene.addNode();
+    await scene.addClaim(claimOf(name));
+    await scene.create(statefulSet(name));
+    await scene.runs(`${name}-0`, home);
+    await bench.admin.write('PATCH', `/api/v1/nodes/${home.name}`, { spec: { unschedulable: true } });
+  }
+  return scene;
+};
+
+const untilStale = ({ name }: BenchNode) =>
+  until(`the Lease of ${name} is stale`, async () => {
+    const { spec } = lease.parse(await bench.admin.get(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`));
+    return Date.now() - Date.parse(spec.renewTime) > STALE_MS;
+  }, 90_000);
+
+const begunAt = async ({ name }: BenchNode): Promise<number> => {
+  const { metadata } = node.parse(await bench.admin.get(`/api/v1/nodes/${name}`));
+  return Date.parse(JSON.parse(metadata.annotations['cloudfence.dev/fence'] ?? '{}').begun);
+};
+
+describe('a zone that dies, with all events lost', () => {
+  it('is swept one machine at a time, the others are refused by name, and the queue brings each to its end', async () => {
+    const scene = await openZone();
+    const disks = [...scene.disks.values()];
+    await Promise.all(disks.map((disk) => turn(access, disk, SLOW_DETACH)));
+    await Promise.all(scene.nodes.map(({ stop }) => stop()));
+    await Promise.all(scene.nodes.map(untilStale));
+    const results = await sweepDeployed(access);
+    const outcomeOf = ({ instance }: BenchNode) => results.find((result) => result.instance === instance);
+    const [first, ...none] = scene.nodes.filter((home) => outcomeOf(home)?.outcome === 'fenced');
+    if (!first) throw new Error(`none was fenced: ${results.map(({ reason }) => reason).join('; ')}`);
+    expect(none).toEqual([]);
+    const refused = scene.nodes.filter((home) => home !== first);
+    for (const home of refused) expect(outcomeOf(home)).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(new RegExp(`^cap-reached: .*${first.name}`)) });
+    const { ours } = await worldOf(scene);
+    expect(ours).toEqual({ [first.name]: FENCED, ...Object.fromEntries(refused.map(({ name }) => [name, []])) });
+    const queue = await openQueue(access);
+    await Promise.all(disks.map((disk) => turn(access, disk, {})));
+    await queue.drain(inOneBatch(scene.nodes.map(({ instance }) => stateChanges(instance, ['stopped'], access.ec2))));
+    queue.close();
+    const world = await worldOf(scene);
+    expect(world.ours).toEqual(Object.fromEntries(scene.nodes.map(({ name }) => [name, FENCED])));
+    expect(world.volumes).toEqual(Object.fromEntries(NAMES.map((name) => [claimOf(name), { ec2: [], kubernetes: [] }])));
+    expect(new Set(await Promise.all(scene.nodes.map(begunAt))).size).toBe(scene.nodes.length);
+  });
+});

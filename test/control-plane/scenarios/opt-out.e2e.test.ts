@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { powerOff } from '../scenes/power-off.ts';
+import { openScene } from '../scenes/scene.ts';
+import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
+import { lonePod, on, statefulSet } from '../scenes/workload.ts';
+
+const OPT_OUT = 'cloudfence.dev/opt-out';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+/** A database on a node that also has a pod of somebody else. */
+const openStage = async (title: string) => {
+  const scene = await openScene(bench, title);
+  const home = await scene.addNode();
+  await scene.addClaim('data-db-0');
+  await scene.create(statefulSet('db'));
+  await scene.runs('db-0', home);
+  await scene.create(lonePod('neighbour', { spec: on(home.name) }));
+  await scene.runs('neighbour', home);
+  const refuge = await scene.addRefuge();
+  const annotate = (path: string, reason: string | null) => bench.admin.write('PATCH', path, { metadata: { annotations: { [OPT_OUT]: reason } } });
+  return { scene, home, refuge, annotate };
+};
+
+type Stage = Awaited<ReturnType<typeof openStage>>;
+
+const podPath = ({ scene }: Stage) => `/api/v1/namespaces/${scene.namespace}/pods/neighbour`;
+const nodePath = ({ home }: Stage) => `/api/v1/nodes/${home.name}`;
+
+describe.concurrent('an opt-out', () => {
+  it.for([
+    { where: 'on the Node', path: nodePath, noted: [`annotation ${OPT_OUT}`], named: ({ home }: Stage) => `Node ${home.name} is opted out: handled by the storage team` },
+    { where: 'on one of its Pods', path: podPath, noted: [], named: ({ scene }: Stage) => `Pod ${scene.namespace}/neighbour is opted out: handled by the storage team` },
+  ])('$where keeps the whole Node as it is, by name, until it is taken back', async ({ path, named, noted }) => {
+    const stage = await openStage('opt-out');
+    const { scene, home, refuge, annotate } = stage;
+    await annotate(path(stage), 'handled by the storage team');
+    const before = podsOn(scene, scene.nodes);
+    const { code, says, harmed } = await powerOff(scene, home);
+    expect({ code, outcome: says.outcome, reason: says.reason, steps: says.steps }).toEqual({ code: 4, outcome: 'refused', reason: `opted-out: ${named(stage)}`, steps: [] });
+    expect(podsOn(scene, scene.nodes)).toEqual(before);
+    const untouched = worldWith(scene, { 'data-db-0': home }, []);
+    expect(await worldOf(scene)).toEqual({ ...untouched, ours: { ...untouched.ours, [home.name]: noted } });
+    await annotate(path(stage), null);
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    await scene.runs('db-0', refuge);
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
+    expect(harmed()).toEqual([]);
+  });
+});

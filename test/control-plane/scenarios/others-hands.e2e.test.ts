@@ -1,0 +1,75 @@
+import { AttachVolumeCommand, DetachVolumeCommand } from '@aws-sdk/client-ec2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { under } from '../bench/installation.ts';
+import { addMachine } from '../bench/machines.ts';
+import { node } from '../bench/objects.ts';
+import { expectMoved, openStage } from '../scenes/stage.ts';
+import { until } from '../bench/until.ts';
+import { worldOf } from '../scenes/world.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+const gone = (path: string) => until(`${path} is gone`, async () => (await bench.admin.call('GET', path)).status === 404);
+
+const uidOf = async (name: string): Promise<string> => node.parse(await bench.admin.get(`/api/v1/nodes/${name}`)).metadata.uid;
+
+describe.concurrent('what others have done meanwhile', () => {
+  it('a disk that somebody has attached to a third instance stays there, even where the policy is to detach at once', async () => {
+    const stage = await openStage(bench, 'third-party');
+    const { home, disk } = stage;
+    const third = await bench.ec2.machine();
+    await home.stop();
+    await bench.ec2.client.send(new DetachVolumeCommand({ VolumeId: disk, InstanceId: home.instance, Force: true }));
+    await bench.ec2.client.send(new AttachVolumeCommand({ VolumeId: disk, InstanceId: third, Device: '/dev/sdf' }));
+    const { code, says } = await cloudfence(await under(bench.access, { detach: 'always' }), 'fence', home.instance);
+    expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });
+    expect(says.steps.map(({ step }) => step)).not.toContain('detach-disk');
+    expect(await bench.ec2.holderOf(disk)).toBe(third);
+    await bench.ec2.client.send(new DetachVolumeCommand({ VolumeId: disk, InstanceId: third }));
+    await expectMoved(stage, { fenced: [home] });
+  });
+
+  it('a new machine under the dead one’s Node name is not touched, nor a pod that is bound to it: the disk is taken from the dead one', async () => {
+    const stage = await openStage(bench, 'same-name');
+    const { scene, home, refuge, disk, former } = stage;
+    await home.stop();
+    await bench.admin.write('DELETE', `/api/v1/nodes/${home.name}`);
+    await gone(`/apis/storage.k8s.io/v1/csinodes/${home.name}`);
+    const heir = await addMachine(bench, scene.namespace, { name: home.name });
+    const uid = await uidOf(heir.name);
+    const { code, says } = await cloudfence(bench.access, 'fence', home.instance, '--timeout', '60s');
+    expect({ code, outcome: says.outcome }).toEqual({ code: 4, outcome: 'refused' });
+    expect(says.reason).toMatch(/^name-reused: .* delete it by hand/);
+    expect(says.steps.map(({ step }) => step)).toEqual(['detach-disk']);
+    expect(await bench.ec2.holderOf(disk)).toBeNull();
+    expect(await uidOf(heir.name)).toBe(uid);
+    expect((await worldOf(scene)).ours).toEqual({ [heir.name]: [], [refuge.name]: [] });
+    expect(scene.pods('db-0').map(({ metadata, spec }) => [metadata.uid, metadata.deletionTimestamp ?? null, spec.nodeName])).toEqual([[former, null, heir.name]]);
+    const [, old = ''] = /but (\S+) still says so/.exec(says.reason) ?? [];
+    await bench.admin.write('DELETE', `/apis/storage.k8s.io/v1/volumeattachments/${old}`);
+    await until('the new machine has the disk', async () => (await bench.ec2.holderOf(disk)) === heir.instance, 150_000);
+    expect(await bench.ec2.holderOf(disk)).toBe(heir.instance);
+  });
+});
+
+describe.concurrent('the policy says that the Node of a fenced machine is deleted', () => {
+  it('marked first and last of all, and it comes back clean with its machine', async () => {
+    const stage = await openStage(bench, 'delete-node');
+    const { home } = stage;
+    await home.stop();
+    const { code, says } = await cloudfence(await under(bench.access, { deleteNode: 'always' }), 'fence', home.instance);
+    const steps = says.steps.map(({ step }) => step);
+    expect({ code, outcome: says.outcome, first: steps[0], last: steps.at(-1) }).toEqual({ code: 0, outcome: 'fenced', first: 'mark', last: 'delete-node' });
+    await expectMoved(stage, { gone: [home] });
+    await gone(`/apis/storage.k8s.io/v1/csinodes/${home.name}`);
+    await home.start();
+    await expectMoved(stage, {});
+  });
+});

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { expectMoved, openStage, type Stage } from '../scenes/stage.ts';
+import { openStopwatch } from '../bench/stopwatch.ts';
+import { until } from '../bench/until.ts';
+
+/** What Kubernetes does by its own timers when nobody fences. */
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+const WITHIN_MS = 600_000;
+
+const movedByItself = ({ scene, refuge }: Stage) =>
+  until('the database runs elsewhere', async () => scene.pods('db-0').find(({ spec, status }) => spec.nodeName === refuge.name && status.phase === 'Running'), WITHIN_MS);
+
+describe.concurrent('a stopped machine that nobody fences', () => {
+  it('keeps its volume for good when nobody does anything at all', async () => {
+    const stage = await openStage(bench, 'nothing');
+    await stage.home.stop();
+    await until('its pod has been Terminating for long', async () => {
+      const [found] = stage.scene.pods('db-0');
+      return found?.metadata.deletionTimestamp != null && Date.now() - Date.parse(found.metadata.deletionTimestamp) > 100_000;
+    }, WITHIN_MS);
+    expect(await bench.ec2.holderOf(stage.disk)).toBe(stage.home.instance);
+    expect(stage.scene.pods('db-0').map(({ metadata }) => metadata.uid)).toEqual([stage.former]);
+  });
+
+  it('loses it by Kubernetes’ own timer of six minutes when only its Node is deleted', async () => {
+    const stage = await openStage(bench, 'node-only');
+    await stage.home.stop();
+    await bench.admin.write('DELETE', `/api/v1/nodes/${stage.home.name}`);
+    const watch = openStopwatch('only its Node deleted');
+    const begun = performance.now();
+    await watch.lap('running elsewhere', movedByItself(stage));
+    watch.print();
+    expect(performance.now() - begun).toBeGreaterThan(360_000);
+    await expectMoved(stage, { gone: [stage.home] });
+  });
+});

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { cloudfence, deliver } from '../doors/doors.ts';
+import { spotWarning, stateChanges } from '../doors/events.ts';
+import { turn } from '../bench/knobs.ts';
+import { node } from '../bench/objects.ts';
+import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
+import { until } from '../bench/until.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+const record = z.looseObject({ fence: z.string(), phase: z.string(), generation: z.string() });
+
+const nothingToRedeliver = { batchItemFailures: [] };
+
+describe.concurrent('an instance that stops, and not plainly so', () => {
+  it('a Spot instance is left alone when it is warned, and fenced once it is terminated', async () => {
+    const stage = await openStage(bench, 'spot');
+    const { home } = stage;
+    expect(await deliver(bench.access, spotWarning(home.instance, 'terminate', bench.access.ec2))).toEqual(nothingToRedeliver);
+    await expectUntouched(stage);
+    await home.terminate();
+    expect(await deliver(bench.access, stateChanges(home.instance, ['shutting-down', 'terminated'], bench.access.ec2))).toEqual(nothingToRedeliver);
+    await expectMoved(stage, { gone: [home] });
+  });
+
+  it('a hibernated one is refused, and nothing has changed when it wakes', async () => {
+    const stage = await openStage(bench, 'hibernated');
+    const { home } = stage;
+    const { bootID } = node.parse(await bench.admin.get(`/api/v1/nodes/${home.name}`)).status.nodeInfo;
+    await home.hibernate();
+    const { code, says } = await cloudfence(bench.access, 'fence', home.instance);
+    expect({ code, outcome: says.outcome, steps: says.steps }).toEqual({ code: 4, outcome: 'refused', steps: [] });
+    expect(says.reason).toMatch(/^suspended: .*Client\.UserInitiatedHibernate/);
+    await expectUntouched(stage);
+    await home.start(bootID);
+    expect(await deliver(bench.access, stateChanges(home.instance, ['stopped'], bench.access.ec2))).toEqual(nothingToRedeliver);
+    await expectUntouched(stage);
+  });
+
+  it('one that was started again before anybody looked is left alone, whatever the events say', async () => {
+    const stage = await openStage(bench, 'flap');
+    await stage.home.stop();
+    await stage.home.start();
+    await stage.scene.runs('db-0', stage.home);
+    expect(await deliver(bench.access, stateChanges(stage.home.instance, ['stopping', 'stopped'], bench.access.ec2))).toEqual(nothingToRedeliver);
+    await expectUntouched(stage);
+  });
+
+  it('one that is started in mid-fence keeps its disk for as long as it runs, and is fenced anew after that boot', async () => {
+    const stage = await openStage(bench, 'mid-fence');
+    const { home, disk } = stage;
+    await turn(bench.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });
+    await home.stop();
+    const first = cloudfence(bench.access, 'fence', home.instance, '--timeout', '15s');
+    const fence = async () => record.parse(JSON.parse(node.parse(await bench.admin.get(`/api/v1/nodes/${home.name}`)).metadata.annotations['cloudfence.dev/fence'] ?? 'null'));
+    const { fence: former, generation } = await until('the fence is under way', async () => ((await fence()).phase === 'fencing' ? fence() : null));
+    await home.power();
+    const { code, says: halted } = await first;
+    expect({ code, reason: halted.reason }).toEqual({ code: 3, reason: expect.stringMatching(/^return-unproven/) });
+    expect(halted.steps.map(({ step }) => step)).not.toContain('detach-disk');
+    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+    await home.stop();
+    const second = cloudfence(bench.access, 'fence', home.instance);
+    await until('the disk is free', async () => (await bench.ec2.holderOf(disk)) !== home.instance);
+    await turn(bench.access, disk, {});
+    const { says } = await second;
+    expect(says.outcome).toBe('fenced');
+    expect(says.steps.map(({ step }) => step)).toEqual(expect.arrayContaining(['mark', 'detach-disk']));
+    const anew = await fence();
+    expect(anew.phase).toBe('fenced');
+    expect(anew.fence).not.toBe(former);
+    expect(anew.generation).not.toBe(generation);
+    await expectMoved(stage, { fenced: [home] });
+  });
+});

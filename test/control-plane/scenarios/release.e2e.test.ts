@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { addDatabase } from '../scenes/database.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { until } from '../bench/until.ts';
+
+const OURS = /cloudfence|out-of-service/;
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+/** A database that has moved away from a stopped instance; its Node is fenced. */
+const fenced = async () => {
+  const database = await addDatabase(bench);
+  const bootID = (await database.readNode(database.home)).status.nodeInfo.bootID;
+  await database.home.stop();
+  expect(await cloudfence(bench.access, 'fence', database.home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+  await database.runsOn(database.refuge);
+  const ready = () =>
+    until(`${database.home.name} is Ready`, async () => {
+      const { conditions } = (await database.readNode(database.home)).status;
+      return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    });
+  const ours = async (): Promise<readonly string[]> => {
+    const { spec, metadata } = await database.readNode(database.home);
+    return [...spec.taints.map(({ key }) => key), ...Object.keys(metadata.labels), ...Object.keys(metadata.annotations)].filter((key) => OURS.test(key));
+  };
+  return { database, bootID, ready, ours };
+};
+
+describe('a fenced Node', () => {
+  it('is released after a fresh boot, with nothing of ours left and nothing moved', async () => {
+    const { database, ready, ours } = await fenced();
+    const moved = database.pod()?.metadata.uid;
+    await database.home.start();
+    await ready();
+    expect(await cloudfence(bench.access, 'release', database.home.name, '--timeout', '90s')).toMatchObject({ code: 0, says: { outcome: 'released' } });
+    expect(await ours()).toEqual([]);
+    expect(database.pod()?.metadata.uid).toBe(moved);
+    expect(await bench.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
+  });
+
+  it('is not released when it is Ready under its old boot', async () => {
+    const { database, bootID, ready, ours } = await fenced();
+    const before = await ours();
+    await database.home.start(bootID);
+    await ready();
+    const { code, says } = await cloudfence(bench.access, 'release', database.home.name, '--timeout', '15s');
+    expect({ code, outcome: says.outcome }).toEqual({ code: 3, outcome: 'waiting' });
+    expect(says.reason).toMatch(/^return-unproven/);
+    expect(await ours()).toEqual(before);
+    expect(before).toEqual(expect.arrayContaining(['node.kubernetes.io/out-of-service', 'cloudfence.dev/quarantine']));
+  });
+});

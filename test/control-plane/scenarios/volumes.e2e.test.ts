@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { turn } from '../bench/knobs.ts';
+import { powerOff } from '../scenes/power-off.ts';
+import { openScene } from '../scenes/scene.ts';
+import { until } from '../bench/until.ts';
+import type { VolumeShape } from '../scenes/volume.ts';
+import { IN_TREE } from '../scenes/volume.ts';
+import { worldOf, worldWith } from '../scenes/world.ts';
+import type { PodShape } from '../scenes/workload.ts';
+import { lonePod, statefulSet } from '../scenes/workload.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+/** Kinds of volumes that only one node may have: the pod's own, and those that it has besides. */
+const kinds: readonly { readonly what: string; readonly own?: Partial<VolumeShape>; readonly besides?: Readonly<Record<string, Partial<VolumeShape>>>; readonly pod?: PodShape }[] = [
+  { what: 'a volume that one pod alone may use', own: { accessMode: 'ReadWriteOncePod' } },
+  { what: 'a raw block device', besides: { raw: { volumeMode: 'Block' } }, pod: { devices: ['raw'] } },
+  { what: 'a volume of the former in-tree plugin', own: { driver: IN_TREE } },
+  { what: 'three volumes', besides: { log: {}, index: {} }, pod: { claims: ['log', 'index'] } },
+];
+
+/** https://kubernetes-csi.github.io/docs/skip-attach.html */
+const declareNetworkDriver = ({ admin }: Bench, name: string): Promise<unknown> =>
+  admin.write('POST', '/apis/storage.k8s.io/v1/csidrivers', { metadata: { name }, spec: { attachRequired: false, podInfoOnMount: false } });
+
+describe.concurrent('a pod moves', () => {
+  it.for(kinds)('with $what', async ({ own = {}, besides = {}, pod = {} }) => {
+    const scene = await openScene(bench, 'volumes');
+    const home = await scene.addNode();
+    await scene.addClaim('data-db-0', own);
+    for (const [name, shape] of Object.entries(besides)) await scene.addClaim(name, shape);
+    await scene.create(statefulSet('db', pod));
+    await scene.runs('db-0', home);
+    const claims = [...scene.disks.keys()];
+    expect(await worldOf(scene)).toEqual(worldWith(scene, Object.fromEntries(claims.map((claim) => [claim, home])), []));
+    const refuge = await scene.addRefuge();
+    const { says, left, harmed } = await powerOff(scene, home);
+    await scene.runs('db-0', refuge);
+    expect({ outcome: says.outcome, left }).toEqual({ outcome: 'fenced', left: [] });
+    expect(harmed()).toEqual([]);
+    expect(await worldOf(scene)).toEqual(worldWith(scene, Object.fromEntries(claims.map((claim) => [claim, refuge])), [home]));
+  });
+});
+
+describe.concurrent('a pod with a volume that needs no attaching', () => {
+  it('moves with both, and the driver that attaches nothing is not asked to detach', async () => {
+    const scene = await openScene(bench, 'network');
+    await declareNetworkDriver(bench, scene.namespace);
+    const home = await scene.addNode();
+    await scene.addClaim('data-db-0');
+    await scene.addClaim('files', { driver: scene.namespace });
+    await scene.create(statefulSet('db', { claims: ['files'] }));
+    await scene.runs('db-0', home);
+    const refuge = await scene.addRefuge();
+    const { says, left, harmed } = await powerOff(scene, home);
+    await scene.runs('db-0', refuge);
+    expect({ outcome: says.outcome, left }).toEqual({ outcome: 'fenced', left: [] });
+    expect(harmed()).toEqual([]);
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, files: null }, [home]));
+  });
+});
+
+describe.concurrent('a volume of the former in-tree plugin', () => {
+  it('is detached through the cloud when the driver that has taken it over cannot', async () => {
+    const scene = await openScene(bench, 'in-tree');
+    const home = await scene.addNode();
+    const disk = await scene.addClaim('data', { driver: IN_TREE });
+    await scene.create(lonePod('lone', { claims: ['data'] }));
+    await scene.runs('lone', home);
+    await scene.addRefuge();
+    await turn(bench.access, disk, { failDetach: 'the driver is out of order' });
+    const fencing = powerOff(scene, home);
+    await until('the disk is free', async () => (await bench.ec2.holderOf(disk)) === null);
+    await turn(bench.access, disk, {});
+    const { says, left, harmed } = await fencing;
+    expect({ outcome: says.outcome, left }).toEqual({ outcome: 'fenced', left: [] });
+    expect(says.steps).toContainEqual(expect.objectContaining({ step: 'detach-disk', target: `disk/${disk}`, result: 'done' }));
+    expect(harmed()).toEqual([]);
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { data: null }, [home]));
+  });
+});

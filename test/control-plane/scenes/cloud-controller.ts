@@ -1,0 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bench } from '../bench/bench.ts';
+import type { BenchNode } from '../bench/machines.ts';
+import type { Node } from '../bench/objects.ts';
+import { node } from '../bench/objects.ts';
+
+/**
+ * The habits of AWS's cloud controller with Nodes, every half second instead of every five:
+ * https://github.com/kubernetes/cloud-provider/blob/master/controllers/nodelifecycle/node_lifecycle_controller.go and its
+ * neighbour `node`, which takes away the taint under which a kubelet registers.
+ */
+export interface CloudController {
+  readonly close: () => Promise<void>;
+}
+
+export const UNINITIALIZED = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };
+export const SHUTDOWN = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' };
+
+const EVERY_MS = 500;
+
+const isReady = ({ status }: Node): boolean => status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
+
+/** All taints at once under the version that was read, as the real one does: who wrote in between wins. */
+const writeTaints = ({ admin }: Bench, { metadata }: Node, taints: readonly object[]) =>
+  admin.call('PATCH', `/api/v1/nodes/${metadata.name}`, { metadata: { resourceVersion: metadata['resourceVersion'] }, spec: { taints } });
+
+const tend = async (bench: Bench, machine: BenchNode): Promise<void> => {
+  const { status, body } = await bench.admin.call('GET', `/api/v1/nodes/${machine.name}`);
+  if (status === 404) return;
+  const found = node.parse(body);
+  const has = ({ key }: { readonly key: string }) => found.spec.taints.some((taint) => taint.key === key);
+  const without = ({ key }: { readonly key: string }) => found.spec.taints.filter((taint) => taint.key !== key);
+  if (has(UNINITIALIZED)) return void (await writeTaints(bench, found, without(UNINITIALIZED)));
+  if (isReady(found)) return void (has(SHUTDOWN) && (await writeTaints(bench, found, without(SHUTDOWN))));
+  const state = await machine.state();
+  if (state === 'terminated') await bench.admin.call('DELETE', `/api/v1/nodes/${machine.name}`);
+  if (state === 'stopped' && !has(SHUTDOWN)) await writeTaints(bench, found, [...found.spec.taints, SHUTDOWN]);
+};
+
+/** Looks after these nodes, whoever joins them, until it is closed. */
+export const openCloudController = (bench: Bench, machines: readonly BenchNode[]): CloudController => {
+  const closing = new AbortController();
+  const work = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      for (const machine of machines) await tend(bench, machine);
+      await delay(EVERY_MS);
+    }
+  };
+  const working = work();
+  return {
+    close: async () => {
+      closing.abort();
+      await working;
+    },
+  };
+};

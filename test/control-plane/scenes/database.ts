@@ -1,0 +1,53 @@
+import type { Bench } from '../bench/bench.ts';
+import type { BenchNode } from '../bench/machines.ts';
+import type { Node, Pod } from '../bench/objects.ts';
+import { listOf, node as nodeSchema, volumeAttachment } from '../bench/objects.ts';
+import { openScene } from './scene.ts';
+import { until } from '../bench/until.ts';
+import { volumeName } from './volume.ts';
+import { statefulSet } from './workload.ts';
+
+/** A database of one replica on one EBS volume, with a second node to go to. */
+export interface Database {
+  readonly disk: string;
+  /** Where it runs, and where it may go. */
+  readonly home: BenchNode;
+  readonly refuge: BenchNode;
+  readonly namespace: string;
+  readonly pod: () => Pod | undefined;
+  /** Resolves once its pod runs on that node. */
+  readonly runsOn: (node: BenchNode) => Promise<Pod>;
+  /** Resolves once its volume is attached to that node and to no other. */
+  readonly movedTo: (node: BenchNode) => Promise<void>;
+  /** Names of the nodes that its volume is attached to, as Kubernetes sees it. */
+  readonly attachedTo: () => Promise<readonly string[]>;
+  readonly readNode: (node: BenchNode) => Promise<Node>;
+}
+
+const CLAIM = 'data-db-0';
+const POD = 'db-0';
+
+/** Sets the scene and resolves once the database runs. */
+export const addDatabase = async (bench: Bench): Promise<Database> => {
+  const { admin, kubelets } = bench;
+  const { namespace, addNode, addClaim, create, runs } = await openScene(bench, 'db');
+  const [home, disk] = await Promise.all([addNode(), addClaim(CLAIM)]);
+  await create(statefulSet('db'));
+  await runs(POD, home);
+  const refuge = await addNode();
+  const attachedTo = async (): Promise<readonly string[]> => {
+    const { items } = listOf(volumeAttachment).parse(await admin.get('/apis/storage.k8s.io/v1/volumeattachments'));
+    return items.filter(({ spec, status }) => spec.source.persistentVolumeName === volumeName(namespace, CLAIM) && status.attached).map(({ spec }) => spec.nodeName);
+  };
+  return {
+    disk,
+    home,
+    refuge,
+    namespace,
+    pod: () => kubelets.pods.get(`${namespace}/${POD}`),
+    runsOn: (where) => runs(POD, where),
+    attachedTo,
+    movedTo: async ({ name }) => void (await until(`the volume is attached to ${name}`, async () => (await attachedTo()).join() === name)),
+    readNode: async ({ name }) => nodeSchema.parse(await admin.get(`/api/v1/nodes/${name}`)),
+  };
+};

@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pod as podSchema, watchEvent } from '../bench/objects.ts';
+import type { Scene } from './scene.ts';
+
+/** What became of one of the pods that bore a name. */
+export interface PodLife {
+  readonly uid: string;
+  /** Somebody asked for its end, or it is gone. */
+  readonly deleted: boolean;
+}
+
+export interface PodHistory {
+  /** All pods of that name, in the order in which they came, from the beginning until so many seconds from now. */
+  readonly forAnother: (seconds: number) => Promise<readonly PodLife[]>;
+}
+
+/** Listens to all that the API server tells of pods of that name. */
+export const openPodHistory = ({ bench, namespace }: Scene, name: string): PodHistory => {
+  const lives = new Map<string, boolean>();
+  const enough = new AbortController();
+  const listen = async (): Promise<void> => {
+    for await (const line of bench.admin.watch(`/api/v1/namespaces/${namespace}/pods?watch=1&fieldSelector=metadata.name=${name}`, enough.signal)) {
+      const { type, object } = watchEvent.parse(line);
+      const { metadata } = podSchema.parse(object);
+      lives.set(metadata.uid, type === 'DELETED' || metadata.deletionTimestamp != null);
+    }
+  };
+  const listening = listen().then(
+    () => new Error('the watch has ended'),
+    (cause: unknown) => new Error('the watch broke off', { cause }),
+  );
+  return {
+    forAnother: async (seconds) => {
+      const brokenOff = await Promise.race([listening, delay(seconds * 1000, null)]);
+      if (brokenOff !== null) throw brokenOff;
+      enough.abort();
+      await listening;
+      return [...lives].map(([uid, deleted]) => ({ uid, deleted }));
+    },
+  };
+};

@@ -1,0 +1,44 @@
+import type { CliAnswer } from '../doors/doors.ts';
+import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
+import type { BenchNode } from '../bench/machines.ts';
+import type { Scene } from './scene.ts';
+import { podsOn } from './world.ts';
+
+interface Aftermath {
+  /** Pods that ran on the other nodes when the power went, and of which something is no longer as it was. */
+  readonly harmed: () => readonly string[];
+}
+
+/** What Cloudfence said of a node whose machine was switched off. */
+export interface Fence extends CliAnswer, Aftermath {
+  /** What it says that it left alone, but for the machine's root device. */
+  readonly left: CliAnswer['says']['left'];
+}
+
+const stop = async (scene: Scene, dead: BenchNode): Promise<Aftermath> => {
+  const living = scene.nodes.filter((node) => node !== dead);
+  const before = podsOn(scene, living);
+  await dead.stop();
+  return {
+    harmed: () => {
+      const now = new Set(podsOn(scene, living));
+      return before.filter((pod) => !now.has(pod));
+    },
+  };
+};
+
+/** The power goes, and somebody tells Cloudfence through the CLI. */
+export const powerOff = async (scene: Scene, dead: BenchNode): Promise<Fence> => {
+  const { harmed } = await stop(scene, dead);
+  const answer = await cloudfence(scene.bench.access, 'fence', dead.instance);
+  return { ...answer, left: answer.says.left.filter(({ why }) => why !== 'root device'), harmed };
+};
+
+/** The power goes, and EC2 tells the AWS handler. @throws Error when the handler wants the event once more */
+export const powerOffWithEvent = async (scene: Scene, dead: BenchNode): Promise<Aftermath> => {
+  const { access } = scene.bench;
+  const aftermath = await stop(scene, dead);
+  const { batchItemFailures } = await deliver(access, stateChanges(dead.instance, ['stopping', 'stopped'], access.ec2));
+  if (batchItemFailures.length > 0) throw new Error(`the handler could not see to ${dead.instance}`);
+  return aftermath;
+};

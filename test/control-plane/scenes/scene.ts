@@ -1,0 +1,91 @@
+import { CreateVolumeCommand } from '@aws-sdk/client-ec2';
+import type { Bench } from '../bench/bench.ts';
+import type { BenchNode } from '../bench/machines.ts';
+import { addMachine } from '../bench/machines.ts';
+import type { Pod } from '../bench/objects.ts';
+import { until } from '../bench/until.ts';
+import type { VolumeShape } from './volume.ts';
+import { anyVolume, claimOf, volumeOf } from './volume.ts';
+import type { Workload } from './workload.ts';
+import { lonePod, on } from './workload.ts';
+
+/** A part of the cluster that is one test's own: a namespace, a zone, its nodes and its volumes. */
+export interface Scene {
+  readonly bench: Bench;
+  readonly namespace: string;
+  readonly nodes: readonly BenchNode[];
+  /** Disks by claim. */
+  readonly disks: ReadonlyMap<string, string>;
+  /** A node to which no other scene's pods come. */
+  readonly addNode: () => Promise<BenchNode>;
+  /** A node on which somebody's pod runs already, whom nothing of this concerns. */
+  readonly addRefuge: () => Promise<BenchNode>;
+  /** A volume on a disk of its own, for whichever claim asks for its class; the same name stands for it in `disks`. */
+  readonly addVolume: (name: string, shape?: Partial<VolumeShape>) => Promise<string>;
+  /** The same, bound to a claim of that name. */
+  readonly addClaim: (name: string, shape?: Partial<VolumeShape>) => Promise<string>;
+  readonly create: (workload: Workload) => Promise<void>;
+  readonly pods: (prefix?: string) => readonly Pod[];
+  /** Resolves once a pod whose name begins so runs there. */
+  readonly runs: (prefix: string, node: BenchNode, withinMs?: number) => Promise<Pod>;
+}
+
+/** Kubernetes' slowest own timer on the way there is the attach-detach controller's two minutes. */
+const RUNS_WITHIN_MS = 200_000;
+
+export const BYSTANDER = 'bystander';
+
+let count = 0;
+
+const openNamespace = async ({ admin }: Bench, title: string): Promise<string> => {
+  const namespace = `${title}-${process.pid}-${(count += 1)}`;
+  await admin.write('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
+  await until('the default service account is there', () => admin.get(`/api/v1/namespaces/${namespace}/serviceaccounts/default`));
+  return namespace;
+};
+
+/** The only kind of volume that several instances may hold. https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volumes-multi.html */
+const sharedDisk = async ({ client }: Bench['ec2']): Promise<string> => {
+  const wanted = { AvailabilityZone: 'us-east-1a', Size: 10, VolumeType: 'io2', Iops: 100, MultiAttachEnabled: true } as const;
+  return (await client.send(new CreateVolumeCommand(wanted))).VolumeId ?? '';
+};
+
+const volumeAdders = ({ admin, ec2 }: Bench, namespace: string, disks: Map<string, string>): Pick<Scene, 'addVolume' | 'addClaim'> => {
+  const addVolume: Scene['addVolume'] = async (name, changes = {}) => {
+    const disk = await (changes.accessMode === 'ReadWriteMany' ? sharedDisk(ec2) : ec2.disk(null));
+    await admin.write('POST', '/api/v1/persistentvolumes', volumeOf(namespace, name, disk, { ...anyVolume, ...changes }));
+    disks.set(name, disk);
+    return disk;
+  };
+  const addClaim: Scene['addClaim'] = async (name, changes = {}) => {
+    const disk = await addVolume(name, changes);
+    await admin.write('POST', `/api/v1/namespaces/${namespace}/persistentvolumeclaims`, claimOf(namespace, name, { ...anyVolume, ...changes }));
+    return disk;
+  };
+  return { addVolume, addClaim };
+};
+
+export const openScene = async (bench: Bench, title: string): Promise<Scene> => {
+  const namespace = await openNamespace(bench, title);
+  const nodes: BenchNode[] = [];
+  const disks = new Map<string, string>();
+  const pods: Scene['pods'] = (prefix = '') =>
+    bench.kubelets.pods.all().filter(({ metadata }) => metadata.namespace === namespace && metadata.name.startsWith(prefix));
+  const runs: Scene['runs'] = (prefix, { name }, withinMs = RUNS_WITHIN_MS) =>
+    until(`${prefix} runs on ${name}`, async () => pods(prefix).find(({ spec, status }) => spec.nodeName === name && status.phase === 'Running'), withinMs);
+  const create: Scene['create'] = async ({ group, plural, manifest }) =>
+    void (await bench.admin.write('POST', `${group}/namespaces/${namespace}/${plural}`, manifest(namespace)));
+  const addNode = async (): Promise<BenchNode> => {
+    const node = await addMachine(bench, namespace);
+    nodes.push(node);
+    return node;
+  };
+  const addRefuge = async (): Promise<BenchNode> => {
+    const node = await addNode();
+    const name = `${BYSTANDER}-${nodes.length}`;
+    await create(lonePod(name, { spec: on(node.name) }));
+    await runs(name, node);
+    return node;
+  };
+  return { bench, namespace, nodes, disks, addNode, addRefuge, ...volumeAdders(bench, namespace, disks), create, pods, runs };
+};

@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import type { BenchNode } from '../bench/machines.ts';
+import type { Scene } from './scene.ts';
+import { openScene } from './scene.ts';
+import { statefulSet } from './workload.ts';
+import { until } from '../bench/until.ts';
+import type { World } from './world.ts';
+import { podsOn, worldOf, worldWith } from './world.ts';
+
+/** A database of one replica whose machine something is going to happen to, and a second node to go to. */
+export interface Stage {
+  readonly scene: Scene;
+  readonly home: BenchNode;
+  readonly refuge: BenchNode;
+  readonly disk: string;
+  /** Uid of its pod before anything happens. */
+  readonly former: string;
+  /** The pods of both nodes before anything happens, in words. */
+  readonly pods: readonly string[];
+}
+
+const CLAIM = 'data-db-0';
+const POD = 'db-0';
+
+export const openStage = async (bench: Bench, title: string): Promise<Stage> => {
+  const scene = await openScene(bench, title);
+  const [home, disk] = await Promise.all([scene.addNode(), scene.addClaim(CLAIM)]);
+  await scene.create(statefulSet('db'));
+  const { metadata } = await scene.runs(POD, home);
+  const refuge = await scene.addNode();
+  return { scene, home, refuge, disk, former: metadata.uid, pods: podsOn(scene, [home, refuge]) };
+};
+
+/** The same pods on the same nodes, the disk where it was, and nothing of ours anywhere. */
+export const expectUntouched = async ({ scene, home, refuge, pods }: Stage): Promise<void> => {
+  expect(podsOn(scene, [home, refuge])).toEqual(pods);
+  expect(await worldOf(scene)).toEqual(worldWith(scene, { [CLAIM]: home }, []));
+};
+
+/** What becomes of the nodes: fenced, gone, and of all others nothing. */
+export interface Fate {
+  readonly fenced?: readonly BenchNode[];
+  readonly gone?: readonly BenchNode[];
+}
+
+const SETTLES_WITHIN_MS = 30_000;
+
+/** The world once it is as wanted, or as it still is when the time is up. */
+const settled = async (scene: Scene, wanted: World): Promise<World> => {
+  const deadline = performance.now() + SETTLES_WITHIN_MS;
+  return until('the world settles', async () => {
+    const world = await worldOf(scene);
+    return isDeepStrictEqual(world, wanted) || performance.now() > deadline ? world : null;
+  });
+};
+
+/** Another pod runs on the refuge, its disk is there alone, and nothing of ours is left but on fenced nodes. */
+export const expectMoved = async ({ scene, refuge, former }: Stage, { fenced = [], gone = [] }: Fate): Promise<void> => {
+  const { metadata } = await scene.runs(POD, refuge);
+  expect(metadata.uid).not.toBe(former);
+  const world = worldWith(scene, { [CLAIM]: refuge }, fenced);
+  const ours = { ...world.ours, ...Object.fromEntries(gone.map(({ name }) => [name, ['the Node is gone']])) };
+  expect(await settled(scene, { ...world, ours })).toEqual({ ...world, ours });
+};

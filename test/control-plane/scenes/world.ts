@@ -1,0 +1,88 @@
+import { DescribeVolumesCommand } from '@aws-sdk/client-ec2';
+import type { BenchNode } from '../bench/machines.ts';
+import type { Pod } from '../bench/objects.ts';
+import { listOf, node as nodeSchema, volumeAttachment } from '../bench/objects.ts';
+import type { Scene } from './scene.ts';
+import { volumeName } from './volume.ts';
+
+/** What a scene looks like from outside: who holds what, and what is left of ours. */
+export interface World {
+  /** By claim, the names of the nodes that have the volume: by EC2, and by Kubernetes. */
+  readonly volumes: Readonly<Record<string, { readonly ec2: readonly string[]; readonly kubernetes: readonly string[] }>>;
+  /** By node: taints, label and annotation of ours. */
+  readonly ours: Readonly<Record<string, readonly string[]>>;
+  /** Attachments that still carry our nudge. */
+  readonly nudged: readonly string[];
+}
+
+const OURS = /cloudfence|out-of-service/;
+
+export const FENCED = [
+  'annotation cloudfence.dev/fence',
+  'label cloudfence.node-restriction.kubernetes.io/fenced',
+  'taint cloudfence.dev/quarantine',
+  'taint node.kubernetes.io/out-of-service',
+] as const;
+
+const attachmentsIn = async ({ bench }: Scene) =>
+  listOf(volumeAttachment).parse(await bench.admin.get('/apis/storage.k8s.io/v1/volumeattachments')).items;
+
+type Attachment = Awaited<ReturnType<typeof attachmentsIn>>[number];
+
+/** The node alone where all is settled, else with what is going on there. */
+const saidOf = ({ metadata, spec, status }: Attachment): string => {
+  if (metadata.deletionTimestamp != null) return `${spec.nodeName} (going)`;
+  return status.attached ? spec.nodeName : `${spec.nodeName} (coming)`;
+};
+
+const holdersOf = async ({ bench, nodes }: Scene, disk: string): Promise<readonly string[]> => {
+  const { Volumes } = await bench.ec2.client.send(new DescribeVolumesCommand({ VolumeIds: [disk] }));
+  const instances = (Volumes?.[0]?.Attachments ?? []).map(({ InstanceId = '' }) => InstanceId);
+  return instances.map((instance) => nodes.find((node) => node.instance === instance)?.name ?? instance).sort();
+};
+
+const oursOn = async ({ bench }: Scene, { name }: BenchNode): Promise<readonly string[]> => {
+  const { status, body } = await bench.admin.call('GET', `/api/v1/nodes/${name}`);
+  if (status === 404) return ['the Node is gone'];
+  const { spec, metadata } = nodeSchema.parse(body);
+  const said = [
+    ...spec.taints.map(({ key }) => `taint ${key}`),
+    ...Object.keys(metadata.labels).map((key) => `label ${key}`),
+    ...Object.keys(metadata.annotations).map((key) => `annotation ${key}`),
+  ];
+  return said.filter((text) => OURS.test(text)).sort();
+};
+
+export const worldOf = async (scene: Scene): Promise<World> => {
+  const { namespace, disks, nodes } = scene;
+  const attachments = await attachmentsIn(scene);
+  const volumes = [...disks].map(async ([claim, disk]) => {
+    const own = attachments.filter(({ spec }) => spec.source.persistentVolumeName === volumeName(namespace, claim));
+    return [claim, { ec2: await holdersOf(scene, disk), kubernetes: own.map(saidOf).sort() }] as const;
+  });
+  const own = attachments.filter(({ spec }) => nodes.some(({ name }) => name === spec.nodeName));
+  return {
+    volumes: Object.fromEntries(await Promise.all(volumes)),
+    ours: Object.fromEntries(await Promise.all(nodes.map(async (node) => [node.name, await oursOn(scene, node)] as const))),
+    nudged: own.filter(({ metadata }) => Object.keys(metadata.annotations).some((key) => OURS.test(key))).map(({ spec }) => spec.nodeName),
+  };
+};
+
+/** By claim, where its volume is to be; null for nowhere. */
+export type Held = Readonly<Record<string, BenchNode | readonly BenchNode[] | null>>;
+
+const namesOf = (held: Held[string]): readonly string[] => [held ?? []].flat().map(({ name }) => name).sort();
+
+/** EC2 and Kubernetes are of one mind about each volume, and nothing of ours is left but on the fenced nodes. */
+export const worldWith = ({ nodes }: Scene, held: Held, fenced: readonly BenchNode[]): World => ({
+  volumes: Object.fromEntries(Object.entries(held).map(([claim, where]) => [claim, { ec2: namesOf(where), kubernetes: namesOf(where) }])),
+  ours: Object.fromEntries(nodes.map((node) => [node.name, fenced.includes(node) ? FENCED : []])),
+  nudged: [],
+});
+
+const inWords = ({ metadata, spec }: Pod): string =>
+  `${metadata.name} of uid ${metadata.uid} on ${spec.nodeName}${metadata.deletionTimestamp == null ? '' : ', being deleted'}`;
+
+/** Every pod of those nodes, told so that it reads otherwise as soon as somebody touches it. */
+export const podsOn = ({ pods }: Scene, nodes: readonly BenchNode[]): readonly string[] =>
+  pods().filter(({ spec }) => nodes.some(({ name }) => name === spec.nodeName)).map(inWords).sort();

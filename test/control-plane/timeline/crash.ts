@@ -1,0 +1,49 @@
+import type { Bench } from '../bench/bench-at.ts';
+import type { BenchNode } from '../bench/machines.ts';
+import { node as nodeSchema } from '../bench/objects.ts';
+import type { Scene } from '../scenes/scene.ts';
+import { openScene } from '../scenes/scene.ts';
+import { until } from '../bench/until.ts';
+import { volumeName } from '../scenes/volume.ts';
+import { statefulSet } from '../scenes/workload.ts';
+
+/** A database of one replica on one volume whose machine is about to go, and a node to go to. */
+export interface Crash {
+  readonly scene: Scene;
+  readonly home: BenchNode;
+  readonly refuge: BenchNode;
+  readonly disk: string;
+  /** Name of the PersistentVolume. */
+  readonly volume: string;
+  /** Uid of the pod. */
+  readonly former: string;
+}
+
+const CLAIM = 'data-db-0';
+const POD = 'db-0';
+
+/** New Nodes bear a taint until the controllers have seen that they are ready. */
+const takesPods = ({ bench: { admin } }: Scene, { name }: BenchNode): Promise<boolean> =>
+  until(`${name} takes pods`, async () => nodeSchema.parse(await admin.get(`/api/v1/nodes/${name}`)).spec.taints.length === 0);
+
+export const setUpCrash = async (bench: Bench): Promise<Crash> => {
+  const scene = await openScene(bench, 'crash');
+  const [home, disk] = await Promise.all([scene.addNode(), scene.addClaim(CLAIM)]);
+  await scene.create(statefulSet('db'));
+  const { metadata } = await scene.runs(POD, home);
+  const refuge = await scene.addNode();
+  await takesPods(scene, refuge);
+  return { scene, home, refuge, disk, volume: volumeName(scene.namespace, CLAIM), former: metadata.uid };
+};
+
+/** Leaves nothing behind that the next crash could feel: neither pods nor Nodes. */
+export const clearAway = async ({ scene: { bench, namespace, nodes, pods } }: Crash): Promise<void> => {
+  const { admin } = bench;
+  await admin.write('DELETE', `/api/v1/namespaces/${namespace}`);
+  for (const { metadata } of pods()) await admin.call('DELETE', `/api/v1/namespaces/${namespace}/pods/${metadata.name}`, { gracePeriodSeconds: 0 });
+  await until(`no pod is left in ${namespace}`, async () => pods().length === 0);
+  for (const { name, kubelet } of nodes) {
+    kubelet.die();
+    await admin.call('DELETE', `/api/v1/nodes/${name}`);
+  }
+};

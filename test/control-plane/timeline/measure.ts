@@ -1,0 +1,98 @@
+import type { Bench } from '../bench/bench-at.ts';
+import { openGates } from '../faults/gates.ts';
+import { keepHandler, type KeptHandler } from '../doors/kept-handler.ts';
+import { firstCallsIn, tally } from './calls.ts';
+import { fillUp } from './crowd.ts';
+import { seconds } from './figures.ts';
+import type { Played } from './play.ts';
+import { atLeisure, closely, play } from './play.ts';
+import type { Remedy } from './remedies.ts';
+import { allDeleted, byCli, byColdHandler, byHandler, nodeDeleted, nothing, proofless, taintOnly } from './remedies.ts';
+import type { Counted, Row, Sized, Way } from './report.ts';
+import { ways } from './report.ts';
+
+/** A node with its database comes and goes with each run. */
+const LIVING = 2;
+
+const told = async (what: string, playing: Promise<Played>): Promise<Played> => {
+  const played = await playing;
+  const { attached } = played.moments;
+  console.log(`${what}: ${attached === null ? 'not attached elsewhere' : `attached elsewhere after ${seconds(attached)} s`}`);
+  return played;
+};
+
+const slow: readonly (readonly [Way, Remedy])[] = [
+  ['nothing', nothing],
+  ['noSchedule', taintOnly('NoSchedule')],
+  ['noExecute', taintOnly('NoExecute')],
+  ['node', nodeDeleted],
+  ['all', allDeleted],
+];
+
+/** Side by side: all that these do is wait. */
+export const playSlow = (bench: Bench, patience: number): Promise<readonly Row[]> =>
+  Promise.all(slow.map(async ([way, remedy]) => ({ way, played: [await told(ways[way], play(bench, remedy, atLeisure(patience)))] })));
+
+const takeTurns = async (bench: Bench, turns: readonly (readonly [Way, Remedy])[], runs: number): Promise<readonly Row[]> => {
+  const rows = turns.map(([way, remedy]) => ({ way, remedy, played: new Array<Played>() }));
+  for (let nth = 0; nth < runs; nth += 1) {
+    for (const { way, remedy, played } of rows) played.push(await told(ways[way], play(bench, remedy, closely)));
+  }
+  return rows.map(({ way, played }) => ({ way, played }));
+};
+
+/** Resolves with a handler that has fenced once. */
+const warmHandler = async (bench: Bench, access = bench.access): Promise<KeptHandler> => {
+  const handler = await keepHandler(access);
+  await play(bench, byHandler(handler), closely);
+  return handler;
+};
+
+/** Each in its turn, so that what else this computer does meets them all alike. */
+export const playFast = async (bench: Bench, runs: number): Promise<readonly Row[]> => {
+  const handler = await warmHandler(bench);
+  try {
+    return await takeTurns(bench, [['floor', proofless], ['warm', byHandler(handler)], ['cold', byColdHandler], ['cli', byCli]], runs);
+  } finally {
+    await handler.close();
+  }
+};
+
+export interface Scale {
+  readonly sizes: readonly number[];
+  readonly timed: number;
+  readonly counted: number;
+}
+
+const countRuns = async (bench: Bench, runs: number): Promise<readonly Counted[]> => {
+  const gates = await openGates(bench.access);
+  const handler = await warmHandler(bench, gates.access);
+  const counted: Counted[] = [];
+  for (let nth = 0; nth < runs; nth += 1) {
+    const before = gates.seen.length;
+    let zero = Number.NaN;
+    const remedy: Remedy = (crash) => {
+      zero = performance.now();
+      return byHandler(handler)(crash);
+    };
+    await told(`${ways.warm}, counted`, play(bench, remedy, closely));
+    const seen = gates.seen.slice(before);
+    counted.push({ calls: tally(seen.map(({ passing }) => passing)), first: firstCallsIn(seen, zero) });
+  }
+  await handler.close();
+  await gates.close();
+  return counted;
+};
+
+export const playSizes = async (bench: Bench, { sizes, timed, counted }: Scale): Promise<readonly Sized[]> => {
+  const all: Sized[] = [];
+  for (const nodes of sizes) {
+    await fillUp(bench, nodes, LIVING);
+    console.log(`there are ${nodes} Nodes`);
+    const handler = await warmHandler(bench);
+    const [floor, warm] = await takeTurns(bench, [['floor', proofless], ['warm', byHandler(handler)]], timed);
+    await handler.close();
+    all.push({ nodes, floor: floor?.played ?? [], timed: warm?.played ?? [], counted: await countRuns(bench, counted) });
+  }
+  return all;
+};

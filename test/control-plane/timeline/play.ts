@@ -1,0 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bench } from '../bench/bench-at.ts';
+import type { Crash } from './crash.ts';
+import { clearAway, setUpCrash } from './crash.ts';
+import type { Moments } from './phases.ts';
+import { after, isOver, momentsIn } from './phases.ts';
+import type { Remedy } from './remedies.ts';
+import { watchRecovery, type Watch } from './watch.ts';
+
+/** One recovery; all times in seconds after its remedy began. */
+export interface Played {
+  readonly moments: Moments;
+  /** When whoever applied the remedy was done. */
+  readonly answered: number;
+  /** How long its process took to start, where one was started. */
+  readonly loaded: number | null;
+}
+
+/** How long a recovery is watched, and how closely. */
+export interface Patience {
+  readonly forMs: number;
+  readonly askEc2EveryMs: number;
+}
+
+export const closely: Patience = { forMs: 60_000, askEc2EveryMs: 50 };
+export const atLeisure = (seconds: number): Patience => ({ forMs: seconds * 1000, askEc2EveryMs: 500 });
+
+const LOOK_EVERY_MS = 50;
+
+const waitFor = async (watch: Watch, crash: Crash, patienceMs: number): Promise<Moments> => {
+  const cast = { former: crash.former, home: crash.home.name, refuge: crash.refuge.name, machine: crash.home.instance };
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    const moments = momentsIn(watch.seen, cast);
+    if (isOver(moments) || performance.now() > deadline) return moments;
+    await delay(LOOK_EVERY_MS);
+  }
+};
+
+const playOn = async (crash: Crash, remedy: Remedy, { forMs, askEc2EveryMs }: Patience): Promise<Played> => {
+  const watch = watchRecovery(crash, askEc2EveryMs);
+  await crash.home.stop();
+  const zero = performance.now();
+  const applied = remedy(crash).then((loaded) => ({ loaded: loaded === null ? null : loaded / 1000, answered: (performance.now() - zero) / 1000 }));
+  const [{ loaded, answered }, moments] = await Promise.all([applied, waitFor(watch, crash, forMs)]);
+  await watch.close();
+  return { moments: after(zero, moments), answered, loaded };
+};
+
+/** Sets a database up, takes its machine away, applies the remedy, and looks on until all is well or patience is at an end. */
+export const play = async (bench: Bench, remedy: Remedy, patience: Patience): Promise<Played> => {
+  const crash = await setUpCrash(bench);
+  const played = await playOn(crash, remedy, patience);
+  await clearAway(crash);
+  return played;
+};

@@ -1,0 +1,48 @@
+import { median, medianOf, seconds } from './figures.ts';
+import type { Counted, Report, Way } from './report.ts';
+import { rowOf, ways } from './report.ts';
+
+/** What the table says, in sentences whose figures are taken from it. */
+
+const at = (report: Report, way: Way, phase: 'podGone' | 'attached'): number => medianOf(rowOf(report, way), phase);
+
+const attachedSays = (report: Report, way: Way): string => {
+  const value = at(report, way, 'attached');
+  return Number.isFinite(value) ? `after ${seconds(value)} s` : `not within ${report.patience} s`;
+};
+
+const SLOW: readonly Way[] = ['nothing', 'noSchedule', 'noExecute', 'node', 'all'];
+
+const slowSays = (report: Report): string =>
+  ['Without Cloudfence the volume is attached to another node', '', ...SLOW.map((way) => `- ${ways[way]}: ${attachedSays(report, way)}`)].join('\n');
+
+const shareOf = (report: Report, way: Way): string => {
+  const [gone, attached] = [at(report, way, 'podGone'), at(report, way, 'attached')];
+  return `${ways[way]}: ${seconds(gone)} s until the old pod is gone, ${seconds(attached - gone)} s from there until the volume is attached elsewhere`;
+};
+
+const FAST: readonly Way[] = ['floor', 'warm', 'cold', 'cli'];
+
+const sharesSay = (report: Report): string =>
+  [
+    "Where the time goes: until the old pod is gone the time is the remedy's own, after that it is Kubernetes' and the driver's, whoever deleted the pod.",
+    '',
+    ...FAST.map((way) => `- ${shareOf(report, way)}`),
+  ].join('\n');
+
+const loadedSays = (report: Report): string => {
+  const loaded = median(rowOf(report, 'cold').map((played) => played.loaded ?? Number.NaN));
+  return `Of a cold start, the process and the loading of the function take ${seconds(loaded)} s; the rest of what it has over a warm one is connections, and code that runs for the first time.`;
+};
+
+const firstSay = (counted: readonly Counted[]): string => {
+  const of = (call: 'any' | 'mark' | 'deletedPod'): string => `${Math.round(1000 * median(counted.map(({ first }) => first[call])))} ms`;
+  return `Before the old pod is deleted, as seen by a proxy that counts the calls and slows them a little: first call after ${of('any')}, mark after ${of('mark')}, delete of the pod after ${of('deletedPod')}.`;
+};
+
+export const readingOf = (report: Report): readonly string[] => [
+  slowSays(report),
+  sharesSay(report),
+  loadedSays(report),
+  ...report.sizes.slice(0, 1).map(({ counted }) => firstSay(counted)),
+];

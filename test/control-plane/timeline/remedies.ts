@@ -1,0 +1,84 @@
+import { cloudfence, stateChanges } from '../doors/doors.ts';
+import type { KeptHandler } from '../doors/kept-handler.ts';
+import { keepHandler } from '../doors/kept-handler.ts';
+import { listOf, pod, volumeAttachment } from '../bench/objects.ts';
+import type { Crash } from './crash.ts';
+
+/** What is done about a machine that is off; resolves with how long (ms) its process took to start, where one was started. */
+export type Remedy = (crash: Crash) => Promise<number | null>;
+
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
+
+const nodePath = ({ home }: Crash): string => `/api/v1/nodes/${home.name}`;
+
+const addTaint = async (crash: Crash, effect: 'NoSchedule' | 'NoExecute'): Promise<void> => {
+  const taints = [{ op: 'add', path: '/spec/taints', value: [{ key: OUT_OF_SERVICE, value: 'nodeshutdown', effect }] }];
+  await crash.scene.bench.admin.write('PATCH', nodePath(crash), taints, 'application/json-patch+json');
+};
+
+const deletePods = async ({ scene: { bench }, home }: Crash): Promise<void> => {
+  const { items } = listOf(pod).parse(await bench.admin.get(`/api/v1/pods?fieldSelector=spec.nodeName=${home.name}`));
+  await Promise.all(items.map(({ metadata }) => bench.admin.write('DELETE', `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`, { gracePeriodSeconds: 0 })));
+};
+
+const deleteAttachments = async ({ scene: { bench }, home }: Crash): Promise<void> => {
+  const { items } = listOf(volumeAttachment).parse(await bench.admin.get(ATTACHMENTS));
+  const own = items.filter(({ spec }) => spec.nodeName === home.name);
+  await Promise.all(own.map(({ metadata }) => bench.admin.write('DELETE', `${ATTACHMENTS}/${metadata.name}`)));
+};
+
+const deleteNode = (crash: Crash): Promise<unknown> => crash.scene.bench.admin.write('DELETE', nodePath(crash));
+
+export const nothing: Remedy = async () => null;
+
+export const taintOnly =
+  (effect: 'NoSchedule' | 'NoExecute'): Remedy =>
+  async (crash) => {
+    await addTaint(crash, effect);
+    return null;
+  };
+
+export const nodeDeleted: Remedy = async (crash) => {
+  await deleteNode(crash);
+  return null;
+};
+
+export const allDeleted: Remedy = async (crash) => {
+  await deleteNode(crash);
+  await deletePods(crash);
+  await deleteAttachments(crash);
+  return null;
+};
+
+/** The fastest that a script can be, with its connections open already and nothing asked. */
+export const proofless: Remedy = async (crash) => {
+  await addTaint(crash, 'NoSchedule');
+  await deletePods(crash);
+  return null;
+};
+
+const eventOf = ({ home, scene: { bench } }: Crash) => stateChanges(home.instance, ['stopped'], bench.access.ec2);
+
+export const byHandler =
+  (handler: KeptHandler): Remedy =>
+  async (crash) => {
+    await handler.deliver(eventOf(crash));
+    return null;
+  };
+
+/** From the start of the process on. */
+export const byColdHandler: Remedy = async (crash) => {
+  const handler = await keepHandler(crash.scene.bench.access);
+  try {
+    return (await handler.deliver(eventOf(crash))).loadedAfter;
+  } finally {
+    await handler.close();
+  }
+};
+
+export const byCli: Remedy = async ({ home, scene: { bench } }) => {
+  const { code, says } = await cloudfence(bench.access, 'fence', home.instance);
+  if (code !== 0) throw new Error(`the CLI ended with ${code}: ${says.reason}`);
+  return null;
+};

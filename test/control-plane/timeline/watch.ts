@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { DescribeVolumesCommand, EC2Client } from '@aws-sdk/client-ec2';
+import type { z } from 'zod';
+import type { Bench } from '../bench/bench-at.ts';
+import { listOf, pod, volumeAttachment, watchEvent } from '../bench/objects.ts';
+import type { Crash } from './crash.ts';
+import type { Sighting } from './phases.ts';
+
+/** Onlookers of one crash: at the API server by watches, at EC2 by asking again and again. */
+export interface Watch {
+  readonly seen: readonly Sighting[];
+  readonly close: () => Promise<void>;
+}
+
+const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
+
+interface Told<T> {
+  readonly at: number;
+  readonly gone: boolean;
+  readonly object: T;
+}
+
+const follow = async <T>(bench: Bench, path: string, schema: z.ZodType<T>, heed: (told: Told<T>) => void, signal: AbortSignal): Promise<void> => {
+  const { metadata } = listOf(schema).parse(await bench.admin.get(path));
+  const look = async (): Promise<void> => {
+    for await (const line of bench.admin.watch(`${path}?watch=1&resourceVersion=${metadata.resourceVersion}`, signal)) {
+      const at = performance.now();
+      const { type, object } = watchEvent.parse(line);
+      heed({ at, gone: type === 'DELETED', object: schema.parse(object) });
+    }
+    throw new Error(`the watch of ${path} ended`);
+  };
+  return look();
+};
+
+/** Straight at moto, so that the proxies before it have no more to do than without an onlooker. */
+const askEc2 = async ({ access: { aws, ec2 } }: Bench, disk: string, everyMs: number, heed: (holder: string | null, at: number) => void, signal: AbortSignal): Promise<void> => {
+  const client = new EC2Client({ endpoint: aws.endpoint, region: ec2.region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
+  while (!signal.aborted) {
+    const { Volumes } = await client.send(new DescribeVolumesCommand({ VolumeIds: [disk] }));
+    heed(Volumes?.[0]?.Attachments?.[0]?.InstanceId ?? null, performance.now());
+    await delay(everyMs);
+  }
+  client.destroy();
+};
+
+/** An onlooker who is told to go has done well; one who falls ill has not. */
+const unlessTold = (looking: Promise<void>, signal: AbortSignal): Promise<void> =>
+  looking.catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+
+export const watchRecovery = ({ scene: { bench, namespace }, disk, volume }: Crash, askEc2EveryMs: number): Watch => {
+  const seen: Sighting[] = [];
+  const closing = new AbortController();
+  const { signal } = closing;
+  const heedPod = ({ at, gone, object: { metadata, spec, status } }: Told<z.infer<typeof pod>>): void =>
+    void seen.push({ of: 'pod', at, uid: metadata.uid, node: spec.nodeName, gone, running: status.phase === 'Running' });
+  const heedAttachment = ({ at, gone, object: { metadata, spec, status } }: Told<z.infer<typeof volumeAttachment>>): void => {
+    if (spec.source.persistentVolumeName !== volume) return;
+    seen.push({ of: 'attachment', at, node: spec.nodeName, gone, deleting: gone || metadata.deletionTimestamp != null, attached: status.attached && !gone });
+  };
+  const onlookers = [
+    follow(bench, `/api/v1/namespaces/${namespace}/pods`, pod, heedPod, signal),
+    follow(bench, ATTACHMENTS, volumeAttachment, heedAttachment, signal),
+    askEc2(bench, disk, askEc2EveryMs, (holder, at) => void seen.push({ of: 'disk', at, holder }), signal),
+  ].map((looking) => unlessTold(looking, signal));
+  const all = Promise.all(onlookers);
+  all.catch(() => undefined);
+  return {
+    seen,
+    close: async () => {
+      closing.abort();
+      await all;
+    },
+  };
+};
