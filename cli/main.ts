@@ -19,7 +19,7 @@ const time = (text: string): number => {
 /** Each command is loaded only when it is asked for: `--help` need not wait for a cloud's SDK. */
 const withCommonOptions = (command: Command): Command =>
   command
-    .option('--cloud <name>', 'the cloud whose machines are meant (default: aws)')
+    .option('--cloud <name>', 'the cloud whose machines are meant (default: as each machine tells)')
     .option('--region <name>', 'the region of the machines')
     .option('--kubeconfig <file>', 'the kubeconfig of the one cluster that is meant')
     .option('--context <name>', 'the context in it')
@@ -63,6 +63,7 @@ const addDemo = (root: Command, done: Done): Command =>
   root
     .command('demo')
     .description('play what Kubernetes does about a dead machine alone, and what with Cloudfence')
+    .option('--cloud <name>', 'where it plays: aws, azure or gcp', 'aws')
     .option('--scenario <name>', 'stopped, terminated, partition, return or node-gone', 'stopped')
     .option('--seed <n>', 'other timings, the same ends', '1')
     .option('--without-mark', 'do not allow Cloudfence to patch Nodes, to see the demo fail')

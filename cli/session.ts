@@ -1,7 +1,8 @@
 import { CloudfenceError, Unavailable } from '../fencing/errors.ts';
+import type { MachineId } from '../fencing/machine.ts';
 import type { Policy } from '../fencing/policy.ts';
 import type { Ports } from '../fencing/run.ts';
-import { openCloud } from '../wiring/clouds.ts';
+import { openClouds } from '../wiring/clouds.ts';
 import type { CloudKit } from '../wiring/cloud-kit.ts';
 import { readEnvironment } from '../wiring/environment.ts';
 import { openClusters, type OpenCluster } from '../wiring/open-clusters.ts';
@@ -29,6 +30,10 @@ export interface Session {
   /** Mono ms at which the command's time is up. */
   readonly deadline: number;
 }
+
+/** Opens the clouds of these machines now, so that what is wrong with a configuration shows at once, and names those of a scale set one by one. */
+export const openFor = async (machines: readonly MachineId[], { kit, ports }: Session): Promise<readonly MachineId[]> =>
+  kit.expand ? kit.expand(machines, ports.signal) : machines;
 
 const INTERRUPTION = 'interrupted: what was begun stands as it is, and the same command goes on from there';
 
@@ -73,8 +78,9 @@ const openNow = async (opened: OpenCluster, output: Output): Promise<void> => {
 
 const open = async (options: CommonOptions, output: Output, signal: AbortSignal, opened: OpenCluster[]): Promise<Session> => {
   const settings = await loadSettings(readEnvironment(), options);
-  const kit = await openCloud(settings.cloud, { region: settings.region ?? null, account: null, territories: settings.territories });
-  opened.push(...openClusters(settings.clusters, kit.access, signal));
+  const { cloud = null, region = null, clusters, territories } = settings;
+  const kit = await openClouds({ cloud, region, account: null, clusters, territories });
+  opened.push(...openClusters(clusters, kit.access, signal));
   await Promise.all(opened.map((cluster) => openNow(cluster, output)));
   const clock = systemClock();
   const { observe } = stepList(options.json ? () => undefined : output.line);

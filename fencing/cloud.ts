@@ -11,6 +11,12 @@ export interface Cloud {
   readonly name: string;
 
   /**
+   * The readings of the cloud that a machine is of, where several act as one: what the others would make of its Node is not
+   * evidence. Left out by a cloud by itself. Pure.
+   */
+  readonly readingFor?: (machine: MachineId) => Pick<Cloud, 'name' | 'machineOf' | 'incarnationsOf' | 'diskOf'>;
+
+  /**
    * A live look, never from a cache: one entry for each machine asked for, `missing` ones included.
    * Disks are read from the disk side and from the machine side, and only when `disks` is set.
    */

@@ -62,7 +62,7 @@ export interface Known {
 export interface Start {
   readonly request: Request;
   readonly policy: Policy;
-  readonly reading: Known['reading'];
+  readonly reading: Known['reading'] & Pick<Cloud, 'readingFor'>;
   readonly runId: string;
   readonly deadline: number;
   readonly handsOver?: ReadonlySet<ReasonCode>;
@@ -93,8 +93,9 @@ export const emptyMemory: Memory = {
   polls: 0,
 };
 
-export const begin = ({ machine = null, record = null, place = null, attachments = null, handsOver = new Set(), ...start }: Start): Known => ({
+export const begin = ({ machine = null, record = null, place = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): Known => ({
   ...start,
+  reading: reading.readingFor?.(start.request.machine) ?? reading,
   handsOver,
   place,
   machine,

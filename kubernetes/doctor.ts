@@ -15,6 +15,8 @@ export interface CheckedPermission extends NeededPermission {
 export interface NodeIdentity {
   readonly node: string;
   readonly carriers: readonly IdentityCarrier[];
+  /** Epoch ms. */
+  readonly created: number;
 }
 
 /** What can be said of a cluster before anything has happened in it. All methods throw `Unavailable` or `Denied`. */
@@ -40,7 +42,7 @@ export const doctorOf = ({ reader, writer, clock }: Connection): Doctor => {
     version: (signal) => version(reader(signal)),
     identities: async function* (signal) {
       for await (const page of pages((paging) => reader(signal).read(CoreV1Api, (core) => core.listNode(paging)))) {
-        yield page.map((node) => ({ node: node.metadata?.name ?? '', carriers: nodeCarriers(node) }));
+        yield page.map((node) => ({ node: node.metadata?.name ?? '', carriers: nodeCarriers(node), created: node.metadata?.creationTimestamp?.getTime() ?? 0 }));
       }
     },
   };

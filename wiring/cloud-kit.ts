@@ -1,15 +1,16 @@
 import type { Cloud } from '../fencing/cloud.ts';
 import type { Reading } from '../fencing/hint.ts';
+import type { MachineId } from '../fencing/machine.ts';
 import type { TokenAccess } from '../kubernetes/token-access.ts';
+import type { KeptKubeconfig, ManagedCluster } from './cluster-entry.ts';
 import type { Configuration } from './schema.ts';
 
-/** What only a cloud knows of a way into a cluster. All throw `Denied` or `Unavailable`. */
+/** What only a cloud knows of a way into a cluster. All throw `Denied`, `Unavailable`, `Refused` or `InvalidConfiguration`. */
 export interface CloudAccess {
   /** A cluster that the cloud manages. */
-  readonly managedCluster: (cluster: { readonly name: string; readonly region: string | null }, signal: AbortSignal) => Promise<TokenAccess>;
-  /** The texts of a secret and of a parameter. */
-  readonly secret: (name: string, signal: AbortSignal) => Promise<string>;
-  readonly parameter: (name: string, signal: AbortSignal) => Promise<string>;
+  readonly managedCluster: (entry: ManagedCluster, signal: AbortSignal) => Promise<TokenAccess>;
+  /** The text of a secret that the cloud keeps. */
+  readonly secret: (entry: KeptKubeconfig, signal: AbortSignal) => Promise<string>;
 }
 
 /** A place of the cloud that has to answer, such as a region of an account, and how to try it. */
@@ -24,8 +25,12 @@ export interface CloudKit {
   readonly cloud: Cloud;
   /** Any event of this cloud, however it is wrapped. */
   readonly readHints: (raw: unknown) => Reading;
+  /** Machines in the place of what an event may name instead, such as a scale set; left out where events name machines only. */
+  readonly expand?: (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
   /** One for each place whose machines are served. */
   readonly probes: readonly CloudProbe[];
+  /** Those that can be told only once the machines of Nodes are known; left out where there are none. */
+  readonly probesFor?: (machines: readonly MachineId[]) => Promise<readonly CloudProbe[]>;
   /** Ways into clusters that this cloud manages, or keeps the credentials of. */
   readonly access: CloudAccess;
 }
@@ -35,4 +40,19 @@ export interface CloudOptions {
   /** The account that the credentials are of; null where nobody has told it. */
   readonly account: string | null;
   readonly territories: Configuration['territories'];
+}
+
+/** What can be known of a cloud without its SDK, and how to open the rest. */
+export interface RegisteredCloud {
+  readonly name: string;
+  readonly machineOf: Cloud['machineOf'];
+  readonly incarnationsOf: Cloud['incarnationsOf'];
+  readonly diskOf: Cloud['diskOf'];
+  readonly readHints: CloudKit['readHints'];
+  /** True of its machines' ids, and of what its events may name in their place. Pure. */
+  readonly owns: (id: MachineId) => boolean;
+  /** The ways into clusters alone. @throws InvalidConfiguration */
+  readonly access: (options: CloudOptions) => Promise<CloudAccess>;
+  /** The SDK is loaded here, and only here. @throws InvalidConfiguration */
+  readonly open: (options: CloudOptions) => Promise<CloudKit>;
 }

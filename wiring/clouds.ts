@@ -1,22 +1,51 @@
-import { randomUUID } from 'node:crypto';
 import { InvalidConfiguration } from '../fencing/errors.ts';
-import type { CloudKit, CloudOptions } from './cloud-kit.ts';
-import { readAzurePlace, readGcpEndpoint } from './environment.ts';
+import { anyCloud } from './any-cloud.ts';
+import type { CloudKit, CloudOptions, RegisteredCloud } from './cloud-kit.ts';
+import { accessByEntry, managedIn } from './access-by-entry.ts';
+import type { ClusterEntry } from './cluster-entry.ts';
 
-type OpenCloud = (options: CloudOptions) => Promise<CloudKit>;
-
-/** Each cloud is loaded only when it is asked for. Adding one is a line here and a folder under `providers/`. */
-const clouds: Readonly<Record<string, OpenCloud>> = {
-  aws: async (options) => (await import('./open-aws.ts')).openAws(options),
-  azure: async ({ account }) => {
-    const { subscription, endpoint } = readAzurePlace();
-    return (await import('./open-azure.ts')).openAzure({ subscription: account ?? subscription, endpoint });
-  },
-  gcp: async () => (await import('./open-gcp.ts')).openGcp({ endpoint: readGcpEndpoint(), newRequestId: randomUUID }),
+/** Adding a cloud is a line here, its `register-` and `open-` files, and a folder under `providers/`. The first is the likeliest. */
+const clouds: Readonly<Record<string, () => Promise<RegisteredCloud>>> = {
+  aws: async () => (await import('./register-aws.ts')).aws,
+  azure: async () => (await import('./register-azure.ts')).azure,
+  gcp: async () => (await import('./register-gcp.ts')).gcp,
 };
 
-export const openCloud = async (name: string, options: CloudOptions): Promise<CloudKit> => {
-  const open = clouds[name];
-  if (!open) throw new InvalidConfiguration([`there is no cloud named "${name}"; there is ${Object.keys(clouds).join(', ')}`]);
-  return open(options);
+const registered = async (name: string): Promise<RegisteredCloud> => {
+  const load = Object.hasOwn(clouds, name) ? clouds[name] : undefined;
+  if (!load) throw new InvalidConfiguration([`there is no cloud named "${name}"; there is ${Object.keys(clouds).join(', ')}`]);
+  return load();
+};
+
+/** Each is made once. What failed is tried again. */
+const onceEach = <T>(make: (name: string) => Promise<T>): ((name: string) => Promise<T>) => {
+  const made = new Map<string, Promise<T>>();
+  const makeAnew = (name: string): Promise<T> => {
+    const making = make(name);
+    making.catch(() => made.delete(name));
+    made.set(name, making);
+    return making;
+  };
+  return (name) => made.get(name) ?? makeAnew(name);
+};
+
+export interface WantedClouds extends CloudOptions {
+  /** The one whose machines are meant; null where each machine tells its own. */
+  readonly cloud: string | null;
+  readonly clusters: readonly ClusterEntry[];
+}
+
+/**
+ * The named cloud, or all of them as one, each loaded and opened by the first machine of its own. A cluster's entry tells
+ * by itself which cloud keeps the way into it.
+ *
+ * @throws InvalidConfiguration
+ */
+export const openClouds = async ({ cloud, clusters, ...options }: WantedClouds): Promise<CloudKit> => {
+  const open = onceEach(async (name) => (await registered(name)).open(options));
+  const access = accessByEntry(onceEach(async (name) => (await registered(name)).access(options)));
+  if (cloud !== null) return { ...(await open(cloud)), access };
+  const all = await Promise.all(Object.values(clouds).map((load) => load()));
+  const configured = new Set([...managedIn(clusters), ...(options.territories.length > 0 ? ['aws'] : [])]);
+  return { ...anyCloud(all, open, configured), access };
 };

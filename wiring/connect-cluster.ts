@@ -12,7 +12,7 @@ import { refreshingLink } from '../kubernetes/refreshing-link.ts';
 import { linkFromToken } from '../kubernetes/token-access.ts';
 import type { CloudAccess } from './cloud-kit.ts';
 import { jsonIn } from './json-in.ts';
-import type { ClusterEntry } from './schema.ts';
+import type { ClusterEntry } from './cluster-entry.ts';
 import { fileText } from './settings.ts';
 
 export interface OpenedCluster {
@@ -56,9 +56,8 @@ const fromSecret = (read: () => Promise<string>, context: string | undefined): P
   refreshingLink({ open: async () => linkFromText(await read(), context ?? null), now: systemClock.now, keptFor: SECRET_KEPT_FOR_MS });
 
 const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): Promise<Link> => {
-  if ('eks' in entry) return linkFromToken(await access.managedCluster({ name: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? null }, signal));
-  if ('secret' in entry) return fromSecret(() => access.secret(entry.secret, signal), entry.context);
-  if ('parameter' in entry) return fromSecret(() => access.parameter(entry.parameter, signal), entry.context);
+  if ('eks' in entry || 'aks' in entry || 'gke' in entry) return linkFromToken(await access.managedCluster(entry, signal));
+  if (!('kubeconfig' in entry)) return fromSecret(() => access.secret(entry, signal), entry.context);
   const context = entry.context ?? null;
   return isContent(entry.kubeconfig) ? linkFromText(entry.kubeconfig, context) : linkFromFiles(entry.kubeconfig, context);
 };

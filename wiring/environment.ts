@@ -53,3 +53,52 @@ export const readAzurePlace = (): { readonly subscription: string | null; readon
   subscription: nonEmpty(process.env['AZURE_SUBSCRIPTION_ID']),
   endpoint: nonEmpty(process.env['CLOUDFENCE_AZURE_ENDPOINT']),
 });
+
+/** What a function on Google Cloud is told beside `CLOUDFENCE_SETTINGS`. */
+export interface GcpFunctionEnvironment {
+  /** The project that it is deployed in, and others whose machines are served. */
+  readonly projects: readonly string[];
+  /** What the tokens of those who push are made for, and as whom they push. */
+  readonly audience: string | null;
+  readonly caller: string | null;
+  /** Where the keys of tokens are had from, when it is not Google's own place. */
+  readonly certificatesUrl: string | null;
+  /** Whether Cloud Run checks each request before it is handed on. */
+  readonly behindCloudRun: boolean;
+  /** Full names of topics. */
+  readonly againTopic: string | null;
+  readonly deadLetterTopic: string | null;
+  /** How long the platform lets a request go on (ms). */
+  readonly lasts: number;
+}
+
+const listed = (value: string | undefined): readonly string[] => (value ?? '').split(',').filter((one) => one !== '');
+
+export const readGcpFunctionEnvironment = (): GcpFunctionEnvironment => ({
+  projects: listed(process.env['CLOUDFENCE_PROJECTS']),
+  audience: nonEmpty(process.env['CLOUDFENCE_AUDIENCE']),
+  caller: nonEmpty(process.env['CLOUDFENCE_CALLER']),
+  certificatesUrl: nonEmpty(process.env['CLOUDFENCE_CERTIFICATES_URL']),
+  behindCloudRun: process.env['CLOUDFENCE_BEHIND_CLOUD_RUN'] === 'true',
+  againTopic: nonEmpty(process.env['CLOUDFENCE_AGAIN_TOPIC']),
+  deadLetterTopic: nonEmpty(process.env['CLOUDFENCE_DEAD_LETTER_TOPIC']),
+  lasts: Number(nonEmpty(process.env['CLOUDFENCE_TIMEOUT_SECONDS']) ?? '60') * 1_000,
+});
+
+/** What a function on Azure is told beside `CLOUDFENCE_SETTINGS` and its place. */
+export interface AzureFunctionEnvironment {
+  /** Host of the Service Bus namespace; the platform's own trigger reads the same variable. */
+  readonly busHost: string | null;
+  /** Names of queues. */
+  readonly eventsQueue: string | null;
+  readonly deadLettersQueue: string | null;
+  /** How long an invocation may go on (ms). */
+  readonly lasts: number;
+}
+
+export const readAzureFunctionEnvironment = (): AzureFunctionEnvironment => ({
+  busHost: nonEmpty(process.env['CLOUDFENCE_BUS__fullyQualifiedNamespace']),
+  eventsQueue: nonEmpty(process.env['CLOUDFENCE_EVENTS_QUEUE']),
+  deadLettersQueue: nonEmpty(process.env['CLOUDFENCE_DEAD_LETTERS_QUEUE']),
+  lasts: Number(nonEmpty(process.env['CLOUDFENCE_TIMEOUT_SECONDS']) ?? '60') * 1_000,
+});

@@ -3,6 +3,7 @@ import { readHints } from '../providers/aws/events/read-hints.ts';
 import { awsCloud, ec2Clients, probe } from '../providers/aws/index.ts';
 import type { Ec2Clients, ProbedVerb } from '../providers/aws/index.ts';
 import { parameterText, secretText } from '../providers/aws/secrets.ts';
+import { notKept } from './access-by-entry.ts';
 import type { CloudAccess, CloudKit, CloudOptions, CloudProbe } from './cloud-kit.ts';
 
 /** What is lost where a verb is denied. Permissions that hang on a tag are denied for what does not exist and bears none: no proof. */
@@ -40,20 +41,23 @@ const withTerritories = async (kit: CloudKit, entries: CloudOptions['territories
 };
 
 const accessIn = (region: string): CloudAccess => ({
-  managedCluster: async (cluster, signal) => {
+  managedCluster: async (entry, signal) => {
+    if (!('eks' in entry)) throw notKept('aws', entry);
     const { EKSClient } = await import('@aws-sdk/client-eks');
     const { eksEndpoint, eksTokens } = await import('../providers/aws/eks.ts');
-    const eks = new EKSClient({ region: cluster.region ?? region });
-    const { server, certificateAuthorityData } = await eksEndpoint(eks, cluster.name, signal);
-    const identity = { cluster: cluster.name, region: cluster.region ?? region, credentials: eks.config.credentials, now: Date.now };
+    const place = { cluster: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? region };
+    const eks = new EKSClient({ region: place.region });
+    const { server, certificateAuthorityData } = await eksEndpoint(eks, place.cluster, signal);
+    const identity = { ...place, credentials: eks.config.credentials, now: Date.now };
     return { server, ca: Buffer.from(certificateAuthorityData, 'base64').toString(), token: eksTokens(identity) };
   },
-  secret: async (name, signal) => {
-    const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
-    return secretText(new SecretsManagerClient({ region }), name, signal);
-  },
-  parameter: async (name, signal) => {
+  secret: async (entry, signal) => {
+    if ('secret' in entry) {
+      const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
+      return secretText(new SecretsManagerClient({ region }), entry.secret, signal);
+    }
+    if (!('parameter' in entry)) throw notKept('aws', entry);
     const { SSMClient } = await import('@aws-sdk/client-ssm');
-    return parameterText(new SSMClient({ region }), name, signal);
+    return parameterText(new SSMClient({ region }), entry.parameter, signal);
   },
 });

@@ -1,8 +1,10 @@
-import type { DefaultAzureCredential } from '@azure/identity';
 import { InvalidConfiguration } from '../fencing/errors.ts';
 import { readHints } from '../providers/azure/events/read-hints.ts';
+import { armScope } from '../providers/azure/sovereign.ts';
+import { lazyCredential } from '../providers/azure/lazy-credential.ts';
 import { azureClients, azureCloud, probe, type AzureClients, type AzureCloud } from '../providers/azure/index.ts';
-import type { CloudAccess, CloudKit, CloudProbe } from './cloud-kit.ts';
+import { azureAccess } from './access-azure.ts';
+import type { CloudKit, CloudProbe } from './cloud-kit.ts';
 
 export interface AzureOptions {
   readonly subscription: string | null;
@@ -13,19 +15,8 @@ export interface AzureOptions {
 /** An event may speak of a scale set: whoever reads hints puts its machines in its place, with the cloud's `expand`. */
 export interface AzureKit extends CloudKit {
   readonly cloud: AzureCloud;
+  readonly expand: AzureCloud['expand'];
 }
-
-const usualCredential = async (): Promise<DefaultAzureCredential> => new (await import('@azure/identity')).DefaultAzureCredential();
-
-/** Loaded by the first request that needs a token. */
-const lazyCredential = () => {
-  let opened: Promise<DefaultAzureCredential> | null = null;
-  const getToken: DefaultAzureCredential['getToken'] = async (scopes, options) => {
-    opened ??= usualCredential();
-    return (await opened).getToken(scopes, options);
-  };
-  return { getToken };
-};
 
 const inWords = {
   everywhere: 'machines and disks of the whole subscription may be read',
@@ -39,16 +30,9 @@ const probeOf = (clients: AzureClients): CloudProbe => ({
 
 export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promise<AzureKit> => {
   if (subscription === null) throw new InvalidConfiguration(['no subscription: set AZURE_SUBSCRIPTION_ID']);
-  const clients = azureClients({ subscription, credential: lazyCredential(), ...(endpoint !== null && { endpoint }) });
-  return { cloud: azureCloud(clients), readHints, probes: [probeOf(clients)], access };
-};
-
-const notYet = async (way: string): Promise<never> => {
-  throw new InvalidConfiguration([`Azure gives no access to clusters by ${way}: name a kubeconfig`]);
-};
-
-const access: CloudAccess = {
-  managedCluster: () => notYet('the name of a managed cluster'),
-  secret: () => notYet('a secret'),
-  parameter: () => notYet('a parameter'),
+  const credential = lazyCredential();
+  const clients = azureClients({ subscription, credential, credentials: { scopes: [armScope(endpoint)] }, ...(endpoint !== null && { endpoint }) });
+  const cloud = azureCloud(clients);
+  const access = azureAccess({ credential, endpoint, subscription, now: Date.now });
+  return { cloud, readHints, expand: cloud.expand, probes: [probeOf(clients)], access };
 };

@@ -2,7 +2,7 @@ import type { Cluster } from '../fencing/cluster.ts';
 import type { Doctor } from '../kubernetes/doctor.ts';
 import type { CloudAccess } from './cloud-kit.ts';
 import type { OpenedCluster } from './connect-cluster.ts';
-import type { ClusterEntry } from './schema.ts';
+import type { ClusterEntry } from './cluster-entry.ts';
 
 export interface OpenCluster {
   readonly cluster: Cluster;

@@ -1,7 +1,10 @@
-import { InvalidConfiguration } from '../fencing/errors.ts';
+import type { Cloud } from '../fencing/cloud.ts';
+import type { MachineId } from '../fencing/machine.ts';
 import { readHints } from '../providers/gcp/events/read-hints.ts';
 import { computeClients, credentialsFound, gcpCloud, type ComputeClients } from '../providers/gcp/index.ts';
-import type { CloudAccess, CloudKit, CloudProbe } from './cloud-kit.ts';
+import { instancePath } from '../providers/gcp/paths.ts';
+import { gcpAccess } from './access-gcp.ts';
+import type { CloudKit, CloudProbe } from './cloud-kit.ts';
 
 export interface GcpOptions {
   /** URL of another endpoint; over plain http no credentials are sent. */
@@ -15,17 +18,29 @@ const probeOf = (clients: ComputeClients): CloudProbe => ({
   ask: async (signal) => `${await credentialsFound(clients, signal)}; whether they may read instances and disks shows with the first machine`,
 });
 
+/** One machine of each project stands for all of it. */
+const onePerProject = (machines: readonly MachineId[]): ReadonlyMap<string, MachineId> =>
+  new Map(machines.toReversed().flatMap((machine) => {
+    const project = instancePath(machine)?.project;
+    return project === undefined ? [] : [[project, machine] as const];
+  }));
+
+const projectProbe = (project: string, machine: MachineId, { look }: Cloud): CloudProbe => ({
+  where: `gcp ${project}`,
+  ask: async (signal) => {
+    const [facts] = await look([machine], { disks: true }, signal);
+    return `${machine} and its disks may be read (${facts?.power ?? 'unknown'}); whether a disk may be detached shows with the first detach`;
+  },
+});
+
 export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<CloudKit> => {
   const clients = computeClients({ newRequestId, ...(endpoint !== null && { endpoint }) });
-  return { cloud: gcpCloud(clients), readHints, probes: [probeOf(clients)], access };
-};
-
-const notYet = async (way: string): Promise<never> => {
-  throw new InvalidConfiguration([`Google Cloud gives no access to clusters by ${way}: name a kubeconfig`]);
-};
-
-const access: CloudAccess = {
-  managedCluster: () => notYet('the name of a managed cluster'),
-  secret: () => notYet('a secret'),
-  parameter: () => notYet('a parameter'),
+  const cloud = gcpCloud(clients);
+  return {
+    cloud,
+    readHints,
+    probes: [probeOf(clients)],
+    probesFor: async (machines) => [...onePerProject(machines)].map(([project, machine]) => projectProbe(project, machine, cloud)),
+    access: gcpAccess({ endpoint }),
+  };
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defaultPolicy, type Policy } from '../fencing/policy.ts';
+import { clusterEntry } from './cluster-entry.ts';
 import { duration } from './duration.ts';
 
 /** What people write in the configuration file; `docs/configuration.md` explains each line. */
@@ -19,22 +20,6 @@ const policy = z
       .prefault({}),
   })
   .prefault({});
-
-const kubeconfigCluster = z.strictObject({
-  name: z.string().min(1),
-  /** A file's path, several of them as in KUBECONFIG, or the kubeconfig itself. */
-  kubeconfig: z.string().min(1),
-  context: z.string().min(1).optional(),
-});
-
-/** A kubeconfig, or {server, ca, token}, in a Secrets Manager secret or an SSM SecureString. */
-const secretCluster = z.strictObject({ name: z.string().min(1), secret: z.string().min(1), context: z.string().min(1).optional() });
-const parameterCluster = z.strictObject({ name: z.string().min(1), parameter: z.string().min(1), context: z.string().min(1).optional() });
-
-const eksCluster = z.strictObject({
-  name: z.string().min(1),
-  eks: z.strictObject({ cluster: z.string().min(1).optional(), region: z.string().min(1).optional() }),
-});
 
 const ROLE = /^arn:aws[a-z-]*:iam::(\d{12}):role\/[\w+=,.@/-]+$/;
 
@@ -58,14 +43,15 @@ const namedTwice = (names: readonly string[]): readonly string[] => [...new Set(
 
 export const configuration = z
   .strictObject({
-    cloud: z.string().min(1).default('aws'),
+    /** Left out, each machine's own id tells. */
+    cloud: z.string().min(1).optional(),
     region: z.string().min(1).optional(),
     /** The reason for which everything is paused. */
     pause: z.string().min(1).optional(),
     /** React to everything, write nothing. */
     shadow: z.boolean().default(false),
     policy,
-    clusters: z.array(z.union([kubeconfigCluster, secretCluster, parameterCluster, eksCluster])).default([]),
+    clusters: z.array(clusterEntry).default([]),
     territories: z.array(territory).default([]),
   })
   .superRefine(({ clusters, territories }, context) => {
@@ -78,7 +64,6 @@ export const configuration = z
   });
 
 export type Configuration = z.infer<typeof configuration>;
-export type ClusterEntry = Configuration['clusters'][number];
 
 export const policyOf = ({ pause, shadow, policy: rules }: Configuration, dryRun: boolean): Policy => ({
   ...rules,

@@ -20,9 +20,10 @@ export const loadSettings = async (environment: Environment, flags: Flags = noFl
   const path = flags.config ?? environment.config;
   const written = path === null ? configuration.parse({}) : parseConfiguration(await fileText(path, 'the configuration'), path);
   const region = flags.region ?? written.region ?? environment.region;
+  const cloud = flags.cloud ?? written.cloud;
   return {
     ...written,
-    cloud: flags.cloud ?? written.cloud,
+    ...(cloud === undefined ? {} : { cloud }),
     ...(region === null ? {} : { region }),
     clusters: clustersFrom(written, environment, flags),
   };

@@ -1,12 +1,13 @@
 import { InvalidInput } from '../../fencing/errors.ts';
 import type { Output } from '../answer.ts';
-import { playedJson } from '../demo/json.ts';
-import { play, type Demo } from '../demo/play.ts';
+import type { Demo } from '../demo/play.ts';
 import { scenarioNamed } from '../demo/scenarios.ts';
-import { tableLines, verdictLines } from '../demo/table.ts';
+import { showOn } from '../demo/stages.ts';
 import { newsLines, wrapped, WIDTH } from '../demo/text.ts';
 
 export interface DemoOptions {
+  /** The cloud that it plays on. */
+  readonly cloud: string;
   readonly scenario: string;
   readonly seed: string;
   /** Cloudfence's identity may not patch Nodes, so that one can see the demo fail. */
@@ -36,9 +37,10 @@ export const demo = async (options: DemoOptions, { line }: Output): Promise<numb
   const print = (lines: readonly string[]): void => {
     if (!json) for (const text of lines) line(text);
   };
+  const show = await showOn(options.cloud, played.scenario);
   print(titleLines(played));
-  const end = await play(played, (news) => print(newsLines(news)));
-  print(['', ...tableLines(end), '', ...verdictLines(end)]);
-  if (json) line(JSON.stringify(playedJson(end)));
-  return end.verdict.right ? 0 : 1;
+  const shown = await show(played, (news) => print(newsLines(news)));
+  print(shown.lines);
+  if (json) line(JSON.stringify(shown.json));
+  return shown.right ? 0 : 1;
 };

@@ -4,7 +4,7 @@ import { react } from '../../fencing/react.ts';
 import { newRunId } from '../../wiring/run-id.ts';
 import { answerOne, type Output } from '../answer.ts';
 import { machineOfNode } from '../machine-of-node.ts';
-import { withSession, type CommonOptions, type Session } from '../session.ts';
+import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';
 
 /** An instance id as it is, or the instance that a Node's name leads to. */
 const machineNamed = async (target: string, { kit, ports }: Session): Promise<MachineId> => {
@@ -19,6 +19,7 @@ export const fence = (target: string, options: CommonOptions, output: Output): P
   withSession(options, output, async (session) => {
     const { policy, deadline, ports } = session;
     const machine = await machineNamed(target, session);
+    await openFor([machine], session);
     const [outcome] = await react([machine], { policy, deadline, newRunId }, ports);
     if (!outcome) throw new InvalidInput('nothing was named');
     return answerOne(outcome, options.json ?? false, output);

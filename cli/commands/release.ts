@@ -7,7 +7,7 @@ import { STALE_LEASE_MS } from '../../fencing/run.ts';
 import { newRunId } from '../../wiring/run-id.ts';
 import { answerAll, answerOne, outcomeOfError, type Output } from '../answer.ts';
 import { machineOfNode, type NodeAt } from '../machine-of-node.ts';
-import { withSession, type CommonOptions, type Session } from '../session.ts';
+import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';
 
 export interface ReleaseOptions extends CommonOptions {
   /** The reason of a person who has checked the machine. */
@@ -21,9 +21,11 @@ const releaseOne = ({ machine, cluster }: NodeAt, accepted: string | null, { pol
     clusters: ports.clusters.filter(({ name }) => name === cluster),
   });
 
-const nodeNamed = async (node: string, { ports }: Session): Promise<NodeAt> => {
+const nodeNamed = async (node: string, session: Session): Promise<NodeAt> => {
+  const { ports } = session;
   const found = await machineOfNode(node, ports);
   if (!found) throw new InvalidInput(`there is no Node "${node}" in ${ports.clusters.map(({ name }) => name).join(', ')}`);
+  await openFor([found.machine], session);
   return found;
 };
 

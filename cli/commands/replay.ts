@@ -6,7 +6,7 @@ import { react } from '../../fencing/react.ts';
 import { newRunId } from '../../wiring/run-id.ts';
 import { fileText } from '../../wiring/settings.ts';
 import { answerAll, answerOne, type Output } from '../answer.ts';
-import { withSession, type CommonOptions } from '../session.ts';
+import { openFor, withSession, type CommonOptions } from '../session.ts';
 
 const inWords = ({ what, where, mend }: Fault): string => `${where}: ${what}; ${mend}`;
 
@@ -16,12 +16,14 @@ const refuseFaults = ({ faults }: Reading): void => {
 
 /** Takes an event, or many, as if it had just arrived. What cannot be read is named, and then nothing is done at all. */
 export const replay = (file: string, options: CommonOptions, output: Output): Promise<number> =>
-  withSession(options, output, async ({ kit, policy, deadline, ports }) => {
+  withSession(options, output, async (session) => {
+    const { kit, policy, deadline, ports } = session;
     const raw = file === '-' ? await text(addAbortSignal(ports.signal, process.stdin)) : await fileText(file, 'the event');
     const reading = kit.readHints(raw);
     refuseFaults(reading);
     for (const { what } of reading.asides) output.complain(`nothing to do for ${what}`);
-    const outcomes = await react(reading.hints.map(({ machine }) => machine), { policy, deadline, newRunId }, ports);
+    const machines = await openFor(reading.hints.map(({ machine }) => machine), session);
+    const outcomes = await react(machines, { policy, deadline, newRunId }, ports);
     const json = options.json ?? false;
     const [only, second] = outcomes;
     return only && !second ? answerOne(only, json, output) : answerAll(outcomes, json, output);

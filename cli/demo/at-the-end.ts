@@ -1,6 +1,6 @@
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { standing } from '../../sandbox/cluster/controllers/desk.ts';
-import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { World } from '../../sandbox/world.ts';
 import { oursOn } from './ours.ts';
 import { databasePod, type Story } from './story.ts';
 
@@ -22,17 +22,18 @@ export interface AtTheEnd {
   readonly leftOnNode: readonly string[] | null;
 }
 
-export const atTheEnd = (world: AwsWorld, story: Story): AtTheEnd => {
+export const atTheEnd = <P extends ClusterParts>(world: World<P>, story: Story<P>): AtTheEnd => {
+  const { stage } = story;
   const node = standing(world, 'nodes', story.node);
   return {
-    disk: (volumeIn(world, story.volume)?.attachments ?? []).map(({ instance }) => ({ instance, state: instanceIn(world, instance)?.state ?? 'unknown' })),
+    disk: stage.holders(world, story.volume).map(({ instance }) => ({ instance, state: stage.machine(world, instance).state })),
     pod: podAtTheEnd(world, story),
-    harm: world.parts.ec2.harm.map(({ what }) => what),
+    harm: stage.harm(world).map(({ what }) => what),
     leftOnNode: node ? oursOn(node) : null,
   };
 };
 
-const podAtTheEnd = (world: AwsWorld, { node, holder, spare }: Story): PodAtTheEnd | null => {
+const podAtTheEnd = <P extends ClusterParts>(world: World<P>, { node, holder, spare, stage }: Story<P>): PodAtTheEnd | null => {
   const pod = databasePod(world);
   if (!pod) return null;
   const machine = pod.spec.nodeName === node ? holder : spare;
@@ -40,6 +41,6 @@ const podAtTheEnd = (world: AwsWorld, { node, holder, spare }: Story): PodAtTheE
     node: pod.spec.nodeName ?? null,
     phase: pod.status.phase ?? 'Unknown',
     deleting: pod.metadata.deletionTimestamp !== undefined,
-    machineRuns: pod.spec.nodeName !== undefined && instanceIn(world, machine)?.state === 'running',
+    machineRuns: pod.spec.nodeName !== undefined && stage.machine(world, machine).power === 'running',
   };
 };

@@ -4,29 +4,20 @@ import { systemClock } from '../../kubernetes/clock.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import type { Link } from '../../kubernetes/link.ts';
 import { linkFromToken } from '../../kubernetes/token-access.ts';
-import { awsCloud, ec2Clients, type Ec2Clients } from '../../providers/aws/index.ts';
-import { SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
 import type { Doors } from './doors.ts';
+import type { CloudStage } from './stage.ts';
 import type { Turns } from './turns.ts';
 
 /** Around how long a call takes, in ms of virtual time. */
-const TAKES = { kubernetes: 8, ec2: 80 } as const;
+const TAKES = { kubernetes: 8, cloud: 80 } as const;
 
 /** Half as long again at most, half as long at least. */
 const around = (ms: number, random: () => number): number => Math.round(ms * (0.5 + random()));
 
 /** The SDK's own clients; each attempt of theirs waits for its turn before it leaves. */
-const ec2InTurn = ({ ec2 }: Doors, turns: Turns, random: () => number): Ec2Clients => {
-  const credentials = { accessKeyId: 'demo', secretAccessKey: 'demo' };
-  const clients = ec2Clients({ region: SANDBOX_REGION, endpoint: ec2.url, credentials });
-  for (const { middlewareStack } of [clients.reads, clients.writes]) {
-    middlewareStack.add((next) => (request) => turns.call(around(TAKES.ec2, random), () => next(request)), { step: 'deserialize', priority: 'high' });
-  }
-  return clients;
-};
-
-export const cloudBehind = (doors: Doors, turns: Turns, random: () => number): Cloud =>
-  awsCloud({ clients: ec2InTurn(doors, turns, random), region: SANDBOX_REGION });
+export const cloudBehind = <P extends ClusterParts>({ cloud }: Doors, stage: CloudStage<P>, turns: Turns, random: () => number): Cloud =>
+  stage.cloudBehind(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
 
 /** An answer is complete when its body has come, too. */
 const complete = async (answer: ReturnType<Link['send']>): ReturnType<Link['send']> => {

@@ -1,6 +1,6 @@
 import type { DeployedFunction, End } from './function.ts';
 import type { Lanes, Tell } from './lanes.ts';
-import { sqsBatchOf, type Message, type Queue } from './queue.ts';
+import type { Message, Queue } from './queue.ts';
 
 /** One delivery of a message, and what the function made of it. */
 export interface Delivery {
@@ -26,7 +26,7 @@ export const deliver = async (message: Message, { lanes, queue, deployed, tell }
   const { received, brings } = message;
   const arrived = { at: lanes.elapsed(), brings, received };
   say(received > 1 ? `the queue delivers it again, for the ${ordinal(received)} time` : `the queue delivers ${brings}`);
-  const { again, ends } = await deployed.onBatch(sqsBatchOf(message));
+  const { again, ends } = await deployed.onMessage(message);
   const delivery = { ...arrived, ends };
   if (!again) return { ...delivery, after: 'deleted' };
   for (const { decision, says } of ends) say(`the function wants it again (${decision}): ${saidIn(before, says) ? 'the same as before' : says}`);

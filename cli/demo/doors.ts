@@ -1,14 +1,17 @@
-import { apiOf, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
-import type { ApiUser, Faults } from '../../sandbox/cluster/api/server.ts';
-import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
+import { apiServerOf, type ApiUser, type Faults } from '../../sandbox/cluster/api/server.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import { reactionsOf } from '../../sandbox/cluster/reactions.ts';
+import { storeOf } from '../../sandbox/cluster/store.ts';
+import type { World } from '../../sandbox/world.ts';
+import type { CloudStage } from './stage.ts';
 
 /** The world behind two real sockets of this computer. */
 export interface Doors {
   readonly kubernetes: { readonly url: string; readonly ca: string; readonly token: string };
-  readonly ec2: { readonly url: string };
+  readonly cloud: { readonly url: string };
   /** Requests that came through so far. */
-  readonly requests: () => { readonly kubernetes: number; readonly ec2: Readonly<Record<string, number>> };
+  readonly requests: () => { readonly kubernetes: number; readonly cloud: Readonly<Record<string, number>> };
   readonly close: () => Promise<void>;
 }
 
@@ -23,15 +26,16 @@ const heard = (arrived: () => void): Faults => ({
 });
 
 /** `arrived` is called at each request, before it has any effect. */
-export const openDoors = async (world: AwsWorld, user: ApiUser, arrived: () => void): Promise<Doors> => {
-  const api = await openHttpsDoor(apiOf(world, { users: { [TOKEN]: user }, faults: heard(arrived) }));
-  const ec2 = await openHttpDoor(world, 0, arrived);
+export const openDoors = async <P extends ClusterParts>(world: World<P>, stage: CloudStage<P>, user: ApiUser, arrived: () => void): Promise<Doors> => {
+  const server = { store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world) };
+  const api = await openHttpsDoor(apiServerOf({ ...server, users: { [TOKEN]: user }, faults: heard(arrived) }));
+  const cloud = await stage.openDoor(world, arrived);
   return {
     kubernetes: { url: api.url, ca: api.caData, token: TOKEN },
-    ec2: { url: ec2.url },
-    requests: () => ({ kubernetes: api.traffic().requests, ec2: ec2.traffic().calls }),
+    cloud: { url: cloud.url },
+    requests: () => ({ kubernetes: api.traffic().requests, cloud: cloud.calls() }),
     close: async () => {
-      await Promise.all([api.close(), ec2.close()]);
+      await Promise.all([api.close(), cloud.close()]);
     },
   };
 };

@@ -1,32 +1,32 @@
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
 import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../../sandbox/cluster/controllers/pods.ts';
-import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
-import { NEWCOMER_POD } from '../../sandbox/scenes/database.ts';
+import { NEWCOMER_POD } from '../../sandbox/scenes/database-pods.ts';
+import type { World } from '../../sandbox/world.ts';
 import { nudgedAttachments, outOfService, oursOn, quarantined, refusalOf } from './ours.ts';
 import { databasePod, oldAttachmentStands, oldNode, type Story } from './story.ts';
 
 /** One question about the end of the story; `wrong` answers with what is amiss, or null when all is as it should be. */
 export interface Question {
   readonly name: string;
-  readonly wrong: (world: AwsWorld, story: Story) => string | null;
+  readonly wrong: <P extends ClusterParts>(world: World<P>, story: Story<P>) => string | null;
 }
 
 const question = (name: string, wrong: Question['wrong']): Question => ({ name, wrong });
 
 const unless = (right: boolean, complaint: string): string | null => (right ? null : complaint);
 
-const holdersOf = (world: AwsWorld, { volume }: Story): readonly string[] =>
-  (volumeIn(world, volume)?.attachments ?? []).map(({ instance, state }) => `${instance} (${state})`);
+const holdersOf = <P extends ClusterParts>(world: World<P>, { volume, stage }: Story<P>): readonly string[] =>
+  stage.holders(world, volume).map(({ instance, state }) => `${instance} (${state})`);
 
-const diskIsAt = (world: AwsWorld, story: Story, instance: string): string | null => {
+const diskIsAt = <P extends ClusterParts>(world: World<P>, story: Story<P>, instance: string): string | null => {
   const holders = holdersOf(world, story);
   return unless(holders.join() === `${instance} (attached)`, `the disk belongs at ${instance}, and it is at ${holders.join(', ') || 'no instance'}`);
 };
 
-export const dataUnharmed = question('data-unharmed', (world) => {
-  const { harm } = world.parts.ec2;
+export const dataUnharmed = question('data-unharmed', (world, { stage }) => {
+  const harm = stage.harm(world);
   return unless(harm.length === 0, harm.map(({ what }) => what).join('; '));
 });
 
@@ -76,8 +76,8 @@ export const noNudgeLeft = question('no-nudge-left', (world) => {
   return unless(nudged.length === 0, `a nudge is left on ${nudged.join(', ')}`);
 });
 
-export const machineRuns = question('machine-runs', (world, { holder }) =>
-  unless(instanceIn(world, holder)?.state === 'running', `${holder} does not run any more`),
+export const machineRuns = question('machine-runs', (world, { holder, stage }) =>
+  unless(stage.machine(world, holder).power === 'running', `${holder} does not run any more`),
 );
 
 export const refusalSaid = question('refusal-said', (world, { node }) =>

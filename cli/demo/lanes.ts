@@ -1,13 +1,14 @@
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { World } from '../../sandbox/world.ts';
 import type { Scenario } from './scenario.ts';
 import type { Story } from './story.ts';
 
 export type LaneName = 'kubernetes alone' | 'with cloudfence';
 
 /** One of the two worlds, and when each milestone was reached there (ms after the start). */
-export interface Lane {
+export interface Lane<P extends ClusterParts = ClusterParts> {
   readonly name: LaneName;
-  readonly world: AwsWorld;
+  readonly world: World<P>;
   readonly reached: ReadonlyMap<string, number>;
 }
 
@@ -21,9 +22,9 @@ export interface News {
 
 export type Tell = (news: News) => void;
 
-export interface Lanes {
-  readonly alone: Lane;
-  readonly fenced: Lane;
+export interface Lanes<P extends ClusterParts = ClusterParts> {
+  readonly alone: Lane<P>;
+  readonly fenced: Lane<P>;
   /** Ms since the stories began to differ. */
   readonly elapsed: () => number;
   /** Lets time pass in both worlds alike, and tells what happens there. */
@@ -33,19 +34,19 @@ export interface Lanes {
 /** How often the worlds are looked at (ms): the times of milestones are as exact as that. */
 const LOOK_EVERY_MS = 50;
 
-type OpenLane = Lane & { readonly reached: Map<string, number> };
+type OpenLane<P extends ClusterParts> = Lane<P> & { readonly reached: Map<string, number> };
 
 /** From here on the given world is the one with Cloudfence, and a fork of it is left to Kubernetes alone. */
-export const lanesFrom = (world: AwsWorld, story: Story, { milestones, acts }: Scenario, tell: Tell): Lanes => {
+export const lanesFrom = <P extends ClusterParts>(world: World<P>, story: Story<P>, { milestones, acts }: Scenario, tell: Tell): Lanes<P> => {
   const start = world.now();
-  const fenced: OpenLane = { name: 'with cloudfence', world, reached: new Map() };
-  const alone: OpenLane = { name: 'kubernetes alone', world: world.fork(), reached: new Map() };
+  const fenced: OpenLane<P> = { name: 'with cloudfence', world, reached: new Map() };
+  const alone: OpenLane<P> = { name: 'kubernetes alone', world: world.fork(), reached: new Map() };
   const elapsed = (): number => world.now() - start;
-  const lookAt = (lane: OpenLane): void => {
+  const lookAt = (lane: OpenLane<P>): void => {
     for (const { name, title, reached, says } of milestones) {
       if (lane.reached.has(name) || !reached(lane.world, story, new Set(lane.reached.keys()))) continue;
       lane.reached.set(name, elapsed());
-      tell({ at: elapsed(), lane: lane.name, says: says?.(lane.world, story) ?? title });
+      tell({ at: elapsed(), lane: lane.name, says: says?.(lane.world, story) ?? title(story.stage.title) });
     }
   };
   const toCome = [...acts];

@@ -1,35 +1,37 @@
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { standing } from '../../sandbox/cluster/controllers/desk.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
 import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../../sandbox/cluster/controllers/pods.ts';
-import { attachmentTo, instanceIn, volumeIn, type InstanceState } from '../../sandbox/ec2/state.ts';
-import { NEWCOMER_POD } from '../../sandbox/scenes/database.ts';
+import { NEWCOMER_POD } from '../../sandbox/scenes/database-pods.ts';
+import type { World } from '../../sandbox/world.ts';
 import { outOfService, quarantined, refusalOf } from './ours.ts';
+import type { Machine } from './stage.ts';
 import { databasePod, oldAttachmentStands, oldNode, type Story } from './story.ts';
 
 /** One thing that happens once, read off the world's objects: never off what Cloudfence says of itself. */
 export interface Milestone {
   readonly name: string;
-  readonly title: string;
+  /** On a cloud of that title. */
+  readonly title: (cloud: string) => string;
   /** Cloudfence alone does such a thing: there is nothing to wait for without it. */
   readonly ours: boolean;
-  readonly reached: (world: AwsWorld, story: Story, earlier: ReadonlySet<string>) => boolean;
+  readonly reached: <P extends ClusterParts>(world: World<P>, story: Story<P>, earlier: ReadonlySet<string>) => boolean;
   /** More words for the moment at which it happens. */
-  readonly says?: (world: AwsWorld, story: Story) => string;
+  readonly says?: (world: World<ClusterParts>, story: Pick<Story, 'node'>) => string;
 }
 
 type Reached = Milestone['reached'];
 
-const milestone = (name: string, title: string, reached: Reached): Milestone => ({ name, title, reached, ours: false });
-const ourMilestone = (name: string, title: string, reached: Reached): Milestone => ({ name, title, reached, ours: true });
+const milestone = (name: string, title: string, reached: Reached): Milestone => ({ name, title: () => title, reached, ours: false });
+const ourMilestone = (name: string, title: string, reached: Reached): Milestone => ({ name, title: () => title, reached, ours: true });
 
-const isIn =
-  (state: InstanceState): Reached =>
-  (world, { holder }) =>
-    instanceIn(world, holder)?.state === state;
+const machineIs =
+  (power: Machine['power']): Reached =>
+  (world, { holder, stage }) =>
+    stage.machine(world, holder).power === power;
 
-export const stopped = milestone('instance-stopped', 'instance stopped', isIn('stopped'));
-export const terminated = milestone('instance-terminated', 'instance terminated', isIn('terminated'));
+export const stopped = milestone('instance-stopped', 'instance stopped', machineIs('off'));
+export const terminated = milestone('instance-terminated', 'instance terminated', machineIs('gone'));
 
 export const cutOff = milestone('node-cut-off', 'node cut off, machine runs on', (world, { node }) =>
   world.parts.cluster.knobs.partitioned.includes(node),
@@ -51,10 +53,10 @@ export const marked = ourMilestone(MARKED, 'Node marked by Cloudfence', (world, 
 
 export const refused = {
   ...ourMilestone('refused', 'Cloudfence refused, and said why', (world, { node }) => refusalOf(world, node) !== undefined),
-  says: (world: AwsWorld, { node }: Story) => `Cloudfence refuses: ${refusalOf(world, node)?.note ?? ''}`,
+  says: (world: World<ClusterParts>, { node }: Pick<Story, 'node'>) => `Cloudfence refuses: ${refusalOf(world, node)?.note ?? ''}`,
 } satisfies Milestone;
 
-const oldPod = (world: AwsWorld, { podUid }: Story) => {
+const oldPod = (world: World<ClusterParts>, { podUid }: Pick<Story, 'podUid'>) => {
   const pod = databasePod(world);
   return pod?.metadata.uid === podUid ? pod : undefined;
 };
@@ -68,17 +70,13 @@ export const podGone = milestone('old-pod-gone', 'old pod gone', (world, story) 
 
 export const attachmentGone = milestone('old-attachment-gone', 'old VolumeAttachment deleted', (world, story) => !oldAttachmentStands(world, story));
 
-const attachmentAt = (world: AwsWorld, { volume }: Story, instance: string) => {
-  const known = volumeIn(world, volume);
-  return known && attachmentTo(known, instance);
+export const diskDetached: Milestone = {
+  ...milestone('disk-detached', '', (world, { volume, holder, stage }) => !stage.holders(world, volume).some(({ instance }) => instance === holder)),
+  title: (cloud) => `disk detached at ${cloud}`,
 };
 
-export const diskDetached = milestone('disk-detached', 'disk detached at EC2', (world, story) => !attachmentAt(world, story, story.holder));
-
-export const diskAttached = milestone(
-  'disk-attached',
-  'disk attached to the other instance',
-  (world, story) => attachmentAt(world, story, story.spare)?.state === 'attached',
+export const diskAttached = milestone('disk-attached', 'disk attached to the other instance', (world, { volume, spare, stage }) =>
+  stage.holders(world, volume).some(({ instance, state }) => instance === spare && state === 'attached'),
 );
 
 export const podRuns = milestone('new-pod-running', 'new pod Running', (world, { podUid }) => {
@@ -86,9 +84,9 @@ export const podRuns = milestone('new-pod-running', 'new pod Running', (world, {
   return pod !== undefined && pod.metadata.uid !== podUid && isReadyPod(pod);
 });
 
-export const runsAgain = milestone('instance-running', 'instance runs again', (world, { holder, boot }) => {
-  const instance = instanceIn(world, holder);
-  return instance?.state === 'running' && instance.boot > boot;
+export const runsAgain = milestone('instance-running', 'instance runs again', (world, { holder, boot, stage }) => {
+  const machine = stage.machine(world, holder);
+  return machine.power === 'running' && machine.boot > boot;
 });
 
 export const readyAgain = milestone('node-ready', 'Node Ready again, fresh boot', (world, story) => {

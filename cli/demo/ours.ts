@@ -1,8 +1,9 @@
 import { FENCED_LABEL, NUDGE_ANNOTATION, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, REPORTER } from '../../kubernetes/names.ts';
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { all } from '../../sandbox/cluster/controllers/desk.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
 import { hasTaint } from '../../sandbox/cluster/controllers/taints.ts';
 import type { EventObject, NodeObject } from '../../sandbox/cluster/objects.ts';
+import type { World } from '../../sandbox/world.ts';
 
 /** Traces of Cloudfence in a cluster, as anybody with kubectl sees them. */
 
@@ -17,13 +18,13 @@ export const oursOn = (node: NodeObject): readonly string[] => [
   ...(node.metadata.annotations?.[RECORD_ANNOTATION] === undefined ? [] : ['record']),
 ];
 
-export const nudgedAttachments = (world: AwsWorld): readonly string[] =>
+export const nudgedAttachments = (world: World<ClusterParts>): readonly string[] =>
   all(world, 'volumeattachments')
     .filter(({ metadata }) => metadata.annotations?.[NUDGE_ANNOTATION] !== undefined)
     .map(({ metadata }) => metadata.name);
 
 /** The first Event by which Cloudfence told that it refused to fence this Node. */
-export const refusalOf = (world: AwsWorld, node: string): EventObject | undefined =>
+export const refusalOf = (world: World<ClusterParts>, node: string): EventObject | undefined =>
   all(world, 'events').find(
     (event) => event.reportingController === REPORTER && event.reason === 'FencingRefused' && event.regarding?.name === node,
   );

@@ -1,13 +1,13 @@
-import { createAwsSandbox, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { databaseOnTwoNodes } from '../../sandbox/scenes/database.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { World } from '../../sandbox/world.ts';
 import { cloudBehind, clusterBehind } from './clients.ts';
 import { deliver, type Counter, type Delivery } from './delivery.ts';
 import { openDoors, type Doors } from './doors.ts';
-import { deploy } from './function.ts';
 import { cloudfenceUser } from './identity.ts';
 import { lanesFrom, type Lanes, type Tell } from './lanes.ts';
 import { queueFrom } from './queue.ts';
 import type { Scenario } from './scenario.ts';
+import type { CloudStage } from './stage.ts';
 import { storyOf, type Story } from './story.ts';
 import { turnsOver, type Turns } from './turns.ts';
 import { verdict, type Verdict } from './verdict.ts';
@@ -19,10 +19,10 @@ export interface Demo {
   readonly mayMark: boolean;
 }
 
-export interface Played {
+export interface Played<P extends ClusterParts = ClusterParts> {
   readonly demo: Demo;
-  readonly story: Story;
-  readonly lanes: Lanes;
+  readonly story: Story<P>;
+  readonly lanes: Lanes<P>;
   readonly deliveries: readonly Delivery[];
   readonly requests: ReturnType<Doors['requests']>;
   readonly verdict: Verdict;
@@ -34,33 +34,34 @@ const NIGHT = Date.UTC(2026, 0, 5, 3);
 const WAIT_MS = 250;
 const SWEEP_EVERY_MS = 60_000;
 
-interface Stage extends Counter {
+interface Run extends Counter {
   readonly turns: Turns;
 }
 
 /** A cluster at rest, on a real cluster's terms: its cloud controller looks after Nodes whose machines are gone. */
-const worldAtRest = (seed: number) => {
-  const world = createAwsSandbox({ seed, now: NIGHT });
+const worldAtRest = <P extends ClusterParts>(stage: CloudStage<P>, seed: number) => {
+  const world = stage.create({ seed, now: NIGHT });
   world.parts.cluster.knobs.cloudController = true;
-  const scene = databaseOnTwoNodes(world);
+  const scene = stage.scene(world);
   world.advance(Math.round(world.random() * 60_000));
-  return { world, story: storyOf(world, scene) };
+  return { world, story: storyOf(world, scene, stage) };
 };
 
 /** Plays the scenario in both worlds to the end of the watch, telling what happens as it happens. */
-export const play = async (demo: Demo, tell: Tell): Promise<Played> => {
-  const { world, story } = worldAtRest(demo.seed);
-  const since = world.parts.ec2.events.length;
+export const play = async <P extends ClusterParts>(stage: CloudStage<P>, demo: Demo, tell: Tell): Promise<Played<P>> => {
+  const { world, story } = worldAtRest(stage, demo.seed);
+  const announcements = () => stage.announcements(world);
+  const since = announcements().length;
   demo.scenario.strikes(world, story);
   const lanes = lanesFrom(world, story, demo.scenario, tell);
   const turns = turnsOver(world.now, lanes.passUntil);
-  const doors = await openDoors(world, cloudfenceUser(demo), turns.arrived);
+  const doors = await openDoors(world, stage, cloudfenceUser(demo), turns.arrived);
   const { cluster, close } = clusterBehind(doors, turns, world.now, world.random);
-  const queue = queueFrom(world, since, world.random);
-  const deployed = deploy({ cloud: cloudBehind(doors, turns, world.random), cluster, now: world.now, turns, queue });
-  const stage = { lanes, turns, deployed, tell, queue };
+  const queue = queueFrom({ title: stage.title, now: world.now, announcements }, since, world.random);
+  const deployed = stage.deploy({ cloud: cloudBehind(doors, stage, turns, world.random), cluster, now: world.now, turns, queue });
   try {
-    const deliveries = await untilWatched(world, demo.scenario, stage);
+    const sweeps = demo.scenario.unannounced || stage.sweeps;
+    const deliveries = await untilWatched(world, sweeps, { lanes, turns, deployed, tell, queue });
     return { demo, story, lanes, deliveries, requests: doors.requests(), verdict: verdict(world, story, demo.scenario) };
   } finally {
     await close();
@@ -68,15 +69,15 @@ export const play = async (demo: Demo, tell: Tell): Promise<Played> => {
   }
 };
 
-const untilWatched = async (world: AwsWorld, { unannounced }: Scenario, stage: Stage): Promise<readonly Delivery[]> => {
-  const { lanes, turns, queue, deployed } = stage;
+const untilWatched = async (world: World<ClusterParts>, sweeps: boolean, run: Run): Promise<readonly Delivery[]> => {
+  const { lanes, turns, queue, deployed } = run;
   const never = new AbortController().signal;
   const deliveries: Delivery[] = [];
-  let nextSweep = unannounced ? Math.round(world.random() * SWEEP_EVERY_MS) : Number.POSITIVE_INFINITY;
+  let nextSweep = sweeps ? Math.round(world.random() * SWEEP_EVERY_MS) : Number.POSITIVE_INFINITY;
   while (lanes.elapsed() < WATCHED_MS) {
     queue.collect();
     const message = queue.receive(world.now());
-    if (message) deliveries.push(await deliver(message, stage, deliveries.at(-1)));
+    if (message) deliveries.push(await deliver(message, run, deliveries.at(-1)));
     if (lanes.elapsed() >= nextSweep) {
       nextSweep += SWEEP_EVERY_MS;
       await deployed.sweep();

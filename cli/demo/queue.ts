@@ -1,6 +1,6 @@
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import type { Announcement } from './stage.ts';
 
-/** EventBridge and SQS between EC2 and the function, with what they may do to a message: wait, and deliver it again. */
+/** All that is between the cloud and the function, with what they may do to a message: wait, and deliver it again. */
 
 export interface Message {
   readonly id: string;
@@ -14,7 +14,7 @@ export interface Message {
 }
 
 export interface Queue {
-  /** Takes in what EC2 has announced since the last time. */
+  /** Takes in what the cloud has announced since the last time. */
   readonly collect: () => void;
   readonly receive: (now: number) => Message | null;
   /** Takes in a message of the function's own. */
@@ -23,44 +23,44 @@ export interface Queue {
   readonly giveBack: (message: Message, now: number) => boolean;
 }
 
-/** The states that the rule in EventBridge lets through. */
-const FORWARDED: ReadonlySet<string> = new Set(['stopped', 'terminated', 'running']);
 const VISIBLE_AGAIN_AFTER_MS = 5_000;
 const RECEIVED_AT_MOST = 5;
 const UNDER_WAY_MS = { least: 400, most: 1_200 } as const;
 
-/** Only what is announced from `since` on (an index into EC2's events) is delivered. */
-export const queueFrom = (world: AwsWorld, since: number, random: () => number): Queue => {
+/** Where announcements come from. */
+export interface Source {
+  readonly title: string;
+  readonly now: () => number;
+  /** All so far; null for what nobody listens to. */
+  readonly announcements: () => readonly (Announcement | null)[];
+}
+
+/** Only what is announced from `since` on (an index into the announcements) is delivered. */
+export const queueFrom = ({ title, now, announcements }: Source, since: number, random: () => number): Queue => {
   let collected = since;
   let sent = 0;
   let messages: readonly Message[] = [];
   const underWay = (): number => Math.round(UNDER_WAY_MS.least + random() * (UNDER_WAY_MS.most - UNDER_WAY_MS.least));
   return {
     collect: () => {
-      const { events } = world.parts.ec2;
-      const fresh = events.slice(collected).filter(({ detail }) => FORWARDED.has(detail.state));
-      collected = events.length;
-      const announced = fresh.map((event) => ({ id: event.id, body: JSON.stringify(event), brings: `the event: EC2 says ${event.detail.state}` }));
-      messages = [...messages, ...announced.map((message) => ({ ...message, visibleAt: world.now() + underWay(), received: 0 }))];
+      const fresh = announcements().slice(collected);
+      collected += fresh.length;
+      const announced = fresh.flatMap((one) => (one ? [{ id: one.id, body: JSON.stringify(one.event), brings: `the event: ${title} says ${one.says}` }] : []));
+      messages = [...messages, ...announced.map((message) => ({ ...message, visibleAt: now() + underWay(), received: 0 }))];
     },
-    receive: (now) => {
-      const due = messages.find(({ visibleAt }) => visibleAt <= now);
+    receive: (moment) => {
+      const due = messages.find(({ visibleAt }) => visibleAt <= moment);
       messages = messages.filter((message) => message !== due);
       return due ? { ...due, received: due.received + 1 } : null;
     },
     send: (body, delaySeconds) => {
       sent += 1;
-      messages = [...messages, { id: `again-${sent}`, body, brings: "Cloudfence's own message: look again", visibleAt: world.now() + delaySeconds * 1_000, received: 0 }];
+      messages = [...messages, { id: `again-${sent}`, body, brings: "Cloudfence's own message: look again", visibleAt: now() + delaySeconds * 1_000, received: 0 }];
     },
-    giveBack: (message, now) => {
+    giveBack: (message, moment) => {
       if (message.received >= RECEIVED_AT_MOST) return false;
-      messages = [...messages, { ...message, visibleAt: now + VISIBLE_AGAIN_AFTER_MS }];
+      messages = [...messages, { ...message, visibleAt: moment + VISIBLE_AGAIN_AFTER_MS }];
       return true;
     },
   };
 };
-
-/** The record as Lambda hands it to a function: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html */
-export const sqsBatchOf = ({ id, body, received }: Message): object => ({
-  Records: [{ messageId: id, body, attributes: { ApproximateReceiveCount: String(received) }, eventSource: 'aws:sqs' }],
-});

@@ -1,4 +1,5 @@
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { World } from '../../sandbox/world.ts';
 import type { Question } from './findings.ts';
 import type { Milestone } from './milestones.ts';
 import type { Story } from './story.ts';
@@ -8,7 +9,7 @@ export interface Act {
   /** Ms after the start of the story. */
   readonly at: number;
   readonly says: string;
-  readonly does: (world: AwsWorld, story: Story) => void;
+  readonly does: <P extends ClusterParts>(world: World<P>, story: Story<P>) => void;
 }
 
 export interface Scenario {
@@ -18,9 +19,9 @@ export interface Scenario {
   /** What all times are counted from, such as `after the stop`. */
   readonly since: string;
   /** Lets the trouble come, and time pass until it is there: at that moment the two stories begin to differ. */
-  readonly strikes: (world: AwsWorld, story: Story) => void;
+  readonly strikes: <P extends ClusterParts>(world: World<P>, story: Story<P>) => void;
   readonly acts: readonly Act[];
-  /** EC2 announces nothing: only the sweep finds it. */
+  /** The cloud announces nothing: only the sweep finds it. */
   readonly unannounced: boolean;
   readonly milestones: readonly Milestone[];
   /** What has to be so in the end. */

@@ -1,33 +1,31 @@
 import { InvalidInput } from '../../fencing/errors.ts';
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
-import { plainStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
-import { instanceIn, type InstanceState } from '../../sandbox/ec2/state.ts';
-import { addNewcomer } from '../../sandbox/scenes/database.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import { addNewcomer } from '../../sandbox/scenes/database-pods.ts';
+import type { World } from '../../sandbox/world.ts';
 import * as ask from './findings.ts';
 import * as milestone from './milestones.ts';
 import type { Act, Scenario } from './scenario.ts';
+import type { Machine } from './stage.ts';
 import { oldNode, type Story } from './story.ts';
 
 const LOOK_EVERY_MS = 50;
 
-const untilIn = (world: AwsWorld, instance: string, state: InstanceState): void => {
-  while (instanceIn(world, instance)?.state !== state) world.advance(LOOK_EVERY_MS);
+const untilIs = <P extends ClusterParts>(world: World<P>, { holder, stage }: Story<P>, power: Machine['power']): void => {
+  while (stage.machine(world, holder).power !== power) world.advance(LOOK_EVERY_MS);
 };
 
-const stop = (world: AwsWorld, { holder }: Story): void => {
-  const instance = instanceIn(world, holder);
-  if (instance) stopByUser(world, instance, plainStop);
-  untilIn(world, holder, 'stopped');
+const stop: Scenario['strikes'] = (world, story) => {
+  story.stage.stop(world, story.holder);
+  untilIs(world, story, 'off');
 };
 
-const terminateInstance = (world: AwsWorld, { holder }: Story): void => {
-  const instance = instanceIn(world, holder);
-  if (instance) terminate(world, instance);
-  untilIn(world, holder, 'terminated');
+const terminateInstance: Scenario['strikes'] = (world, story) => {
+  story.stage.destroy(world, story.holder);
+  untilIs(world, story, 'gone');
 };
 
-const stopAndDeleteNode = (world: AwsWorld, story: Story): void => {
+const stopAndDeleteNode: Scenario['strikes'] = (world, story) => {
   stop(world, story);
   const node = oldNode(world, story);
   if (node) deskOf(world, 'somebody').remove('nodes', node);
@@ -36,9 +34,8 @@ const stopAndDeleteNode = (world: AwsWorld, story: Story): void => {
 const startAgain: Act = {
   at: 7 * 60_000,
   says: 'somebody starts the instance again, and wants a new pod on its node',
-  does: (world, { holder, node }) => {
-    const instance = instanceIn(world, holder);
-    if (instance) start(world, instance);
+  does: (world, { holder, node, stage }) => {
+    stage.start(world, holder);
     addNewcomer(world, node);
   },
 };

@@ -1,4 +1,5 @@
-import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { World } from '../../sandbox/world.ts';
 import type { Scenario } from './scenario.ts';
 import type { Story } from './story.ts';
 
@@ -14,7 +15,7 @@ export interface Verdict {
 }
 
 /** Judges the end by the world's objects alone. Pure. */
-export const verdict = (world: AwsWorld, story: Story, { asks }: Pick<Scenario, 'asks'>): Verdict => {
+export const verdict = <P extends ClusterParts>(world: World<P>, story: Story<P>, { asks }: Pick<Scenario, 'asks'>): Verdict => {
   const findings = asks.map(({ name, wrong }) => ({ finding: name, wrong: wrong(world, story) }));
   return { right: findings.every(({ wrong }) => wrong === null), findings };
 };

@@ -7,9 +7,10 @@ import { refuse, type Rule, type View } from '../view.ts';
 export type Identity = 'proven' | 'contradicted' | 'silent';
 
 type Reading = Pick<Cloud, 'machineOf' | 'incarnationsOf'>;
+type Named = Pick<NodeFacts, 'carriers' | 'created'>;
 
 /** Carriers that speak of no machine of this cloud say nothing either way. */
-const byMachine = ({ carriers }: NodeFacts, { machine }: MachineFacts, { machineOf }: Reading): Identity => {
+const byMachine = ({ carriers }: Named, { machine }: MachineFacts, { machineOf }: Reading): Identity => {
   const named = carriers.map(machineOf).filter((id) => id !== null);
   if (named.some((id) => id !== machine)) return 'contradicted';
   return named.length > 0 ? 'proven' : 'silent';
@@ -19,7 +20,7 @@ const byMachine = ({ carriers }: NodeFacts, { machine }: MachineFacts, { machine
  * Where names are handed on, a carrier of the immutable id has to name the one that bears the name now. Without such a
  * carrier a Node that was made later than this machine cannot be that of one before it.
  */
-const byIncarnation = ({ carriers, created }: NodeFacts, { incarnation }: MachineFacts, { incarnationsOf }: Reading): Identity => {
+const byIncarnation = ({ carriers, created }: Named, { incarnation }: MachineFacts, { incarnationsOf }: Reading): Identity => {
   if (incarnation === null) return 'proven';
   const claims = carriers.map(incarnationsOf).filter((ids) => ids.length > 0);
   if (claims.some((ids) => !ids.includes(incarnation.id))) return 'contradicted';
@@ -28,7 +29,7 @@ const byIncarnation = ({ carriers, created }: NodeFacts, { incarnation }: Machin
 };
 
 /** Node names are reused, so a Node is a machine's only if a carrier of the immutable id names it and none names another. */
-export const identityOf = (node: NodeFacts, machine: MachineFacts, reading: Reading): Identity => {
+export const identityOf = (node: Named, machine: MachineFacts, reading: Reading): Identity => {
   const machines = byMachine(node, machine, reading);
   return machines === 'proven' ? byIncarnation(node, machine, reading) : machines;
 };

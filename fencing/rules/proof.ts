@@ -25,12 +25,19 @@ export const missingNeedsWitness: Rule = (view) => {
     case 'released':
       return null;
     case 'held':
-      return refuse(because('missing-but-disk-held', `the cloud does not know ${machine}, yet a disk still names it`));
+      return stillHeld(view);
     case 'none':
       return refuse(because('missing-without-witness', `the cloud does not know ${machine} and no disk of it can be found to confirm that`));
     case null:
       return askWitness(view);
   }
+};
+
+/** Each look asks the disks anew. */
+const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): Decision => {
+  const held = because('missing-but-disk-held', `the cloud does not know ${machine}, yet a disk still names it`);
+  const mayLetGo = firstOff !== null && now.mono - firstOff.mono < patience.disksLetGo;
+  return mayLetGo ? wait(patience.pollLongest, held) : refuse(held);
 };
 
 const askWitness = (view: View): Decision => {

@@ -1,4 +1,5 @@
 import { ComputeManagementClient, type ComputeManagementClientOptionalParams } from '@azure/arm-compute';
+import type { DiskId, MachineId } from '../../fencing/machine.ts';
 import { CONNECTING_LASTS_MS, type Permit } from '../../fencing/permit.ts';
 import { connectsBy, endsInTime, LAST, permitted } from './policies.ts';
 import { promptAgent } from './prompt-agent.ts';
@@ -16,12 +17,14 @@ export interface Following {
 export interface AzureClients {
   readonly subscription: string;
   readonly following: Following;
+  /** Ids of the OS disks, as the machines named them last: where to read, never what was read. */
+  readonly osDisks: Map<MachineId, DiskId>;
   readonly reads: ComputeManagementClient;
   readonly writes: (permit: Permit) => ComputeManagementClient;
 }
 
 /** Where to call and as whom; all but the first two is for tests and unusual networks. */
-export interface ClientOptions extends Pick<ComputeManagementClientOptionalParams, 'endpoint' | 'cloudSetting' | 'httpClient'> {
+export interface ClientOptions extends Pick<ComputeManagementClientOptionalParams, 'endpoint' | 'cloudSetting' | 'credentials' | 'httpClient'> {
   readonly subscription: string;
   readonly credential: Credential;
   readonly following?: Following;
@@ -57,5 +60,5 @@ export const azureClients = ({ subscription, credential, following = usualFollow
     pipeline.addPolicy(permitted(permit), LAST);
     return new ComputeManagementClient(credential, subscription, { ...options, pipeline });
   };
-  return { subscription, following, reads, writes };
+  return { subscription, following, osDisks: new Map(), reads, writes };
 };

@@ -5,7 +5,7 @@ export const PD_DRIVER = 'pd.csi.storage.gke.io';
 
 /**
  * The instance that a carrier names, by the path of its name; null for anything that is no instance of Compute Engine. The
- * Persistent Disk driver's node id is that path; a provider id is `gce://<project>/<zone>/<name>`.
+ * Persistent Disk driver's node id is that path; a provider id is `gce://<project>/<zone>/<name>`, or the bare path.
  * https://github.com/kubernetes/cloud-provider-gcp
  */
 export const machineOf = ({ carrier, driver, value }: IdentityCarrier): MachineId | null => {
@@ -23,6 +23,7 @@ export const machineOf = ({ carrier, driver, value }: IdentityCarrier): MachineI
 };
 
 const fromProviderId = (value: string): MachineId | null => {
+  if (INSTANCE_PATH.test(value)) return value;
   const [, project, zone, instance] = PROVIDER_ID.exec(value) ?? [];
   return project === undefined || zone === undefined || instance === undefined ? null : machineIdOf({ project, zone, instance });
 };

@@ -52,7 +52,8 @@ export const computeClients = ({ newRequestId, endpoint, fetch }: ClientOptions)
   };
 };
 
-const credentialsIn = async (auth: GoogleAuth): Promise<void> => {
+/** @throws Denied where there are none */
+export const credentialsIn = async (auth: GoogleAuth): Promise<void> => {
   try {
     await auth.getClient();
   } catch (cause) {

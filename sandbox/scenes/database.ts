@@ -1,5 +1,5 @@
 import { EBS, type AwsWorld } from '../aws-sandbox.ts';
-import { addBarePod, addNode, addStatefulSet } from '../cluster/scenery.ts';
+import { addNode, addStatefulSet } from '../cluster/scenery.ts';
 import { settle } from '../cluster/settle.ts';
 import { addInstance, addVolume } from '../ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../ec2/state.ts';
@@ -13,13 +13,7 @@ export interface DatabaseScene {
   readonly nodeOf: (instance: string) => string;
 }
 
-export const DATABASE_POD = { name: 'db-0', namespace: 'default' } as const;
-export const NEWCOMER_POD = { name: 'newcomer', namespace: 'default' } as const;
-
-/** A pod that wants this Node and no other: it runs as soon as pods may be scheduled there. */
-export const addNewcomer = (world: AwsWorld, node: string): void => {
-  addBarePod(world, { ...NEWCOMER_POD, spec: { nodeSelector: { 'kubernetes.io/hostname': node } } });
-};
+export { addNewcomer, DATABASE_POD, NEWCOMER_POD } from './database-pods.ts';
 
 /** A machine with a Node under EC2's own name for it. */
 export const addMachine = (world: AwsWorld): string => {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startMachine, stopMachine } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
+import { loadedBy } from './loaded-sdks.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
 
@@ -92,6 +93,16 @@ describe('usage and configuration', () => {
     expect(stderr).toMatch(sentence);
   });
 
+  it('without a region a machine of EC2 cannot be looked for', async () => {
+    const answer = await runCli(['fence', sandbox.scene.holder], sandbox, { environment: { AWS_REGION: '' } });
+    expect(answer).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('no region: give --region') });
+  });
+
+  it('an event that no cloud understands is said to be none', async () => {
+    const { code, stderr } = await runCli(['replay', '-'], sandbox, { stdin: '{"weather":"fine"}' });
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('this is no event that is understood here (read as an event of aws)') });
+  });
+
   it('with --json even an error is exactly one object', async () => {
     const { code, stdout } = await cli('fence', 'no-such-node', '--json');
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 2, outcome: 'failed', reason: expect.stringMatching(/^invalid: "no-such-node"/) });
@@ -177,4 +188,9 @@ it('doctor says in words what would work, and what would not', async () => {
   const ill = await cli('doctor', '--json');
   expect(ill.code).toBe(1);
   expect(JSON.parse(ill.stdout)).toMatchObject({ checks: expect.arrayContaining([expect.objectContaining({ ok: false, says: expect.stringContaining('--provider-id') })]) });
+});
+
+it('loads no SDK for help, and no other cloud\'s for an instance of EC2', async () => {
+  expect(await loadedBy(sandbox, '--help')).toMatchObject({ answer: { code: 0 }, sdks: [] });
+  expect(await loadedBy(sandbox, 'fence', sandbox.scene.spare, '--json')).toMatchObject({ answer: { code: 0 }, sdks: ['@aws-sdk', '@kubernetes'] });
 });

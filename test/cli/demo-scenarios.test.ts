@@ -70,7 +70,7 @@ describe('the demo, in the world with Cloudfence', () => {
 it('lets virtual time pass with each request that reaches a door', async () => {
   const end = await played('stopped');
   expect(end.requests.kubernetes).toBeGreaterThan(20);
-  expect(end.requests.ec2).toMatchObject({ DescribeInstances: expect.any(Number), DescribeVolumes: expect.any(Number) });
+  expect(end.requests.cloud).toMatchObject({ DescribeInstances: expect.any(Number), DescribeVolumes: expect.any(Number) });
   expect(at(end, 'node-marked') - (end.deliveries[0]?.at ?? 0)).toBeGreaterThan(50);
 });
 

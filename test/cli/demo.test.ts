@@ -78,6 +78,7 @@ describe('cloudfence demo', () => {
 
   it.each([
     [{ scenario: 'stoped' }, 'there is no scenario "stoped"; there is stopped, terminated, partition, return, node-gone'],
+    [{ cloud: 'sky' }, /the demo plays on aws.*; there is no cloud named "sky"/],
     [{ seed: '1.5' }, '"1.5" is no seed'],
     [{ seed: '-1' }, '"-1" is no seed'],
     [{ seed: '4294967296' }, '"4294967296" is no seed'],

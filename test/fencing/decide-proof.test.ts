@@ -22,7 +22,8 @@ describe('only proof lets a fence begin', () => {
     ['... and is, five seconds later', view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-4_000) }), 'mark'],
     ['not found asks the disks first', view({ machine: machine({ power: 'missing', generation: null }) }), 'witness missing-without-witness'],
     ['not found with a disk that is free of it is proof', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(900, 'released') }), 'mark'],
-    ['not found with a disk that names it is not', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(900, 'held') }), 'refused missing-but-disk-held'],
+    ['not found with a disk that names it is not, and the disk is asked again', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(900, 'held') }), 'wait missing-but-disk-held'],
+    ['... and is not a minute later either', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(-59_000, 'held') }), 'refused missing-but-disk-held'],
     ['not found without a disk that can be found is not', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(900, 'none') }), 'refused missing-without-witness'],
     [
       'not found without any disk of a PersistentVolume is not',

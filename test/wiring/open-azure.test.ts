@@ -21,7 +21,7 @@ describe('Azure as the configuration names it', () => {
   it('reads events, and looks at what they speak of at the endpoint that is named', async () => {
     const { machine, kit } = await opened();
     const { hints } = kit.readHints({ resourceId: `${prefix}/virtualmachinescalesets/pool` });
-    const machines = await kit.cloud.expand(hints.map((hint) => hint.machine), patient());
+    const machines = await kit.expand(hints.map((hint) => hint.machine), patient());
     expect(await kit.cloud.look(machines, { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);
   });
 
@@ -41,11 +41,7 @@ describe('Azure as the configuration names it', () => {
     await expect(kit.probes[0]?.ask(patient())).rejects.toBeInstanceOf(Denied);
   });
 
-  it('needs a subscription, and gives no access to clusters yet', async () => {
+  it('needs a subscription', async () => {
     await expect(openAzure({ subscription: null, endpoint: null })).rejects.toBeInstanceOf(InvalidConfiguration);
-    const { kit } = await opened();
-    await expect(kit.access.managedCluster({ name: 'blue', region: null }, patient())).rejects.toBeInstanceOf(InvalidConfiguration);
-    await expect(kit.access.secret('blue', patient())).rejects.toThrow(/a secret/);
-    await expect(kit.access.parameter('blue', patient())).rejects.toThrow(/a parameter/);
   });
 });

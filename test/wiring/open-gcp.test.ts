@@ -1,5 +1,4 @@
 import { afterAll, expect, it } from 'vitest';
-import { InvalidConfiguration } from '../../fencing/errors.ts';
 import { openHttpDoor } from '../../sandbox/gce/http-door.ts';
 import { addInstance } from '../../sandbox/gce/scenario.ts';
 import { openGcp } from '../../wiring/open-gcp.ts';
@@ -21,10 +20,8 @@ it('says of its credentials what it knows', async () => {
   expect(await Promise.all(kit.probes.map(({ ask }) => ask(patient())))).toEqual([expect.stringMatching(/^no credentials are used over plain http; whether/)]);
 });
 
-it.each([
-  ['managedCluster', () => kit.access.managedCluster({ name: 'blue', region: null }, patient())],
-  ['secret', () => kit.access.secret('s', patient())],
-  ['parameter', () => kit.access.parameter('p', patient())],
-])('does not pretend to have a way into clusters (%s)', async (_, ask) => {
-  await expect(ask()).rejects.toBeInstanceOf(InvalidConfiguration);
+it('tries each project by a machine of it, once one is known', async () => {
+  const probes = (await kit.probesFor?.([machine, machine])) ?? [];
+  expect(probes.map(({ where }) => where)).toEqual(['gcp my-project']);
+  expect(await probes[0]?.ask(patient())).toMatch(/and its disks may be read \(running\)/);
 });

@@ -105,6 +105,19 @@ describe('a look at machines of Azure', () => {
     ]);
   });
 
+  it('reads the OS disk that the machine has now, whichever it had before', async () => {
+    const world = azureWorld();
+    const cloud = cloudOf(world);
+    const id = addMachine(world);
+    const generation = async () => (await cloud.look([id], { disks: false }, patient()))[0]?.generation;
+    const before = await generation();
+    const [old] = disksOf(world, id);
+    world.advance(MINUTE);
+    if (old) world.parts.azure.disks[old.id] = { present: { ...old, attachments: [] }, past: [] };
+    addDisk(world, { os: true }, { machine: id });
+    expect([before, await generation(), await generation()]).toMatchObject([/00:00:00/, /00:01:00/, /00:01:00/].map((time) => expect.stringMatching(time)));
+  });
+
   it('leaves a disk alone that does not confirm what the machine says', async () => {
     const world = azureWorld();
     const id = addMachine(world);

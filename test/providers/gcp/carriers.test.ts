@@ -19,7 +19,7 @@ describe('the machine that a carrier names', () => {
     ['gce://my-project/europe-west1-b/Node-1', null],
     ['gce://my-project/europe-west1-b/4611686018427387906', null],
     ['gce://my-project/europe-west1-b/node-1\n', null],
-    [path, null],
+    [path, path],
     ['aws:///europe-west1-b/node-1', null],
     ['', null],
   ])('providerID %s names %s', (value, machine) => {

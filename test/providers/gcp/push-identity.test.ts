@@ -75,4 +75,35 @@ describe('a push request', () => {
     const nowhere = pushIdentity({ audience, serviceAccount, certificatesUrl: 'http://127.0.0.1:1/certs' });
     await expect(nowhere(token, AbortSignal.timeout(2_000))).rejects.toBeInstanceOf(Unavailable);
   });
+
+  describe('behind Cloud Run, which has taken the signature off', () => {
+    const behind = (authorization: string) => pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url, behindCloudRun: { now: Date.now } })(authorization, patient());
+    const stripped = (claims: object): string => bearer(claims).replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE');
+
+    it('is let through for us, of the account that pushes; and with its signature it is verified as ever', async () => {
+      await expect(behind(stripped(good()))).resolves.toBeUndefined();
+      await expect(behind(bearer(good()))).resolves.toBeUndefined();
+      await expect(behind(bearer(good(), 'forged'))).rejects.toBeInstanceOf(Denied);
+    });
+
+    it.each([
+      ['another audience', { aud: 'https://other.example.org' }],
+      ['several audiences', { aud: [audience] }],
+      ['another issuer', { iss: 'https://accounts.example.org' }],
+      ['another account', { email: 'somebody@my-project.iam.gserviceaccount.com' }],
+      ['an unverified account', { email_verified: false }],
+      ['a time that is over', { exp: now() - 10 }],
+      ['no time', { exp: undefined }],
+    ])('is denied with a token of %s', async (_, wrong) => {
+      await expect(behind(stripped({ ...good(), ...wrong }))).rejects.toBeInstanceOf(Denied);
+    });
+
+    it.each(['Bearer .SIGNATURE_REMOVED_BY_GOOGLE', 'Bearer a.b.SIGNATURE_REMOVED_BY_GOOGLE', 'Bearer SIGNATURE_REMOVED_BY_GOOGLE'])('is denied with what is no token (%s)', async (authorization) => {
+      await expect(behind(authorization)).rejects.toBeInstanceOf(Denied);
+    });
+
+    it('is denied like that where Cloud Run does not stand before', async () => {
+      await expect(check(stripped(good()))).rejects.toBeInstanceOf(Denied);
+    });
+  });
 });

@@ -38,7 +38,7 @@ const clusterOver = (world: AzureWorld) => {
   return clusterOf({ name: 'sandbox', link, clock: { now: world.now, sleep: async (ms: number) => world.advance(ms), deadline: never } });
 };
 
-const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
+export const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
   cloud: cloudOver(world, armTakes),
   clusters: [clusterOver(world)],
   clock: { now: () => ({ wall: world.now(), mono: world.now() }), sleep: async (ms) => world.advance(ms), timeout: never },

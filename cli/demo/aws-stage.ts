@@ -1,0 +1,78 @@
+import { metricLine } from '../../functions/aws/embedded-metrics.ts';
+import { onEvent } from '../../functions/aws/on-event.ts';
+import { foreign } from '../../functions/aws/territory.ts';
+import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
+import { createAwsSandbox, SANDBOX_ACCOUNT, SANDBOX_REGION, type AwsParts, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
+import { plainStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
+import { instanceIn, volumeIn, type Instance, type InstanceState } from '../../sandbox/ec2/state.ts';
+import { databaseOnTwoNodes } from '../../sandbox/scenes/database.ts';
+import { deploy, type Platform } from './function.ts';
+import type { Message } from './queue.ts';
+import type { CloudStage, InTurn, Machine } from './stage.ts';
+
+const powers: Readonly<Partial<Record<InstanceState, Machine['power']>>> = { running: 'running', stopped: 'off', terminated: 'gone' };
+
+const machine = (world: AwsWorld, id: string): Machine => {
+  const { state, boot = 0 } = instanceIn(world, id) ?? {};
+  return { state: state ?? 'unknown', power: state === undefined ? 'gone' : (powers[state] ?? 'between'), boot };
+};
+
+const change =
+  (apply: (world: AwsWorld, instance: Instance) => unknown) =>
+  (world: AwsWorld, id: string): void => {
+    const instance = instanceIn(world, id);
+    if (instance) apply(world, instance);
+  };
+
+/** The states that the rule in EventBridge lets through. */
+const FORWARDED: ReadonlySet<string> = new Set(['stopped', 'terminated', 'running']);
+
+/** The SDK's own clients; each attempt of theirs waits for its turn before it leaves. */
+const clientsAt = (endpoint: string, inTurn: InTurn) => {
+  const clients = ec2Clients({ region: SANDBOX_REGION, endpoint, credentials: { accessKeyId: 'demo', secretAccessKey: 'demo' } });
+  for (const { middlewareStack } of [clients.reads, clients.writes]) {
+    middlewareStack.add((next) => (request) => inTurn(() => next(request)), { step: 'deserialize', priority: 'high' });
+  }
+  return clients;
+};
+
+/** The record as Lambda hands it to a function: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html */
+const sqsBatchOf = ({ id, body, received }: Message): object => ({
+  Records: [{ messageId: id, body, attributes: { ApproximateReceiveCount: String(received) }, eventSource: 'aws:sqs' }],
+});
+
+/** Lambda with the real handler. */
+const lambda = (now: () => number): Platform => ({
+  foreign: (errand) => foreign(errand, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
+  measured: (measures) => metricLine('Cloudfence', now(), measures),
+  handle: async (message, wiring, limit) => {
+    const answered = await onEvent(async () => wiring)(sqsBatchOf(message), limit);
+    return 'batchItemFailures' in answered && answered.batchItemFailures.length > 0;
+  },
+});
+
+export const awsStage: CloudStage<AwsParts> = {
+  name: 'aws',
+  title: 'EC2',
+  api: 'ec2',
+  create: createAwsSandbox,
+  scene: databaseOnTwoNodes,
+  machine,
+  shortName: (id) => id,
+  shortNode: (node) => node.split('.')[0] ?? node,
+  without: {},
+  holders: (world, volume) => volumeIn(world, volume)?.attachments ?? [],
+  harm: (world) => world.parts.ec2.harm,
+  stop: change((world, instance) => stopByUser(world, instance, plainStop)),
+  destroy: change(terminate),
+  start: change(start),
+  announcements: (world) => world.parts.ec2.events.map((event) => (FORWARDED.has(event.detail.state) ? { id: event.id, event, says: event.detail.state } : null)),
+  sweeps: false,
+  openDoor: async (world, arrived) => {
+    const { url, traffic, close } = await openHttpDoor(world, 0, arrived);
+    return { url, calls: () => traffic().calls, close };
+  },
+  cloudBehind: (url, inTurn) => awsCloud({ clients: clientsAt(url, inTurn), region: SANDBOX_REGION }),
+  deploy: (parts) => deploy(parts, lambda(parts.now)),
+};

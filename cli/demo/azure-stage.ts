@@ -1,0 +1,72 @@
+import { readHints } from '../../providers/azure/events/read-hints.ts';
+import { azureClients, azureCloud } from '../../providers/azure/index.ts';
+import { machinePath } from '../../providers/azure/ids.ts';
+import { createAzureSandbox, SANDBOX_SUBSCRIPTION, type AzureParts, type AzureWorld } from '../../sandbox/azure-sandbox.ts';
+import { openArmDoor } from '../../sandbox/azure/http-door.ts';
+import { deallocate, remove, start } from '../../sandbox/azure/machines.ts';
+import { diskIn, machineIn, type Machine as VirtualMachine, type PowerState } from '../../sandbox/azure/state.ts';
+import { azureDatabaseOnTwoNodes, nodeNameOf } from '../../sandbox/scenes/azure-database.ts';
+import { deploy } from './function.ts';
+import { plainPlatform } from './plain-platform.ts';
+import type { CloudStage, InTurn, Machine, Scene } from './stage.ts';
+
+const powers: Readonly<Partial<Record<PowerState, Machine['power']>>> = { running: 'running', deallocated: 'off' };
+
+const machine = (world: AzureWorld, id: string): Machine => {
+  const known = machineIn(world, id);
+  if (!known) return { state: 'deleted', power: 'gone', boot: 0 };
+  const { power, provisioning, boot } = known;
+  const settled = provisioning === 'Succeeded' && power !== null;
+  return { state: power ?? 'unknown', power: (settled && powers[power]) || 'between', boot };
+};
+
+const change =
+  (apply: (world: AzureWorld, machine: VirtualMachine) => unknown) =>
+  (world: AzureWorld, id: string): void => {
+    const known = machineIn(world, id);
+    if (known) apply(world, known);
+  };
+
+const scene = (world: AzureWorld): Scene => {
+  const { disk: volume, holder, spare } = azureDatabaseOnTwoNodes(world);
+  const names = new Map([holder, spare].map((id) => [id, nodeNameOf(world, id)]));
+  return { volume, holder, spare, nodeOf: (id) => names.get(id) ?? '' };
+};
+
+/** `aks-pool-vmss_1` for an instance of a scale set. */
+const shortName = (id: string): string => {
+  const path = machinePath(id);
+  if (path === null) return id;
+  return path.kind === 'vm' ? path.name : `${path.set}_${path.instance}`;
+};
+
+/** No token is sent over plain http. */
+const credential = { getToken: async () => null };
+
+const clientsAt = (endpoint: string, inTurn: InTurn) => {
+  const clients = azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, endpoint });
+  clients.reads.pipeline.addPolicy({ name: 'inTurn', sendRequest: (request, next) => inTurn(() => next(request)) }, { afterPhase: 'Sign' });
+  return clients;
+};
+
+export const azureStage: CloudStage<AzureParts> = {
+  name: 'azure',
+  title: 'Azure',
+  api: 'arm',
+  create: createAzureSandbox,
+  scene,
+  machine,
+  shortName,
+  shortNode: (node) => node.replace(/^.*-(?=vmss)/, ''),
+  without: { 'node-gone': "Azure's disk driver knows machines by their Nodes' names, so that nothing names the machine once its Node is gone" },
+  holders: (world, volume) => (diskIn(world, volume)?.attachments ?? []).map((one) => ({ instance: one.machine, state: one.state })),
+  harm: (world) => world.parts.azure.harm,
+  stop: change(deallocate),
+  destroy: change(remove),
+  start: change(start),
+  announcements: (world) => world.parts.azure.events.map((event) => ({ id: event.id, event, says: event.data.operationName.split('/').slice(-2).join('/') })),
+  sweeps: true,
+  openDoor: (world, arrived) => openArmDoor(world, { arrived }),
+  cloudBehind: (url, inTurn) => azureCloud(clientsAt(url, inTurn)),
+  deploy: (parts) => deploy(parts, plainPlatform({ readHints, owns: (id) => machinePath(id)?.subscription === SANDBOX_SUBSCRIPTION })),
+};

@@ -1,0 +1,74 @@
+import { readHints } from '../../providers/gcp/events/read-hints.ts';
+import { computeClients, gcpCloud } from '../../providers/gcp/index.ts';
+import { instancePath } from '../../providers/gcp/paths.ts';
+import { createGceSandbox, SANDBOX_PROJECT, type GceParts, type WholeGceWorld } from '../../sandbox/gce-sandbox.ts';
+import { openHttpDoor } from '../../sandbox/gce/http-door.ts';
+import { remove, start, stop } from '../../sandbox/gce/instances.ts';
+import { beginOperation } from '../../sandbox/gce/operations.ts';
+import { diskIn, instanceIn, type Instance, type InstanceStatus, type Operation } from '../../sandbox/gce/state.ts';
+import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../sandbox/scenes/gce-database.ts';
+import { deploy } from './function.ts';
+import { plainPlatform } from './plain-platform.ts';
+import type { CloudStage, InTurn, Machine } from './stage.ts';
+
+const powers: Readonly<Partial<Record<InstanceStatus, Machine['power']>>> = { RUNNING: 'running', TERMINATED: 'off' };
+
+const machine = (world: WholeGceWorld, path: string): Machine => {
+  const instance = instanceIn(world, path);
+  return instance ? { state: instance.status, power: powers[instance.status] ?? 'between', boot: instance.boot } : { state: 'deleted', power: 'gone', boot: 0 };
+};
+
+/** As somebody orders it through the API: the audit log tells of it. */
+const order =
+  (type: Operation['type'], apply: (world: WholeGceWorld, instance: Instance) => void) =>
+  (world: WholeGceWorld, path: string): void => {
+    const instance = instanceIn(world, path);
+    if (!instance) return;
+    beginOperation(world, { type, target: path, targetId: instance.id, requestId: null });
+    apply(world, instance);
+  };
+
+/** An answer is complete when its body has come, too. */
+const complete = async (answer: Response): Promise<Response> => new Response(await answer.arrayBuffer(), { status: answer.status, headers: answer.headers });
+
+/** UUIDs one after the other, so that one seed is one history. */
+const requestIds = (): (() => string) => {
+  let serial = 0;
+  return () => `00000000-0000-4000-8000-${String((serial += 1)).padStart(12, '0')}`;
+};
+
+const clientsAt = (endpoint: string, inTurn: InTurn) =>
+  computeClients({ newRequestId: requestIds(), endpoint, fetch: (input, init) => inTurn(async () => complete(await fetch(input, init))) });
+
+export const gcpStage: CloudStage<GceParts> = {
+  name: 'gcp',
+  title: 'Compute Engine',
+  api: 'compute',
+  create: (start) => {
+    const world = createGceSandbox(start);
+    world.parts.gce.knobs.waitLasts = 0;
+    return world;
+  },
+  scene: (world) => {
+    const { disk: volume, holder, spare } = gceDatabaseOnTwoNodes(world);
+    return { volume, holder, spare, nodeOf: nodeNameOf };
+  },
+  machine,
+  shortName: nodeNameOf,
+  shortNode: (node) => node,
+  without: {},
+  holders: (world, volume) => (diskIn(world, volume)?.users ?? []).map((instance) => ({ instance, state: 'attached' })),
+  harm: (world) => world.parts.gce.harm,
+  stop: order('stop', stop),
+  destroy: order('delete', remove),
+  start: order('start', start),
+  announcements: (world) =>
+    world.parts.gce.events.map((event) => (event.operation.last ? { id: event.insertId, event, says: event.protoPayload.methodName } : null)),
+  sweeps: false,
+  openDoor: async (world, arrived) => {
+    const { url, traffic, close } = await openHttpDoor(world, 0, arrived);
+    return { url, calls: () => traffic().calls, close };
+  },
+  cloudBehind: (url, inTurn) => gcpCloud(clientsAt(url, inTurn)),
+  deploy: (parts) => deploy(parts, plainPlatform({ readHints, owns: (path) => instancePath(path)?.project === SANDBOX_PROJECT.project })),
+};

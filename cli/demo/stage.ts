@@ -1,0 +1,87 @@
+import type { Cloud } from '../../fencing/cloud.ts';
+import type { Cluster } from '../../fencing/cluster.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { World } from '../../sandbox/world.ts';
+import type { DeployedFunction } from './function.ts';
+import type { Queue } from './queue.ts';
+import type { Turns } from './turns.ts';
+
+/** A database with one disk on one of two nodes, by the ids of its cloud. */
+export interface Scene {
+  /** The disk, and the instance that holds it now. */
+  readonly volume: string;
+  readonly holder: string;
+  readonly spare: string;
+  readonly nodeOf: (instance: string) => string;
+}
+
+export interface Machine {
+  /** In the cloud's own words. */
+  readonly state: string;
+  readonly power: 'running' | 'off' | 'gone' | 'between';
+  readonly boot: number;
+}
+
+export interface Holder {
+  readonly instance: string;
+  readonly state: string;
+}
+
+/** Something that the cloud tells whoever listens. */
+export interface Announcement {
+  readonly id: string;
+  /** The event itself. */
+  readonly event: object;
+  /** In a word or two. */
+  readonly says: string;
+}
+
+/** The cloud's API behind a real socket of this computer. */
+export interface CloudDoor {
+  readonly url: string;
+  readonly calls: () => Readonly<Record<string, number>>;
+  readonly close: () => Promise<void>;
+}
+
+/** What a deployed function is made of. */
+export interface Parts {
+  readonly cloud: Cloud;
+  readonly cluster: Cluster;
+  readonly now: () => number;
+  readonly turns: Turns;
+  readonly queue: Queue;
+}
+
+/** A call of the cloud, which waits for its turn before it leaves. */
+export type InTurn = <T>(exchange: () => Promise<T>) => Promise<T>;
+
+/** All that the demo has to know of the cloud below its cluster. The stories, and what becomes of them, are the same on each. */
+export interface CloudStage<P extends ClusterParts> {
+  readonly name: string;
+  /** What people call the service that the instances are of. */
+  readonly title: string;
+  /** What its API is called in JSON. */
+  readonly api: string;
+  readonly create: (start: { readonly seed: number; readonly now: number }) => World<P>;
+  readonly scene: (world: World<P>) => Scene;
+  readonly machine: (world: World<P>, instance: string) => Machine;
+  /** For a table: ids and names may be long. */
+  readonly shortName: (instance: string) => string;
+  readonly shortNode: (node: string) => string;
+  /** Scenarios that show nothing here, and why. */
+  readonly without: Readonly<Record<string, string>>;
+  readonly holders: (world: World<P>, volume: string) => readonly Holder[];
+  readonly harm: (world: World<P>) => readonly { readonly what: string }[];
+  readonly stop: (world: World<P>, instance: string) => void;
+  /** For good. */
+  readonly destroy: (world: World<P>, instance: string) => void;
+  readonly start: (world: World<P>, instance: string) => void;
+  /** Everything so far, oldest first; null for what the install does not listen to. */
+  readonly announcements: (world: World<P>) => readonly (Announcement | null)[];
+  /** An announcement may come before what it announces: then it is the sweep that sees the end. */
+  readonly sweeps: boolean;
+  /** `arrived` is called at each request, before it has any effect. */
+  readonly openDoor: (world: World<P>, arrived: () => void) => Promise<CloudDoor>;
+  readonly cloudBehind: (url: string, inTurn: InTurn) => Cloud;
+  readonly deploy: (parts: Parts) => DeployedFunction;
+}

@@ -1,0 +1,47 @@
+import { InvalidInput } from '../../fencing/errors.ts';
+import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import { playedJson } from './json.ts';
+import type { Tell } from './lanes.ts';
+import { play, type Demo } from './play.ts';
+import type { Scenario } from './scenario.ts';
+import type { CloudStage } from './stage.ts';
+import { tableLines, verdictLines } from './table.ts';
+
+/** How a demo came out, whatever cloud it was played on. */
+export interface Shown {
+  readonly right: boolean;
+  readonly lines: readonly string[];
+  readonly json: object;
+}
+
+export type Show = (demo: Demo, tell: Tell) => Promise<Shown>;
+
+interface Playable {
+  readonly without: Readonly<Record<string, string>>;
+  readonly show: Show;
+}
+
+const playable = <P extends ClusterParts>(stage: CloudStage<P>): Playable => ({
+  without: stage.without,
+  show: async (demo, tell) => {
+    const end = await play(stage, demo, tell);
+    return { right: end.verdict.right, lines: ['', ...tableLines(end), '', ...verdictLines(end)], json: playedJson(end) };
+  },
+});
+
+/** Each is loaded only when it is played. A cloud is a line here, and its stage. */
+const stages: Readonly<Record<string, () => Promise<Playable>>> = {
+  aws: async () => playable((await import('./aws-stage.ts')).awsStage),
+  azure: async () => playable((await import('./azure-stage.ts')).azureStage),
+  gcp: async () => playable((await import('./gcp-stage.ts')).gcpStage),
+};
+
+/** @throws InvalidInput where there is no such cloud, and for a scenario that shows nothing on it */
+export const showOn = async (cloud: string, { name }: Pick<Scenario, 'name'>): Promise<Show> => {
+  const load = Object.hasOwn(stages, cloud) ? stages[cloud] : undefined;
+  if (!load) throw new InvalidInput(`the demo plays on ${Object.keys(stages).join(', ')}; there is no cloud named "${cloud}"`);
+  const { without, show } = await load();
+  const lack = without[name];
+  if (lack !== undefined) throw new InvalidInput(`the scenario "${name}" shows nothing on ${cloud}: ${lack}`);
+  return show;
+};

@@ -1,0 +1,69 @@
+import type { ComputeManagementClientOptionalParams } from '@azure/arm-compute';
+import { bearerTokenAuthenticationPolicy, createDefaultHttpClient, createHttpHeaders, createPipelineFromOptions, createPipelineRequest, RestError, type Pipeline } from '@azure/core-rest-pipeline';
+import { z } from 'zod';
+import { Unavailable } from '../../fencing/errors.ts';
+import type { ClientOptions } from './client.ts';
+import { translated } from './errors.ts';
+import { endsInTime } from './policies.ts';
+
+/** Services of Azure of which one call is wanted: an SDK for each would be many times the size of the call. */
+
+export interface RestOptions {
+  readonly credential: ClientOptions['credential'];
+  /** In the place of the network. */
+  readonly httpClient?: ComputeManagementClientOptionalParams['httpClient'];
+}
+
+export interface RestCall {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  /** What the token is for. */
+  readonly scope: string;
+  /** What the call is called in messages, such as its permission. */
+  readonly name: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+const RETRIES = 2;
+
+/** Neither service redirects, and a token must not follow where another one points. */
+const pipelineFor = ({ credential }: RestOptions, { scope }: RestCall, overTls: boolean): Pipeline => {
+  const pipeline = createPipelineFromOptions({ retryOptions: { maxRetries: RETRIES }, userAgentOptions: { userAgentPrefix: 'cloudfence' } });
+  pipeline.removePolicy({ name: 'redirectPolicy' });
+  pipeline.addPolicy(endsInTime);
+  if (overTls) pipeline.addPolicy(bearerTokenAuthenticationPolicy({ credential, scopes: scope }), { phase: 'Sign' });
+  return pipeline;
+};
+
+const problem = z.object({ error: z.object({ code: z.string() }) });
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+};
+
+/**
+ * The JSON that a call answers, or what `shape` makes of it. Over plain http no token is sent.
+ *
+ * @throws Unavailable, Denied, Refused
+ */
+export const restCall = async <T>(options: RestOptions, call: RestCall, shape: z.ZodType<T>, signal: AbortSignal): Promise<T> => {
+  const overTls = !call.url.startsWith('http://');
+  const { method, url, body: sent } = call;
+  const request = createPipelineRequest({ method, url, headers: createHttpHeaders(call.headers), abortSignal: signal, allowInsecureConnection: !overTls, ...(sent !== undefined && { body: sent }) });
+  const said = await translated(call.name, async () => {
+    const { status: statusCode, bodyAsText } = await pipelineFor(options, call, overTls).sendRequest(options.httpClient ?? createDefaultHttpClient(), request);
+    const body = jsonIn(bodyAsText ?? '');
+    if (statusCode === 200 || statusCode === 201) return body;
+    const code = problem.safeParse(body).data?.error.code;
+    throw new RestError(`${call.name} was declined`, { statusCode, ...(code !== undefined && { code }) });
+  });
+  const read = shape.safeParse(said);
+  if (read.success) return read.data;
+  throw new Unavailable(`${call.name} answered with what it never answers with`, { cause: read.error });
+};

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { restCall, type RestOptions } from './rest.ts';
+
+/** A message for a queue of Service Bus. */
+export interface OutgoingMessage {
+  readonly text: string;
+  /** Epoch ms before which nobody gets it; null for at once. */
+  readonly notBefore: number | null;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+export type Send = (queue: string, message: OutgoingMessage) => Promise<void>;
+
+export interface BusOptions extends RestOptions {
+  /** `<namespace>.servicebus.windows.net`, or a URL. */
+  readonly host: string;
+}
+
+const SCOPE = 'https://servicebus.azure.net/.default';
+const SENDING_LASTS_MS = 10_000;
+
+/** Properties travel as headers, in quotes; what headers or quotes cannot hold is left out. */
+const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?')}"`;
+
+const headersOf = ({ notBefore, properties }: OutgoingMessage): Readonly<Record<string, string>> => ({
+  'content-type': 'application/json',
+  ...(notBefore !== null && { BrokerProperties: JSON.stringify({ ScheduledEnqueueTimeUtc: new Date(notBefore).toUTCString() }) }),
+  ...Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, quoted(value)])),
+});
+
+/**
+ * Sends to queues of one namespace. https://learn.microsoft.com/rest/api/servicebus/send-message-to-queue
+ *
+ * @throws Unavailable, Denied, Refused
+ */
+export const busSender = ({ host, ...options }: BusOptions): Send => {
+  const origin = new URL(/^https?:/i.test(host) ? host : `https://${host}`).origin;
+  return async (queue, message) => {
+    const url = `${origin}/${encodeURIComponent(queue)}/messages`;
+    const call = { method: 'POST', url, scope: SCOPE, name: 'ServiceBus/namespaces/messages/send/action', headers: headersOf(message), body: message.text } as const;
+    await restCall(options, call, z.unknown(), AbortSignal.timeout(SENDING_LASTS_MS));
+  };
+};

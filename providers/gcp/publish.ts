@@ -1,0 +1,48 @@
+import { GoogleAuth, PassThroughClient } from 'google-auth-library';
+import { z } from 'zod';
+import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { credentialsIn } from './client.ts';
+
+/** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
+export interface Message {
+  readonly text: string;
+  /** A value has at most 1,024 bytes. */
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface PublisherOptions {
+  /** URL of another endpoint; over plain http no credentials are sent. */
+  readonly endpoint: string | null;
+}
+
+/** To a topic by its full name, `projects/<project>/topics/<topic>`. @throws Denied, Refused, Unavailable */
+export type Publish = (topic: string, message: Message) => Promise<void>;
+
+const GOOGLE = 'https://pubsub.googleapis.com';
+const SCOPES = ['https://www.googleapis.com/auth/pubsub'];
+const ANSWER_LASTS_MS = 10_000;
+
+const thrown = z.object({ response: z.object({ status: z.number() }) });
+
+/** By the status, never by what the answer says in words. */
+const inOurWords = (caught: unknown, topic: string): CloudfenceError => {
+  if (caught instanceof CloudfenceError) return caught;
+  const status = thrown.safeParse(caught).data?.response.status ?? 0;
+  const message = `publishing to ${topic} answered ${status || 'nothing'}`;
+  if (status === 401 || status === 403) return new Denied(message, { cause: caught });
+  return status >= 400 && status < 500 && status !== 429 ? new Refused(message, { cause: caught }) : new Unavailable(message, { cause: caught });
+};
+
+export const publisher = ({ endpoint }: PublisherOptions): Publish => {
+  const auth = endpoint?.startsWith('http:') === true ? new GoogleAuth({ authClient: new PassThroughClient() }) : new GoogleAuth({ scopes: SCOPES });
+  return async (topic, { text, attributes }) => {
+    const data = { messages: [{ data: Buffer.from(text).toString('base64'), attributes }] };
+    try {
+      // For want of credentials, the library itself ends the whole process.
+      await credentialsIn(auth);
+      await auth.request({ url: `${endpoint ?? GOOGLE}/v1/${topic}:publish`, method: 'POST', data, timeout: ANSWER_LASTS_MS });
+    } catch (caught) {
+      throw inOurWords(caught, topic);
+    }
+  };
+};

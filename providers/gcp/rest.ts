@@ -1,0 +1,65 @@
+import { GoogleAuth, PassThroughClient } from 'google-auth-library';
+import { z } from 'zod';
+import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { unlessGivenUp } from './calls.ts';
+import { credentialsIn } from './client.ts';
+import type { Fetch } from './transport.ts';
+
+/** Services of Google Cloud of which one call is wanted, as the identity that the environment gives. */
+
+export interface RestOptions {
+  /** URL of another endpoint for all of them; over plain http no token is sent. */
+  readonly endpoint: string | null;
+  /** In the place of the network. */
+  readonly fetch?: Fetch;
+}
+
+export interface RestCall {
+  /** The service's own host. */
+  readonly host: string;
+  readonly path: string;
+  /** What the call is called in messages: its permission. */
+  readonly name: string;
+}
+
+const SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
+const ANSWER_LASTS_MS = 5_000;
+
+/** Renews its tokens itself, some minutes before they end. */
+export const platformAuth = ({ fetch }: RestOptions): GoogleAuth =>
+  new GoogleAuth({ scopes: SCOPES, ...(fetch && { clientOptions: { transporterOptions: { fetchImplementation: fetch } } }) });
+
+const anonymous = ({ fetch }: RestOptions): PassThroughClient => new PassThroughClient(fetch && { transporterOptions: { fetchImplementation: fetch } });
+
+const failure = z.object({ status: z.number().optional(), config: z.object({ url: z.instanceof(URL).optional() }).optional() });
+
+/** By status, never by message; a service that gives out tokens declines with a plain 400. */
+const inOurWords = (caught: unknown, name: string, host: string): CloudfenceError => {
+  if (caught instanceof CloudfenceError) return caught;
+  const { status = 0, config } = failure.safeParse(caught).data ?? {};
+  const message = `${name} answered ${status === 0 ? 'nothing' : `status ${status}`}`;
+  if (status < 400 || status === 429 || status >= 500) return new Unavailable(message, { cause: caught });
+  const aboutToken = config?.url !== undefined && config.url.host !== host;
+  return status === 401 || status === 403 || aboutToken ? new Denied(message, { cause: caught }) : new Refused(message, { cause: caught });
+};
+
+/** What is answered, as `shape` makes it out. @throws Unavailable, Denied, Refused */
+export const restGet = async <T>(auth: GoogleAuth, options: RestOptions, call: RestCall, shape: z.ZodType<T>, signal: AbortSignal): Promise<T> => {
+  const url = new URL(call.path, options.endpoint ?? `https://${call.host}`);
+  const request = { url, signal, timeout: ANSWER_LASTS_MS, retry: true, responseType: 'json' } as const;
+  const send = async () => (url.protocol === 'http:' ? anonymous(options).request<unknown>(request) : credentialsIn(auth).then(() => auth.request<unknown>(request)));
+  const { data } = await unlessGivenUp(signal, send).catch((caught: unknown) => {
+    throw inOurWords(caught, call.name, url.host);
+  });
+  const read = shape.safeParse(data);
+  if (read.success) return read.data;
+  throw new Unavailable(`${call.name} answered with what it never answers with`, { cause: read.error });
+};
+
+/** For services that are called by somebody else. @throws Unavailable, Denied */
+export const accessToken = async (auth: GoogleAuth): Promise<string | null | undefined> => {
+  await credentialsIn(auth);
+  return auth.getAccessToken().catch((caught: unknown) => {
+    throw inOurWords(caught, 'the service that gives out tokens', '');
+  });
+};

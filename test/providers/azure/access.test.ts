@@ -1,0 +1,117 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { aksKubeconfig, aksTokens } from '../../../providers/azure/aks.ts';
+import { vaultSecret } from '../../../providers/azure/key-vault.ts';
+import type { RestOptions } from '../../../providers/azure/rest.ts';
+import { armScope } from '../../../providers/azure/sovereign.ts';
+import { openStandIn, type Answered, type JsonStandIn } from '../json-stand-in.ts';
+
+let door: JsonStandIn | undefined;
+afterEach(() => door?.close());
+
+const patient = (): AbortSignal => new AbortController().signal;
+const MINUTE = 60_000;
+
+/** Gives tokens that tell what they are for, and how many there were before. */
+const entra = (lastsMs = 60 * MINUTE, now = () => 0) => {
+  const scopes: (string | string[])[] = [];
+  const getToken = async (wanted: string | string[]) => {
+    scopes.push(wanted);
+    return { token: `${String(wanted)} #${scopes.length}`, expiresOnTimestamp: now() + lastsMs };
+  };
+  return { credential: { getToken }, scopes };
+};
+
+const cluster = { subscription: '11112222-3333-4444-8555-666677778888', resourceGroup: 'Blue Group', cluster: 'blue' };
+
+const asked = async (answer: Answered) => {
+  door = await openStandIn(() => answer);
+  return aksKubeconfig({ ...entra(), endpoint: door.url }, cluster, patient());
+};
+
+describe('the way to an AKS cluster', () => {
+  it('is the kubeconfig that AKS gives to users, asked for by its own path', async () => {
+    expect(await asked({ body: { kubeconfigs: [{ name: 'clusterUser', value: Buffer.from('kind: Config').toString('base64') }] } })).toBe('kind: Config');
+    const path = '/subscriptions/11112222-3333-4444-8555-666677778888/resourceGroups/Blue%20Group/providers/Microsoft.ContainerService/managedClusters/blue';
+    expect(door?.asked).toEqual([{ method: 'POST', url: `${path}/listClusterUserCredential?api-version=2024-09-01&format=exec`, authorization: null }]);
+  });
+
+  it.each([
+    [403, 'AuthorizationFailed', Denied],
+    [401, 'InvalidAuthenticationToken', Denied],
+    [404, 'ResourceNotFound', Refused],
+  ])('that answers %i %s is no way', async (status, code, kind) => {
+    await expect(asked({ status, body: { error: { code } } })).rejects.toMatchObject({ message: expect.stringContaining(code), constructor: kind });
+  });
+
+  it.each([{ kubeconfigs: [] }, 'no JSON at all', { kubeconfigs: [{ value: '§' }] }])('that answers %j cannot be had now', async (body) => {
+    await expect(asked({ body })).rejects.toBeInstanceOf(Unavailable);
+  });
+
+  it('does not lead where a redirect points', async () => {
+    const elsewhere = await openStandIn(() => ({}));
+    await expect(asked({ status: 307, headers: { location: elsewhere.url } })).rejects.toBeInstanceOf(Unavailable);
+    expect(elsewhere.asked).toEqual([]);
+    await elsewhere.close();
+  });
+
+  it('is opened by a token for AKS, which is renewed five minutes before its end and not sooner', async () => {
+    let now = 0;
+    const identity = entra(60 * MINUTE, () => now);
+    const token = aksTokens(identity, () => now);
+    const first = await token();
+    expect(first).toBe('6dae42f8-4368-4678-94ff-3960e28e3630/.default #1');
+    now = 54 * MINUTE;
+    expect(await token()).toBe(first);
+    now = 55 * MINUTE;
+    expect(await token()).toMatch(/#2$/);
+  });
+
+  it('is denied without a token', async () => {
+    await expect(aksTokens({ credential: { getToken: async () => null } }, () => 0)()).rejects.toBeInstanceOf(Denied);
+    const noIdentity = () => Promise.reject(Object.assign(new Error('none'), { name: 'CredentialUnavailableError' }));
+    await expect(aksTokens({ credential: { getToken: noIdentity } }, () => 0)()).rejects.toBeInstanceOf(Denied);
+  });
+});
+
+/** Over https without a network: what would go over the wire, and with which token. */
+const behindTls = (status: number, body: object) => {
+  const sent: { readonly url: string; readonly authorization: string | undefined }[] = [];
+  const httpClient: NonNullable<RestOptions['httpClient']> = {
+    sendRequest: async (request) => {
+      sent.push({ url: request.url, authorization: request.headers.get('authorization') });
+      return { request, status, headers: request.headers, bodyAsText: JSON.stringify(body) };
+    },
+  };
+  return { sent, options: { ...entra(), httpClient } };
+};
+
+describe('a secret in a Key Vault', () => {
+  it('is read from the vault that is named, over plain http without a token', async () => {
+    door = await openStandIn(() => ({ body: { value: 'kind: Config', id: 'x' } }));
+    expect(await vaultSecret(entra(), { vault: door.url, secret: 'kube' }, patient())).toBe('kind: Config');
+    expect(door.asked).toEqual([{ method: 'GET', url: '/secrets/kube?api-version=7.4', authorization: null }]);
+  });
+
+  it.each([
+    ['blue', 'https://blue.vault.azure.net', 'https://vault.azure.net/.default'],
+    ['blue.vault.azure.cn', 'https://blue.vault.azure.cn', 'https://vault.azure.cn/.default'],
+    ['https://blue.vault.usgovcloudapi.net/', 'https://blue.vault.usgovcloudapi.net', 'https://vault.usgovcloudapi.net/.default'],
+  ])('of %s is asked for with a token for that cloud\'s vaults', async (vault, host, scope) => {
+    const { sent, options } = behindTls(200, { value: 'text' });
+    await vaultSecret(options, { vault, secret: 'kube' }, patient());
+    expect(sent).toEqual([{ url: `${host}/secrets/kube?api-version=7.4`, authorization: `Bearer ${scope} #1` }]);
+  });
+
+  it.each([[403, Denied], [404, Refused]])('that answers %i is not had', async (status, kind) => {
+    const { options } = behindTls(status, { error: { code: 'Forbidden' } });
+    await expect(vaultSecret(options, { vault: 'blue', secret: 'kube' }, patient())).rejects.toBeInstanceOf(kind);
+  });
+});
+
+it.each([
+  [null, 'https://management.azure.com/.default'],
+  ['https://management.chinacloudapi.cn', 'https://management.chinacloudapi.cn/.default'],
+  ['https://management.usgovcloudapi.net/', 'https://management.usgovcloudapi.net/.default'],
+  ['https://arm.private.example', 'https://management.azure.com/.default'],
+])('a token for ARM at %s is one for %s', (endpoint, scope) => expect(armScope(endpoint)).toBe(scope));

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { readByAny } from '../../wiring/any-reader.ts';
+import { aws } from '../../wiring/register-aws.ts';
+import { azure } from '../../wiring/register-azure.ts';
+import { gcp } from '../../wiring/register-gcp.ts';
+
+/** The real readers side by side: their events must not be taken for each other's. */
+
+const EC2 = 'i-0123456789abcdef0';
+const VM = '/subscriptions/s/resourcegroups/g/providers/microsoft.compute/virtualmachines/v';
+const GCE = 'projects/p/zones/europe-west1-b/instances/node-1';
+
+describe('an event', () => {
+  const read = (raw: unknown) => readByAny(raw, [aws, azure, gcp]);
+  const stopped = { 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', account: '111122223333', region: 'eu-west-1', time: '2026-01-01T00:00:00Z', id: 'e', resources: [], version: '0' };
+
+  it.each([
+    [{ ...stopped, detail: { 'instance-id': EC2, state: 'stopped' } }, EC2],
+    [JSON.stringify({ resourceId: VM }), VM],
+    [{ message: { data: Buffer.from(JSON.stringify({ instance: GCE })).toString('base64') } }, GCE],
+  ])('is read by the cloud that understands it (%#)', (raw, machine) => {
+    expect(read(raw)).toMatchObject({ hints: [{ machine }], faults: [] });
+  });
+
+  it('that is broken is told of by the cloud that came furthest into it', () => {
+    const { faults } = read([{ message: { data: Buffer.from('{"instance":"node-1"}').toString('base64') } }]);
+    expect(faults).toMatchObject([{ where: '$[0].message.data.instance', what: expect.stringMatching(/\(read as an event of gcp\)$/) }]);
+  });
+
+  it('that is none is none of the likeliest cloud', () => {
+    expect(read('{"weather":"fine"}').faults).toMatchObject([{ what: 'this is no event that is understood here (read as an event of aws)' }]);
+  });
+});
+
+it.each([EC2, VM, GCE, `${VM}/extensions/x`, 'node-1', ''])('the id %s is of one cloud at most', (id) => {
+  expect([aws, azure, gcp].filter(({ owns }) => owns(id)).length).toBe([EC2, VM, GCE].includes(id) ? 1 : 0);
+});

@@ -1,0 +1,100 @@
+import type { Cloud } from '../fencing/cloud.ts';
+import { CloudfenceError, Refused } from '../fencing/errors.ts';
+import type { MachineFacts, MachineId } from '../fencing/machine.ts';
+import { readByAny } from './any-reader.ts';
+import type { CloudKit, CloudProbe, RegisteredCloud } from './cloud-kit.ts';
+
+/** Several clouds as one: each call goes to the cloud whose machine it is about, and that one alone is opened. */
+
+type Open = (name: string) => Promise<CloudKit>;
+type Registered = readonly RegisteredCloud[];
+
+/** Such an id stands in no carrier; a record that somebody has written by hand may hold one. */
+const ofNoCloud = (machine: MachineId): MachineFacts => ({
+  machine,
+  incarnation: null,
+  power: 'unknown',
+  forGood: false,
+  generation: null,
+  since: null,
+  nodeNames: [],
+  clusters: [],
+  zone: null,
+  disks: [],
+  evidence: { state: 'an id of no cloud that is known here' },
+});
+
+const ownerOf = (machine: MachineId, registered: Registered): RegisteredCloud | undefined => registered.find(({ owns }) => owns(machine));
+
+const byOwner = (machines: readonly MachineId[], registered: Registered): readonly (readonly [RegisteredCloud | null, readonly MachineId[]])[] => [
+  ...registered.map((cloud) => [cloud, machines.filter(cloud.owns)] as const),
+  [null, machines.filter((machine) => !ownerOf(machine, registered))],
+];
+
+type Readings = ReturnType<NonNullable<Cloud['readingFor']>>;
+
+/** To find out whose machine it is; what a carrier is worth is judged by the readings of that one cloud. */
+const readingsOf = (registered: Registered): Readings => {
+  const first = <T>(read: (cloud: RegisteredCloud) => T | null): T | null => registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
+  return {
+    name: registered.map(({ name }) => name).join(' or '),
+    machineOf: (carrier) => first(({ machineOf }) => machineOf(carrier)),
+    incarnationsOf: () => [],
+    diskOf: (volume) => first(({ diskOf }) => diskOf(volume)),
+  };
+};
+
+const cloudOf = (registered: Registered, open: Open): Cloud => {
+  const owning = async (machine: MachineId): Promise<Cloud> => {
+    const owner = ownerOf(machine, registered);
+    if (!owner) throw new Refused(`${machine} is an id of no cloud that is known here`);
+    return (await open(owner.name)).cloud;
+  };
+  const lookAt = async (cloud: RegisteredCloud | null, machines: readonly MachineId[], ...how: readonly [{ readonly disks: boolean }, AbortSignal]): Promise<readonly MachineFacts[]> => {
+    if (machines.length === 0) return [];
+    return cloud ? (await open(cloud.name)).cloud.look(machines, ...how) : machines.map(ofNoCloud);
+  };
+  const readings = readingsOf(registered);
+  return {
+    ...readings,
+    readingFor: (machine) => ownerOf(machine, registered) ?? readings,
+    look: async (machines, ...how) => (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),
+    witness: async (machine, ...rest) => (await owning(machine)).witness(machine, ...rest),
+    detach: async (from, ...rest) => (await owning(from.machine)).detach(from, ...rest),
+    powerOff: async (target, ...rest) => (await owning(target.machine)).powerOff(target, ...rest),
+  };
+};
+
+/** A cloud that cannot be opened is a place that does not answer. */
+const probesOf = async (name: string, machines: readonly MachineId[], open: Open): Promise<readonly CloudProbe[]> => {
+  try {
+    const { probes, probesFor = async () => [] } = await open(name);
+    return [...probes, ...(await probesFor(machines))];
+  } catch (error) {
+    if (error instanceof CloudfenceError) return [{ where: name, ask: () => Promise.reject(error) }];
+    throw error;
+  }
+};
+
+/** Puts machines in the place of scale sets. A cloud that cannot be opened for them shows here. */
+const expand = async (named: readonly MachineId[], signal: AbortSignal, registered: Registered, open: Open): Promise<readonly MachineId[]> => {
+  const perCloud = byOwner(named, registered).map(async ([cloud, own]) => {
+    if (!cloud || own.length === 0) return own;
+    const { expand: expandOwn = async () => own } = await open(cloud.name);
+    return expandOwn(own, signal);
+  });
+  return (await Promise.all(perCloud)).flat();
+};
+
+/** `configured`: names of the clouds that the configuration speaks of. The first of the registered is the likeliest. */
+export const anyCloud = (registered: Registered, open: Open, configured: ReadonlySet<string>): Omit<CloudKit, 'access'> => ({
+  cloud: cloudOf(registered, open),
+  readHints: (raw) => readByAny(raw, registered),
+  expand: (named, signal) => expand(named, signal, registered, open),
+  probes: [],
+  probesFor: async (machines) => {
+    const concerned = registered.filter(({ name, owns }) => configured.has(name) || machines.some(owns));
+    const asked = concerned.length > 0 ? concerned : registered.slice(0, 1);
+    return (await Promise.all(asked.map(({ name, owns }) => probesOf(name, machines.filter(owns), open)))).flat();
+  },
+});
