@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config';
  * What each project needs beside Node:
  * - `moto`: the Python server that .ci/install-moto puts into a folder of its own
  * - `deploy`: the one of .ci/install-ministack
- * - `judges`: what the clouds' own makers published, Google's document of .ci/install-google-discovery and Go for Microsoft's server
+ * - `judges`: what the clouds' own makers published, Google's document of .ci/install-google-discovery, Go for Microsoft's server, and
+ *   the checkov of .ci/install-checkov
  * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run bench:build` makes; `e2e-slow` waits for Kubernetes' own timers
  *
  * The last three live in real time on a machine that may be busy: a test that fails there is tried once more, and the report
@@ -19,7 +20,7 @@ const sideBySide = 'test/control-plane/differential/*.e2e.test.ts';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: elsewhere, testTimeout: 60_000 } },
+      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: elsewhere, testTimeout: 180_000 } },
       { test: { name: 'moto', include: ['test/**/*.moto.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
       { test: { name: 'judges', include: ['test/**/*.judge.test.ts'], testTimeout: 60_000, hookTimeout: 600_000 } },
       { test: { name: 'deploy', include: ['test/deploy/**/*.deploy.test.ts'], fileParallelism: false, testTimeout: 60_000, hookTimeout: 120_000, retry: 1 } },

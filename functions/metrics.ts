@@ -1,7 +1,7 @@
 import type { Outcome, StepReport } from '../fencing/outcome.ts';
 import { dimension, metric } from './names.ts';
 
-/** CloudWatch's embedded metric format: a log line that is a metric too. https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html */
+/** Logged as fields of a line, which each platform makes a metric of in its own way. */
 export interface Measured {
   readonly name: string;
   readonly value: number;
@@ -9,19 +9,8 @@ export interface Measured {
   readonly by?: Readonly<Record<string, string>>;
 }
 
-interface MetricLine {
-  readonly _aws: {
-    readonly Timestamp: number;
-    readonly CloudWatchMetrics: readonly { readonly Namespace: string; readonly Dimensions: readonly (readonly string[])[]; readonly Metrics: readonly { readonly Name: string; readonly Unit: string }[] }[];
-  };
-}
-
-/** One line for what was measured at one moment; each measure under its own dimensions. */
-export const metricLine = (namespace: string, at: number, measured: readonly Measured[]): MetricLine & Readonly<Record<string, unknown>> => ({
-  _aws: {
-    Timestamp: at,
-    CloudWatchMetrics: measured.map(({ name, unit, by = {} }) => ({ Namespace: namespace, Dimensions: [Object.keys(by)], Metrics: [{ Name: name, Unit: unit }] })),
-  },
+/** The measures and what they are measured by, as fields under their own names. */
+export const metricFields = (measured: readonly Measured[]): Readonly<Record<string, string | number>> => ({
   ...Object.assign({}, ...measured.map(({ by }) => by ?? {})),
   ...Object.fromEntries(measured.map(({ name, value }) => [name, value])),
 });

@@ -1,14 +1,10 @@
-import type { Outcome } from '../../fencing/outcome.ts';
-import { CloudfenceError } from '../../fencing/errors.ts';
-import { faultLine, messageLine } from '../decision-line.ts';
-import { metricLine } from '../metrics.ts';
-import { decision, metric } from '../names.ts';
-import { deliveriesIn, type Delivery } from './batch.ts';
-import { answerByHand, type ByHandAnswer } from './by-hand.ts';
-import { runErrands } from './errands.ts';
-import type { LambdaContext } from './invocation.ts';
-import { delayFor, MOST_HOPS, nextLook } from './look-again.ts';
-import { wireOnce, type Wiring } from './wire.ts';
+import { answerByHand, type ByHandAnswer } from '../by-hand.ts';
+import { runErrands } from '../errands.ts';
+import type { TimeLimit } from '../invocation.ts';
+import { settle } from '../settle.ts';
+import type { Wiring } from '../wiring.ts';
+import { deliveriesIn } from './batch.ts';
+import { wireOnce } from './wire.ts';
 
 /** The messages that the queue is to deliver again, because something failed; all others are acknowledged. */
 export interface BatchAnswer {
@@ -22,7 +18,7 @@ export interface BatchAnswer {
  */
 export const onEvent =
   (wired: () => Promise<Wiring>) =>
-  async (event: unknown, context: LambdaContext): Promise<BatchAnswer | ByHandAnswer> => {
+  async (event: unknown, context: TimeLimit): Promise<BatchAnswer | ByHandAnswer> => {
     const wiring = await wired();
     const deliveries = deliveriesIn(event);
     if (deliveries[0]?.messageId === null) return answerByHand(deliveries, { policy: wiring.policy, vouched: null }, wiring, context);
@@ -35,50 +31,5 @@ export const onEvent =
     }
     return { batchItemFailures: failures.map((itemIdentifier) => ({ itemIdentifier })) };
   };
-
-/** Ends one delivery; false when it has to come again. A queue that cannot be reached is a reason to come again. */
-const settle = async (delivery: Delivery, outcomes: readonly Outcome[], settled: Set<string>, wiring: Wiring): Promise<boolean> => {
-  try {
-    await buryFaults(delivery, wiring);
-    const ends = await Promise.all(delivery.errands.map((errand) => settleErrand(delivery, errand, outcomes, settled, wiring)));
-    return ends.every(Boolean);
-  } catch (error) {
-    const why = error instanceof CloudfenceError ? error.message : String(error);
-    wiring.log(messageLine('failed', 'queue', why, null));
-    return false;
-  }
-};
-
-const buryFaults = async ({ faults, asides, body }: Delivery, { queues, log, namespace, ports }: Wiring): Promise<void> => {
-  for (const { what, where } of asides) log(messageLine(decision.aside, where, what, null));
-  if (faults.length === 0) return;
-  for (const fault of faults) log({ ...faultLine(fault), ...metricLine(namespace, ports.clock.now().wall, [{ name: metric.notUnderstood, value: 1, unit: 'Count' }]) });
-  await queues.dead({ body, reason: faults.map(({ what, where, mend }) => `${what} (at ${where}): ${mend}`).join('; ') });
-};
-
-const settleErrand = async (delivery: Delivery, errand: Delivery['errands'][number], outcomes: readonly Outcome[], settled: Set<string>, wiring: Wiring): Promise<boolean> => {
-  const outcome = outcomes.find(({ machine }) => machine === errand.machine);
-  if (!outcome) return true;
-  if (outcome.outcome === 'failed' && outcome.retry) return false;
-  // Another message of this batch has settled the same machine already.
-  if (settled.has(outcome.machine)) return true;
-  settled.add(outcome.machine);
-  if (outcome.outcome === 'failed') await wiring.queues.dead({ body: delivery.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
-  if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, errand, wiring);
-  return true;
-};
-
-/** A machine that is only over the cap is next when another fence is finished: the queue is sooner there than the sweep. */
-const wantsAnotherLook = ({ outcome, reason }: Outcome): boolean => outcome === 'waiting' || reason.code === 'cap-reached';
-
-const lookAgainLater = async (outcome: Outcome, errand: Delivery['errands'][number], { queues, log }: Wiring): Promise<void> => {
-  if (errand.hops >= MOST_HOPS) {
-    log(messageLine(decision.handedToSweep, outcome.reason.code, `looked at ${errand.hops} times; the sweep goes on`, outcome.machine));
-    return;
-  }
-  const seconds = delayFor(outcome, errand.hops);
-  await queues.again(nextLook(outcome, errand), seconds);
-  log(messageLine(decision.lookAgain, outcome.reason.code, `in ${seconds} s`, outcome.machine));
-};
 
 export const handler = onEvent(wireOnce());

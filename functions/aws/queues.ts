@@ -1,25 +1,11 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { InvalidConfiguration } from '../../fencing/errors.ts';
-import type { LookAgain } from './look-again.ts';
-
-/** Why a message is dead, beside the message itself: nobody has to search the logs for it. */
-export interface DeadLetter {
-  readonly reason: string;
-  readonly body: string;
-}
-
-export interface Queues {
-  readonly again: (message: LookAgain, delaySeconds: number) => Promise<void>;
-  readonly dead: (letter: DeadLetter) => Promise<void>;
-}
+import { LONGEST_REASON, type Queues } from '../queues.ts';
 
 export interface QueueUrls {
   readonly queueUrl: string | null;
   readonly deadLetterQueueUrl: string | null;
 }
-
-/** SQS refuses an attribute longer than this together with its message; the reason's beginning is enough. */
-const LONGEST_REASON = 1_000;
 
 const named = (url: string | null, variable: string): string => {
   if (url === null) throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.yml`]);

@@ -1,4 +1,4 @@
-import type { Errand } from './batch.ts';
+import type { Errand } from '../errand.ts';
 
 /** An account and region whose machines this install looks after; null where the environment does not say. */
 export interface Territory {

@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { build, transform } from 'esbuild';
 import { slimAws } from './slim-aws.ts';
+import { slimGoogle } from './slim-google.ts';
 import { slimKubernetes } from './slim-kubernetes.ts';
 import { slimZod } from './slim-zod.ts';
 import { withoutUndici } from './without-undici.ts';
@@ -37,7 +38,9 @@ const partsOf = async (root: string, entry: string): Promise<readonly { readonly
     chunkNames: '[name]-[hash]',
     legalComments: 'none',
     logLevel: 'error',
-    plugins: [slimAws, slimKubernetes, slimZod, withoutUndici],
+    // The host of Azure Functions has it.
+    external: ['@azure/functions-core'],
+    plugins: [slimAws, slimGoogle, slimKubernetes, slimZod, withoutUndici],
   });
   return outputFiles.map((file) => ({ name: path.basename(file.path), text: file.text }));
 };

@@ -4,9 +4,9 @@ import { parseConfiguration } from '../../wiring/load.ts';
 import type { Configuration } from '../../wiring/schema.ts';
 import { deployableClusters, type DeployableCluster } from './cluster-access.ts';
 import { deploymentParameters, settingNames, type DeploymentParameters } from './parameter-schema.ts';
+import type { Written } from './written.ts';
 
-/** Names and values as they were written, before anybody has looked at them. */
-export type Written = Readonly<Record<string, unknown>>;
+export type { Written };
 
 export interface Checked {
   /** Null when there are faults. */

@@ -1,35 +1,11 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { parse } from 'yaml';
-import { z } from 'zod';
-import { checkParameters, type Written } from './check-parameters.ts';
+import { checkParameters } from './check-parameters.ts';
 import type { Hooks, Serverless } from './service.ts';
 import { templateValues, type TemplateValues } from './template-values.ts';
+import { fromCommandLine, fromFile } from './written.ts';
 
 const DEFAULTS = 'infra/aws/parameters.yml';
 /** The longest name, of a role, has 64 characters; a region and `cloudfence` and `on-event` take up to 40 of them. */
 const LONGEST_STAGE = 20;
-
-const file = z.record(z.string(), z.unknown()).nullable();
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
-
-const fromFile = (serviceDir: string, name: string): Written => {
-  try {
-    return file.parse(parse(readFileSync(path.join(serviceDir, name), 'utf8'))) ?? {};
-  } catch (error) {
-    if (isMissing(error)) return {};
-    throw error;
-  }
-};
-
-/** `--param='name=value'`: the value as YAML, so numbers, switches and JSON are what they look like. */
-const fromCommandLine = (params: readonly string[]): Written =>
-  Object.fromEntries(
-    params.map((param): [string, unknown] => {
-      const at = param.indexOf('=');
-      return [param.slice(0, at), parse(param.slice(at + 1))];
-    }),
-  );
 
 interface Stage {
   readonly faults: readonly string[];

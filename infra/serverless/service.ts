@@ -3,7 +3,7 @@
 export interface FunctionConfig {
   handler: string;
   readonly name: string;
-  package?: { readonly patterns: readonly string[] };
+  package?: { readonly patterns?: readonly string[]; readonly artifact?: string };
 }
 
 export interface TemplateResource {
@@ -20,7 +20,7 @@ export interface Template {
 
 export interface Service {
   readonly service: string;
-  readonly provider: { compiledCloudFormationTemplate: Template };
+  readonly provider: { compiledCloudFormationTemplate: Template; readonly name: string; readonly stage?: string };
   package: Readonly<Record<string, unknown>>;
   readonly getAllFunctions: () => readonly string[];
   readonly getFunction: (name: string) => FunctionConfig;
@@ -37,6 +37,9 @@ export interface Serverless {
   readonly service: Service;
   readonly processedInput: { readonly commands: readonly string[]; readonly options: Options };
   readonly getProvider: (name: 'aws') => Provider;
+  /** For a cloud that it knows nothing about. */
+  readonly setProvider: (name: string, provider: object) => void;
+  readonly configSchemaHandler: { readonly defineProvider: (name: string, schema: object) => void };
   readonly classes: { readonly Error: new (message: string) => Error };
 }
 
@@ -45,10 +48,18 @@ export interface Options {
   readonly function?: string;
   readonly param?: readonly string[];
   readonly 'force-remove'?: boolean;
+  readonly preview?: boolean;
+  /** Where a package is written to. */
+  readonly package?: string;
+  /** What a function is invoked with, and the file of it. */
+  readonly data?: string;
+  readonly path?: string;
 }
 
 export interface Writers {
   readonly log: { readonly notice: (text: string) => void; readonly warning: (text: string) => void };
+  /** For what a command was asked for, on standard output. */
+  readonly writeText?: (text: string) => void;
 }
 
 export type Hooks = Readonly<Record<string, () => void | Promise<void>>>;

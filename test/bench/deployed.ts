@@ -13,6 +13,8 @@ export interface Deployed {
   /** Of the unpacked bundle. */
   readonly folder: string;
   readonly file: string;
+  /** Name of the handler among the exports, if it is not `handler`. */
+  readonly exported?: string;
   /** The variables that Node, and the C library below it, read themselves. */
   readonly environment: Readonly<Record<string, string>>;
 }

@@ -5,20 +5,39 @@
  * given an event (JSON), it invokes the handler once. Plain JavaScript, so that no loader of TypeScript is measured too.
  */
 
-const [, , file, event] = process.argv;
+const [, , file, event, calls, exported = 'handler'] = process.argv;
 const LASTS_MS = 60_000;
 
 const began = performance.now();
-const { handler } = require(file);
+const handler = require(file)[exported];
 const importMs = performance.now() - began;
 
 const loaded = () => Object.keys(require.cache);
 const imported = { importMs, rssAfterImport: process.memoryUsage().rss, loadedAtImport: loaded() };
 
+/** As the Functions Framework does, but for the wire: the body of the answer is all that is wanted. */
+const overHttp = async (request) => {
+  let text = '';
+  const response = { writeHead: (status) => ((response.status = status), response), end: (body) => (text = body ?? '') };
+  await handler(request, response);
+  return text === '' ? { status: response.status } : JSON.parse(text);
+};
+
+/** As the Functions host of Azure does: a request, or whatever else triggers; lines of the log are not wanted. */
+const asAzure = ({ http, message }) => {
+  const said = () => undefined;
+  const request = { method: 'POST', headers: [], text: async () => JSON.stringify(http) };
+  return handler(http === undefined ? message : request, { log: said, warn: said, error: said });
+};
+
+const asLambda = (request, started) => handler(request, { getRemainingTimeInMillis: () => LASTS_MS - (performance.now() - started) });
+
 const invoke = async () => {
   const started = performance.now();
   const cpu = process.cpuUsage();
-  const answer = await handler(JSON.parse(event), { getRemainingTimeInMillis: () => LASTS_MS - (performance.now() - started) });
+  const given = JSON.parse(event);
+  const ways = { http: overHttp, azure: asAzure, lambda: (request) => asLambda(request, started) };
+  const answer = (await ways[calls](given)) ?? null;
   const { user, system } = process.cpuUsage(cpu);
   return { answer, rssAfterwards: process.memoryUsage().rss, peakRss: process.resourceUsage().maxRSS * 1_024, fenceCpuMs: (user + system) / 1_000, loadedAfterwards: loaded() };
 };

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { SANDBOX_ACCOUNT } from '../../sandbox/aws-sandbox.ts';
+import { SANDBOX_ACCOUNT, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { openLiveSandbox } from '../cli/live-sandbox.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { openTlsFront } from './tls-front.ts';
@@ -10,8 +10,13 @@ import { openTlsFront } from './tls-front.ts';
 export interface FunctionScene {
   readonly machine: string;
   readonly environment: Readonly<Record<string, string>>;
+  readonly isFenced: () => boolean;
   readonly close: () => Promise<void>;
 }
+
+/** Whether a Node of the cluster bears the out-of-service taint. */
+export const someNodeIsFenced = ({ nodes }: Pick<AwsWorld['parts']['cluster']['objects'], 'nodes'>): boolean =>
+  Object.values(nodes).some(({ spec }) => spec.taints?.some(({ key }) => key === 'node.kubernetes.io/out-of-service'));
 
 const SECRET = 'bench-kubeconfig';
 
@@ -36,6 +41,7 @@ export const openFunctionScene = async (): Promise<FunctionScene> => {
   await writeFile(trusted, `${fronts.ec2.ca}\n${fronts.secrets.ca}`);
   return {
     machine: sandbox.scene.holder,
+    isFenced: () => someNodeIsFenced(sandbox.world.parts.cluster.objects),
     environment: {
       ...sandbox.environment,
       AWS_ENDPOINT_URL_EC2: fronts.ec2.url,

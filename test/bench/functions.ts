@@ -4,9 +4,8 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { openService } from '../infra/packaged-service.ts';
-import { deployedFunctions, type Deployed } from './deployed.ts';
-import { openFunctionScene } from './function-scene.ts';
+import type { Deployed } from './deployed.ts';
+import type { FunctionScene } from './function-scene.ts';
 
 /** What one packaged function weighs, and what it costs to start. All sizes and memory in bytes. */
 export interface PackagedFunction {
@@ -29,13 +28,17 @@ export interface PackagedFunction {
 const imported = z.object({ importMs: z.number(), rssAfterImport: z.number(), loadedAtImport: z.array(z.string()) });
 const invoked = imported.extend({ answer: z.unknown(), rssAfterwards: z.number(), peakRss: z.number(), fenceCpuMs: z.number(), loadedAfterwards: z.array(z.string()) });
 
-/** An event for each function that fences, about the machine that is off. */
-const fencing: Readonly<Record<string, (machine: string) => object>> = {
-  'on-event': (machine) => ({ source: 'aws.ec2', 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': machine, state: 'stopped' } }),
-  sweep: () => ({}),
-  replay: (instanceId) => ({ instanceId }),
-  fence: (instanceId) => ({ instanceId }),
-};
+/** A cloud whose functions are measured. */
+export interface BenchedCloud {
+  readonly title: string;
+  /** Packages the service as `serverless package` does; what it made goes when all is measured. */
+  readonly packaged: () => Promise<{ readonly functions: readonly Deployed[]; readonly close: () => Promise<void> }>;
+  /** How the platform calls a handler: see function-process.cjs. */
+  readonly calls: 'lambda' | 'http' | 'azure';
+  /** An event for each function that fences, about the machine that is off. */
+  readonly fencing: Readonly<Record<string, (machine: string) => object>>;
+  readonly openScene: () => Promise<FunctionScene>;
+}
 
 const PROCESSES = 5;
 const FENCES = 3;
@@ -68,12 +71,11 @@ const importsOf = async ({ file, environment }: Deployed) => {
 type FirstFence = Pick<PackagedFunction, 'rssAfterFence' | 'peakRss' | 'fenceCpuMs'>;
 
 /** @throws when nothing was fenced, or not by the Kubernetes part: what that cost says nothing. */
-const fenceOnce = async ({ file, environment }: Deployed, eventFor: (machine: string) => object): Promise<z.infer<typeof invoked>> => {
-  const scene = await openFunctionScene();
+const fenceOnce = async ({ file, environment, exported = 'handler' }: Deployed, eventFor: (machine: string) => object, { calls, openScene }: BenchedCloud): Promise<z.infer<typeof invoked>> => {
+  const scene = await openScene();
   try {
-    const found = invoked.parse(await ask([file, JSON.stringify(eventFor(scene.machine))], { ...environment, ...scene.environment }));
-    const said = JSON.stringify(found.answer);
-    if (!said.includes('"outcome":"fenced"') || !found.loadedAfterwards.some(isKubernetesPart)) throw new Error(`${file}: ${said}`);
+    const found = invoked.parse(await ask([file, JSON.stringify(eventFor(scene.machine)), calls, exported], { ...environment, ...scene.environment }));
+    if (!scene.isFenced() || !found.loadedAfterwards.some(isKubernetesPart)) throw new Error(`${file}: ${JSON.stringify(found.answer)}`);
     return found;
   } finally {
     await scene.close();
@@ -81,11 +83,11 @@ const fenceOnce = async ({ file, environment }: Deployed, eventFor: (machine: st
 };
 
 /** The median of three, and the highest peak of them. */
-const firstFence = async (deployed: Deployed): Promise<FirstFence> => {
-  const eventFor = fencing[deployed.name];
+const firstFence = async (deployed: Deployed, cloud: BenchedCloud): Promise<FirstFence> => {
+  const eventFor = cloud.fencing[deployed.name];
   if (!eventFor) return { rssAfterFence: null, peakRss: null, fenceCpuMs: null };
   const all: z.infer<typeof invoked>[] = [];
-  for (let nth = 0; nth < FENCES; nth += 1) all.push(await fenceOnce(deployed, eventFor));
+  for (let nth = 0; nth < FENCES; nth += 1) all.push(await fenceOnce(deployed, eventFor, cloud));
   return {
     rssAfterFence: median(all.map(({ rssAfterwards }) => rssAfterwards)),
     peakRss: Math.max(...all.map(({ peakRss }) => peakRss)),
@@ -101,17 +103,17 @@ const sizesIn = async (folder: string): Promise<Pick<PackagedFunction, 'cloudPar
   return { kubernetesPart, cloudPart: sum(files) - kubernetesPart };
 };
 
-/** Packages the service as `serverless package` does, and measures each of its functions out of its zip. */
-export const measureFunctions = async (): Promise<readonly PackagedFunction[]> => {
-  const service = await openService({});
+/** Measures each of the cloud's functions out of its zip. */
+export const measureFunctions = async (cloud: BenchedCloud): Promise<readonly PackagedFunction[]> => {
+  const { functions, close } = await cloud.packaged();
   try {
     const all: PackagedFunction[] = [];
-    for (const deployed of await deployedFunctions(service, ['on-event', 'sweep', 'replay', 'fence', 'doctor'])) {
+    for (const deployed of functions) {
       const { name, zip, folder } = deployed;
-      all.push({ name, zip, ...(await sizesIn(folder)), ...(await importsOf(deployed)), ...(await firstFence(deployed)) });
+      all.push({ name, zip, ...(await sizesIn(folder)), ...(await importsOf(deployed)), ...(await firstFence(deployed, cloud)) });
     }
     return all;
   } finally {
-    await service.close();
+    await close();
   }
 };

@@ -1,6 +1,9 @@
 import { aimsOf } from './aims.ts';
+import { awsAims, awsFunctions } from './aws-functions.ts';
+import { azureAims, azureFunctions } from './azure-functions.ts';
 import { functionAims, functionTable } from './function-table.ts';
 import { measureFunctions } from './functions.ts';
+import { gcpAims, gcpFunctions } from './gcp-functions.ts';
 import { measure, type Measured } from './measure.ts';
 import { questions } from './scenes.ts';
 import { grouped, tableOf } from './table.ts';
@@ -22,5 +25,7 @@ for (const question of questions) {
 }
 console.log([`At ${SIZES.map(grouped).join(', ')} nodes:`, ...aims].join('\n'));
 
-const functions = await measureFunctions();
-console.log(`\n${[functionTable(functions), '', ...functionAims(functions)].join('\n')}`);
+for (const { cloud, most } of [{ cloud: awsFunctions, most: awsAims }, { cloud: gcpFunctions, most: gcpAims }, { cloud: azureFunctions, most: azureAims }]) {
+  const functions = await measureFunctions(cloud);
+  console.log(`\n${[functionTable(cloud.title, functions), '', ...functionAims(functions, most)].join('\n')}`);
+}

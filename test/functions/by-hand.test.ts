@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fence } from '../../functions/aws/fence.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { replay } from '../../functions/aws/replay.ts';
-import { sweep } from '../../functions/aws/sweep.ts';
+import { sweep } from '../../functions/sweep.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { stopped, stopMachine } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';

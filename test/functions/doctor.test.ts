@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { doctor } from '../../functions/aws/doctor.ts';
+import { doctor } from '../../functions/doctor.ts';
 import { clusterOf, connectionOf } from '../../kubernetes/cluster.ts';
 import { doctorOf } from '../../kubernetes/doctor.ts';
 import { transportLink } from '../../kubernetes/link.ts';

@@ -1,8 +1,10 @@
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import type { Ports } from '../../fencing/run.ts';
-import type { LookAgain } from '../../functions/aws/look-again.ts';
-import type { DeadLetter } from '../../functions/aws/queues.ts';
-import type { Wiring } from '../../functions/aws/wire.ts';
+import type { LookAgain } from '../../functions/look-again.ts';
+import type { DeadLetter } from '../../functions/queues.ts';
+import { metricLine } from '../../functions/aws/embedded-metrics.ts';
+import { foreign } from '../../functions/aws/territory.ts';
+import type { Wiring } from '../../functions/wiring.ts';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { portsOver } from '../simulation/rig.ts';
 
@@ -29,7 +31,7 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
   const wiring: Wiring = {
     ports,
     policy: { ...defaultPolicy, ...policy },
-    territories: [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }],
+    foreign: (errand) => foreign(errand, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
     queues: {
       again: async (message, delaySeconds) => {
         reachable();
@@ -40,7 +42,7 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
         install.dead.push(letter);
       },
     },
-    namespace: 'Cloudfence',
+    measured: (measures) => metricLine('Cloudfence', world.now(), measures),
     newRunId: () => `run-${(runs += 1)}`,
     log: (line) => install.lines.push({ ...line }),
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseRecord } from '../../fencing/record.ts';
-import { MOST_HOPS } from '../../functions/aws/look-again.ts';
+import { MOST_HOPS } from '../../functions/look-again.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';

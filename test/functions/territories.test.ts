@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { fence } from '../../functions/aws/fence.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
-import { sweep } from '../../functions/aws/sweep.ts';
+import { sweep } from '../../functions/sweep.ts';
 import { foreign } from '../../functions/aws/territory.ts';
+import type { Wiring } from '../../functions/wiring.ts';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';
 import { twoTerritories, type TwoTerritories } from '../providers/aws/two-territories.ts';
@@ -21,7 +22,7 @@ const elsewhere = async ({ world, scene }: Incident, policy: Parameters<typeof i
   const territories = await twoTerritories({ home: ec2World(), other: world });
   opened.push(territories);
   const install = installOver(world, policy, { cloud: territories.cloud });
-  const wiring = { ...install.wiring, territories: [HOME, territories.entry] };
+  const wiring: Wiring = { ...install.wiring, foreign: (errand) => foreign(errand, [HOME, territories.entry]) };
   return { world, scene, install, wiring, ...territories };
 };
 

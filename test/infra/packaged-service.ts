@@ -10,7 +10,7 @@ import { z } from 'zod';
 /** The service as `serverless package` makes it: in a folder of its own, without a network and without credentials. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const sources = ['fencing', 'providers', 'kubernetes', 'wiring', 'functions', 'infra', 'stages', 'serverless.yml', 'package.json'];
+const sources = ['fencing', 'providers', 'kubernetes', 'wiring', 'functions', 'infra', 'stages', 'serverless.yml', 'serverless.gcp.yml', 'serverless.azure.yml', 'package.json'];
 
 const template = z.object({
   Resources: z.record(z.string(), z.looseObject({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) })),

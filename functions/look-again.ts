@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Outcome } from '../../fencing/outcome.ts';
-import { fenceRecord } from '../../fencing/record.ts';
+import type { Outcome } from '../fencing/outcome.ts';
+import { fenceRecord } from '../fencing/record.ts';
 
 /**
  * The queue is the timer: what has to wait is sent again, with the fence as last seen (its Node may be deleted meanwhile),
@@ -24,7 +24,7 @@ export type LookAgain = z.infer<typeof lookAgain>;
 /** After so many hops, about ten minutes, the sweep is the timer. */
 export const MOST_HOPS = 12;
 
-/** SQS delays a message by at most 15 minutes. */
+/** What SQS can hold a message back for; elsewhere it is long enough as well. */
 const LONGEST_DELAY_S = 900;
 const SHORTEST_DELAY_S = 2;
 const GROWTH = 1.5;

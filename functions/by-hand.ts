@@ -1,10 +1,10 @@
-import { InvalidInput } from '../../fencing/errors.ts';
-import type { Fault } from '../../fencing/hint.ts';
-import { outcomeJson, type OutcomeJson } from '../../fencing/outcome-json.ts';
-import type { Delivery } from './batch.ts';
+import { InvalidInput } from '../fencing/errors.ts';
+import type { Fault } from '../fencing/hint.ts';
+import { outcomeJson, type OutcomeJson } from '../fencing/outcome-json.ts';
+import type { Delivery } from './errand.ts';
 import { runErrands, type Wish } from './errands.ts';
-import type { LambdaContext } from './invocation.ts';
-import type { Wiring } from './wire.ts';
+import type { TimeLimit } from './invocation.ts';
+import type { Wiring } from './wiring.ts';
 
 /** The same JSON as the CLI: one object for one machine, `results` for several. */
 export type ByHandAnswer = OutcomeJson | { readonly results: readonly OutcomeJson[] };
@@ -15,11 +15,11 @@ const inWords = ({ what, where, mend }: Fault): string => `${what} (at ${where})
  * Runs what a person sent, to its end or to the end of the invocation: there is no queue to wait in.
  * @throws InvalidInput, before anything is done, for what cannot be read
  */
-export const answerByHand = async (deliveries: readonly Delivery[], wish: Omit<Wish, 'queued'>, wiring: Wiring, context: LambdaContext): Promise<ByHandAnswer> => {
+export const answerByHand = async (deliveries: readonly Delivery[], wish: Omit<Wish, 'queued'>, wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> => {
   const faults = deliveries.flatMap((delivery) => delivery.faults);
   if (faults.length > 0) throw new InvalidInput(faults.map(inWords).join('; '));
   const errands = deliveries.flatMap((delivery) => delivery.errands);
-  const outcomes = await runErrands(errands, { ...wish, queued: false }, wiring, context);
+  const outcomes = await runErrands(errands, { ...wish, queued: false }, wiring, limit);
   const [only, second] = outcomes;
   return only && !second ? outcomeJson(only) : { results: outcomes.map(outcomeJson) };
 };

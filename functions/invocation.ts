@@ -1,11 +1,11 @@
-import type { Known } from '../../fencing/known.ts';
-import type { Command } from '../../fencing/next.ts';
-import type { Ports } from '../../fencing/run.ts';
-import { stepLine } from '../decision-line.ts';
-import type { Wiring } from './wire.ts';
+import type { Known } from '../fencing/known.ts';
+import type { Command } from '../fencing/next.ts';
+import type { Ports } from '../fencing/run.ts';
+import { stepLine } from './decision-line.ts';
+import type { Wiring } from './wiring.ts';
 
-/** What Lambda tells about the invocation; https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
-export interface LambdaContext {
+/** How long the platform lets an invocation go on; what Lambda hands in says it: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
+export interface TimeLimit {
   readonly getRemainingTimeInMillis: () => number;
 }
 
@@ -24,7 +24,7 @@ export interface Invocation {
  */
 export const within = async <T>(
   { ports, log }: Wiring,
-  context: LambdaContext,
+  limit: TimeLimit,
   eventOf: (machine: string) => string | null,
   work: (invocation: Invocation) => Promise<T>,
 ): Promise<T> => {
@@ -34,7 +34,7 @@ export const within = async <T>(
     if (line) log(line);
   };
   try {
-    const deadline = ports.clock.now().mono + context.getRemainingTimeInMillis() - MARGIN_MS;
+    const deadline = ports.clock.now().mono + limit.getRemainingTimeInMillis() - MARGIN_MS;
     return await work({ ports: { ...ports, signal: inFlight.signal, observe }, deadline });
   } finally {
     inFlight.abort();

@@ -1,0 +1,5 @@
+import { doctor as diagnose } from '../doctor.ts';
+import { byHand, type HttpFunction } from './http.ts';
+import type { Wired } from './wiring.ts';
+
+export const doctor = (wired: Wired): HttpFunction => byHand(wired, (question, { wiring }) => diagnose(async () => wiring)(question));

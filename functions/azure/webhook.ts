@@ -1,0 +1,40 @@
+import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
+import { messageLine } from '../decision-line.ts';
+import { jsonIn } from '../../wiring/json-in.ts';
+import type { HttpAnswer, HttpFunction } from './http.ts';
+import { invoked } from './invoked.ts';
+import type { Logging } from './log.ts';
+import type { Wired } from './wiring.ts';
+
+const empty = (status: number): HttpAnswer => ({ status, headers: {}, body: '' });
+
+const TAKEN = empty(202);
+const LATER = empty(503);
+/** What a queue of the basic tier takes, its headers aside. https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas */
+const LARGEST_MESSAGE = 190_000;
+const TOO_LARGE = empty(413);
+
+const queued = async (text: string, wired: Wired, context: Logging): Promise<HttpAnswer> => {
+  const { wiring } = await invoked(wired, context);
+  try {
+    await wiring.queues.events(text, 0);
+    return TAKEN;
+  } catch (error) {
+    wiring.log(messageLine('failed', 'queue', error instanceof Error ? error.message : String(error), null));
+    return LATER;
+  }
+};
+
+/**
+ * Takes what an action group or a push subscription of Event Grid posts, and answers the handshakes of both schemas. An
+ * action group waits for ten seconds only, so events are queued here and read by `on-event`.
+ */
+export const webhook =
+  (wired: Wired): HttpFunction =>
+  async (request, context) => {
+    const text = await request.text();
+    const headers = Object.fromEntries([...request.headers].map(([name, value]) => [name.toLowerCase(), value]));
+    const handshake = handshakeAnswer({ method: request.method, headers, body: jsonIn(text) });
+    if (handshake) return handshake;
+    return Buffer.byteLength(text) > LARGEST_MESSAGE ? TOO_LARGE : queued(text, wired, context);
+  };

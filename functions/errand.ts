@@ -1,0 +1,40 @@
+import type { Aside, Fault, Hint, Reading } from '../fencing/hint.ts';
+import type { MachineId } from '../fencing/machine.ts';
+import type { FenceRecord } from '../fencing/record.ts';
+import { jsonIn } from '../wiring/json-in.ts';
+import { lookAgain } from './look-again.ts';
+
+/** One machine that a message wants looked at. */
+export interface Errand {
+  readonly machine: MachineId;
+  readonly event: string | null;
+  /** When the event says that it happened (epoch ms). */
+  readonly eventAt: number | null;
+  readonly hops: number;
+  readonly record: FenceRecord | null;
+  readonly account: string | null;
+  readonly region: string | null;
+}
+
+/** One delivery: a message of a queue, or an event that came without one. */
+export interface Delivery {
+  /** Null when there is no queue to give it back to. */
+  readonly messageId: string | null;
+  readonly body: string;
+  readonly errands: readonly Errand[];
+  readonly faults: readonly Fault[];
+  readonly asides: readonly Aside[];
+}
+
+const errandOf = ({ machine, eventId, time, account, region }: Hint): Errand => ({ machine, event: eventId, eventAt: time, hops: 0, record: null, account, region });
+
+/** A message of our own, or anything that the provider can read. */
+export const deliveryOf = (messageId: string | null, body: string, readEvent: () => Reading): Delivery => {
+  const again = lookAgain.safeParse(jsonIn(body));
+  if (again.success) {
+    const { machine, event, eventAt, hops, record } = again.data;
+    return { messageId, body, errands: [{ machine, event, eventAt, hops, record, account: null, region: null }], faults: [], asides: [] };
+  }
+  const { hints, faults, asides } = readEvent();
+  return { messageId, body, errands: hints.map(errandOf), faults, asides };
+};

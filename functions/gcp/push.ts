@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { readHints } from '../../providers/gcp/events/read-hints.ts';
+import { deliveryOf, type Delivery } from '../errand.ts';
+import { NOT_BEFORE } from './queues.ts';
+
+/** https://cloud.google.com/pubsub/docs/push#receive_push; CloudEvents of a topic have the same inside. */
+const push = z.object({
+  message: z.object({
+    data: z.base64().default(''),
+    messageId: z.string().default(''),
+    attributes: z.looseObject({ [NOT_BEFORE]: z.string().optional() }).default({}),
+  }),
+});
+
+export interface Pushed {
+  readonly delivery: Delivery;
+  /** Epoch ms before which a message that waits need not be looked at. */
+  readonly notBefore: number | null;
+}
+
+const momentIn = (text: string | undefined): number | null => (text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null);
+
+export const deliveryIn = (body: unknown): Pushed => {
+  const read = push.safeParse(body);
+  if (!read.success) return { delivery: deliveryOf(null, JSON.stringify(body) ?? '', () => readHints(body)), notBefore: null };
+  const { data, messageId, attributes } = read.data.message;
+  const text = Buffer.from(data, 'base64').toString('utf8');
+  return { delivery: deliveryOf(messageId, text, () => readHints(text)), notBefore: momentIn(attributes[NOT_BEFORE]) };
+};

@@ -1,0 +1,26 @@
+import type { Policy } from '../fencing/policy.ts';
+import type { Ports } from '../fencing/run.ts';
+import type { CloudKit } from '../wiring/cloud-kit.ts';
+import type { OpenCluster } from '../wiring/open-clusters.ts';
+import type { Errand } from './errand.ts';
+import type { Measured } from './metrics.ts';
+import type { Queues } from './queues.ts';
+
+/** All that a function of ours is made of; tests hand in another. */
+export interface Wiring {
+  readonly ports: Omit<Ports, 'signal' | 'observe'>;
+  readonly policy: Policy;
+  /** Why an errand is none of this install's, in words; null when it is one. */
+  readonly foreign: (errand: Pick<Errand, 'machine' | 'account' | 'region'>) => string | null;
+  readonly queues: Queues;
+  /** Measures as fields of a log line, in the form that this platform makes metrics of. */
+  readonly measured: (measures: readonly Measured[]) => object;
+  readonly newRunId: () => string;
+  readonly log: (line: object) => void;
+}
+
+/** What the doctor asks beside. */
+export interface DoctorWiring extends Wiring {
+  readonly kit: CloudKit;
+  readonly opened: readonly OpenCluster[];
+}

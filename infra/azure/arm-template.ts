@@ -1,0 +1,55 @@
+/** Templates of Azure Resource Manager. https://learn.microsoft.com/azure/azure-resource-manager/templates/syntax */
+
+export interface TemplateResource {
+  readonly type: string;
+  readonly apiVersion: string;
+  readonly name: string;
+  readonly location?: string;
+  readonly scope?: string;
+  readonly dependsOn?: readonly string[];
+  readonly resourceGroup?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly kind?: string;
+  readonly sku?: object;
+  readonly identity?: object;
+  readonly properties?: object;
+}
+
+export interface Template {
+  readonly $schema: string;
+  readonly contentVersion: string;
+  readonly resources: readonly TemplateResource[];
+  readonly outputs?: Readonly<Record<string, { readonly type: 'string'; readonly value: string }>>;
+}
+
+const SCHEMAS = 'https://schema.management.azure.com/schemas';
+const GROUP = `${SCHEMAS}/2019-04-01/deploymentTemplate.json#`;
+const SUBSCRIPTION = `${SCHEMAS}/2018-05-01/subscriptionDeploymentTemplate.json#`;
+
+export const DEPLOYMENTS_API = '2022-09-01';
+
+export const subscriptionTemplate = (resources: readonly TemplateResource[], outputs: NonNullable<Template['outputs']>): Template => ({
+  $schema: SUBSCRIPTION,
+  contentVersion: '1.0.0.0',
+  resources,
+  outputs,
+});
+
+/** What is deployed into a group, from a template of the subscription. All ids in it are written out, so that none is relative to it. */
+export const inGroup = (name: string, group: { readonly id: string; readonly dependsOn: readonly string[] }, resources: readonly TemplateResource[]): TemplateResource => ({
+  type: 'Microsoft.Resources/deployments',
+  apiVersion: DEPLOYMENTS_API,
+  name,
+  resourceGroup: group.id.split('/').at(-1) ?? '',
+  dependsOn: group.dependsOn,
+  properties: {
+    mode: 'Incremental',
+    expressionEvaluationOptions: { scope: 'inner' },
+    template: { $schema: GROUP, contentVersion: '1.0.0.0', resources },
+  },
+});
+
+export const nestedId = (groupId: string, name: string): string => `${groupId}/providers/Microsoft.Resources/deployments/${name}`;
+
+/** A property of a resource that only Azure knows. */
+export const known = (id: string, api: string, property: string): string => `[reference('${id}', '${api}').${property}]`;

@@ -1,0 +1,102 @@
+import { bearerTokenAuthenticationPolicy, createDefaultHttpClient, createHttpHeaders, createPipelineFromOptions, createPipelineRequest, type Pipeline } from '@azure/core-rest-pipeline';
+import { z } from 'zod';
+import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencing/errors.ts';
+import { inOurWords } from '../../providers/azure/errors.ts';
+import type { RestOptions } from '../../providers/azure/rest.ts';
+import { armScope, armUrl } from '../../providers/azure/sovereign.ts';
+
+/** Azure Resource Manager, as far as a deployment calls it; and hosts that take the same token, or a key of their own. */
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** From the first slash, with the query; or a URL of another host. */
+  readonly path: string;
+  readonly body?: object | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For another host: whether it gets a token, and for what. */
+  readonly scope?: string | null;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: { readonly get: (name: string) => string | undefined };
+  readonly body: unknown;
+}
+
+export interface Arm {
+  /** Whatever is answered. @throws Unavailable when nothing is, Denied without a token */
+  readonly ask: (call: Call) => Promise<Answer>;
+  /** @throws Denied, Refused, Unavailable for any answer but a good one */
+  readonly call: (call: Call) => Promise<Answer>;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+export interface ArmOptions {
+  readonly credential: RestOptions['credential'];
+  /** URL of another endpoint, for tests and clouds that are apart. */
+  readonly endpoint: string | null;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+const ANSWER_LASTS_MS = 120_000;
+const RETRIES = 3;
+
+const pipelineFor = (credential: RestOptions['credential'], scope: string | null): Pipeline => {
+  const pipeline = createPipelineFromOptions({ retryOptions: { maxRetries: RETRIES }, userAgentOptions: { userAgentPrefix: 'cloudfence' } });
+  pipeline.removePolicy({ name: 'redirectPolicy' });
+  if (scope !== null) pipeline.addPolicy(bearerTokenAuthenticationPolicy({ credential, scopes: scope }), { phase: 'Sign' });
+  return pipeline;
+};
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+};
+
+/** https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations#provisioningstate-values */
+const problem = z.object({ error: z.object({ code: z.string(), message: z.string().default(''), details: z.unknown().optional() }) });
+
+/** The innermost reasons are what helps. */
+const reasonOf = (body: unknown): string => {
+  const said = problem.safeParse(body).data?.error;
+  if (!said) return '';
+  return ` ${said.code}: ${said.message}${said.details === undefined ? '' : ` ${JSON.stringify(said.details)}`}`;
+};
+
+export const isGood = ({ status }: Answer): boolean => status >= 200 && status < 300;
+
+export const failureOf = ({ method, path }: Pick<Call, 'method' | 'path'>, { status, body }: Pick<Answer, 'status' | 'body'>): CloudfenceError => {
+  const message = `${method} ${path.split('?')[0]} answered ${status}${reasonOf(body)}`;
+  if (status === 401 || status === 403) return new Denied(message);
+  return status >= 400 && status < 500 && status !== 429 ? new Refused(message) : new Unavailable(message);
+};
+
+const contentOf = (body: Call['body']): Readonly<Record<string, string>> => {
+  if (body === undefined) return {};
+  return { 'content-type': Buffer.isBuffer(body) ? 'application/zip' : 'application/json' };
+};
+
+export const armAt = ({ credential, endpoint, wait }: ArmOptions): Arm => {
+  const origin = armUrl(endpoint);
+  const ask = async ({ method, path, body, headers, scope = armScope(endpoint) }: Call): Promise<Answer> => {
+    const url = path.startsWith('/') ? `${origin}${path}` : path;
+    const sent = Buffer.isBuffer(body) ? new Uint8Array(body) : body && JSON.stringify(body);
+    const request = createPipelineRequest({ method, url, timeout: ANSWER_LASTS_MS, headers: createHttpHeaders({ ...contentOf(body), ...headers }), ...(sent !== undefined && { body: sent }) });
+    try {
+      const { status, headers: told, bodyAsText } = await pipelineFor(credential, scope).sendRequest(createDefaultHttpClient(), request);
+      return { status, headers: told, body: jsonIn(bodyAsText ?? '') };
+    } catch (caught) {
+      throw inOurWords(caught, `${method} ${path.split('?')[0]}`);
+    }
+  };
+  const call = async (wanted: Call): Promise<Answer> => {
+    const answer = await ask(wanted);
+    if (!isGood(answer)) throw failureOf(wanted, answer);
+    return answer;
+  };
+  return { ask, call, wait };
+};

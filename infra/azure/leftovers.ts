@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { Say } from '../serverless/deployer.ts';
+import { AUTHORIZATION_API, IDENTITY_API } from './access.ts';
+import { DEPLOYMENTS_API, type Template, type TemplateResource } from './arm-template.ts';
+import { failureOf, type Arm } from './arm.ts';
+import { OURS, type Install } from './install.ts';
+import { carriedOut } from './operation.ts';
+
+/** What an earlier deployment made and this one does not want any more: a template adds and changes, and takes nothing away. */
+
+const listed = z.object({ value: z.array(z.object({ id: z.string(), type: z.string(), tags: z.record(z.string(), z.string()).nullish() })) });
+
+const nested = z.object({ template: z.object({ resources: z.array(z.custom<TemplateResource>()) }) });
+
+const flat = (resources: readonly TemplateResource[]): readonly TemplateResource[] =>
+  resources.flatMap((one) => [one, ...(one.type === 'Microsoft.Resources/deployments' ? flat(nested.parse(one.properties).template.resources) : [])]);
+
+const spelt = ({ type, name }: { readonly type: string; readonly name: string }): string => `${type}/${name}`.toLowerCase();
+
+/** How ARM deletes a resource differs by its version only. */
+const versionFor = (type: string, wanted: readonly TemplateResource[]): string => wanted.find((one) => one.type.toLowerCase() === type.toLowerCase())?.apiVersion ?? ALERTS_API[type.toLowerCase()] ?? DEPLOYMENTS_API;
+
+/** Of types of which a template may have none. */
+const ALERTS_API: Readonly<Record<string, string>> = {
+  'microsoft.eventgrid/systemtopics': '2025-02-15',
+  'microsoft.managedidentity/userassignedidentities': IDENTITY_API,
+};
+
+/** In our own group, by our tag. */
+export const removeLeftovers = async (arm: Arm, { names, prefix }: Install, template: Template, say: Say): Promise<void> => {
+  const wanted = flat(template.resources);
+  const kept = new Set(wanted.map(spelt));
+  const { body } = await arm.call({ method: 'GET', path: `${names.groupId}/resources?api-version=${DEPLOYMENTS_API}` });
+  for (const { id, type, tags } of listed.parse(body).value) {
+    if (tags?.[OURS] !== prefix || kept.has(spelt({ type, name: id.split('/').at(-1) ?? '' }))) continue;
+    await carriedOut(arm, { method: 'DELETE', path: `${id}?api-version=${versionFor(type, wanted)}` });
+    say(`${id}: removed`);
+  }
+};
+
+const principal = z.object({ properties: z.object({ principalId: z.string() }) });
+const assignments = z.object({ value: z.array(z.object({ id: z.string(), name: z.string(), properties: z.object({ principalId: z.string() }) })) });
+
+const principalOf = async (arm: Arm, id: string): Promise<string | null> => {
+  const call = { method: 'GET', path: `${id}?api-version=${IDENTITY_API}` } as const;
+  const answer = await arm.ask(call);
+  if (answer.status === 404) return null;
+  if (answer.status !== 200) throw failureOf(call, answer);
+  return principal.parse(answer.body).properties.principalId;
+};
+
+/** What our identities may do anywhere in the subscription, but for what the template wants. */
+export const removeAssignments = async (arm: Arm, { names }: Install, template: Template | null, say: Say): Promise<void> => {
+  const kept = new Set(template ? flat(template.resources).map(({ name }) => name) : []);
+  for (const id of [names.identityId, names.deliveryId]) {
+    const of = await principalOf(arm, id);
+    if (of === null) continue;
+    const path = `${names.scope}/providers/Microsoft.Authorization/roleAssignments?api-version=${AUTHORIZATION_API}&$filter=${encodeURIComponent(`principalId eq '${of}'`)}`;
+    const { value } = assignments.parse((await arm.call({ method: 'GET', path })).body);
+    for (const one of value.filter(({ name, properties }) => properties.principalId === of && !kept.has(name))) {
+      await arm.call({ method: 'DELETE', path: `${one.id}?api-version=${AUTHORIZATION_API}` });
+      say(`${one.id}: removed`);
+    }
+  }
+};

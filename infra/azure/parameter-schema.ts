@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { duration } from '../../wiring/duration.ts';
+
+/** What infra/azure/parameters.yml and a stage's file may say beside the configuration of the functions. */
+
+const MINUTE = 60_000;
+
+const between = (least: number, most: number, words: string) => duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
+
+/** Types are spelt in any letter case. https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules */
+const resource = (type: string, what: string) => z.string().regex(new RegExp(`^/subscriptions/[0-9a-f-]{36}/resourceGroups/[^/]+/providers/${type}/[^/]+$`, 'i'), `is no resource id of ${what}`);
+
+const group = z.string().regex(/^[-\w.()]{0,89}[-\w()]$/, 'is no name of a resource group');
+
+export const azureParameters = z.strictObject({
+  subscription: z.guid('name the id of a subscription'),
+  location: z.string().regex(/^[a-z]+[a-z0-9]*$/, 'is no location: write it as in westeurope'),
+  resourceGroups: z.array(group),
+  keyVaults: z.array(resource('Microsoft.KeyVault/vaults', 'a Key Vault')),
+  systemTopic: resource('Microsoft.EventGrid/systemTopics', 'a system topic').nullable(),
+  health: z.boolean(),
+  keylessDelivery: z.boolean(),
+  node: z.literal([22, 24]),
+  sweepEvery: between(MINUTE, 60 * MINUTE, '1m to 60m').refine((ms) => 60 % (ms / MINUTE) === 0, 'must be whole minutes that divide an hour'),
+  maximumInstances: z.int().min(40).max(1_000),
+  timeout: between(10_000, 4 * MINUTE, '10s to 4m').refine((ms) => ms % 1_000 === 0, 'must be whole seconds'),
+  memory: z.literal([512, 2_048, 4_096]),
+  subnet: resource('Microsoft.Network/virtualNetworks/[^/]+/subnets', 'a subnet').nullable(),
+  logDays: z.int().min(30).max(730),
+  actionGroup: resource('Microsoft.Insights/actionGroups', 'an action group').nullable(),
+});
+
+export type AzureParameters = z.infer<typeof azureParameters>;
+
+/** Names that belong to the configuration of the functions and are checked by its own schema. */
+export const settingNames = ['clusters', 'policy', 'pause', 'shadow'] as const;

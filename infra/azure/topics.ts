@@ -1,0 +1,92 @@
+import type { TemplateResource } from './arm-template.ts';
+import { tagsOf, type Install } from './install.ts';
+import { EVENTS } from './names.ts';
+
+export const EVENT_GRID_API = '2025-02-15';
+
+/** 24 hours, as long as Event Grid tries at the most. */
+const TRIED_FOR_MINUTES = 1_440;
+const MOST_ATTEMPTS = 30;
+
+/** As providers/azure/events/operations.ts reads them. Event Grid compares in any letter case. */
+export const tellingEndings = [
+  '/deallocate/action',
+  '/delete',
+  '/delete/action',
+  '/hibernate/action',
+  '/performMaintenance/action',
+  '/powerOff/action',
+  '/reapply/action',
+  '/redeploy/action',
+  '/reimage/action',
+  '/reimageall/action',
+  '/restart/action',
+  '/simulateEviction/action',
+  '/start/action',
+  '/write',
+] as const;
+
+/** Our own detaches, and what is beside or inside a machine, are left out. At most 25 values in all: https://learn.microsoft.com/azure/event-grid/event-filtering */
+const operationsOnMachines = [
+  { operatorType: 'StringBeginsWith', key: 'data.operationName', values: ['Microsoft.Compute/virtualMachines/', 'Microsoft.Compute/virtualMachineScaleSets/'] },
+  { operatorType: 'StringEndsWith', key: 'data.operationName', values: tellingEndings },
+  { operatorType: 'StringNotContains', key: 'data.operationName', values: ['/extensions/', '/runCommands/'] },
+];
+
+const outcomes = ['Success', 'Failure', 'Cancel'];
+const operationTypes = ['Action', 'Delete', 'Write'].flatMap((verb) => outcomes.map((outcome) => `Microsoft.Resources.Resource${verb}${outcome}`));
+const healthTypes = ['AvailabilityStatusChanged', 'ResourceAnnotated'].map((type) => `Microsoft.ResourceNotifications.HealthResources.${type}`);
+const healthOfMachines = [{ operatorType: 'StringContains', key: 'subject', values: ['/providers/Microsoft.Compute/virtualMachine'] }];
+
+const topic = (install: Install, name: string, topicType: string): TemplateResource => {
+  const { names, parameters } = install;
+  return {
+    type: 'Microsoft.EventGrid/systemTopics',
+    apiVersion: EVENT_GRID_API,
+    name,
+    location: 'global',
+    tags: tagsOf(install),
+    ...(parameters.keylessDelivery && { dependsOn: [names.deliveryId], identity: { type: 'UserAssigned', userAssignedIdentities: { [names.deliveryId]: {} } } }),
+    properties: { source: names.scope, topicType },
+  };
+};
+
+const toQueue = ({ names, parameters }: Install): object => {
+  const destination = { endpointType: 'ServiceBusQueue', properties: { resourceId: names.queueId(EVENTS) } };
+  if (!parameters.keylessDelivery) return { destination };
+  return { deliveryWithResourceIdentity: { identity: { type: 'UserAssigned', userAssignedIdentity: names.deliveryId }, destination } };
+};
+
+const subscription = (install: Install, topicName: string, filter: object, dependsOn: readonly string[]): TemplateResource => ({
+  type: 'Microsoft.EventGrid/systemTopics/eventSubscriptions',
+  apiVersion: EVENT_GRID_API,
+  name: `${topicName}/${install.prefix}`,
+  dependsOn: [...dependsOn, install.names.queueId(EVENTS)],
+  properties: {
+    ...toQueue(install),
+    filter,
+    eventDeliverySchema: 'CloudEventSchemaV1_0',
+    retryPolicy: { maxDeliveryAttempts: MOST_ATTEMPTS, eventTimeToLiveInMinutes: TRIED_FOR_MINUTES },
+  },
+});
+
+const operations = { includedEventTypes: operationTypes, advancedFilters: operationsOnMachines, enableAdvancedFilteringOnArrays: false };
+const health = { includedEventTypes: healthTypes, advancedFilters: healthOfMachines, enableAdvancedFilteringOnArrays: false };
+
+/** The subscription on a topic that was there before us, for its own group; null when we make the topic. */
+export const onForeignTopic = (install: Install): { readonly groupId: string; readonly resource: TemplateResource } | null => {
+  const { systemTopic } = install.parameters;
+  if (systemTopic === null) return null;
+  const [groupId = '', name = ''] = systemTopic.split(/\/providers\/Microsoft\.EventGrid\/systemTopics\//i);
+  const { dependsOn: _inAnotherTemplate, ...resource } = subscription(install, name, operations, []);
+  return { groupId, resource };
+};
+
+export const topics = (install: Install): readonly TemplateResource[] => {
+  const { names, parameters, prefix } = install;
+  const own = parameters.systemTopic === null ? [topic(install, prefix, 'Microsoft.Resources.Subscriptions'), subscription(install, prefix, operations, [names.topicId])] : [];
+  if (!parameters.health) return own;
+  const name = `${prefix}-health`;
+  const id = `${names.groupId}/providers/Microsoft.EventGrid/systemTopics/${name}`;
+  return [...own, topic(install, name, 'Microsoft.ResourceNotifications.HealthResources'), subscription(install, name, health, [id])];
+};

@@ -1,0 +1,158 @@
+import { metric } from '../../functions/names.ts';
+import type { TemplateResource } from './arm-template.ts';
+import { tagsOf, type Install } from './install.ts';
+import { DEAD_LETTERS, EVENTS } from './names.ts';
+import { INSIGHTS_API } from './settings.ts';
+
+/** Logs, and what is to be heard of. Everything that the functions say is a line of JSON in AppTraces. */
+
+export const WORKSPACE_API = '2023-09-01';
+const METRIC_ALERT_API = '2018-03-01';
+const LOG_ALERT_API = '2023-12-01';
+
+const MINUTE = 60_000;
+const FIVE_MINUTES = 5 * MINUTE;
+
+const logs = (install: Install): readonly TemplateResource[] => {
+  const { names, parameters, prefix } = install;
+  const [location, tags] = [parameters.location, tagsOf(install)];
+  return [
+    {
+      type: 'Microsoft.OperationalInsights/workspaces',
+      apiVersion: WORKSPACE_API,
+      name: prefix,
+      location,
+      tags,
+      properties: { sku: { name: 'PerGB2018' }, retentionInDays: parameters.logDays },
+    },
+    {
+      type: 'Microsoft.Insights/components',
+      apiVersion: INSIGHTS_API,
+      name: prefix,
+      location,
+      tags,
+      kind: 'web',
+      dependsOn: [names.workspaceId],
+      properties: { Application_Type: 'web', WorkspaceResourceId: names.workspaceId, DisableLocalAuth: true },
+    },
+  ];
+};
+
+interface Counted {
+  readonly name: string;
+  readonly says: string;
+  readonly on: string;
+  readonly namespace: string;
+  readonly metricName: string;
+  readonly aggregation: 'Average' | 'Maximum' | 'Minimum' | 'Total';
+  readonly window: 'PT5M' | 'PT15M';
+  readonly queue?: string;
+}
+
+const counted = ({ names, parameters }: Install): readonly Counted[] => {
+  const queues = { on: names.busId, namespace: 'Microsoft.ServiceBus/namespaces' } as const;
+  return [
+    { ...queues, name: 'dead-letters', says: 'A message could not be dealt with: its property `reason` says why', metricName: 'ActiveMessages', aggregation: 'Maximum', window: 'PT5M', queue: DEAD_LETTERS },
+    { ...queues, name: 'given-up', says: 'Service Bus gave up on messages of the queue of events', metricName: 'DeadletteredMessages', aggregation: 'Maximum', window: 'PT5M', queue: EVENTS },
+    { ...queues, name: 'backlog', says: 'Events have been waiting for fifteen minutes', metricName: 'ActiveMessages', aggregation: 'Minimum', window: 'PT15M', queue: EVENTS },
+    { name: 'dropped-events', says: 'Event Grid could not deliver events; the sweep finds what they told', on: parameters.systemTopic ?? names.topicId, namespace: 'Microsoft.EventGrid/systemTopics', metricName: 'DroppedEventCount', aggregation: 'Total', window: 'PT5M' },
+  ];
+};
+
+const metricAlert = (install: Install, { name, says, on, namespace, metricName, aggregation, window, queue }: Counted): TemplateResource => {
+  const { actionGroup } = install.parameters;
+  const criterion = {
+    name,
+    criterionType: 'StaticThresholdCriterion',
+    metricNamespace: namespace,
+    metricName,
+    timeAggregation: aggregation,
+    operator: 'GreaterThan',
+    threshold: 0,
+    ...(queue !== undefined && { dimensions: [{ name: 'EntityName', operator: 'Include', values: [queue] }] }),
+  };
+  return {
+    type: 'Microsoft.Insights/metricAlerts',
+    apiVersion: METRIC_ALERT_API,
+    name: `${install.prefix}-${name}`,
+    location: 'global',
+    tags: tagsOf(install),
+    dependsOn: on.toLowerCase().startsWith(install.names.groupId.toLowerCase()) ? [on] : [],
+    properties: {
+      description: says,
+      severity: 1,
+      enabled: true,
+      autoMitigate: true,
+      scopes: [on],
+      evaluationFrequency: 'PT5M',
+      windowSize: window,
+      criteria: { 'odata.type': 'Microsoft.Azure.Monitor.SingleResourceMultipleMetricCriteria', allOf: [criterion] },
+      actions: actionGroup === null ? [] : [{ actionGroupId: actionGroup }],
+    },
+  };
+};
+
+interface Asked {
+  readonly name: string;
+  readonly says: string;
+  readonly query: string;
+  readonly operator: 'GreaterThan' | 'GreaterThanOrEqual' | 'LessThan';
+  readonly threshold: number;
+  readonly window: 'PT5M' | 'PT15M' | 'PT3H';
+}
+
+const lines = 'AppTraces | extend line = parse_json(Message)';
+const swept = `${lines} | where tostring(line.decision) == "swept"`;
+
+/** A machine that all sweeps of five minutes found dead and unfenced; no sweep at all for a while. */
+const asked = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
+  {
+    name: 'dead-node-unfenced',
+    says: 'A machine has been proven off for five minutes and is not fenced',
+    query: `${swept} | where toint(line.${metric.deadNodeUnfenced}) > 0`,
+    operator: 'GreaterThanOrEqual',
+    threshold: sweepEvery >= FIVE_MINUTES ? 1 : Math.floor(FIVE_MINUTES / sweepEvery) - 1,
+    window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT5M',
+  },
+  { name: 'sweep-missing', says: 'The sweep does not run', query: swept, operator: 'LessThan', threshold: 1, window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M' },
+  {
+    name: 'failures',
+    says: 'An invocation failed as a whole, or a cluster or the cloud cannot be reached',
+    query: `union (AppRequests | where Success == false | project OperationName), (${lines} | where tostring(line.decision) == "failed" | project OperationName)`,
+    operator: 'GreaterThan',
+    threshold: 0,
+    window: 'PT15M',
+  },
+];
+
+const logAlert = (install: Install, { name, says, query, operator, threshold, window }: Asked): TemplateResource => {
+  const { names, parameters, prefix } = install;
+  return {
+    type: 'Microsoft.Insights/scheduledQueryRules',
+    apiVersion: LOG_ALERT_API,
+    name: `${prefix}-${name}`,
+    location: parameters.location,
+    tags: tagsOf(install),
+    kind: 'LogAlert',
+    dependsOn: [names.workspaceId, names.insightsId],
+    properties: {
+      description: says,
+      severity: 1,
+      enabled: true,
+      autoMitigate: true,
+      scopes: [names.workspaceId],
+      // Tables come into being with their first line.
+      skipQueryValidation: true,
+      evaluationFrequency: window === 'PT3H' ? 'PT1H' : 'PT5M',
+      windowSize: window,
+      criteria: { allOf: [{ query, timeAggregation: 'Count', operator, threshold, failingPeriods: { numberOfEvaluationPeriods: 1, minFailingPeriodsToAlert: 1 } }] },
+      actions: { actionGroups: parameters.actionGroup === null ? [] : [parameters.actionGroup] },
+    },
+  };
+};
+
+export const watching = (install: Install): readonly TemplateResource[] => [
+  ...logs(install),
+  ...counted(install).map((one) => metricAlert(install, one)),
+  ...asked(install).map((one) => logAlert(install, one)),
+];

@@ -1,0 +1,105 @@
+import { GoogleAuth, PassThroughClient } from 'google-auth-library';
+import { z } from 'zod';
+import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencing/errors.ts';
+
+/** The management APIs that a deployment calls, by the names of their hosts. */
+export const hosts = {
+  functions: 'https://cloudfunctions.googleapis.com',
+  iam: 'https://iam.googleapis.com',
+  logging: 'https://logging.googleapis.com',
+  projects: 'https://cloudresourcemanager.googleapis.com',
+  pubsub: 'https://pubsub.googleapis.com',
+  run: 'https://run.googleapis.com',
+  scheduler: 'https://cloudscheduler.googleapis.com',
+  secrets: 'https://secretmanager.googleapis.com',
+} as const;
+
+export type Host = keyof typeof hosts;
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly host: Host;
+  /** With the version, and the query if there is one. */
+  readonly path: string;
+  readonly body?: object;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface Api {
+  /** Whatever is answered. @throws Unavailable when nothing is */
+  readonly ask: (call: Call) => Promise<Answer>;
+  /** @throws Denied, Refused, Unavailable for any answer but a good one */
+  readonly call: (call: Call) => Promise<Answer['body']>;
+  /** Hands a file to the address that an API gave for it, which is its own permission. */
+  readonly upload: (url: string, bytes: Buffer) => Promise<void>;
+  /** Calls a function with a token of ours that is made for it. */
+  readonly invoke: (url: string, audience: string, payload: unknown) => Promise<unknown>;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+export interface ApiOptions {
+  /** One URL in the place of all hosts, for tests. Over plain http no credentials are sent. */
+  readonly endpoint: string | null;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+const SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
+const ANSWER_LASTS_MS = 60_000;
+/** A function may take nine minutes. */
+const INVOCATION_LASTS_MS = 10 * 60_000;
+
+const json = z.record(z.string(), z.unknown());
+/** https://cloud.google.com/apis/design/errors */
+const problem = z.object({ error: z.object({ message: z.string(), status: z.string().optional() }) });
+
+export const isGood = ({ status }: Answer): boolean => status >= 200 && status < 300;
+
+export const failureOf = ({ method, path }: Pick<Call, 'method' | 'path'>, { status, body }: Answer): CloudfenceError => {
+  const said = problem.safeParse(body).data?.error;
+  const message = `${method} ${path} answered ${status}${said ? ` ${said.status ?? ''}: ${said.message}` : ''}`;
+  if (status === 401 || status === 403) return new Denied(message);
+  return status >= 400 && status < 500 && status !== 429 ? new Refused(message) : new Unavailable(message);
+};
+
+export const apiAt = ({ endpoint, wait }: ApiOptions): Api => {
+  const isOpen = endpoint?.startsWith('http:') === true;
+  const auth = isOpen ? new GoogleAuth({ authClient: new PassThroughClient() }) : new GoogleAuth({ scopes: SCOPES });
+  const ask = async (call: Call): Promise<Answer> => {
+    const { method, host, path, body } = call;
+    const request = { url: `${endpoint ?? hosts[host]}/${path}`, method, timeout: ANSWER_LASTS_MS, validateStatus: () => true, ...(body && { data: body }) };
+    const { status, data } = await answered(`${method} ${path}`, () => auth.request<unknown>(request));
+    return { status, body: json.safeParse(data).data ?? {} };
+  };
+  const call = async (wanted: Call): Promise<Answer['body']> => {
+    const answer = await ask(wanted);
+    if (!isGood(answer)) throw failureOf(wanted, answer);
+    return answer.body;
+  };
+  return { ask, call, upload, invoke: (url, audience, payload) => invoke(auth, url, audience, payload), wait };
+};
+
+const answered = async <T>(what: string, send: () => Promise<T>): Promise<T> => {
+  try {
+    return await send();
+  } catch (cause) {
+    throw new Unavailable(`${what} was not answered: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+};
+
+const upload = async (url: string, bytes: Buffer): Promise<void> => {
+  const { status } = await answered('the upload', () => fetch(url, { method: 'PUT', headers: { 'content-type': 'application/zip' }, body: new Uint8Array(bytes) }));
+  if (status < 200 || status >= 300) throw new Unavailable(`the upload answered ${status}`);
+};
+
+const invoke = async (auth: GoogleAuth, url: string, audience: string, payload: unknown): Promise<unknown> => {
+  const client = url.startsWith('https:') ? await auth.getIdTokenClient(audience) : auth;
+  const { status, data } = await answered(`POST ${url}`, () =>
+    client.request<unknown>({ url, method: 'POST', headers: { 'content-type': 'application/json' }, data: JSON.stringify(payload), timeout: INVOCATION_LASTS_MS, validateStatus: () => true }),
+  );
+  if (status >= 200 && status < 300) return data;
+  throw failureOf({ method: 'POST', path: url }, { status, body: { error: { message: JSON.stringify(data) } } });
+};

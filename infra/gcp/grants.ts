@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import type { Api } from './api.ts';
+import type { Install } from './install.ts';
+import { functionNames } from './names.ts';
+import type { Grant, Guarded } from './policies.ts';
+
+/** Who may do what to which of our things, beside what the role allows in the project. */
+
+export interface Granted extends Grant {
+  readonly on: Guarded;
+}
+
+const PUBLISHER = 'roles/pubsub.publisher';
+const SUBSCRIBER = 'roles/pubsub.subscriber';
+export const INVOKER = 'roles/run.invoker';
+
+const serviceAccount = (email: string): string => `serviceAccount:${email}`;
+const ofPubSub = (path: string): Guarded => ({ host: 'pubsub', path: `v1/${path}`, read: 'GET' });
+
+const project = z.looseObject({ projectNumber: z.string().regex(/^\d+$/) });
+
+/** The account that Pub/Sub itself acts as. https://cloud.google.com/iam/docs/service-agents */
+export const pubSubAgent = async (api: Api, { names }: Install): Promise<string> => {
+  const { projectNumber } = project.parse(await api.call({ method: 'GET', host: 'projects', path: `v1/${names.project}` }));
+  return serviceAccount(`service-${projectNumber}@gcp-sa-pubsub.iam.gserviceaccount.com`);
+};
+
+const secretsOf = ({ configuration: { clusters } }: Install): readonly string[] =>
+  clusters.flatMap((cluster) => ('secretManager' in cluster ? [cluster.secretManager.secret] : []));
+
+/** Stands on what we have not made, so it has to be taken back by itself. */
+export const grantsElsewhere = (install: Install): readonly Granted[] => {
+  const member = serviceAccount(install.names.runner);
+  return [
+    { on: { host: 'projects', path: `v1/${install.names.project}`, read: 'POST with a body' }, role: install.names.role, member },
+    ...secretsOf(install).map((secret): Granted => ({ on: { host: 'secrets', path: `v1/${secret}`, read: 'GET' }, role: 'roles/secretmanager.secretAccessor', member })),
+  ];
+};
+
+/** Goes with what it stands on. */
+export const grantsOnOurs = ({ names }: Install, agent: string): readonly Granted[] => [
+  { on: ofPubSub(names.topic('again')), role: PUBLISHER, member: serviceAccount(names.runner) },
+  { on: ofPubSub(names.topic('dead-letters')), role: PUBLISHER, member: serviceAccount(names.runner) },
+  { on: ofPubSub(names.topic('dead-letters')), role: PUBLISHER, member: agent },
+  { on: ofPubSub(names.subscription('events')), role: SUBSCRIBER, member: agent },
+  { on: ofPubSub(names.subscription('again')), role: SUBSCRIBER, member: agent },
+  { on: { host: 'iam', path: `v1/${names.project}/serviceAccounts/${names.caller}`, read: 'POST' }, role: 'roles/iam.serviceAccountTokenCreator', member: agent },
+];
+
+export const mayPublishEvents = ({ names }: Install, writer: string): Granted => ({ on: ofPubSub(names.topic('events')), role: PUBLISHER, member: writer });
+
+/** Who may call each function: those that push, or those that the parameters name. */
+export const invokers = ({ names, parameters }: Install): readonly { readonly on: Guarded; readonly members: readonly string[] }[] =>
+  functionNames.map((name) => ({
+    on: { host: 'run', path: `v2/${names.service(name)}`, read: 'GET' },
+    members: name === 'on-event' || name === 'sweep' ? [serviceAccount(names.caller)] : parameters.invokers,
+  }));

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { duration } from '../../wiring/duration.ts';
+
+/** What infra/gcp/parameters.yml and a stage's file may say beside the configuration of the functions. */
+
+const MINUTE = 60_000;
+/** https://cloud.google.com/resource-manager/docs/creating-managing-projects */
+const projectId = z.string('name the id of a project').regex(/^[a-z][a-z0-9-]{4,28}[a-z0-9]$/, 'is no id of a project');
+
+const between = (least: number, most: number, words: string) => duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
+
+export const gcpParameters = z.strictObject({
+  project: projectId,
+  region: z.string().regex(/^[a-z]+-[a-z]+\d+$/, 'is no region'),
+  projects: z.array(projectId),
+  invokers: z.array(z.string().regex(/^(?:user|group|serviceAccount|domain):\S+$/, 'is no member: write user:…, group:…, serviceAccount:… or domain:…')),
+  runtime: z.enum(['nodejs24', 'nodejs22']),
+  sweepEvery: between(MINUTE, 60 * MINUTE, '1m to 60m').refine((ms) => 60 % (ms / MINUTE) === 0, 'must be whole minutes that divide an hour'),
+  maximumInstances: z.int().min(1).max(1_000),
+  timeout: between(10_000, 9 * MINUTE, '10s to 9m').refine((ms) => ms % 1_000 === 0, 'must be whole seconds'),
+  memory: z.int().min(256).max(32_768),
+  cpu: z.union([z.literal([1, 2, 4]), z.number().min(0.08).max(1)]),
+  deliveries: z.int().min(5).max(100),
+  retentionDays: z.int().min(1).max(7),
+});
+
+export type GcpParameters = z.infer<typeof gcpParameters>;
+
+/** Names that belong to the configuration of the functions and are checked by its own schema. */
+export const settingNames = ['clusters', 'policy', 'pause', 'shadow'] as const;

@@ -1,0 +1,79 @@
+import { readPackages, writePackages } from './cloud-packages.ts';
+import { deployableClouds } from './clouds.ts';
+import type { DeployableCloud, Prepared } from './deployer.ts';
+import { forceRemove } from './fences.ts';
+import { invokedLocally, payloadOf } from './invocation.ts';
+import { guardRemoval } from './removal-guard.ts';
+import type { Hooks, Options, Serverless, Writers } from './service.ts';
+import { fromCommandLine, fromFile } from './written.ts';
+
+const stageOf = ({ service: { provider } }: Serverless, { stage }: Options): string => stage ?? provider.stage ?? 'dev';
+
+const cloudOf = (serverless: Serverless): Promise<DeployableCloud> => {
+  const { name } = serverless.service.provider;
+  const load = deployableClouds[name];
+  if (!load) throw new serverless.classes.Error(`there is no cloud named "${name}"; there is ${Object.keys(deployableClouds).join(', ')}`);
+  return load();
+};
+
+interface Opened {
+  readonly cloud: DeployableCloud;
+  readonly prepared: Prepared;
+}
+
+/** @throws with all faults of the parameters at once */
+const opened = async (serverless: Serverless, options: Options): Promise<Opened> => {
+  const { serviceDir, service, classes } = serverless;
+  const cloud = await cloudOf(serverless);
+  const stage = stageOf(serverless, options);
+  const written = { ...fromFile(serviceDir, cloud.defaults), ...fromFile(serviceDir, `stages/${stage}.${service.provider.name}.yml`), ...fromCommandLine(options.param ?? []) };
+  const prepared = cloud.prepare({ service: service.service, stage, written });
+  if (prepared.faults.length > 0) throw new classes.Error(`nothing was done, because the parameters cannot be used:\n${prepared.faults.map((fault) => `  - ${fault}`).join('\n')}`);
+  return { cloud, prepared };
+};
+
+const commands = {
+  deploy: { options: { preview: { usage: 'Say what would change, and change nothing', type: 'boolean' } } },
+  remove: { options: { 'force-remove': forceRemove } },
+  logs: { usage: 'The latest log lines of a function', lifecycleEvents: ['logs'], options: { function: { usage: 'Its name', shortcut: 'f', required: true, type: 'string' } } },
+};
+
+const hooksOf = (serverless: Serverless, options: Options, writers: Writers): Hooks => {
+  const say = (line: string): void => writers.log.notice(line);
+  const write = (answer: unknown): void => writers.writeText?.(typeof answer === 'string' ? answer : JSON.stringify(answer, null, 2));
+  const open = () => opened(serverless, options);
+  const named = (): string => options.function ?? '';
+  return {
+    'before:package:createDeploymentArtifacts': async () => writePackages(serverless, options, (await open()).cloud),
+    'deploy:deploy': async () => {
+      const deployer = (await open()).prepared.open();
+      if (!options.preview) return deployer.deploy(await readPackages(serverless, options), say);
+      if (!deployer.preview) throw new serverless.classes.Error('this cloud cannot say what a deployment would change');
+      return deployer.preview(say);
+    },
+    'info:info': async () => write((await (await open()).prepared.open().info()).join('\n')),
+    'logs:logs': async () => write((await (await open()).prepared.open().logs(named())).join('\n')),
+    'invoke:invoke': async () => {
+      const answer = await (await open()).prepared.open().invoke(named(), payloadOf(serverless, options));
+      if (answer === undefined) throw new serverless.classes.Error(`there is no function ${named()}: deploy first`);
+      write(answer);
+    },
+    'invoke:local:invoke': async () => {
+      const { cloud, prepared } = await open();
+      write(await invokedLocally(serverless, named(), cloud, prepared, payloadOf(serverless, options)));
+    },
+    'remove:remove': async () => {
+      const deployer = (await open()).prepared.open();
+      await guardRemoval(deployer, serverless, options, writers);
+      await deployer.remove(say);
+    },
+  };
+};
+
+/** A plugin of `serverless`: the provider for clouds that it knows nothing about. What each of them is, `clouds.ts` says. */
+export default function cloudProvider(serverless: Serverless, options: Options, writers: Writers): object {
+  const { name } = serverless.service.provider;
+  serverless.setProvider(name, { getStage: () => stageOf(serverless, options) });
+  serverless.configSchemaHandler.defineProvider(name, { function: { properties: { handler: { type: 'string' } } } });
+  return { commands, hooks: hooksOf(serverless, options, writers) };
+}

@@ -1,0 +1,23 @@
+import { openService } from '../infra/packaged-service.ts';
+import { deployedFunctions } from './deployed.ts';
+import { openFunctionScene } from './function-scene.ts';
+import type { FunctionAims } from './function-table.ts';
+import type { BenchedCloud } from './functions.ts';
+
+export const awsFunctions: BenchedCloud = {
+  title: 'AWS',
+  packaged: async () => {
+    const service = await openService({});
+    return { functions: await deployedFunctions(service, ['on-event', 'sweep', 'replay', 'fence', 'doctor']), close: service.close };
+  },
+  calls: 'lambda',
+  fencing: {
+    'on-event': (machine) => ({ source: 'aws.ec2', 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': machine, state: 'stopped' } }),
+    sweep: () => ({}),
+    replay: (instanceId) => ({ instanceId }),
+    fence: (instanceId) => ({ instanceId }),
+  },
+  openScene: openFunctionScene,
+};
+
+export const awsAims: FunctionAims = { cloudPart: 1.5, kubernetesPart: 1.9, importMs: 100, rssAfterFence: 100 };

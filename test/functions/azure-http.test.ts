@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { doctor } from '../../functions/azure/doctor.ts';
+import { fence } from '../../functions/azure/fence.ts';
+import { replay } from '../../functions/azure/replay.ts';
+import { sweep } from '../../functions/azure/sweep.ts';
+import { webhook } from '../../functions/azure/webhook.ts';
+import { deallocate } from '../../sandbox/azure/machines.ts';
+import { diskIn } from '../../sandbox/azure/state.ts';
+import { json } from '../providers/azure/fixtures.ts';
+import { change, scene } from '../sandbox/azure/azure-rig.ts';
+import { azureInstall, cloudEvent, gridEvent, post, takeAll, workOff } from './azure-install.ts';
+
+const off = () => {
+  const staged = scene();
+  change(staged.world, staged.holder, deallocate, 60_000);
+  return { ...staged, install: azureInstall(staged.world) };
+};
+
+const said = ({ body }: { readonly body: string }) => JSON.parse(body) as unknown;
+const alertAbout = (machine: string) => ({
+  schemaId: 'azureMonitorCommonAlertSchema',
+  data: { essentials: { alertTargetIDs: [machine] }, alertContext: { operationName: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/deallocate/action', status: 'Succeeded' } },
+});
+
+describe('the webhook', () => {
+  it.each([
+    ['an alert of the activity log', alertAbout],
+    ['an event in the schema of Event Grid', (machine: string) => [gridEvent(machine)]],
+    ['a CloudEvent', (machine: string) => cloudEvent(machine)],
+  ])('queues %s, of which the machine is fenced then', async (_, body) => {
+    const { world, disk, holder, spare, install } = off();
+    expect(await webhook(install.wired)(post(body(holder)), install.context)).toMatchObject({ status: 202 });
+    await workOff(world, install, ...takeAll(install));
+    expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
+  });
+
+  it('answers the handshakes of both schemas, and queues neither', async () => {
+    const { install } = off();
+    const answer = await webhook(install.wired)(post(json('subscription-validation.request.docs.json'), { headers: { 'Aeg-Event-Type': 'SubscriptionValidation' } }), install.context);
+    expect([answer.status, said(answer)]).toEqual([200, { validationResponse: '512d38b6-c7b8-40c8-89fe-f46f9e9622b6' }]);
+    const options = await webhook(install.wired)(post('', { method: 'OPTIONS', headers: { 'WebHook-Request-Origin': 'eventgrid.azure.net', 'WebHook-Request-Rate': '120' } }), install.context);
+    expect(options).toMatchObject({ status: 200, headers: { 'webhook-allowed-origin': 'eventgrid.azure.net', 'webhook-allowed-rate': '120' } });
+    expect(install.queues).toEqual({});
+  });
+
+  it('asks for another try when the queue cannot be reached', async () => {
+    const { holder, install } = off();
+    install.outage.bus = true;
+    expect(await webhook(install.wired)(post(gridEvent(holder)), install.context)).toMatchObject({ status: 503 });
+    expect(install.lines).toMatchObject([{ level: 'error', decision: 'failed' }]);
+  });
+
+  it('takes nothing that no queue would take', async () => {
+    const { install } = off();
+    expect(await webhook(install.wired)(post('x'.repeat(200_000)), install.context)).toMatchObject({ status: 413 });
+  });
+});
+
+describe('by hand', () => {
+  it('fences the machine that is named', async () => {
+    const { install, holder } = off();
+    const answer = await fence(install.wired)(post({ resourceId: holder }), install.context);
+    expect([answer.status, said(answer)]).toMatchObject([200, { outcome: 'fenced' }]);
+  });
+
+  it('only says what it would do, in a dry run of a whole scale set', async () => {
+    const { world, disk, install, holder } = off();
+    const answer = await replay(install.wired)(post({ ...gridEvent(holder.replace(/\/virtualmachines\/[^/]+$/, '')), dryRun: true }), install.context);
+    expect(said(answer)).toMatchObject({ results: [{ dryRun: true }, { dryRun: true }] });
+    world.advance(10_000);
+    expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(holder);
+  });
+
+  it('says in words what is wrong with an order', async () => {
+    const { install } = off();
+    const answer = await fence(install.wired)(post({ instanceId: 'i-1' }), install.context);
+    expect([answer.status, answer.body]).toEqual([400, expect.stringMatching(/resourceId/)]);
+  });
+
+  it('doctor lists the fences that stand', async () => {
+    const { install, holder } = off();
+    await fence(install.wired)(post({ resourceId: holder }), install.context);
+    expect(said(await doctor(install.wired)(post({ question: 'fences' }), install.context))).toEqual({ fences: [{ cluster: 'sandbox', node: expect.any(String), instance: holder }] });
+  });
+});
+
+it('the sweep finds a machine of which every event was lost, and says how many it left', async () => {
+  const { world, disk, spare, install } = off();
+  world.advance(120_000);
+  expect(await sweep(install.wired)({}, install.context)).toMatchObject({ results: [{ outcome: 'waiting' }] });
+  world.advance(60_000);
+  expect(await sweep(install.wired)({}, install.context)).toMatchObject({ results: [{ outcome: 'fenced' }] });
+  world.advance(60_000);
+  expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
+  expect(install.lines.at(-1)).toMatchObject({ decision: 'swept', DeadNodeUnfenced: 0 });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { onEvent } from '../../functions/azure/on-event.ts';
+import { addFault } from '../../sandbox/azure/faults.ts';
+import { deallocate } from '../../sandbox/azure/machines.ts';
+import { shutdownTakes } from '../../sandbox/azure/scenario.ts';
+import { diskIn, machineIn } from '../../sandbox/azure/state.ts';
+import type { AzureWorld } from '../../sandbox/azure-sandbox.ts';
+import { change, scene } from '../sandbox/azure/azure-rig.ts';
+import { azureInstall, cloudEvent, gridEvent, takeAll, waiting, workOff, type AzureInstall } from './azure-install.ts';
+
+const deliver = (install: AzureInstall, ...messages: readonly unknown[]) => onEvent(install.wired)(messages, install.context);
+const decisions = ({ lines }: AzureInstall) => lines.map(({ decision }) => decision);
+const holderOf = (world: AzureWorld, disk: string) => diskIn(world, disk)?.attachments[0]?.machine;
+const setOf = (machine: string) => machine.replace(/\/virtualmachines\/[^/]+$/, '');
+
+const off = () => {
+  const staged = scene();
+  change(staged.world, staged.holder, deallocate, 60_000);
+  return { ...staged, install: azureInstall(staged.world) };
+};
+
+describe('a batch', () => {
+  it.each([
+    ['the schema of Event Grid', (holder: string) => [gridEvent(holder)]],
+    ['CloudEvents', (holder: string) => cloudEvent(holder)],
+    ['a text, as a queue may hand it over', (holder: string) => JSON.stringify(cloudEvent(holder))],
+    ['bytes', (holder: string) => Buffer.from(JSON.stringify(gridEvent(holder)))],
+  ])('fences the machine of an event in %s, and leaves nothing in any queue', async (_, message) => {
+    const { world, disk, holder, spare, install } = off();
+    await workOff(world, install, message(holder));
+    expect([holderOf(world, disk), world.parts.azure.harm, install.queues]).toEqual([spare, [], { events: [] }]);
+    expect(install.lines.at(-1)).toMatchObject({ level: 'log', decision: 'fenced', event: 'e-1', instance: holder, Outcomes: 1, Outcome: 'fenced' });
+  });
+
+  it('looks once at a machine, however often it is named', async () => {
+    const { world, holder, install } = off();
+    await workOff(world, install, gridEvent(holder), cloudEvent(holder), gridEvent(holder, 'start'));
+    expect(decisions(install).filter((decision) => decision === 'fenced')).toHaveLength(1);
+  });
+
+  it('puts the machines of a scale set in the place of the set', async () => {
+    const { world, disk, holder, spare, install } = off();
+    await workOff(world, install, gridEvent(setOf(holder)));
+    expect(holderOf(world, disk)).toBe(spare);
+    const ends = install.lines.filter(({ Outcomes }) => Outcomes === 1).map(({ instance, decision }) => `${decision === 'fenced' ? 'fenced' : 'not yet'} ${String(instance)}`);
+    expect(new Set(ends)).toEqual(new Set([`not yet ${spare}`, `not yet ${holder}`, `fenced ${holder}`]));
+  });
+
+  it('sends what nobody can read to the dead letters with its reason, and goes on with its neighbours', async () => {
+    const { world, holder, install } = off();
+    await workOff(world, install, '{"eventType": "Microsoft', { hello: 'world' }, gridEvent(holder));
+    expect(install.queues['dead-letters']).toMatchObject([
+      { text: '{"eventType": "Microsoft', properties: { reason: expect.stringMatching(/not JSON/) } },
+      { text: '{"hello":"world"}', properties: { reason: expect.stringMatching(/no event that is understood/) } },
+    ]);
+    expect(decisions(install)).toContain('fenced');
+    expect(waiting(world, install)).toEqual([]);
+  });
+
+  it('refuses by name an event of another subscription', async () => {
+    const { holder, install } = off();
+    const other = holder.replace(/^\/subscriptions\/[^/]+/, '/subscriptions/99999999-0000-4000-8000-000000000000');
+    await deliver(install, gridEvent(other));
+    expect(install.lines).toMatchObject([{ level: 'warn', decision: 'foreign', instance: other }]);
+    expect(install.queues).toEqual({});
+  });
+});
+
+describe('what has to wait', () => {
+  it('is sent again with a delay, its count and what is known, and not kept in the process', async () => {
+    const { world, holder } = scene();
+    shutdownTakes(world, holder, 600_000);
+    change(world, holder, deallocate, 1_000);
+    const install = azureInstall(world);
+    await deliver(install, gridEvent(holder));
+    expect(waiting(world, install)).toMatchObject([{ seconds: expect.toSatisfy((wait: number) => wait >= 1 && wait <= 30), message: { cloudfence: 'look-again', machine: holder, hops: 1 } }]);
+    expect(machineIn(world, holder)?.power).toBe('deallocating');
+  });
+
+  it('comes back as a message of our own, and is fenced then', async () => {
+    const { world, disk, holder, spare } = scene();
+    shutdownTakes(world, holder, 600_000);
+    change(world, holder, deallocate, 1_000);
+    const install = azureInstall(world);
+    await deliver(install, gridEvent(holder));
+    world.advance(700_000);
+    await workOff(world, install, ...takeAll(install));
+    expect([holderOf(world, disk), waiting(world, install)]).toEqual([spare, []]);
+  });
+});
+
+describe('what fails', () => {
+  const unreachable = { mishap: { kind: 'error', status: 403, code: 'AuthorizationFailed' }, times: 1_000 } as const;
+
+  it('is sent again later and later, and in the end to the dead letters with its reason', async () => {
+    const { world, holder, install } = off();
+    addFault(world.parts.azure, { ...unreachable, call: 'machine.get' });
+    let messages: readonly unknown[] = [gridEvent(holder)];
+    const waits: number[] = [];
+    while (messages.length > 0) {
+      await deliver(install, ...messages);
+      waits.push(...waiting(world, install).map(({ seconds }) => seconds));
+      messages = takeAll(install);
+    }
+    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 900, 900]);
+    expect(install.queues['dead-letters']).toMatchObject([{ text: JSON.stringify(gridEvent(holder)), properties: { reason: expect.stringMatching(/^failed 11 times: .*AuthorizationFailed/) } }]);
+  });
+
+  it('is tried again when nobody can say which machines a set has, while its neighbours are fenced', async () => {
+    const { world, holder, install } = off();
+    addFault(world.parts.azure, { ...unreachable, call: 'set.list' });
+    await deliver(install, gridEvent(setOf(holder)), gridEvent(holder));
+    expect(install.lines).toContainEqual(expect.objectContaining({ decision: 'step', step: 'mark', instance: holder }));
+    expect(waiting(world, install)).toMatchObject([{ message: { cloudfence: 'look-again', machine: holder } }, { seconds: 5, message: { cloudfence: 'retry', failures: 1, body: JSON.stringify(gridEvent(setOf(holder))) } }]);
+  });
+
+  it('is given back to Service Bus as a batch when nothing can be sent', async () => {
+    const { install } = off();
+    install.outage.bus = true;
+    await expect(deliver(install, 'nonsense')).rejects.toThrow('Service Bus cannot be reached');
+  });
+});

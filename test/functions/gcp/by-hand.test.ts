@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { doctor } from '../../../functions/gcp/doctor.ts';
+import { fence } from '../../../functions/gcp/fence.ts';
+import { replay } from '../../../functions/gcp/replay.ts';
+import { sweep } from '../../../functions/gcp/sweep.ts';
+import { createGceSandbox } from '../../../sandbox/gce-sandbox.ts';
+import { stopGuest } from '../../../sandbox/gce/scenario.ts';
+import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
+import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
+import { bearer, installOver } from './install.ts';
+
+let keys: KeyServer;
+beforeAll(async () => {
+  keys = await openKeyServer();
+});
+afterAll(() => keys.close());
+
+const stopped = () => {
+  const world = createGceSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
+  const scene = gceDatabaseOnTwoNodes(world);
+  stopGuest(world, scene.holder);
+  world.advance(120_000);
+  const install = installOver(world, keys);
+  return { world, ...scene, install, wired: async () => install.wiring };
+};
+
+const byHand = (body: unknown) => ({ headers: {}, body });
+
+describe('sweep', () => {
+  it('fences what no event told', async () => {
+    const { holder, install, wired } = stopped();
+    const answer = await sweep(wired)({ headers: { authorization: bearer(keys) } }, install.limit());
+    expect(answer).toMatchObject({ status: 200, body: { results: [{ outcome: 'fenced', instance: holder }], unreachable: [] } });
+    expect(install.lines.at(-1)).toMatchObject({ decision: 'swept', DeadNodeUnfenced: 0 });
+  });
+
+  it('is for Cloud Scheduler only', async () => {
+    const { install, wired } = stopped();
+    expect(await sweep(wired)(byHand({}), install.limit())).toEqual({ status: 401 });
+    expect(install.lines.map((line) => line['decision'])).toEqual(['not-let-in']);
+  });
+});
+
+describe('fence and replay', () => {
+  it('fence the machine that a person names, in a dry run without a trace', async () => {
+    const { world, holder, install, wired } = stopped();
+    const before = JSON.stringify(world.parts.cluster.objects);
+    expect(await fence(wired)(byHand({ instance: holder, dryRun: true }), install.limit())).toMatchObject({ status: 200, body: { outcome: 'fenced', dryRun: true } });
+    expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
+    expect(await fence(wired)(byHand({ instance: holder }), install.limit())).toMatchObject({ body: { outcome: 'fenced', instance: holder, dryRun: false } });
+  });
+
+  it('take any event as if it had just arrived', async () => {
+    const { world, holder, install, wired } = stopped();
+    expect(await replay(wired)(byHand(world.parts.gce.events.at(-1)), install.limit())).toMatchObject({ body: { outcome: 'fenced', instance: holder } });
+  });
+
+  it.each([
+    ['no machine', fence, { dryRun: true }, /instance/],
+    ['a word too many', fence, { instance: 'projects/p/zones/z/instances/i', force: true }, /force/],
+    ['a name that is no path', fence, { instance: 'my-node' }, /no path of an instance/],
+    ['what is no event', replay, { hello: 'world' }, /no event/],
+  ])('refuse an order with %s', async (_, order, body, words) => {
+    const { install, wired } = stopped();
+    await expect(order(wired)(byHand(body), install.limit())).rejects.toThrow(words);
+  });
+});
+
+describe('doctor', () => {
+  it('checks from inside the function, and lists the fences that stand', async () => {
+    const { holder, install, wired } = stopped();
+    expect(await doctor(wired)(byHand({}), install.limit())).toMatchObject({ body: { checks: expect.arrayContaining([expect.objectContaining({ what: 'sandbox: may patch nodes', ok: true })]) } });
+    expect(await doctor(wired)(byHand({ question: 'fences' }), install.limit())).toEqual({ status: 200, body: { fences: [] } });
+    await fence(wired)(byHand({ instance: holder }), install.limit());
+    expect(await doctor(wired)(byHand({ question: 'fences' }), install.limit())).toEqual({ status: 200, body: { fences: [{ cluster: 'sandbox', node: nodeNameOf(holder), instance: holder }] } });
+  });
+});

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MOST_HOPS } from '../../../functions/look-again.ts';
+import { onEvent } from '../../../functions/gcp/on-event.ts';
+import { deskOf, standing } from '../../../sandbox/cluster/controllers/desk.ts';
+import { createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
+import { start } from '../../../sandbox/gce/instances.ts';
+import { shutdownTakes, stopGuest } from '../../../sandbox/gce/scenario.ts';
+import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
+import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
+import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
+import { MINUTE } from '../../sandbox/gce/gce-world.ts';
+import { bearer, installOver, pushOf, type GcpInstall } from './install.ts';
+
+let keys: KeyServer;
+beforeAll(async () => {
+  keys = await openKeyServer();
+});
+afterAll(() => keys.close());
+
+const stage = (prepare: (world: WholeGceWorld, holder: string) => void = () => undefined) => {
+  const world = createGceSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
+  const scene = gceDatabaseOnTwoNodes(world);
+  prepare(world, scene.holder);
+  stopGuest(world, scene.holder);
+  world.advance(MINUTE / 2);
+  return { world, ...scene, install: installOver(world, keys) };
+};
+
+/** The entry of the audit log that the sink would have let through last. */
+const entryOf = (world: WholeGceWorld) => world.parts.gce.events.findLast(({ protoPayload }) => protoPayload.methodName.endsWith('guestTerminate'));
+const deliver = (install: GcpInstall, text: unknown, attributes = {}) => onEvent(async () => install.wiring)(pushOf(keys, text, attributes), install.limit());
+const taints = (world: WholeGceWorld, machine: string) => standing(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
+const decisions = ({ lines }: GcpInstall) => lines.map((line) => line['decision']);
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+
+describe('a pushed log entry', () => {
+  it('fences the machine, and is acknowledged', async () => {
+    const { world, disk, holder, spare, install } = stage();
+    expect(await deliver(install, entryOf(world))).toEqual({ status: 204 });
+    world.advance(MINUTE);
+    expect(taints(world, holder)).toContain(OUT_OF_SERVICE);
+    expect([diskIn(world, disk)?.users, world.parts.gce.harm, install.published]).toEqual([[spare], [], []]);
+  });
+
+  it('may come twice, and as a CloudEvent of Eventarc', async () => {
+    const { world, holder, install } = stage();
+    await deliver(install, entryOf(world));
+    const cloudEvent = { headers: { authorization: bearer(keys), 'ce-type': 'google.cloud.audit.log.v1.written' }, body: entryOf(world) };
+    expect(await onEvent(async () => install.wiring)(cloudEvent, install.limit())).toEqual({ status: 204 });
+    expect(taints(world, holder).filter((key) => key === OUT_OF_SERVICE)).toHaveLength(1);
+    expect([world.parts.gce.harm, install.published]).toEqual([[], []]);
+  });
+
+  it('of another project is refused by name', async () => {
+    const { world, holder, install } = stage();
+    const foreign = JSON.stringify(entryOf(world)).replaceAll('sandbox-project', 'other-project');
+    expect(await deliver(install, foreign)).toEqual({ status: 204 });
+    expect(install.lines).toMatchObject([{ decision: 'foreign', says: expect.stringMatching(/project other-project.*serves sandbox-project/) }]);
+    expect(taints(world, holder)).not.toContain(OUT_OF_SERVICE);
+  });
+
+  it('logs under the same names as everywhere, with its measures', async () => {
+    const { world, install } = stage();
+    await deliver(install, entryOf(world));
+    const names = ['decision', 'because', 'says', 'event', 'instance', 'cluster', 'node', 'dryRun', 'step', 'target', 'result', 'ms', 'requestId'];
+    for (const line of install.lines) expect(Object.keys(line)).toEqual(expect.arrayContaining(names));
+    expect(install.lines.at(-1)).toMatchObject({ decision: 'fenced', Outcomes: 1, Outcome: 'fenced', EventToProof: expect.any(Number) });
+    expect(install.lines.at(-1)).not.toHaveProperty('_aws');
+  });
+});
+
+describe('whoever is not the account that pushes', () => {
+  it.each([
+    ['without a token', () => ({}), 401],
+    ['with a token of another account', () => ({ authorization: bearer(keys, { email: 'somebody@sandbox-project.iam.gserviceaccount.com' }) }), 403],
+    ['with a token for another audience', () => ({ authorization: bearer(keys, { aud: 'https://other.example.org' }) }), 403],
+    ['with a token of another issuer', () => ({ authorization: bearer(keys, { iss: 'https://accounts.example.org' }) }), 403],
+    ['with a token that nobody of Google signed', () => ({ authorization: bearer(keys, {}, 'forged') }), 403],
+    ['with a token whose signature was taken off, where Cloud Run does not stand before', () => ({ authorization: bearer(keys).replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE') }), 403],
+  ])('is turned away, and nothing happens (%s)', async (_, headers, status) => {
+    const { world, holder, install } = stage();
+    const answer = await onEvent(async () => install.wiring)({ ...pushOf(keys, entryOf(world)), headers: headers() }, install.limit());
+    expect(answer).toEqual({ status });
+    expect(decisions(install)).toEqual(['not-let-in']);
+    expect([taints(world, holder).includes(OUT_OF_SERVICE), install.published]).toEqual([false, []]);
+  });
+});
+
+describe('what nobody can read', () => {
+  it.each([['no JSON', '{"protoPayload":'], ['no event', { hello: 'world' }], ['an empty message', '']])('is published as a dead letter with its reason, and acknowledged (%s)', async (_, text) => {
+    const { install } = stage();
+    expect(await deliver(install, text)).toEqual({ status: 204 });
+    expect(install.published).toEqual([{ topic: 'dead-letters', text: typeof text === 'string' ? text : JSON.stringify(text), attributes: { reason: expect.stringMatching(/\(at .*\): / ) } }]);
+  });
+
+  it('is given back when it cannot be published', async () => {
+    const { install } = stage();
+    install.outage.topics = true;
+    expect(await deliver(install, 'nonsense')).toEqual({ status: 503 });
+  });
+});
+
+describe('what has to wait', () => {
+  const slow = () => stage((world, holder) => shutdownTakes(world, holder, 60_000));
+
+  it('is published once more with the time before which nobody need look, and until then not looked at', async () => {
+    const { world, holder, install } = slow();
+    expect(await deliver(install, entryOf(world))).toEqual({ status: 204 });
+    const [sent] = install.published;
+    expect(sent).toMatchObject({ topic: 'again', attributes: { notBefore: expect.stringMatching(/^\d+$/) } });
+    const lines = install.lines.length;
+    expect(await deliver(install, sent?.text, sent?.attributes)).toEqual({ status: 429 });
+    expect(install.lines).toHaveLength(lines);
+    world.advance(MINUTE);
+    expect(await deliver(install, sent?.text, sent?.attributes)).toEqual({ status: 204 });
+    expect(taints(world, holder)).toContain(OUT_OF_SERVICE);
+  });
+
+  it('is left to the sweep in the end', async () => {
+    const { world, install } = stage((world, holder) => {
+      world.parts.gce.knobs.shutdownLimit = 600 * MINUTE;
+      shutdownTakes(world, holder, null);
+    });
+    let text: unknown = entryOf(world);
+    for (let hop = 0; hop <= MOST_HOPS; hop += 1) {
+      await deliver(install, text);
+      text = install.published.at(-1)?.text;
+    }
+    expect(install.published).toHaveLength(MOST_HOPS);
+    expect(decisions(install).at(-1)).toBe('handed-to-sweep');
+  });
+
+  it('carries the record, so that a Node which is deleted meanwhile is fenced to the end', async () => {
+    const { world, disk, holder, spare, install } = stage();
+    world.parts.cluster.knobs.attacherDown = true;
+    const never = { ...install, wiring: { ...install.wiring, policy: { ...install.wiring.policy, detach: 'never' as const } } };
+    await deliver(never, entryOf(world));
+    const [sent] = install.published;
+    expect(JSON.parse(sent?.text ?? '{}')).toMatchObject({ record: { machine: holder } });
+    const node = standing(world, 'nodes', nodeNameOf(holder));
+    if (node) deskOf(world, 'somebody').remove('nodes', node);
+    world.parts.cluster.knobs.attacherDown = false;
+    world.advance(MINUTE);
+    expect(await deliver(never, sent?.text, sent?.attributes)).toEqual({ status: 204 });
+    world.advance(5 * MINUTE);
+    expect([diskIn(world, disk)?.users, world.parts.gce.harm]).toEqual([[spare], []]);
+  });
+
+  it('is released in two halves, once the machine runs again', async () => {
+    const { world, holder, install } = stage();
+    await deliver(install, entryOf(world));
+    const instance = instanceIn(world, holder);
+    if (instance) start(world, instance);
+    await deliver(install, { instance: holder });
+    for (let hop = 0; hop < MOST_HOPS && decisions(install).at(-1) === 'look-again'; hop += 1) {
+      world.advance(MINUTE);
+      const sent = install.published.at(-1);
+      await deliver(install, sent?.text, sent?.attributes);
+    }
+    expect(decisions(install).at(-1)).toBe('released');
+    expect(taints(world, holder)).toEqual([]);
+  });
+});
+
+it('what fails is given back', async () => {
+  const { world, install } = stage();
+  install.outage.compute = true;
+  expect(await deliver(install, entryOf(world))).toEqual({ status: 503 });
+});

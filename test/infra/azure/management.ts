@@ -1,0 +1,81 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { generate } from 'selfsigned';
+import { SUBSCRIPTION } from './stage-files.ts';
+import { withGroups } from './subscription.ts';
+import { reply, type Azure, type Request } from './arm-routes.ts';
+
+/** The APIs that a deployment calls, behind TLS, and the identity that gives tokens for them. */
+export interface Management {
+  readonly azure: Azure;
+  /** Requests that change something, as method and path. */
+  readonly writes: () => readonly string[];
+  /** With these, the SDK finds the stand-in, trusts it, and has a token. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly close: () => Promise<void>;
+}
+
+/** Groups of the subscription that are none of ours. */
+export const OTHERS = ['rg-aks', 'rg-secrets', 'rg-events', 'MC_blue', 'MC_green'];
+
+const TOKEN = 'a-token-of-the-managed-identity';
+
+const listen = async (server: Server): Promise<number> => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+};
+
+/** https://learn.microsoft.com/azure/app-service/overview-managed-identity#rest-endpoint-reference */
+const identityEndpoint = (): Server =>
+  createHttpServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ access_token: TOKEN, expires_on: String(Math.floor(Date.now() / 1_000) + 86_400), resource: 'x', token_type: 'Bearer' }));
+  });
+
+const needsToken = ({ pathname }: URL): boolean => !/^\/api\/(?!publish|deployments)/.test(pathname);
+const changes = ({ method, url }: Request): boolean => method !== 'GET' && !/whatIf$|listkeys$|\/query$|^\/api\/(?!publish)/.test(url.pathname);
+
+const answered = async (azure: Azure, written: string[], incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const request: Request = { method: incoming.method ?? 'GET', url: new URL(incoming.url ?? '/', azure.origin), body: await buffer(incoming), headers: incoming.headers };
+  if (changes(request)) written.push(`${request.method} ${request.url.pathname}`);
+  const refused = needsToken(request.url) && incoming.headers.authorization !== `Bearer ${TOKEN}`;
+  const { status, body, headers = {} } = refused ? { status: 401, body: { error: { code: 'InvalidAuthenticationToken', message: 'no token' } } } : reply(azure, request);
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body === undefined ? undefined : JSON.stringify(body));
+};
+
+const closed = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+
+export const openManagement = async (): Promise<Management> => {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'management' }], { keyType: 'ec', algorithm: 'sha256', extensions: [{ name: 'basicConstraints', cA: true }, { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }] });
+  const written: string[] = [];
+  const server = createServer({ key, cert }, (incoming, response) => void answered(azure, written, incoming, response));
+  const identity = identityEndpoint();
+  const [port, identityPort] = [await listen(server), await listen(identity)];
+  const origin = `https://127.0.0.1:${port}`;
+  const azure: Azure = { held: withGroups(`/subscriptions/${SUBSCRIPTION}`, OTHERS), host: `127.0.0.1:${port}`, origin, deployments: new Map(), packages: [], answers: new Map(), operations: new Map() };
+  const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-management-'));
+  await writeFile(path.join(folder, 'trusted.pem'), cert);
+  const environment = {
+    CLOUDFENCE_AZURE_ENDPOINT: origin,
+    NODE_EXTRA_CA_CERTS: path.join(folder, 'trusted.pem'),
+    AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential',
+    IDENTITY_ENDPOINT: `http://127.0.0.1:${identityPort}/token`,
+    IDENTITY_HEADER: 'secret',
+  };
+  return {
+    azure,
+    writes: () => written,
+    environment,
+    close: async () => {
+      await Promise.all([closed(server), closed(identity), rm(folder, { recursive: true })]);
+    },
+  };
+};

@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Template, TemplateResource } from '../../../infra/azure/arm-template.ts';
+import { resolved, type Lookup } from './expressions.ts';
+
+/** A subscription of Azure in small: what was deployed into it, as templates asked for it and as Azure completed it. */
+
+export interface Held {
+  readonly id: string;
+  readonly type: string;
+  readonly name: string;
+  /** As last asked for. */
+  wanted: unknown;
+  tags: Record<string, string>;
+  /** What Azure adds. */
+  readonly added: Readonly<Record<string, unknown>>;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+const fields = z.record(z.string(), z.unknown());
+const asked = z.looseObject({ properties: fields.optional() });
+/** What is deployed into a group, inside of a template. */
+export const nested = z.looseObject({ template: z.custom<Template>() });
+
+export interface Change {
+  readonly resourceId: string;
+  readonly changeType: 'Create' | 'Modify' | 'NoChange';
+}
+
+export interface Subscription {
+  readonly held: Map<string, Held>;
+  readonly host: string;
+}
+
+export class Invalid extends Error {}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+const guid = (text: string): string => digest(text).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+
+/** `A.B/c/d` and `x/y` are `A.B/c/x/d/y`. */
+const interleaved = (type: string, name: string): string => {
+  const [namespace = '', ...kinds] = type.split('/');
+  const names = name.split('/');
+  if (kinds.length !== names.length) throw new Invalid(`the name ${name} does not fit the type ${type}`);
+  return [namespace, ...kinds.flatMap((kind, at) => [kind, names[at] ?? ''])].join('/');
+};
+
+export const idOf = (base: string, { type, name, scope, resourceGroup }: TemplateResource): string => {
+  if (type === 'Microsoft.Resources/resourceGroups') return `${base}/resourceGroups/${name}`;
+  return `${base}${resourceGroup === undefined ? '' : `/resourceGroups/${resourceGroup}`}${scope === undefined ? '' : `/providers/${scope}`}/providers/${interleaved(type, name)}`;
+};
+
+/** What `dependsOn` may call a resource. */
+const calledBy = (base: string, resource: TemplateResource): readonly string[] => {
+  const id = idOf(base, resource);
+  return [id, ...(resource.type === 'Microsoft.Resources/resourceGroups' ? [`${base}/providers/Microsoft.Resources/resourceGroups/${resource.name}`] : [])].map((one) => one.toLowerCase());
+};
+
+/** In an order in which each comes after what it depends on. */
+const inOrder = (base: string, resources: readonly TemplateResource[]): readonly TemplateResource[] => {
+  const names = new Set(resources.flatMap((one) => calledBy(base, one)));
+  const done = new Set<string>();
+  const order: TemplateResource[] = [];
+  for (const { name, dependsOn = [] } of resources) for (const one of dependsOn) if (!names.has(one.toLowerCase())) throw new Invalid(`${name} depends on ${one}, which the template does not have`);
+  while (order.length < resources.length) {
+    const next = resources.find((one) => !order.includes(one) && (one.dependsOn ?? []).every((name) => done.has(name.toLowerCase())));
+    if (!next) throw new Invalid('resources depend on each other in a circle');
+    order.push(next);
+    for (const name of calledBy(base, next)) done.add(name);
+  }
+  return order;
+};
+
+/** What only Azure knows of a new resource. */
+const addedTo = ({ type, name }: TemplateResource, id: string, host: string): Readonly<Record<string, unknown>> => {
+  if (type === 'Microsoft.ManagedIdentity/userAssignedIdentities') return { principalId: guid(`principal ${id}`), clientId: guid(`client ${id}`) };
+  if (type === 'Microsoft.OperationalInsights/workspaces') return { customerId: guid(id) };
+  if (type === 'Microsoft.Insights/components') return { ConnectionString: `InstrumentationKey=${guid(id)}` };
+  if (type !== 'Microsoft.Web/sites') return {};
+  return { state: 'Running', defaultHostName: host, hostNameSslStates: [{ name: `${name}.azurewebsites.net`, hostType: 'Standard' }, { name: host, hostType: 'Repository' }] };
+};
+
+const lookupIn =
+  ({ held }: Subscription): Lookup =>
+  (id) => {
+    const found = held.get(id.toLowerCase());
+    return found ? { ...found.properties, ...found.added } : null;
+  };
+
+/** Everything that a deployment touches, nested ones included; called in order. */
+const walk = (base: string, resources: readonly TemplateResource[], visit: (resource: TemplateResource, id: string) => void): void => {
+  for (const resource of inOrder(base, resources)) {
+    if (resource.type !== 'Microsoft.Resources/deployments') {
+      visit(resource, idOf(base, resource));
+      continue;
+    }
+    const { template } = nested.parse(resource.properties);
+    walk(resource.resourceGroup === undefined ? base : `${base}/resourceGroups/${resource.resourceGroup}`, template.resources, visit);
+  }
+};
+
+const wantedOf = ({ dependsOn: _order, tags: _apart, ...wanted }: TemplateResource): object => wanted;
+const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+const put = (subscription: Subscription, resource: TemplateResource, id: string): void => {
+  const group = /^(\/subscriptions\/[^/]+\/resourcegroups\/[^/]+)\/providers/.exec(id.toLowerCase())?.[1];
+  if (group !== undefined && !subscription.held.has(group)) throw new Invalid(`there is no group ${group}`);
+  const wanted = resolved(wantedOf(resource), lookupIn(subscription));
+  const { properties = {} } = asked.parse(wanted);
+  const key = id.toLowerCase();
+  const added = subscription.held.get(key)?.added ?? addedTo(resource, id, subscription.host);
+  subscription.held.set(key, { id, type: resource.type, name: resource.name, wanted, tags: { ...resource.tags }, added, properties });
+};
+
+export const applied = (subscription: Subscription, base: string, template: Template): Readonly<Record<string, unknown>> => {
+  walk(base, template.resources, (resource, id) => put(subscription, resource, id));
+  return fields.parse(resolved(template.outputs ?? {}, lookupIn(subscription)));
+};
+
+export const whatIf = (subscription: Subscription, base: string, template: Template): readonly Change[] => {
+  const changes: Change[] = [];
+  walk(base, template.resources, (resource, id) => {
+    const held = subscription.held.get(id.toLowerCase());
+    const wanted = resolved(wantedOf(resource), lookupIn(subscription), true);
+    const asWanted = held && same(held.wanted, wanted) && same({ ...held.tags }, { ...resource.tags });
+    changes.push({ resourceId: id, changeType: held ? (asWanted ? 'NoChange' : 'Modify') : 'Create' });
+  });
+  return changes;
+};
+
+/** With everything that is in it or on it. */
+export const removed = ({ held }: Subscription, id: string): boolean => {
+  const key = id.toLowerCase();
+  const going = [...held.keys()].filter((one) => one === key || one.startsWith(`${key}/`));
+  for (const one of going) held.delete(one);
+  return going.length > 0;
+};
+
+/** Groups of others, which were there before us. */
+export const withGroups = (scope: string, groups: readonly string[]): Map<string, Held> =>
+  new Map(
+    groups.map((name) => {
+      const id = `${scope}/resourceGroups/${name}`;
+      return [id.toLowerCase(), { id, type: 'Microsoft.Resources/resourceGroups', name, wanted: null, tags: {}, added: {}, properties: {} }];
+    }),
+  );

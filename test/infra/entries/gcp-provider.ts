@@ -1,0 +1,1 @@
+export { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';

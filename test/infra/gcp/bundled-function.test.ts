@@ -1,0 +1,79 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { environmentOf } from '../../../infra/gcp/install.ts';
+import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
+import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
+import { installWith } from './installed.ts';
+
+/** on-event out of its bundle, in a process that knows nothing but the environment it is deployed with. */
+
+const program = fileURLToPath(new URL('../../bench/function-process.cjs', import.meta.url));
+const install = installWith();
+const AUDIENCE = install.names.address('on-event');
+const answered = z.object({ answer: z.object({ status: z.number() }) });
+const published = z.object({ messages: z.array(z.object({ data: z.string(), attributes: z.record(z.string(), z.string()) })) });
+
+let folder: string;
+let keys: KeyServer;
+let pubSub: Server;
+let endpoint = '';
+const topics: { readonly topic: string; readonly said: z.infer<typeof published> }[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-on-event-'));
+  await bundleFunction(fileURLToPath(new URL('../../..', import.meta.url)), 'functions/gcp/on-event.ts', folder);
+  keys = await openKeyServer();
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    topics.push({ topic: request.url ?? '', said: published.parse(JSON.parse(await text(request))) });
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"messageIds": ["1"]}');
+  };
+  pubSub = createServer((request, response) => void take(request, response));
+  await new Promise<void>((resolve) => pubSub.listen(0, '127.0.0.1', resolve));
+  const address = pubSub.address();
+  endpoint = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+}, 120_000);
+afterAll(async () => {
+  keys.close();
+  pubSub.close();
+  pubSub.closeAllConnections();
+  await rm(folder, { recursive: true });
+});
+
+const claims = () => ({ iss: 'https://accounts.google.com', aud: AUDIENCE, email: install.names.caller, email_verified: true, iat: Math.floor(Date.now() / 1_000) - 60, exp: Math.floor(Date.now() / 1_000) + 3_000 });
+const stripped = (token: string): string => token.replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE');
+
+const push = async (token: string): Promise<number> => {
+  const event = { headers: { authorization: `Bearer ${token}` }, body: { message: { data: Buffer.from('{"hello": "world"}').toString('base64'), messageId: '1' }, subscription: 's' } };
+  const env = { ...environmentOf(install, 'on-event'), CLOUDFENCE_GCP_ENDPOINT: endpoint, CLOUDFENCE_CERTIFICATES_URL: keys.url };
+  const child = fork(program, [path.join(folder, 'index.js'), JSON.stringify(event), 'http'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const ended = once(child, 'exit');
+  const [message]: unknown[] = await once(child, 'message');
+  await ended;
+  return answered.parse(message).answer.status;
+};
+
+it.each([
+  ['whose signature Cloud Run has verified', () => stripped(keys.token(claims()))],
+  ['that it verifies itself', () => keys.token(claims())],
+])('takes a push with a token %s, and publishes what nobody can read with its reason', async (_, token) => {
+  topics.splice(0);
+  expect(await push(token())).toBe(204);
+  expect(topics).toMatchObject([{ topic: `/v1/${install.names.topic('dead-letters')}:publish`, said: { messages: [{ data: Buffer.from('{"hello": "world"}').toString('base64'), attributes: { reason: expect.stringMatching(/no event/) } }] } }]);
+});
+
+it.each([
+  ['signed by somebody else', () => keys.token(claims(), 'forged')],
+  ['of another account', () => stripped(keys.token({ ...claims(), email: 'somebody@example.org' }))],
+])('turns away a push with a token %s', async (_, token) => {
+  topics.splice(0);
+  expect(await push(token())).toBe(403);
+  expect(topics).toEqual([]);
+});

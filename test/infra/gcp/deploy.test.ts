@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { functionNames } from '../../../infra/gcp/names.ts';
+import { deployerAt, packaged } from './installed.ts';
+import { openManagement, type Management } from './management.ts';
+import { emptyStore, PROJECT, PROJECT_NUMBER } from './store.ts';
+
+let google: Management;
+beforeEach(async () => {
+  google = await openManagement();
+});
+afterEach(() => google.close());
+
+const quiet = (): void => undefined;
+const deploy = (written = {}, change = '') => deployerAt(google.url, written).deploy(packaged(change), quiet);
+const remove = (written = {}) => deployerAt(google.url, written).remove(quiet);
+
+const inProject = `projects/${PROJECT}`;
+const runner = `serviceAccount:cloudfence-prod-run@${PROJECT}.iam.gserviceaccount.com`;
+const caller = `serviceAccount:cloudfence-prod-push@${PROJECT}.iam.gserviceaccount.com`;
+const agent = `serviceAccount:service-${PROJECT_NUMBER}@gcp-sa-pubsub.iam.gserviceaccount.com`;
+const object = (path: string) => google.store.objects.get(`${inProject}/${path}`);
+const membersOf = (path: string, role: string) => google.store.policies.get(path)?.bindings.find((one) => one.role === role)?.members ?? [];
+
+describe('a deployment', () => {
+  it('pushes what the sink lets through to on-event, as an account of its own, with dead letters and backoff', async () => {
+    await deploy();
+    const sink = object('sinks/cloudfence-prod-events');
+    expect(sink).toMatchObject({ destination: `pubsub.googleapis.com/${inProject}/topics/cloudfence-prod-events`, filter: expect.stringContaining('operation.last=true') });
+    expect(membersOf(`${inProject}/topics/cloudfence-prod-events`, 'roles/pubsub.publisher')).toEqual([sink?.['writerIdentity']]);
+    expect(object('subscriptions/cloudfence-prod-events')).toMatchObject({
+      topic: `${inProject}/topics/cloudfence-prod-events`,
+      pushConfig: { pushEndpoint: `${google.url}/call/cloudfence-prod-on-event`, oidcToken: { serviceAccountEmail: caller.slice(15), audience: `https://europe-west1-${PROJECT}.cloudfunctions.net/cloudfence-prod-on-event` } },
+      retryPolicy: { minimumBackoff: '10s', maximumBackoff: '300s' },
+      deadLetterPolicy: { deadLetterTopic: `${inProject}/topics/cloudfence-prod-dead-letters`, maxDeliveryAttempts: 20 },
+    });
+    expect(membersOf(`${inProject}/topics/cloudfence-prod-dead-letters`, 'roles/pubsub.publisher')).toEqual([runner, agent]);
+    expect(membersOf(`${inProject}/subscriptions/cloudfence-prod-events`, 'roles/pubsub.subscriber')).toEqual([agent]);
+    expect(object('subscriptions/cloudfence-prod-dead-letters')).toMatchObject({ messageRetentionDuration: '604800s', expirationPolicy: {} });
+  });
+
+  it('runs each function as one account, whose role is all that it may do in the project', async () => {
+    await deploy();
+    expect(object('roles/cloudfence_prod')).toMatchObject({ includedPermissions: ['compute.disks.get', 'compute.disks.use', 'compute.instances.detachDisk', 'compute.instances.get', 'compute.zoneOperations.get'] });
+    expect(google.store.policies.get(inProject)?.bindings).toEqual([{ role: 'roles/owner', members: ['user:owner@example.org'] }, { role: `${inProject}/roles/cloudfence_prod`, members: [runner] }]);
+    expect(membersOf(`${inProject}/secrets/prod-kubeconfig`, 'roles/secretmanager.secretAccessor')).toEqual([runner]);
+    for (const name of functionNames) {
+      expect(object(`locations/europe-west1/functions/cloudfence-prod-${name}`)).toMatchObject({
+        state: 'ACTIVE',
+        environment: 'GEN_2',
+        buildConfig: { runtime: 'nodejs24', entryPoint: 'handler' },
+        serviceConfig: { serviceAccountEmail: runner.slice(15), maxInstanceRequestConcurrency: 1, maxInstanceCount: name === 'on-event' ? 5 : 1 },
+      });
+    }
+  });
+
+  it('stops machines, and asks GKE, only where the parameters say so', async () => {
+    await deploy({ policy: { unreachable: 'power-off' }, clusters: [{ name: 'a', gke: { location: 'europe-west1', project: PROJECT } }] });
+    expect(object('roles/cloudfence_prod')?.['includedPermissions']).toEqual(expect.arrayContaining(['compute.instances.stop', 'container.clusters.get']));
+  });
+
+  it('sweeps every minute, and lets nobody call but those that are meant', async () => {
+    await deploy({ invokers: ['user:me@example.org'] });
+    expect(object('locations/europe-west1/jobs/cloudfence-prod-sweep')).toMatchObject({ schedule: '*/1 * * * *', httpTarget: { uri: `${google.url}/call/cloudfence-prod-sweep`, oidcToken: { serviceAccountEmail: caller.slice(15) } } });
+    const invokers = functionNames.map((name) => membersOf(`${inProject}/locations/europe-west1/services/cloudfence-prod-${name}`, 'roles/run.invoker'));
+    expect(invokers).toEqual([[caller], [caller], ['user:me@example.org'], ['user:me@example.org'], ['user:me@example.org']]);
+  });
+
+  it('takes back what somebody else has let in', async () => {
+    await deploy();
+    const service = `${inProject}/locations/europe-west1/services/cloudfence-prod-on-event`;
+    google.store.policies.set(service, { etag: 'other', bindings: [{ role: 'roles/run.invoker', members: ['allUsers', caller] }] });
+    await deploy();
+    expect(google.store.policies.get(service)?.bindings).toEqual([{ role: 'roles/run.invoker', members: [caller] }]);
+  });
+});
+
+describe('a second deployment', () => {
+  it('changes nothing', async () => {
+    await deploy();
+    const before = google.writes().length;
+    await deploy();
+    expect(google.writes().slice(before)).toEqual([]);
+  });
+
+  it('builds anew the functions whose code differs, and nothing else', async () => {
+    await deploy();
+    const before = google.writes().length;
+    await deploy({}, ' of tomorrow');
+    const functions = functionNames.map((name) => `PATCH /v2/${inProject}/locations/europe-west1/functions/cloudfence-prod-${name}`);
+    expect(google.writes().slice(before)).toEqual(functions);
+  });
+
+  it('mends what was changed by hand', async () => {
+    await deploy();
+    const path = `${inProject}/sinks/cloudfence-prod-events`;
+    const there = google.store.objects.get(path);
+    google.store.objects.set(path, { ...there, filter: 'severity>=ERROR' });
+    await deploy();
+    expect(google.store.objects.get(path)).toEqual(there);
+  });
+
+  it('keeps what else is in a policy, and what is written into it meanwhile', async () => {
+    google.store.policies.set(inProject, { etag: 'other', bindings: [{ role: 'roles/viewer', members: ['group:all@example.org'] }] });
+    google.store.races = 3;
+    await deploy();
+    const roles = google.store.policies.get(inProject)?.bindings.map(({ role }) => role);
+    expect(roles).toEqual(['roles/viewer', expect.stringContaining('roles/other'), expect.stringContaining('roles/other'), expect.stringContaining('roles/other'), `${inProject}/roles/cloudfence_prod`]);
+  });
+});
+
+describe('a removal', () => {
+  it('leaves nothing of ours', async () => {
+    await deploy();
+    await remove();
+    const left = [...google.store.objects.entries()].filter(([path, { deleted }]) => !emptyStore().objects.has(path) && deleted !== true);
+    expect(left).toEqual([]);
+    expect(google.store.policies.get(inProject)?.bindings).toEqual(emptyStore().policies.get(inProject)?.bindings);
+    expect(membersOf(`${inProject}/secrets/prod-kubeconfig`, 'roles/secretmanager.secretAccessor')).toEqual([]);
+  });
+
+  it('may be repeated, and may follow a deployment that was cut off', async () => {
+    await remove();
+    expect(google.writes()).toEqual([]);
+  });
+
+  it('can be followed by another deployment, although the role is deleted for weeks', async () => {
+    await deploy();
+    await remove();
+    await deploy();
+    expect(object('roles/cloudfence_prod')).not.toHaveProperty('deleted');
+  });
+});

@@ -1,0 +1,25 @@
+import { apiAt } from '../../../infra/gcp/api.ts';
+import { checkInstall } from '../../../infra/gcp/check.ts';
+import { gcpDeployer } from '../../../infra/gcp/deployer.ts';
+import { installOf } from '../../../infra/gcp/install.ts';
+import { fromFile, type Written } from '../../../infra/serverless/written.ts';
+import { fileURLToPath } from 'node:url';
+import { functionNames } from '../../../infra/gcp/names.ts';
+import { PROJECT } from './store.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+export const defaults: Written = fromFile(root, 'infra/gcp/parameters.yml');
+
+export const plain: Written = { project: PROJECT, clusters: [{ name: 'prod', secretManager: { secret: `projects/${PROJECT}/secrets/prod-kubeconfig` } }] };
+
+/** @throws with the faults of what is written */
+export const installWith = (written: Written = {}, stage = 'prod') => {
+  const { install, faults } = checkInstall(stage, { ...defaults, ...plain, ...written });
+  if (install === null) throw new Error(faults.join('; '));
+  return installOf(`cloudfence-${stage}`, install);
+};
+
+export const deployerAt = (endpoint: string, written: Written = {}) => gcpDeployer(apiAt({ endpoint, wait: async () => undefined }), installWith(written));
+
+export const packaged = (change = '') => functionNames.map((name) => ({ name, zip: Buffer.from(`the code of ${name}${change}`) }));
