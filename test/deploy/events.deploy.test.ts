@@ -28,6 +28,11 @@ it('a machine whose events were lost is found and fenced by the sweep', async ()
   await untilFenced(lost, 20_000);
 });
 
+it('what it decided can be read by `serverless logs`, and where it is by `serverless info`', async () => {
+  expect(await deployed.serverless('logs', '-f', 'sweep')).toMatchObject({ code: 0, said: expect.stringContaining(deployed.holder(0).machine) });
+  expect(await deployed.serverless('info')).toMatchObject({ code: 0, said: expect.stringMatching(/on-event: cloudfence-ministack-on-event/) });
+});
+
 it('a machine that stops is fenced by its event, and its disk serves elsewhere', async () => {
   const holder = deployed.holder(1);
   stopIn(deployed.world, holder, 500);
