@@ -1,3 +1,4 @@
+import { CloudfenceError } from '../../fencing/errors.ts';
 import { readPackages, writePackages } from './cloud-packages.ts';
 import { deployableClouds } from './clouds.ts';
 import type { DeployableCloud, Prepared } from './deployer.ts';
@@ -38,6 +39,17 @@ const commands = {
   logs: { usage: 'The latest log lines of a function', lifecycleEvents: ['logs'], options: { function: { usage: 'Its name', shortcut: 'f', required: true, type: 'string' } } },
 };
 
+/** What a cloud refused, or did not answer, is told in a sentence: its stack says nothing to the person who deploys. */
+const inWords =
+  ({ classes }: Serverless, act: () => void | Promise<void>) =>
+  async (): Promise<void> => {
+    try {
+      await act();
+    } catch (error) {
+      throw error instanceof CloudfenceError ? new classes.Error(error.message) : error;
+    }
+  };
+
 const hooksOf = (serverless: Serverless, options: Options, writers: Writers): Hooks => {
   const say = (line: string): void => writers.log.notice(line);
   const write = (answer: unknown): void => writers.writeText?.(typeof answer === 'string' ? answer : JSON.stringify(answer, null, 2));
@@ -75,5 +87,6 @@ export default function cloudProvider(serverless: Serverless, options: Options, 
   const { name } = serverless.service.provider;
   serverless.setProvider(name, { getStage: () => stageOf(serverless, options) });
   serverless.configSchemaHandler.defineProvider(name, { function: { properties: { handler: { type: 'string' } } } });
-  return { commands, hooks: hooksOf(serverless, options, writers) };
+  const hooks = Object.entries(hooksOf(serverless, options, writers)).map(([when, act]) => [when, inWords(serverless, act)]);
+  return { commands, hooks: Object.fromEntries(hooks) };
 }

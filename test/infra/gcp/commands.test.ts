@@ -23,6 +23,7 @@ afterAll(async () => {
 });
 
 const run = (command: readonly string[], stage = 'prod') => service.run([...command, '-c', 'serverless.gcp.yml', '--stage', stage], { CLOUDFENCE_GCP_ENDPOINT: google.url });
+const runAgainstNobody = (...command: readonly string[]) => service.run([...command, '-c', 'serverless.gcp.yml', '--stage', 'prod'], { CLOUDFENCE_GCP_ENDPOINT: 'http://127.0.0.1:9' });
 const deployed = () => [...google.store.objects.keys()].filter((name) => name.includes('/functions/'));
 
 describe('serverless package', () => {
@@ -54,6 +55,12 @@ describe('serverless package', () => {
 });
 
 describe('serverless deploy, info, logs, invoke and remove', () => {
+  it('say in a sentence, and not in a stack, that the cloud does not answer', async () => {
+    const { code, said } = await runAgainstNobody('info');
+    expect({ code, said }).toEqual({ code: 1, said: expect.not.stringMatching(/^\s+at /m) });
+    expect(said).toMatch(/ECONNREFUSED|fetch failed|does not answer|did not answer/i);
+  });
+
   it('answer one after the other', async () => {
     expect(await run(['info'])).toMatchObject({ code: 0, said: expect.stringMatching(/on-event: not deployed/) });
     expect(await run(['deploy'])).toMatchObject({ code: 0, said: expect.stringMatching(/function on-event: made[\s\S]*log sink .*: made/) });
