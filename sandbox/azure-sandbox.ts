@@ -1,4 +1,5 @@
 import { azureCast } from './azure/cast.ts';
+import { WATCH_NODES, watchNodes } from './azure/out-of-service-informer.ts';
 import { emptyAzure, type WithAzure } from './azure/state.ts';
 import { azureUnderlay } from './azure/underlay.ts';
 import { apiServerOf, type ApiServer } from './cluster/api/server.ts';
@@ -19,8 +20,9 @@ export const AZURE_DISK = 'disk.csi.azure.com';
 /** An empty cluster with its control plane running, above an empty resource group. */
 export const createAzureSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): AzureWorld => {
   const parts: AzureParts = { cluster: emptyCluster(), azure: emptyAzure(SANDBOX_PLACE) };
-  const world: AzureWorld = createWorld<AzureParts>({ ...castOf<AzureParts>(azureUnderlay), ...azureCast() }, parts, { now, seed });
+  const world: AzureWorld = createWorld<AzureParts>({ ...castOf<AzureParts>(azureUnderlay), ...azureCast(), [WATCH_NODES]: watchNodes }, parts, { now, seed });
   startControlPlane(world);
+  world.schedule(WATCH_NODES, 5_000);
   return world;
 };
 

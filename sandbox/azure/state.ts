@@ -84,6 +84,8 @@ export interface Knobs {
   /** Where an accepted operation is asked about. */
   pollBy: 'async' | 'location' | 'both';
   pageSize: number;
+  /** How late (ms) the cloud controller of the cluster puts a Node out of service by itself; null for one that does not. */
+  outOfServiceAfter: number | null;
 }
 
 export interface AzureState {
@@ -135,6 +137,7 @@ const usual: Knobs = {
   detachTakes: 5_000,
   detachFailsWith: null,
   pollBy: 'both',
+  outOfServiceAfter: null,
   pageSize: 100,
 };
 

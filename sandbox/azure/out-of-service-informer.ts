@@ -1,0 +1,35 @@
+import { all, deskOf } from '../cluster/controllers/desk.ts';
+import type { ClusterParts } from '../cluster/controllers/memory.ts';
+import { isReady } from '../cluster/controllers/nodes.ts';
+import { addTaint, dropTaint, hasTaint, outOfService, shutDown } from '../cluster/controllers/taints.ts';
+import type { NodeObject } from '../cluster/objects.ts';
+import type { World } from '../world.ts';
+import type { WithAzure } from './state.ts';
+
+const EVERY_MS = 5_000;
+/** The form in which Azure's controller sets the taint, and the only one that it strips, whoever set it. */
+const OWN = { key: outOfService, effect: 'NoExecute' } as const;
+
+export const WATCH_NODES = 'azure/out-of-service';
+
+type Watched = World<ClusterParts & WithAzure>;
+
+const since = (node: NodeObject): number => Date.parse((node.spec.taints ?? []).find(({ key }) => key === shutDown)?.timeAdded ?? '');
+
+const judge = (world: Watched, node: NodeObject, late: number): void => {
+  const desk = deskOf(world, 'azure-cloud-controller-manager');
+  const stands = hasTaint(node, OWN.key, OWN.effect);
+  if (isReady(node) && stands) desk.change('nodes', node, (draft) => dropTaint(draft, OWN.key, OWN.effect));
+  if (!isReady(node) && !stands && world.now() - since(node) >= late) desk.change('nodes', node, (draft) => addTaint(draft, OWN));
+};
+
+/**
+ * Azure's cloud controller puts a Node that is not Ready and shut down out of service, late, because it goes by a cache, and takes that
+ * back as soon as the Node is Ready. https://github.com/kubernetes-sigs/cloud-provider-azure
+ */
+export const watchNodes = (world: Watched): void => {
+  world.schedule(WATCH_NODES, EVERY_MS);
+  const { outOfServiceAfter } = world.parts.azure.knobs;
+  if (outOfServiceAfter === null) return;
+  for (const node of all(world, 'nodes')) judge(world, node, outOfServiceAfter);
+};

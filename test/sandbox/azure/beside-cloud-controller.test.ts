@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { deallocate, start } from '../../../sandbox/azure/machines.ts';
+import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
+import { standing } from '../../../sandbox/cluster/controllers/desk.ts';
+import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
+import { change, react, scene } from './azure-rig.ts';
+
+/** Azure's cloud controller sets and strips the NoExecute form of the out-of-service taint by itself; ours is the NoSchedule form. */
+
+const besideController = () => {
+  const incident = scene();
+  incident.world.parts.cluster.knobs.cloudController = true;
+  incident.world.parts.azure.knobs.outOfServiceAfter = 60_000;
+  return incident;
+};
+
+const KEY = 'node.kubernetes.io/out-of-service';
+
+const outOfService = (world: AzureWorld, machine: string): readonly string[] =>
+  (standing(world, 'nodes', nodeNameOf(world, machine))?.spec.taints ?? []).filter(({ key }) => key === KEY).map(({ effect }) => effect).toSorted();
+
+const strippers = (world: AzureWorld): readonly string[] =>
+  world.parts.cluster.audit.filter(({ user }) => user === 'azure-cloud-controller-manager').map(({ verb }) => verb);
+
+const podUid = (world: AzureWorld): string | undefined => standing(world, 'pods', 'db-0', 'default')?.metadata.uid;
+
+describe('a fence beside the cloud controller of Azure', () => {
+  it('is there long before it, and stays beside it, and the pod that moved stays where it is', async () => {
+    const { world, holder } = besideController();
+    change(world, holder, deallocate, 30_000);
+    expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
+    expect(outOfService(world, holder)).toEqual(['NoSchedule']);
+    world.advance(30_000);
+    const moved = podUid(world);
+    world.advance(600_000);
+    expect(outOfService(world, holder)).toEqual(['NoExecute', 'NoSchedule']);
+    expect(podUid(world)).toBe(moved);
+    expect(world.parts.azure.harm).toEqual([]);
+  });
+
+  it('outlasts the return of the Node until the boot is proven fresh: the controller strips its own and not ours', async () => {
+    const { world, holder } = besideController();
+    change(world, holder, deallocate);
+    await react(world, holder);
+    world.advance(600_000);
+    change(world, holder, start, 120_000);
+    expect(outOfService(world, holder)).toEqual(['NoSchedule']);
+    expect(strippers(world).length).toBeGreaterThan(1);
+    expect(await react(world, holder)).toMatchObject({ outcome: 'released' });
+    expect(standing(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
+  });
+
+  it('that came after it takes nothing of its back', async () => {
+    const { world, disk, holder, spare } = besideController();
+    change(world, holder, deallocate);
+    for (let waited = 0; outOfService(world, holder).length === 0 && waited < 600; waited += 1) world.advance(1_000);
+    expect(outOfService(world, holder)).toEqual(['NoExecute']);
+    expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
+    expect(outOfService(world, holder)).toEqual(['NoExecute']);
+    const record: unknown = JSON.parse(standing(world, 'nodes', nodeNameOf(world, holder))?.metadata.annotations?.['cloudfence.dev/fence'] ?? '{}');
+    expect(record).toMatchObject({ outOfService: 'foreign' });
+    world.advance(60_000);
+    expect(world.parts.azure.disks[disk.toLowerCase()]?.present?.attachments[0]?.machine).toBe(spare);
+  });
+});
