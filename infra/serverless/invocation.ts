@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { liveAsFunction } from '../../wiring/environment.ts';
 import { bundled, sourceOf } from './cloud-packages.ts';
 import type { DeployableCloud, Prepared } from './deployer.ts';
 import type { Options, Serverless } from './service.ts';
@@ -19,7 +20,7 @@ export const payloadOf = ({ serviceDir }: Serverless, { data, path: file }: Opti
 /** The bundle that would be deployed, in this process and with the caller's own credentials. */
 export const invokedLocally = async (serverless: Serverless, name: string, cloud: DeployableCloud, { environmentOf }: Prepared, payload: unknown): Promise<unknown> => {
   const folder = await bundled(serverless, name, cloud);
-  Object.assign(process.env, environmentOf(name));
+  liveAsFunction(environmentOf(name));
   const exported: unknown = createRequire(import.meta.url)(path.join(folder, 'index.js'));
   const { name: handler } = sourceOf(serverless.service.getFunction(name));
   return cloud.invokeLocally(typeof exported === 'object' && exported !== null ? Reflect.get(exported, handler) : undefined, payload);

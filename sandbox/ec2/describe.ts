@@ -1,5 +1,5 @@
-import type { Shelf } from './kept.ts';
-import { asOf } from './kept.ts';
+import type { Shelf } from '../kept.ts';
+import { asOf } from '../kept.ts';
 import type { Filter } from './params.ts';
 import { filtersOf, instanceIds, noSuchInstances, noSuchVolumes, volumeIds } from './params.ts';
 import { Ec2Refusal } from './refusal.ts';

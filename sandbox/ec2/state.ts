@@ -2,8 +2,8 @@ import type { World } from '../world.ts';
 import type { StateChangeEnvelope } from './envelope.ts';
 import type { Fault } from './faults.ts';
 import type { Harm } from './harm.ts';
-import type { Kept, Shelf } from './kept.ts';
-import { presentIn } from './kept.ts';
+import type { Kept, Shelf } from '../kept.ts';
+import { presentIn } from '../kept.ts';
 
 export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 

@@ -1,1 +1,0 @@
-export { asOf, place, presentIn, write, type Kept, type Shelf } from '../kept.ts';
