@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /**
@@ -14,16 +15,19 @@ import { defineConfig } from 'vitest/config';
 const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge'].map((kind) => `test/**/*.${kind}.test.ts`);
 const onControlPlane = { globalSetup: ['test/control-plane/bench/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 3, maxConcurrency: 10 };
 
+/** Left to itself, the test runner keeps one core free. */
+const onAllCores = { maxWorkers: availableParallelism() };
+
 /** Compares times with the sandbox's, so nothing else runs beside it. */
 const sideBySide = 'test/control-plane/differential/*.e2e.test.ts';
 
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: elsewhere, testTimeout: 180_000 } },
-      { test: { name: 'moto', include: ['test/**/*.moto.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
+      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: elsewhere, testTimeout: 180_000, ...onAllCores } },
+      { test: { name: 'moto', include: ['test/**/*.moto.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...onAllCores } },
       { test: { name: 'judges', include: ['test/**/*.judge.test.ts'], testTimeout: 60_000, hookTimeout: 600_000 } },
-      { test: { name: 'deploy', include: ['test/deploy/**/*.deploy.test.ts'], fileParallelism: false, testTimeout: 60_000, hookTimeout: 120_000, retry: 1 } },
+      { test: { name: 'deploy', include: ['test/deploy/**/*.deploy.test.ts'], testTimeout: 60_000, hookTimeout: 120_000, retry: 1, ...onAllCores } },
       { test: { name: 'e2e', include: ['test/control-plane/**/*.e2e.test.ts'], exclude: [sideBySide], testTimeout: 240_000, retry: 1, ...onControlPlane } },
       { test: { name: 'differential', include: [sideBySide], testTimeout: 240_000, retry: 3, ...onControlPlane } },
       { test: { name: 'e2e-slow', include: ['test/control-plane/**/*.slow.test.ts'], testTimeout: 900_000, ...onControlPlane } },

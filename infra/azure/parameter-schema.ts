@@ -31,6 +31,3 @@ export const azureParameters = z.strictObject({
 });
 
 export type AzureParameters = z.infer<typeof azureParameters>;
-
-/** Names that belong to the configuration of the functions and are checked by its own schema. */
-export const settingNames = ['clusters', 'policy', 'pause', 'shadow'] as const;

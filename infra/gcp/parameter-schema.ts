@@ -25,6 +25,3 @@ export const gcpParameters = z.strictObject({
 });
 
 export type GcpParameters = z.infer<typeof gcpParameters>;
-
-/** Names that belong to the configuration of the functions and are checked by its own schema. */
-export const settingNames = ['clusters', 'policy', 'pause', 'shadow'] as const;

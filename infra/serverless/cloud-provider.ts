@@ -2,7 +2,7 @@ import { CloudfenceError } from '../../fencing/errors.ts';
 import { readPackages, writePackages } from './cloud-packages.ts';
 import { deployableClouds } from './clouds.ts';
 import type { DeployableCloud, Prepared } from './deployer.ts';
-import { forceRemove } from './fences.ts';
+import { forceRemove, QUESTION } from './fences.ts';
 import { invokedLocally, payloadOf } from './invocation.ts';
 import { guardRemoval } from './removal-guard.ts';
 import type { Hooks, Options, Serverless, Writers } from './service.ts';
@@ -76,7 +76,7 @@ const hooksOf = (serverless: Serverless, options: Options, writers: Writers): Ho
     },
     'remove:remove': async () => {
       const deployer = (await open()).prepared.open();
-      await guardRemoval(deployer, serverless, options, writers);
+      await guardRemoval({ name: 'doctor', ask: () => deployer.invoke('doctor', QUESTION) }, serverless, options, writers);
       await deployer.remove(say);
     },
   };

@@ -9,8 +9,8 @@ const DECLARATION = /^((?:export )?var \w+\$? = )(\[[^;]*?\]);$/gm;
  * A schema's computed keys (`{ [_id]: … }`) look like side effects, so a bundler keeps the schemas of calls that nobody
  * makes. This says that they have none.
  */
-export const slimAws: Plugin = {
-  name: 'slim-aws',
+export const slimAmazon: Plugin = {
+  name: 'slim-amazon',
   setup: (build) => {
     build.onLoad({ filter: SCHEMAS }, async ({ path }) => ({
       loader: 'js',
