@@ -1,6 +1,6 @@
 import { InvalidInput } from '../fencing/errors.ts';
 import type { MachineId } from '../fencing/machine.ts';
-import type { Ports } from '../fencing/run.ts';
+import type { Ports } from '../fencing/ports.ts';
 
 export interface NodeAt {
   readonly cluster: string;

@@ -63,7 +63,7 @@ const addDemo = (root: Command, done: Done): Command =>
   root
     .command('demo')
     .description('play what Kubernetes does about a dead machine alone, and what with Cloudfence')
-    .option('--cloud <name>', 'where it plays: aws, azure or gcp', 'aws')
+    .option('--cloud <name>', 'where it plays: aws (if not said), azure or gcp')
     .option('--scenario <name>', 'stopped, terminated, partition, return or node-gone', 'stopped')
     .option('--seed <n>', 'other timings, the same ends', '1')
     .option('--without-mark', 'do not allow Cloudfence to patch Nodes, to see the demo fail')

@@ -1,7 +1,7 @@
 import { CloudfenceError, Unavailable } from '../fencing/errors.ts';
 import type { MachineId } from '../fencing/machine.ts';
 import type { Policy } from '../fencing/policy.ts';
-import type { Ports } from '../fencing/run.ts';
+import type { Ports } from '../fencing/ports.ts';
 import { openClouds } from '../wiring/clouds.ts';
 import type { CloudKit } from '../wiring/cloud-kit.ts';
 import { readEnvironment } from '../wiring/environment.ts';

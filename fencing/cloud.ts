@@ -1,4 +1,4 @@
-import type { DiskId, IdentityCarrier, MachineFacts, MachineId, MachineTarget, VolumeHandle, Witness } from './machine.ts';
+import type { DiskId, Holding, IdentityCarrier, MachineFacts, MachineId, MachineTarget, VolumeHandle, Witness } from './machine.ts';
 import type { Permit } from './permit.ts';
 
 /**
@@ -24,6 +24,15 @@ export interface Cloud {
 
   /** Asks the disks themselves, by id, what they know of a machine that the cloud says is `missing`. */
   readonly witness: (machine: MachineId, disks: readonly DiskId[], signal: AbortSignal) => Promise<Witness>;
+
+  /**
+   * Who holds the disks below these volumes, asked of the disks themselves: one entry for each disk that exists and can tell.
+   * For clouds whose attachments name a Node and no machine: once that Node is gone, only the disks know whose they were.
+   */
+  readonly holders?: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly Holding[]>;
+
+  /** Machines that a Node of this name may have been, likeliest first, in the place of that volume's disk. Clues, never proof. Pure. */
+  readonly machinesNamed?: (node: string, volume: VolumeHandle) => readonly MachineId[];
 
   /**
    * Starts a detach of one data disk from this very machine. Returns once the cloud has accepted it or says that the

@@ -23,6 +23,11 @@ export interface LookRequest {
   readonly follow: readonly string[];
   /** Look for attachments to this Node in the list of all: its own status does not explain every disk of its machine. */
   readonly search?: boolean;
+  /**
+   * Names of the machine's Node. Where none stands under them, attachments to them that name no machine are given, too:
+   * whose they are, the caller has to find out.
+   */
+  readonly named?: readonly string[];
   /** Attachments that are known to name the machine, where no Node does: read one by one, instead of found in a list of all. */
   readonly attachments?: readonly string[];
 }

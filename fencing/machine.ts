@@ -65,6 +65,12 @@ export interface MachineFacts {
   readonly evidence: Evidence;
 }
 
+/** A disk's own word on the machines that hold it: none hold a free one. */
+export interface Holding {
+  readonly disk: DiskId;
+  readonly by: readonly MachineId[];
+}
+
 /**
  * What a disk tells of a machine that its cloud no longer knows:
  * - `released`: a disk of the same account and region exists and does not name the machine

@@ -40,7 +40,7 @@ export const patience = {
   attachmentLingers: 3_000,
   /** Kubernetes has this long to detach a disk before the cloud is asked to. */
   detachStuck: 10_000,
-  /** The same once the driver has reported that its detach failed. */
+  /** The same once the driver has reported that its detach failed, or Kubernetes takes the disk for detached. */
   detachFailed: 2_000,
   /** A plain detach has this long before it is forced. */
   plainDetach: 20_000,

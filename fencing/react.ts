@@ -4,7 +4,8 @@ import { begin, type Known, type Place, type Read, type Start } from './known.ts
 import type { MachineFacts, MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
 import type { FenceRecord } from './record.ts';
-import { run, type Ports } from './run.ts';
+import { run } from './run.ts';
+import type { Ports } from './ports.ts';
 
 /** What all runs of one occasion share. */
 export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'machine' | 'record' | 'place' | 'attachments'> {

@@ -6,12 +6,16 @@ import type { MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
 import type { Lead, Occasion } from './react.ts';
 import { because, type Reason } from './reason.ts';
-import { STALE_LEASE_MS, type Ports } from './run.ts';
+import { machinesBelow } from './machines-below.ts';
+import { STALE_LEASE_MS, type Ports } from './ports.ts';
 
-/** A suspect, and the cluster that it stands in. */
+/** A suspect, the cluster that it stands in, and the machines that it may be. */
 export interface Sighting {
   readonly cluster: string;
   readonly suspect: Suspect;
+  readonly machines: readonly MachineId[];
+  /** Why none of them is known although one should be, in words for people; null otherwise. */
+  readonly doubt: string | null;
 }
 
 export interface Asked {
@@ -19,31 +23,35 @@ export interface Asked {
   readonly unreachable: readonly { readonly cluster: string; readonly error: CloudfenceError }[];
 }
 
-const namesNobody = ({ carriers }: Suspect, { cloud }: Ports): boolean => carriers.every((carrier) => cloud.machineOf(carrier) === null);
+const machinesOf = ({ carriers }: Suspect, { cloud }: Ports): readonly MachineId[] =>
+  [...new Set(carriers.map(cloud.machineOf).filter((machine) => machine !== null))];
 
-/** Where a Node itself does not name its machine, all that may name it is asked. */
-const identified = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Suspect> => {
-  if (suspect.because === 'node-missing' || !namesNobody(suspect, ports)) return suspect;
-  return { ...suspect, carriers: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.carriers };
+/** Where a Node itself does not name its machine, all that may name it is asked; where it is gone, its disks are. */
+const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Sighting> => {
+  const sighting = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null };
+  if (sighting.machines.length > 0) return sighting;
+  if (suspect.because === 'node-missing') return { ...sighting, ...(await machinesBelow(cluster, suspect, ports)) };
+  const asked = { ...suspect, carriers: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.carriers };
+  const machines = machinesOf(asked, ports);
+  const doubt = machines.length > 0 ? null : `nothing on Node ${suspect.node} names a machine of ${ports.cloud.name}; run doctor for the mend`;
+  return { ...sighting, suspect: asked, machines, doubt };
 };
 
 /** What stands out in one cluster. A cluster that gives no answer is named: its nodes are unknown, not fine. */
 export const sightingsIn = async (cluster: Cluster, ports: Ports): Promise<Asked> => {
   try {
     const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
-    const found = await Promise.all(suspects.map((suspect) => identified(cluster, suspect, ports)));
-    return { sightings: found.map((suspect) => ({ cluster: cluster.name, suspect })), unreachable: [] };
+    return { sightings: await Promise.all(suspects.map((suspect) => sighted(cluster, suspect, ports))), unreachable: [] };
   } catch (error) {
     if (error instanceof CloudfenceError) return { sightings: [], unreachable: [{ cluster: cluster.name, error }] };
     throw error;
   }
 };
 
-export const byMachine = (sightings: readonly Sighting[], { cloud }: Ports): ReadonlyMap<MachineId, readonly Sighting[]> => {
+export const byMachine = (sightings: readonly Sighting[]): ReadonlyMap<MachineId, readonly Sighting[]> => {
   const named = new Map<MachineId, Sighting[]>();
   for (const sighting of sightings) {
-    const machines = new Set(sighting.suspect.carriers.map(cloud.machineOf).filter((machine) => machine !== null));
-    for (const machine of machines) named.set(machine, [...(named.get(machine) ?? []), sighting]);
+    for (const machine of sighting.machines) named.set(machine, [...(named.get(machine) ?? []), sighting]);
   }
   return named;
 };
@@ -63,9 +71,7 @@ const refused = (machine: MachineId, { cluster, suspect }: Sighting, reason: Rea
 
 /** Silent Nodes of which nothing says which machine they are: nobody can prove them off, and somebody should know. */
 export const unnamed = (sightings: readonly Sighting[], occasion: Occasion, ports: Ports): readonly Outcome[] =>
-  sightings
-    .filter(({ suspect }) => namesNobody(suspect, ports) && suspect.because !== 'node-missing')
-    .map((sighting) => refused('', sighting, because('identity-unproven', `nothing on Node ${sighting.suspect.node} names a machine of ${ports.cloud.name}; run doctor for the mend`), occasion, ports));
+  sightings.flatMap((sighting) => (sighting.doubt === null ? [] : [refused('', sighting, because('identity-unproven', sighting.doubt), occasion, ports)]));
 
 /** Two standing Nodes that claim one machine: neither is acted on. */
 export const claimedTwice = (machine: MachineId, sightings: readonly Sighting[], occasion: Occasion, ports: Ports): Outcome | null => {

@@ -4,7 +4,7 @@ import type { MachineFacts, MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
 import { react, type Occasion } from './react.ts';
 import { longWaits } from './reason.ts';
-import type { Ports } from './run.ts';
+import type { Ports } from './ports.ts';
 import { byMachine, claimedTwice, leadTo, sightingsIn, unnamed, type Asked, type Sighting } from './sightings.ts';
 
 export interface Swept {
@@ -23,7 +23,7 @@ const LONGEST_RUN_MS = 30_000;
 export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> => {
   const asked = await Promise.all(ports.clusters.map((cluster) => sightingsIn(cluster, ports)));
   const sightings = asked.flatMap(({ sightings: found }) => found);
-  const named = byMachine(sightings, ports);
+  const named = byMachine(sightings);
   const doubtful = [...named].flatMap(([machine, seen]) => claimedTwice(machine, seen, occasion, ports) ?? []);
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
   const facts = await factsOf([...clear.keys()], ports);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InvalidInput } from '../fencing/errors.ts';
-import { STALE_LEASE_MS } from '../fencing/run.ts';
+import { STALE_LEASE_MS } from '../fencing/ports.ts';
 import { checksOf, type Check } from '../wiring/checks.ts';
 import type { DoctorWiring } from './wiring.ts';
 

@@ -1,6 +1,6 @@
 import type { Known } from '../fencing/known.ts';
 import type { Command } from '../fencing/next.ts';
-import type { Ports } from '../fencing/run.ts';
+import type { Ports } from '../fencing/ports.ts';
 import { stepLine } from './decision-line.ts';
 import type { Wiring } from './wiring.ts';
 

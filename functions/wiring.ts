@@ -1,5 +1,5 @@
 import type { Policy } from '../fencing/policy.ts';
-import type { Ports } from '../fencing/run.ts';
+import type { Ports } from '../fencing/ports.ts';
 import type { CloudKit } from '../wiring/cloud-kit.ts';
 import type { OpenCluster } from '../wiring/open-clusters.ts';
 import type { Errand } from './errand.ts';

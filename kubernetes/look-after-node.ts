@@ -1,4 +1,4 @@
-import type { V1PersistentVolume, V1Pod, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1PersistentVolume, V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
 import type { PodFacts, VolumeFacts } from '../fencing/cluster-facts.ts';
 import type { LookRequest } from '../fencing/cluster.ts';
 import type { FenceRecord } from '../fencing/record.ts';
@@ -78,7 +78,8 @@ const volumesLeft = async (reader: Reader, node: string, { clues, remembered, fo
 const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Promise<Leftovers> => {
   const { request, left } = traces;
   const taken = isTaken(name, traces);
-  const attached = await readSources(reader, left.own.filter(({ spec }) => spec.nodeName === name.node));
+  const own = [...left.own, ...(taken ? [] : left.silent)].filter(({ spec }) => spec.nodeName === name.node);
+  const attached = await readSources(reader, own);
   const claimed = await readClaimed(reader, taken ? [] : name.pods);
   const pods = taken ? [] : ownPods(name.pods.map((pod) => podFactsOf(pod, claimed)), request, keysOf(attached));
   const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
@@ -86,9 +87,9 @@ const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Prom
   return { taken, pods, lease: taken ? null : name.lease, volumes: await volumesLeft(reader, name.node, request, [...used, ...attached]) };
 };
 
-const namesOf = (request: LookRequest, own: readonly V1VolumeAttachment[]): readonly string[] => {
+const namesOf = (request: LookRequest, { own, silent }: LeftAttachments): readonly string[] => {
   const known = [request.node, rememberedOf(request)?.node ?? null].filter((name) => name !== null);
-  return [...new Set([...known, ...own.map(({ spec }) => spec.nodeName)])];
+  return [...new Set([...known, ...[...own, ...silent].map(({ spec }) => spec.nodeName)])];
 };
 
 /** The machine's own Node under one of the names: only its CSINode may name the machine, and then no search finds it. */
@@ -100,7 +101,7 @@ const ownNode = async (reader: Reader, request: LookRequest, names: readonly Nam
 /** Looks for a machine whose Node is gone, or has been replaced by one of the same name. */
 export const lookAfterNode = async (reader: Reader, request: LookRequest, now: () => number): Promise<NodeLook> => {
   const left = await leftAttachments(reader, request);
-  const names = await Promise.all(namesOf(request, left.own).map((name) => readName(reader, name)));
+  const names = await Promise.all(namesOf(request, left).map((name) => readName(reader, name)));
   const own = await ownNode(reader, request, names);
   if (own) return own;
   const found = await Promise.all(names.map((name) => leftoversOf(reader, name, { request, left, now: now() })));

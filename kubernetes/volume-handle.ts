@@ -1,6 +1,6 @@
 import type { V1PersistentVolume } from '@kubernetes/client-node/dist/gen/index.js';
 import type { VolumeHandle } from '../fencing/machine.ts';
-import { migratedEbs } from './migrated-aws.ts';
+import { migratedEbs } from './migrated-ebs.ts';
 
 /** In-tree volumes that Kubernetes hands over to a CSI driver. */
 const migrations = [migratedEbs] as const;

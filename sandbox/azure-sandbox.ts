@@ -4,7 +4,7 @@ import { emptyAzure, type WithAzure } from './azure/state.ts';
 import { azureUnderlay } from './azure/underlay.ts';
 import { apiServerOf, type ApiServer } from './cluster/api/server.ts';
 import { castOf, startControlPlane } from './cluster/controllers/cast.ts';
-import type { ClusterParts } from './cluster/controllers/memory.ts';
+import type { ClusterParts } from './cluster/cluster-world.ts';
 import { reactionsOf } from './cluster/reactions.ts';
 import { emptyCluster, storeOf } from './cluster/store.ts';
 import { createWorld, type World } from './world.ts';

@@ -1,6 +1,6 @@
 import { apiServerOf, type ApiServer } from './cluster/api/server.ts';
 import { castOf, startControlPlane } from './cluster/controllers/cast.ts';
-import type { ClusterParts } from './cluster/controllers/memory.ts';
+import type { ClusterParts } from './cluster/cluster-world.ts';
 import { reactionsOf } from './cluster/reactions.ts';
 import { emptyCluster, storeOf } from './cluster/store.ts';
 import { gceCast } from './gce/cast.ts';

@@ -1,6 +1,6 @@
 import type { Cloud } from '../fencing/cloud.ts';
 import { CloudfenceError, Refused } from '../fencing/errors.ts';
-import type { MachineFacts, MachineId } from '../fencing/machine.ts';
+import type { Holding, MachineFacts, MachineId, VolumeHandle } from '../fencing/machine.ts';
 import { readByAny } from './any-reader.ts';
 import type { CloudKit, CloudProbe, RegisteredCloud } from './cloud-kit.ts';
 
@@ -54,12 +54,16 @@ const cloudOf = (registered: Registered, open: Open): Cloud => {
     if (machines.length === 0) return [];
     return cloud ? (await open(cloud.name)).cloud.look(machines, ...how) : machines.map(ofNoCloud);
   };
+  const holdersIn = async (cloud: RegisteredCloud, volumes: readonly VolumeHandle[], signal: AbortSignal): Promise<readonly Holding[]> =>
+    volumes.length === 0 || !cloud.machinesNamed ? [] : ((await (await open(cloud.name)).cloud.holders?.(volumes, signal)) ?? []);
   const readings = readingsOf(registered);
   return {
     ...readings,
     readingFor: (machine) => ownerOf(machine, registered) ?? readings,
     look: async (machines, ...how) => (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),
     witness: async (machine, ...rest) => (await owning(machine)).witness(machine, ...rest),
+    holders: async (volumes, signal) => (await Promise.all(registered.map((cloud) => holdersIn(cloud, volumes.filter((volume) => cloud.diskOf(volume) !== null), signal)))).flat(),
+    machinesNamed: (node, volume) => registered.flatMap(({ machinesNamed }) => machinesNamed?.(node, volume) ?? []),
     detach: async (from, ...rest) => (await owning(from.machine)).detach(from, ...rest),
     powerOff: async (target, ...rest) => (await owning(target.machine)).powerOff(target, ...rest),
   };

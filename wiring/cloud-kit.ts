@@ -48,6 +48,8 @@ export interface RegisteredCloud {
   readonly machineOf: Cloud['machineOf'];
   readonly incarnationsOf: Cloud['incarnationsOf'];
   readonly diskOf: Cloud['diskOf'];
+  /** Left out by a cloud whose attachments name their machines: its disks need not be asked. */
+  readonly machinesNamed?: NonNullable<Cloud['machinesNamed']>;
   readonly readHints: CloudKit['readHints'];
   /** True of its machines' ids, and of what its events may name in their place. Pure. */
   readonly owns: (id: MachineId) => boolean;

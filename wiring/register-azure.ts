@@ -2,6 +2,7 @@ import { incarnationsOf, machineOf } from '../providers/azure/carriers.ts';
 import { diskOf } from '../providers/azure/disk-of.ts';
 import { readHints } from '../providers/azure/events/read-hints.ts';
 import { subjectOf } from '../providers/azure/events/subject.ts';
+import { machinesNamed } from '../providers/azure/node-names.ts';
 import type { RegisteredCloud } from './cloud-kit.ts';
 import { readAzurePlace } from './environment.ts';
 
@@ -10,6 +11,7 @@ export const azure: RegisteredCloud = {
   machineOf,
   incarnationsOf,
   diskOf,
+  machinesNamed,
   readHints,
   owns: (id) => subjectOf(id) !== null,
   access: async ({ account }) => {

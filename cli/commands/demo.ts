@@ -6,8 +6,8 @@ import { showOn } from '../demo/stages.ts';
 import { newsLines, wrapped, WIDTH } from '../demo/text.ts';
 
 export interface DemoOptions {
-  /** The cloud that it plays on. */
-  readonly cloud: string;
+  /** The cloud that it plays on, if not the likeliest. */
+  readonly cloud?: string;
   readonly scenario: string;
   readonly seed: string;
   /** Cloudfence's identity may not patch Nodes, so that one can see the demo fail. */

@@ -3,7 +3,7 @@ import { begin } from '../../fencing/known.ts';
 import type { MachineId } from '../../fencing/machine.ts';
 import type { Outcome } from '../../fencing/outcome.ts';
 import { run } from '../../fencing/run.ts';
-import { STALE_LEASE_MS } from '../../fencing/run.ts';
+import { STALE_LEASE_MS } from '../../fencing/ports.ts';
 import { newRunId } from '../../wiring/run-id.ts';
 import { answerAll, answerOne, outcomeOfError, type Output } from '../answer.ts';
 import { machineOfNode, type NodeAt } from '../machine-of-node.ts';

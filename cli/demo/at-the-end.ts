@@ -1,5 +1,5 @@
-import { standing } from '../../sandbox/cluster/controllers/desk.ts';
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import type { World } from '../../sandbox/world.ts';
 import { oursOn } from './ours.ts';
 import { databasePod, type Story } from './story.ts';

@@ -6,7 +6,7 @@ import { createAwsSandbox, SANDBOX_ACCOUNT, SANDBOX_REGION, type AwsParts, type 
 import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
 import { plainStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
 import { instanceIn, volumeIn, type Instance, type InstanceState } from '../../sandbox/ec2/state.ts';
-import { databaseOnTwoNodes } from '../../sandbox/scenes/database.ts';
+import { databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { deploy, type Platform } from './function.ts';
 import type { Message } from './queue.ts';
 import type { CloudStage, InTurn, Machine } from './stage.ts';

@@ -4,7 +4,7 @@ import { systemClock } from '../../kubernetes/clock.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import type { Link } from '../../kubernetes/link.ts';
 import { linkFromToken } from '../../kubernetes/token-access.ts';
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import type { Doors } from './doors.ts';
 import type { CloudStage } from './stage.ts';
 import type { Turns } from './turns.ts';

@@ -1,6 +1,6 @@
 import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
 import { apiServerOf, type ApiUser, type Faults } from '../../sandbox/cluster/api/server.ts';
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { reactionsOf } from '../../sandbox/cluster/reactions.ts';
 import { storeOf } from '../../sandbox/cluster/store.ts';
 import type { World } from '../../sandbox/world.ts';

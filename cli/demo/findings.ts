@@ -1,5 +1,5 @@
-import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../../sandbox/cluster/controllers/pods.ts';
 import { NEWCOMER_POD } from '../../sandbox/scenes/database-pods.ts';

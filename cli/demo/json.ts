@@ -1,4 +1,4 @@
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { atTheEnd } from './at-the-end.ts';
 import type { Lane } from './lanes.ts';
 import { WATCHED_MS, type Played } from './play.ts';

@@ -1,6 +1,6 @@
 import { FENCED_LABEL, NUDGE_ANNOTATION, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, REPORTER } from '../../kubernetes/names.ts';
-import { all } from '../../sandbox/cluster/controllers/desk.ts';
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import { all } from '../../sandbox/cluster/standing.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { hasTaint } from '../../sandbox/cluster/controllers/taints.ts';
 import type { EventObject, NodeObject } from '../../sandbox/cluster/objects.ts';
 import type { World } from '../../sandbox/world.ts';

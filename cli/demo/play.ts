@@ -1,4 +1,4 @@
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import type { World } from '../../sandbox/world.ts';
 import { cloudBehind, clusterBehind } from './clients.ts';
 import { deliver, type Counter, type Delivery } from './delivery.ts';

@@ -1,4 +1,4 @@
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import type { World } from '../../sandbox/world.ts';
 import type { Question } from './findings.ts';
 import type { Milestone } from './milestones.ts';

@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../fencing/errors.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { addNewcomer } from '../../sandbox/scenes/database-pods.ts';
 import type { World } from '../../sandbox/world.ts';
 import * as ask from './findings.ts';

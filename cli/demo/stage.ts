@@ -1,6 +1,6 @@
 import type { Cloud } from '../../fencing/cloud.ts';
 import type { Cluster } from '../../fencing/cluster.ts';
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import type { World } from '../../sandbox/world.ts';
 import type { DeployedFunction } from './function.ts';
 import type { Queue } from './queue.ts';

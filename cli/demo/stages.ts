@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../fencing/errors.ts';
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { playedJson } from './json.ts';
 import type { Tell } from './lanes.ts';
 import { play, type Demo } from './play.ts';
@@ -29,7 +29,7 @@ const playable = <P extends ClusterParts>(stage: CloudStage<P>): Playable => ({
   },
 });
 
-/** Each is loaded only when it is played. A cloud is a line here, and its stage. */
+/** Each is loaded only when it is played. A cloud is a line here, and its stage. It plays on the first where nobody says. */
 const stages: Readonly<Record<string, () => Promise<Playable>>> = {
   aws: async () => playable((await import('./aws-stage.ts')).awsStage),
   azure: async () => playable((await import('./azure-stage.ts')).azureStage),
@@ -37,7 +37,8 @@ const stages: Readonly<Record<string, () => Promise<Playable>>> = {
 };
 
 /** @throws InvalidInput where there is no such cloud, and for a scenario that shows nothing on it */
-export const showOn = async (cloud: string, { name }: Pick<Scenario, 'name'>): Promise<Show> => {
+export const showOn = async (said: string | undefined, { name }: Pick<Scenario, 'name'>): Promise<Show> => {
+  const cloud = said ?? Object.keys(stages)[0] ?? '';
   const load = Object.hasOwn(stages, cloud) ? stages[cloud] : undefined;
   if (!load) throw new InvalidInput(`the demo plays on ${Object.keys(stages).join(', ')}; there is no cloud named "${cloud}"`);
   const { without, show } = await load();

@@ -1,5 +1,5 @@
-import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import type { NodeObject, PodObject } from '../../sandbox/cluster/objects.ts';
 import { DATABASE_POD } from '../../sandbox/scenes/database-pods.ts';
 import type { World } from '../../sandbox/world.ts';

@@ -1,4 +1,4 @@
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { atTheEnd, type AtTheEnd } from './at-the-end.ts';
 import type { Lane } from './lanes.ts';
 import type { Milestone } from './milestones.ts';

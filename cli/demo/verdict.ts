@@ -1,4 +1,4 @@
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import type { World } from '../../sandbox/world.ts';
 import type { Scenario } from './scenario.ts';
 import type { Story } from './story.ts';

@@ -29,8 +29,11 @@ const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boole
 const goingFor = (view: View, { key, attachment }: VolumeFacts): number =>
   Math.max(attachment?.deletingSince != null ? view.now.wall - attachment.deletingSince : 0, unwantedFor(view, key));
 
-const stuck = (view: View, volume: VolumeFacts): boolean =>
-  goingFor(view, volume) >= (volume.attachment?.detachError != null ? patience.detachFailed : patience.detachStuck);
+/** Once Kubernetes has no attachment any more it will not ask again, nor soon after a failure: a driver may say it has detached, and have not. */
+const patienceWith = ({ attachment }: VolumeFacts): number =>
+  attachment === null || attachment.detachError !== null ? patience.detachFailed : patience.detachStuck;
+
+const stuck = (view: View, volume: VolumeFacts): boolean => goingFor(view, volume) >= patienceWith(volume);
 
 const detach = (view: View, disk: DiskAttachment, manner: 'plain' | 'forced'): CloudStep => ({
   do: 'detach-disk',

@@ -33,13 +33,14 @@ const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
 const failedAtFirst = ({ memory }: View, key: string, { attachError }: AttachmentFacts): boolean => memory.detached.has(key) || attachError !== null;
 
 /** A nudge that stands is taken off whoever made it: a run before this one may have died in between. */
-const nudgeNew = (view: View, { key, successor, attachment }: VolumeFacts): Decision | null => {
+const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
+  const { key, successor, attachment } = volume;
   if (!successor || attachment) return null;
   const on = nudge(successor, true);
   if (successor.nudged) {
     const settled = successor.attached || !nudgedLately(view, on);
     return settled ? take(nudge(successor, false), because('attacher-nudged', `the nudge of ${key} has done its work`)) : null;
   }
-  const wanted = !successor.attached && !view.memory.asked.has(stepKey(on)) && failedAtFirst(view, key, successor);
-  return wanted ? take(on, because('attacher-in-back-off', `${key} is free, the attacher of the new node has not noticed`)) : null;
+  if (successor.attached || view.memory.asked.has(stepKey(on)) || diskBelow(view, volume)) return null;
+  return failedAtFirst(view, key, successor) ? take(on, because('attacher-in-back-off', `${key} is free, the attacher of the new node has not noticed`)) : null;
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
 import { deliveryOf, type Delivery } from '../errand.ts';
+import { textOf } from '../text-of.ts';
 
 /** https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html: body and messageId are all that is needed of a record. */
 const sqsRecord = z.looseObject({ messageId: z.string(), body: z.string() });
@@ -8,6 +9,6 @@ const sqsBatch = z.object({ Records: z.array(sqsRecord).min(1) });
 
 export const deliveriesIn = (event: unknown): readonly Delivery[] => {
   const batch = sqsBatch.safeParse(event);
-  if (!batch.success) return [deliveryOf(null, JSON.stringify(event) ?? '', () => readHints(event))];
+  if (!batch.success) return [deliveryOf(null, textOf(event), () => readHints(event))];
   return batch.data.Records.map((record) => deliveryOf(record.messageId, record.body, () => readHints(record)));
 };

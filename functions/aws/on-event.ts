@@ -1,6 +1,8 @@
-import { answerByHand, type ByHandAnswer } from '../by-hand.ts';
+import type { ByHandAnswer } from '../by-hand.ts';
+import { forQueue } from '../dry-run.ts';
 import { runErrands } from '../errands.ts';
 import type { TimeLimit } from '../invocation.ts';
+import { replayByHand } from '../replay.ts';
 import { settle } from '../settle.ts';
 import type { Wiring } from '../wiring.ts';
 import { deliveriesIn } from './batch.ts';
@@ -20,8 +22,9 @@ export const onEvent =
   (wired: () => Promise<Wiring>) =>
   async (event: unknown, context: TimeLimit): Promise<BatchAnswer | ByHandAnswer> => {
     const wiring = await wired();
-    const deliveries = deliveriesIn(event);
-    if (deliveries[0]?.messageId === null) return answerByHand(deliveries, { policy: wiring.policy, vouched: null }, wiring, context);
+    const sent = deliveriesIn(event);
+    if (sent[0]?.messageId === null) return replayByHand(event, sent, wiring, context);
+    const deliveries = sent.map(forQueue);
     const errands = deliveries.flatMap((delivery) => delivery.errands);
     const outcomes = await runErrands(errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, context);
     const settled = new Set<string>();

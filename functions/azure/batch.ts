@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { jsonIn } from '../../wiring/json-in.ts';
+import { forQueue } from '../dry-run.ts';
 import { deliveryOf, type Delivery } from '../errand.ts';
+import { textOf } from '../text-of.ts';
 
 /** A message that failed, in an envelope that counts: Service Bus would bring it back at once, ten times in a second. */
 const retry = z.object({ cloudfence: z.literal('retry'), failures: z.int().min(1), body: z.string() }).readonly();
@@ -14,20 +16,13 @@ export interface Received {
   readonly failures: number;
 }
 
-/** The platform parses JSON by itself when a message says that it is some. */
-const textOf = (message: unknown): string => {
-  if (typeof message === 'string') return message;
-  if (message instanceof Uint8Array) return Buffer.from(message).toString('utf8');
-  return JSON.stringify(message) ?? '';
-};
-
 const receivedAt = (text: string, at: number): Received => {
   const again = retry.safeParse(jsonIn(text));
   const { body, failures } = again.success ? again.data : { body: text, failures: 0 };
-  return { delivery: deliveryOf(`${at}`, body, () => readHints(body)), failures };
+  return { delivery: forQueue(deliveryOf(`${at}`, body, () => readHints(body))), failures };
 };
 
-/** Messages of a queue, one or a batch of them. */
+/** Messages of a queue, one or a batch of them; the platform parses JSON by itself when a message says that it is some. */
 export const receivedIn = (messages: unknown): readonly Received[] => (Array.isArray(messages) ? messages : [messages]).map((message, at) => receivedAt(textOf(message), at));
 
 /** What a person sends. */

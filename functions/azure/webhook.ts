@@ -1,3 +1,4 @@
+import { structured } from '../../providers/azure/events/binary-mode.ts';
 import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
 import { messageLine } from '../decision-line.ts';
 import { jsonIn } from '../../wiring/json-in.ts';
@@ -13,6 +14,8 @@ const LATER = empty(503);
 /** What a queue of the basic tier takes, its headers aside. https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas */
 const LARGEST_MESSAGE = 190_000;
 const TOO_LARGE = empty(413);
+/** An OPTIONS request that shakes no hands brings no event. */
+const NOT_ALLOWED = empty(405);
 
 const queued = async (text: string, wired: Wired, context: Logging): Promise<HttpAnswer> => {
   const { wiring } = await invoked(wired, context);
@@ -32,9 +35,11 @@ const queued = async (text: string, wired: Wired, context: Logging): Promise<Htt
 export const webhook =
   (wired: Wired): HttpFunction =>
   async (request, context) => {
-    const text = await request.text();
+    const body = await request.text();
     const headers = Object.fromEntries([...request.headers].map(([name, value]) => [name.toLowerCase(), value]));
-    const handshake = handshakeAnswer({ method: request.method, headers, body: jsonIn(text) });
+    const handshake = handshakeAnswer({ method: request.method, headers, body: jsonIn(body) });
     if (handshake) return handshake;
+    if (request.method === 'OPTIONS') return NOT_ALLOWED;
+    const text = structured(headers, body);
     return Buffer.byteLength(text) > LARGEST_MESSAGE ? TOO_LARGE : queued(text, wired, context);
   };

@@ -1,3 +1,4 @@
+import { forQueue } from '../dry-run.ts';
 import { runErrands } from '../errands.ts';
 import { settle } from '../settle.ts';
 import { turnedAway } from './door.ts';
@@ -21,8 +22,9 @@ export const onEvent =
     const wiring = await wired();
     const refusal = await turnedAway(request, wiring);
     if (refusal) return refusal;
-    const { delivery, notBefore } = deliveryIn(request.body);
+    const { delivery: sent, notBefore } = deliveryIn(request.body);
     if (notBefore !== null && wiring.ports.clock.now().wall < notBefore) return TOO_EARLY;
+    const delivery = forQueue(sent);
     const outcomes = await runErrands(delivery.errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
     return (await settle(delivery, outcomes, new Set(), wiring)) ? DONE : AGAIN;
   };

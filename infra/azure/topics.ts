@@ -14,6 +14,8 @@ export const tellingEndings = [
   '/delete',
   '/delete/action',
   '/hibernate/action',
+  '/manualUpgrade/action',
+  '/osRollingUpgrade/action',
   '/performMaintenance/action',
   '/powerOff/action',
   '/reapply/action',

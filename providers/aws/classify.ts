@@ -44,6 +44,6 @@ export const classify = (instance: Pick<Instance, 'State' | 'StateReason' | 'Hib
 
 const alive = (power: Power): Classified => ({ power, forGood: false });
 
-/** Not knowing whether it can hibernate counts as being able to. */
+/** Not knowing whether it can hibernate counts as being able to; a reason that says that it did is believed in any case. */
 const mayBeHibernated = ({ HibernationOptions, StateReason }: Pick<Instance, 'StateReason' | 'HibernationOptions'>): boolean =>
-  HibernationOptions?.Configured !== false && !PLAIN_SHUTDOWN.has(StateReason?.Code ?? '');
+  StateReason?.Code === 'Client.UserInitiatedHibernate' || (HibernationOptions?.Configured !== false && !PLAIN_SHUTDOWN.has(StateReason?.Code ?? ''));

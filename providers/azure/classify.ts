@@ -10,19 +10,29 @@ export interface Statuses {
   readonly provisionedAt: number | null;
 }
 
-/** Statuses come as `<kind>/<value>`, in any letter case, several kinds in one list. */
+/** Statuses come as `<kind>/<value>`, in any letter case, several kinds in one list; two of one kind that differ say nothing. */
 const statusOf = (vm: Vm, kind: string) => {
   const prefix = `${kind}/`;
-  const status = vm.instanceView?.statuses?.find(({ code }) => code?.toLowerCase().startsWith(prefix));
-  return { value: status?.code?.toLowerCase().slice(prefix.length) ?? null, time: status?.time?.getTime() ?? null };
+  const told = (vm.instanceView?.statuses ?? []).filter(({ code }) => code?.toLowerCase().startsWith(prefix));
+  const values = [...new Set(told.map(({ code }) => code?.toLowerCase().slice(prefix.length)))];
+  return { value: values.length > 1 ? CONTRADICTORY : (values[0] ?? null), time: told[0]?.time?.getTime() ?? null };
 };
+
+const CONTRADICTORY = 'contradictory';
 
 export const statusesOf = (vm: Vm): Statuses => ({
   power: statusOf(vm, 'powerstate').value,
-  provisioning: vm.provisioningState?.toLowerCase() ?? null,
+  provisioning: provisioningOf(vm),
   hibernation: statusOf(vm, 'hibernationstate').value,
   provisionedAt: statusOf(vm, 'provisioningstate').time,
 });
+
+/** Model and view both tell how the last operation went, the view with an error's code behind; it has succeeded where neither denies it. */
+const provisioningOf = (vm: Vm): string | null => {
+  const model = vm.provisioningState?.toLowerCase() ?? null;
+  const view = statusOf(vm, 'provisioningstate').value?.split('/')[0] ?? null;
+  return model === 'succeeded' && view !== null ? view : model;
+};
 
 /** A machine and, where it could be read, the state of its OS disk, such as `Reserved`. */
 export interface Seen {

@@ -24,6 +24,12 @@ export const diskById = (clients: AzureClients, id: string, signal: AbortSignal)
 /** Everybody that the disk says it is attached to. */
 export const holdersOf = (disk: Disk): readonly string[] => [disk.managedBy ?? '', ...(disk.managedByExtended ?? [])].filter((holder) => holder !== '');
 
+/** https://learn.microsoft.com/rest/api/compute/disks/get#diskstate */
+const IN_USE: ReadonlySet<string> = new Set(['attached', 'frozen', 'reserved']);
+
+/** Somebody has it, and it does not say who. */
+export const isHeldByNobodyNamed = (disk: Disk): boolean => holdersOf(disk).length === 0 && IN_USE.has(disk.diskState?.toLowerCase() ?? '');
+
 export const isHeldBy = (disk: Disk, machine: MachineId): boolean => holdersOf(disk).some((holder) => isMachine(holder, machine));
 
 export const isShared = (disk: Disk): boolean => (disk.maxShares ?? 1) > 1 || new Set(holdersOf(disk).map((holder) => holder.toLowerCase())).size > 1;

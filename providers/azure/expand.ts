@@ -5,8 +5,8 @@ import { codeOf, translated } from './errors.ts';
 import { machineBeside, machinePath, setPath, type SetPath } from './ids.ts';
 
 /**
- * What is to be looked at when something happened to a whole scale set: its machines, in the place of the set. Everything
- * else is given back as it came; a set that is gone, or of another subscription, has none.
+ * What is to be looked at when something happened to a whole scale set: its machines, in the place of the set; none when it is
+ * gone. Everything else is given back as it came, sets of other subscriptions too: who asked can tell that they are not ours.
  *
  * @throws Unavailable, Denied, Refused
  */
@@ -14,14 +14,14 @@ export const expand = async (clients: AzureClients, machines: readonly MachineId
   const expanded: MachineId[] = [];
   for (const machine of machines) {
     const set = setPath(machine);
-    expanded.push(...(set ? await machinesOf(clients, set, signal) : [machine]));
+    const isOurs = set?.subscription === clients.subscription.toLowerCase();
+    expanded.push(...(set && isOurs ? await machinesOf(clients, set, signal) : [machine]));
   }
   return [...new Set(expanded)];
 };
 
 const machinesOf = (clients: AzureClients, set: SetPath, signal: AbortSignal): Promise<readonly MachineId[]> =>
   translated('virtualMachineScaleSets/virtualMachines/read', async () => {
-    if (set.subscription !== clients.subscription.toLowerCase()) return [];
     const found: MachineId[] = [];
     try {
       for await (const member of clients.reads.virtualMachineScaleSetVMs.list(set.group, set.set, { abortSignal: signal })) found.push(...memberId(set, member));
@@ -31,9 +31,13 @@ const machinesOf = (clients: AzureClients, set: SetPath, signal: AbortSignal): P
     return found;
   });
 
-/** A member of a flexible set is a virtual machine of its own, and may be listed under its name alone. */
-export const memberId = (set: SetPath, { id, instanceId, virtualMachineResourceId }: VirtualMachineScaleSetVM): readonly MachineId[] => {
-  const path = machinePath(virtualMachineResourceId ?? id ?? '');
-  if (path) return [path.id];
-  return instanceId === undefined || instanceId === '' ? [] : [machineBeside(set, instanceId)];
+const NUMBER = /^\d*$/;
+
+/** A member of a flexible set is a virtual machine of its own, and may be listed under its name alone: a name may end like a number. */
+export const memberId = (set: SetPath, { id, instanceId = '', virtualMachineResourceId }: VirtualMachineScaleSetVM): readonly MachineId[] => {
+  const alone = machinePath(virtualMachineResourceId ?? '');
+  if (alone) return [alone.id];
+  if (!NUMBER.test(instanceId)) return [machineBeside(set, instanceId)];
+  const path = machinePath(id ?? '');
+  return path ? [path.id] : [];
 };

@@ -3,6 +3,7 @@ import type { Evidence, MachineFacts, MachineId } from '../../fencing/machine.ts
 import { attachedDisks } from './attached-disks.ts';
 import { classify, statusesOf, type Statuses } from './classify.ts';
 import { clustersIn } from './cluster-tags.ts';
+import { likelyNodeNames } from './node-names.ts';
 import type { Vm } from './vm.ts';
 
 export interface Sighting {
@@ -62,7 +63,7 @@ const evidenceOf = (said: Statuses, osDisk: Disk | null, rest: Evidence): Eviden
 });
 
 /** ARM does not know the id, which proves nothing by itself: wrong credentials and another tenant look the same. */
-export const missingFacts = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'missing', evidence: { state: 'ResourceNotFound', readFrom: READ_FROM } });
+export const missingFacts = (machine: MachineId, state: string): MachineFacts => ({ ...nothingKnown(machine), power: 'missing', nodeNames: likelyNodeNames(machine), evidence: { state, readFrom: READ_FROM } });
 
 /** Nothing is to be proved about it from here. */
 export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state, readFrom: READ_FROM } });

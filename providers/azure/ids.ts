@@ -23,8 +23,8 @@ export interface SetPath extends Place {
   readonly set: string;
 }
 
-/** No name ends with a dot; `..` would lead elsewhere. */
-const NAME = String.raw`([^/\s]*[^/\s.])`;
+/** No name ends with a dot; `..` would lead elsewhere, and so would a piece of a URL. */
+const NAME = String.raw`([^/\\?#%\s]*[^/\\?#%\s.])`;
 const COMPUTE = String.raw`^/subscriptions/${NAME}/resourcegroups/${NAME}/providers/microsoft\.compute`;
 const VM = new RegExp(`${COMPUTE}/virtualmachines/${NAME}$`);
 const INSTANCE = new RegExp(`${COMPUTE}/virtualmachinescalesets/${NAME}/virtualmachines/${NAME}$`);
@@ -69,6 +69,17 @@ export const setPath = (text: string): SetPath | null => {
 
 /** A virtual machine by its name, in the place of something else. */
 export const machineBeside = ({ subscription, group }: Place, name: string): MachineId => `${computeId(subscription, group)}/virtualmachines/${name.toLowerCase()}`;
+
+/** The virtual machine that an id of a flexible scale set's member names, or null: a number is an instance of a uniform set's. */
+export const flexibleMember = (text: string): MachinePath | null => {
+  const [, subscription, group, set, name] = INSTANCE.exec(text.toLowerCase()) ?? [];
+  if (subscription === undefined || group === undefined || set === undefined || name === undefined || instanceNumber(set, name) !== null) return null;
+  return machinePath(`${computeId(subscription, group)}/virtualmachines/${name}`);
+};
+
+/** An instance of a uniform scale set, in the place of something else. */
+export const instanceBeside = ({ subscription, group }: Place, set: string, instance: number): MachineId =>
+  `${computeId(subscription, group)}/virtualmachinescalesets/${set.toLowerCase()}/virtualmachines/${instance}`;
 
 /** True when a disk's word on its holder means that machine. */
 export const isMachine = (holder: string, machine: MachineId): boolean => machinePath(holder)?.id === machine;

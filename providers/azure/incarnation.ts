@@ -2,7 +2,7 @@ import type { MachineTarget } from '../../fencing/machine.ts';
 import type { AzureClients } from './client.ts';
 import { codeOf, translated } from './errors.ts';
 import { machinePath, type MachinePath } from './ids.ts';
-import { readVm, type Vm } from './vm.ts';
+import { readVm, saysGone, type Vm } from './vm.ts';
 
 /** Who bears the name of a machine now: the one that is meant, or somebody else, or nobody. */
 export type Bearer =
@@ -33,7 +33,7 @@ const vmOrNone = (clients: AzureClients, path: MachinePath, reading: Reading): P
     try {
       return await readVm(clients.reads, path, reading);
     } catch (caught) {
-      if (codeOf(caught) === 'ResourceNotFound') return null;
+      if (saysGone(path, codeOf(caught))) return null;
       throw caught;
     }
   });

@@ -5,7 +5,9 @@ import type { AzureClients } from './client.ts';
 import { detach } from './detach.ts';
 import { diskOf } from './disk-of.ts';
 import { expand } from './expand.ts';
+import { holders } from './holders.ts';
 import { look } from './look.ts';
+import { machinesNamed } from './node-names.ts';
 import { powerOff } from './power-off.ts';
 import { witness } from './witness.ts';
 
@@ -23,10 +25,12 @@ export const azureCloud = (clients: AzureClients): AzureCloud => ({
   name: 'azure',
   look: (machines, scope, signal) => look(clients, machines, scope, signal),
   witness: (machine, disks, signal) => witness(clients, machine, disks, signal),
+  holders: (volumes, signal) => holders(clients, volumes, signal),
   detach: (from, disk, manner, permit, signal) => detach(clients, { from, disk, manner }, permit, signal),
   powerOff: (target, permit, signal) => powerOff(clients, target, permit, signal),
   expand: (machines, signal) => expand(clients, machines, signal),
   machineOf,
   incarnationsOf,
   diskOf,
+  machinesNamed,
 });

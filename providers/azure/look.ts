@@ -6,7 +6,7 @@ import { diskById } from './disk-by-id.ts';
 import { codeOf, translated } from './errors.ts';
 import { missingFacts, seenFacts, unknownFacts } from './facts.ts';
 import { machinePath, type MachinePath } from './ids.ts';
-import { readVm, type Vm } from './vm.ts';
+import { readVm, saysGone, type Vm } from './vm.ts';
 
 /** ARM has no read of many by id. Far below its limits for reads of one caller, and quick enough for a sweep. */
 const AT_ONCE = 10;
@@ -26,7 +26,7 @@ const lookAt = async (clients: AzureClients, machine: MachineId, scope: Scope, s
   if (!path) return unknownFacts(machine, 'no machine by its id');
   if (path.subscription !== clients.subscription.toLowerCase()) return unknownFacts(machine, 'of another subscription');
   const [said, expected] = await Promise.all([sayOf(clients, path, signal), expectedOsDisk(clients, machine, signal)]);
-  if ('code' in said) return said.code === 'ResourceNotFound' ? missingFacts(machine) : unknownFacts(machine, said.code);
+  if ('code' in said) return saysGone(path, said.code) ? missingFacts(machine, said.code) : unknownFacts(machine, said.code);
   const [osDisk, dataDisks] = await Promise.all([osDiskOf(clients, machine, said.vm, expected, signal), scope.disks ? dataDisksOf(clients, said.vm, signal) : null]);
   return seenFacts({ ...said, machine, osDisk, dataDisks });
 };
@@ -68,7 +68,7 @@ const sayOf = (clients: AzureClients, path: MachinePath, signal: AbortSignal): P
     }
   });
 
-/** The first is about the machine, or the scale set that it is of; the others are about where it was looked for. */
+/** All of them say that something was not found; `saysGone`, whether that is the machine. */
 const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGroupNotFound', 'SubscriptionNotFound', 'ParentResourceNotFound', 'NotFound', 'InstanceIdNotFound']);
 
 /** What each of its data disks says itself; null for one that does not exist. */

@@ -28,6 +28,15 @@ interface Ordering {
   readonly everyMs: number;
 }
 
+/** The scale set is gone, and all its instances with it; or the service behind ARM, which alone keeps a list of them, has no such instance. */
+const GONE_INSTANCE: ReadonlySet<string> = new Set(['ResourceNotFound', 'ParentResourceNotFound', 'NotFound']);
+
+/**
+ * Whether a code of ARM's speaks of this very machine, and not of where it was looked for. ARM itself knows machines of their
+ * own, and calls one that is not there `ResourceNotFound`. https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-not-found
+ */
+export const saysGone = ({ kind }: MachinePath, code: string | null): boolean => code !== null && (kind === 'vm' ? code === 'ResourceNotFound' : GONE_INSTANCE.has(code));
+
 /** The same calls for both kinds of machines. One answer holds the model and, where it is asked for, the instance view. */
 export const readVm = (client: ComputeManagementClient, path: MachinePath, { signal, withView, onAnswer = () => undefined }: Reading): Promise<Vm> => {
   const options = { ...(withView && { expand: 'instanceView' as const }), abortSignal: signal, onResponse: onAnswer };

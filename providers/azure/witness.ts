@@ -1,7 +1,7 @@
 import type { Disk } from '@azure/arm-compute';
 import type { DiskId, MachineId, Witness } from '../../fencing/machine.ts';
 import type { AzureClients } from './client.ts';
-import { diskById, holdersOf, isHeldBy } from './disk-by-id.ts';
+import { diskById, holdersOf, isHeldBy, isHeldByNobodyNamed } from './disk-by-id.ts';
 import { machinePath } from './ids.ts';
 
 /** A disk that nobody holds, or that others do: a holder that cannot be read might be anybody. */
@@ -16,6 +16,6 @@ const isElsewhere = (disk: Disk): boolean => holdersOf(disk).every((holder) => m
 export const witness = async (clients: AzureClients, machine: MachineId, disks: readonly DiskId[], signal: AbortSignal): Promise<Witness> => {
   const said = await Promise.all([...new Set(disks)].map((disk) => diskById(clients, disk, signal)));
   const found = said.filter((disk) => disk !== null);
-  if (found.some((disk) => isHeldBy(disk, machine))) return 'held';
+  if (found.some((disk) => isHeldBy(disk, machine) || isHeldByNobodyNamed(disk))) return 'held';
   return found.some(isElsewhere) ? 'released' : 'none';
 };

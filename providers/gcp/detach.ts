@@ -4,7 +4,7 @@ import type { Permit } from '../../fencing/permit.ts';
 import { sourceOf } from './attached-disks.ts';
 import { writing } from './calls.ts';
 import type { ComputeClients } from './client.ts';
-import { diskById, names } from './disk-side.ts';
+import { diskById, names, tellsItsUsers } from './disk-side.ts';
 import { translated } from './errors.ts';
 import { instanceAt } from './look.ts';
 import { ended, errorOf } from './operation.ts';
@@ -52,7 +52,7 @@ const ordered = async (clients: ComputeClients, path: InstancePath, deviceName: 
 /** A refusal may mean "already detached": the disk itself says. Its users are names, so it speaks for a later incarnation as well. */
 const confirmDetached = async (clients: ComputeClients, machine: InstancePath, id: DiskId, refusal: Refused | null, signal: AbortSignal): Promise<void> => {
   const { disk } = await diskById(clients, id, signal);
-  if (disk === null || !names(disk, machine)) return;
-  if (refusal) throw new Refused(`${CALL} was declined and ${id} still names ${machine.instance}`, { cause: refusal });
-  throw new Refused(`${id} names ${machine.instance}, but the machine that was meant does not have it: nothing was sent`);
+  if (disk === null || (!names(disk, machine) && tellsItsUsers(disk))) return;
+  if (refusal) throw new Refused(`${CALL} was declined and ${id} may still name ${machine.instance}`, { cause: refusal });
+  throw new Refused(`${id} may name ${machine.instance}, but the machine that was meant does not have it: nothing was sent`);
 };

@@ -4,7 +4,7 @@ import type { DiskId } from '../../fencing/machine.ts';
 import { reading } from './calls.ts';
 import type { ComputeClients } from './client.ts';
 import { isNotFound, translated } from './errors.ts';
-import { diskPath, pathIn, type DiskPath, type InstancePath } from './paths.ts';
+import { diskPath, type DiskPath, type InstancePath } from './paths.ts';
 import type { Disk } from './resources.ts';
 
 /** A disk by its id, as it was asked for, and what it says of itself; null when it does not exist. */
@@ -40,6 +40,15 @@ const get = async (clients: ComputeClients, path: DiskPath, signal: AbortSignal)
   return (await translated(clients, 'compute.regionDisks.get', signal, () => clients.regionDisks.get(path, reading(signal))))[0];
 };
 
+/** The end of a link to an instance, in any of the forms that the API writes them in. */
+const USER = /(?:^|\/)zones\/([^/]+)\/instances\/([a-z][^/]*)$/;
+
 /** The users of a disk are links to instances by name; a disk is never attached to an instance of another project. */
 export const names = (disk: Disk, { zone, instance }: InstancePath): boolean =>
-  (disk.users ?? []).some((user) => pathIn(user).endsWith(`/zones/${zone}/instances/${instance}`));
+  (disk.users ?? []).some((user) => {
+    const [, itsZone, itsName] = USER.exec(user) ?? [];
+    return itsZone === zone && itsName === instance;
+  });
+
+/** Whether each user can be told; one that cannot might be anybody. */
+export const tellsItsUsers = ({ users }: Disk): boolean => (users ?? []).every((user) => USER.test(user));

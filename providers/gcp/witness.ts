@@ -1,10 +1,10 @@
 import type { DiskId, MachineId, Witness } from '../../fencing/machine.ts';
 import type { ComputeClients } from './client.ts';
-import { disksById, names, type AskedDisk } from './disk-side.ts';
+import { disksById, names, tellsItsUsers, type AskedDisk } from './disk-side.ts';
 import { diskPath, instancePath, isWithin, type InstancePath } from './paths.ts';
 
-/** A disk that is being made or is going away says nothing of where it was attached. */
-const standsFirm = ({ disk }: AskedDisk): boolean => disk?.status === 'READY';
+/** A disk that is being made or is going away says nothing of where it was attached; nor does one whose users cannot be told. */
+const standsFirm = ({ disk }: AskedDisk): boolean => disk?.status === 'READY' && tellsItsUsers(disk);
 
 /**
  * What the disks say of an instance that Compute Engine does not know. It answers "not found" for an unknown project in the

@@ -1,5 +1,6 @@
-import { all, deskOf } from '../cluster/controllers/desk.ts';
-import type { ClusterParts } from '../cluster/controllers/memory.ts';
+import { deskOf } from '../cluster/controllers/desk.ts';
+import { all } from '../cluster/standing.ts';
+import type { ClusterParts } from '../cluster/cluster-world.ts';
 import { isReady } from '../cluster/controllers/nodes.ts';
 import { addTaint, dropTaint, hasTaint, outOfService, shutDown } from '../cluster/controllers/taints.ts';
 import type { NodeObject } from '../cluster/objects.ts';

@@ -1,6 +1,6 @@
 import { noticeAttachment } from './controllers/attacher-queue.ts';
 import { noticeNode, noticePod, noticePodGone } from './controllers/eviction-notices.ts';
-import type { ClusterWorld } from './controllers/memory.ts';
+import type { ClusterWorld } from './cluster-world.ts';
 import { between } from './controllers/times.ts';
 import type { KubeObject, NodeObject, PodObject, Resource, Resources } from './objects.ts';
 import { keyOf } from './store.ts';

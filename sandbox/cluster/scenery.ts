@@ -1,5 +1,6 @@
 import { deskOf } from './controllers/desk.ts';
-import type { ClusterWorld, NodeDescription } from './controllers/memory.ts';
+import type { NodeDescription } from './controllers/memory.ts';
+import type { ClusterWorld } from './cluster-world.ts';
 import { withDefaults } from './controllers/pods.ts';
 import { zoneLabel } from './controllers/volumes.ts';
 import type { PersistentVolumeObject, PodObject, PodSpec, WorkloadObject } from './objects.ts';

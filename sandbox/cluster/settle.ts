@@ -1,5 +1,5 @@
-import { all } from './controllers/desk.ts';
-import type { ClusterWorld } from './controllers/memory.ts';
+import { all } from './standing.ts';
+import type { ClusterWorld } from './cluster-world.ts';
 import { isReady } from './controllers/nodes.ts';
 import { isFinished, isReadyPod } from './controllers/pods.ts';
 import type { WorkloadObject } from './objects.ts';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { attach, detach } from './attachments.ts';
 import { presentInstance, seenDisk, seenInstance, type Place } from './call.ts';
 import { remove, reset, resume, start, stop, suspend } from './instances.ts';
+import { noteDiscarded } from './harm.ts';
 import { beginOperation, endOperation, knownRequest, operationNamed, waitFor } from './operations.ts';
 import { invalid, notFound } from './refusal.ts';
 import { diskJson, instanceJson, operationJson, type Json } from './render.ts';
@@ -76,12 +77,23 @@ const waitOperation: Action = (world, place) => {
   return operationJson(world, operationAt(world, place));
 };
 
+/** An instance with local SSDs is stopped only by whoever says what becomes of them. */
+const stopAsTold = (world: GceWorld, instance: Instance, query: URLSearchParams): void => {
+  const discard = query.get('discardLocalSsd');
+  if (instance.disks.some(({ source }) => source === null)) {
+    if (discard === null) throw invalid('discardLocalSsd', '', 'The instance has local SSDs: it must be set.');
+    if (discard === 'false' && !world.parts.gce.knobs.keepsLocalSsds) throw invalid('discardLocalSsd', discard, 'The local SSDs of this instance cannot be kept.');
+    if (discard === 'true') noteDiscarded(world, instance);
+  }
+  stop(world, instance, query.get('noGracefulShutdown') === 'true');
+};
+
 /** By the API's names for them. */
 export const actions: Readonly<Record<string, Action>> = {
   'instances.get': (world, place) => instanceJson(seenInstance(world, place)),
   'instances.attachDisk': attachDisk,
   'instances.detachDisk': detachDisk,
-  'instances.stop': switched('stop', (world, instance, query) => stop(world, instance, query.get('noGracefulShutdown') === 'true')),
+  'instances.stop': switched('stop', stopAsTold),
   'instances.start': switched('start', start),
   'instances.suspend': switched('suspend', suspend),
   'instances.resume': switched('resume', resume),

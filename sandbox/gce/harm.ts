@@ -21,3 +21,6 @@ export const noteAttached = (world: GceWorld, disk: string, to: Instance): void 
     world.parts.gce.harm.push({ at: world.now(), what: `${disk} was attached to ${to.path} (${to.id}) while ${called(other)}, has it mounted` });
   }
 };
+
+export const noteDiscarded = (world: GceWorld, instance: Instance): void =>
+  void world.parts.gce.harm.push({ at: world.now(), what: `what was on the local SSDs of ${called(instance)}, was discarded` });

@@ -101,6 +101,13 @@ export const failHost = (world: GceWorld, path: string): void => {
 
 export const deleteInstance = (world: GceWorld, path: string): void => remove(world, known(world, path));
 
+/** A local SSD: no resource of its own, and made with its machine. */
+export const addLocalSsd = (world: GceWorld, path: string): void => {
+  const instance = known(world, path);
+  const disk: AttachedDisk = { deviceName: `local-ssd-${instance.disks.length}`, source: null, boot: false, mode: 'READ_WRITE', autoDelete: true };
+  place(world.parts.gce.instances, path, { ...instance, disks: [...instance.disks, disk] });
+};
+
 /** From now on, shutting this machine down takes that long (ms), or as long as Compute Engine lets it (null). */
 export const shutdownTakes = (world: GceWorld, path: string, ms: number | null): void => void change(world, known(world, path), { shutdownTakes: ms });
 

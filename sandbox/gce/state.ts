@@ -65,7 +65,7 @@ export interface Disk {
   readonly users: readonly string[];
 }
 
-/** Durations in ms of virtual time. */
+/** Durations in ms of virtual time, unless they say otherwise. */
 export interface Knobs {
   /** A get may answer with a state up to this old. */
   staleUpTo: number;
@@ -81,6 +81,8 @@ export interface Knobs {
   operationStarts: number;
   attachTakes: number;
   detachTakes: number;
+  /** Whether what is on local SSDs can be kept over a stop, which not every machine can. */
+  keepsLocalSsds: boolean;
   /** A wait for an operation passes at most this much time. */
   waitLasts: number;
 }
@@ -151,6 +153,7 @@ const usual: Knobs = {
   operationStarts: 200,
   attachTakes: 2_000,
   detachTakes: 2_500,
+  keepsLocalSsds: true,
   waitLasts: 120_000,
 };
 

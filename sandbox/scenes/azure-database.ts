@@ -1,5 +1,5 @@
 import { AZURE_DISK, type AzureWorld } from '../azure-sandbox.ts';
-import { addDisk, addMachine } from '../azure/scenario.ts';
+import { addDisk, addMachine, type Wanted } from '../azure/scenario.ts';
 import { diskIn, machineIn } from '../azure/state.ts';
 import { addNode, addStatefulSet } from '../cluster/scenery.ts';
 import { settle } from '../cluster/settle.ts';
@@ -29,9 +29,11 @@ export const addNodeOf = (world: AzureWorld, machine: string, guest: { readonly 
   addNode(world, { name, machine, nodeID: name, systemUUID, providerID: providerIdOf(armId), zone: `${world.parts.azure.location}-${zone}`, driver: AZURE_DISK });
 };
 
-/** Two instances of a scale set, one with a guest of the older kind. */
-export const azureDatabaseOnTwoNodes = (world: AzureWorld): AzureDatabaseScene => {
-  const machines = [addMachine(world, { set: 'aks-Pool-vmss' }), addMachine(world, { set: 'aks-Pool-vmss' })];
+const instances: readonly Wanted[] = [{ set: 'aks-Pool-vmss' }, { set: 'aks-Pool-vmss' }];
+
+/** Two instances of a scale set unless told otherwise, one with a guest of the older kind. */
+export const azureDatabaseOnTwoNodes = (world: AzureWorld, wanted: readonly Wanted[] = instances): AzureDatabaseScene => {
+  const machines = wanted.map((one) => addMachine(world, one));
   machines.forEach((machine, index) => addNodeOf(world, machine, { older: index === 0 }));
   const disk = addDisk(world);
   addStatefulSet(world, { name: 'db', disks: [{ driver: AZURE_DISK, handle: diskIn(world, disk)?.armId ?? '', zone: `${world.parts.azure.location}-1` }] });

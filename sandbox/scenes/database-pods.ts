@@ -1,5 +1,5 @@
 import { addBarePod } from '../cluster/scenery.ts';
-import type { ClusterParts } from '../cluster/controllers/memory.ts';
+import type { ClusterParts } from '../cluster/cluster-world.ts';
 import type { World } from '../world.ts';
 
 /** The pods of the scenes with a database, the same on every cloud. */

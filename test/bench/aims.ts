@@ -11,22 +11,23 @@ const counts = (all: readonly Measured[]): string => `${all.map((one) => grouped
 
 const PAGE = /^LIST (\w+), page/;
 
-const otherCalls = ({ calls }: Measured): string =>
-  JSON.stringify(Object.entries(calls).filter(([kind]) => !PAGE.test(kind)).toSorted(([one], [other]) => (one < other ? -1 : 1)));
-
-/** Each list that was read at all was read once, to its end. */
-const readsOnce = ({ calls, pages }: Measured): boolean =>
-  Object.entries(calls).every(([kind, times]) => {
-    const resource = PAGE.exec(kind)?.[1];
-    return resource === undefined || times <= (pages[resource] ?? 0);
-  });
-
 const allSame = (values: readonly (string | number)[]): boolean => new Set(values).size <= 1;
+
+/** No more pages than it takes to read the list once, to its end. */
+const readOnce = (kind: string, { calls, pages }: Measured): boolean => (calls[kind] ?? 0) <= (pages[PAGE.exec(kind)?.[1] ?? ''] ?? 0);
+
+/** Kinds of calls that are more, or others, for another reason than pages. */
+const amiss = (all: readonly Measured[]): readonly string[] => {
+  const kinds = [...new Set(all.flatMap(({ calls }) => Object.keys(calls)))].toSorted();
+  return kinds.filter((kind) => !(PAGE.test(kind) ? all.every((one) => readOnce(kind, one)) : allSame(all.map(({ calls }) => calls[kind] ?? 0))));
+};
 
 const sameCalls = (asks: string, all: readonly Measured[]): string => verdict(allSame(all.map(callsIn)), `${asks}: ${counts(all)}`);
 
-const onlyPages = (asks: string, all: readonly Measured[]): string =>
-  verdict(allSame(all.map(otherCalls)) && all.every(readsOnce), `${asks}: ${counts(all)}, more by pages of lists only`);
+const onlyPages = (asks: string, all: readonly Measured[]): string => {
+  const wrong = amiss(all);
+  return verdict(wrong.length === 0, `${asks}: ${counts(all)}, more by pages of lists only${wrong.length === 0 ? '' : `, but for: ${wrong.join('; ')}`}`);
+};
 
 const boundedMemory = (asks: string, all: readonly Measured[]): string => {
   const megabytes = all.map(({ rss }) => rss / 1e6);

@@ -1,7 +1,6 @@
 import { openService } from '../infra/packaged-service.ts';
 import { deployedFunctions } from './deployed.ts';
-import { openFunctionScene } from './function-scene.ts';
-import type { FunctionAims } from './function-table.ts';
+import { openAwsScene } from './aws-scene.ts';
 import type { BenchedCloud } from './functions.ts';
 
 export const awsFunctions: BenchedCloud = {
@@ -17,7 +16,6 @@ export const awsFunctions: BenchedCloud = {
     replay: (instanceId) => ({ instanceId }),
     fence: (instanceId) => ({ instanceId }),
   },
-  openScene: openFunctionScene,
+  openScene: openAwsScene,
+  aims: { cloudPart: 1.5, kubernetesPart: 1.9, importMs: 100, rssAfterFence: 100 },
 };
-
-export const awsAims: FunctionAims = { cloudPart: 1.5, kubernetesPart: 1.9, importMs: 100, rssAfterFence: 100 };

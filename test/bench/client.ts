@@ -3,7 +3,7 @@ import type { Cluster } from '../../fencing/cluster.ts';
 import type { Outcome } from '../../fencing/outcome.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
 import { react } from '../../fencing/react.ts';
-import type { Ports } from '../../fencing/run.ts';
+import type { Ports } from '../../fencing/ports.ts';
 import { sweep } from '../../fencing/sweep.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';

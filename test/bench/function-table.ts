@@ -1,4 +1,4 @@
-import type { PackagedFunction } from './functions.ts';
+import type { FunctionAims, PackagedFunction } from './functions.ts';
 
 /** A line for each measure, a column for each function; and whether the aims are met by all of them. */
 
@@ -24,14 +24,6 @@ const rows: readonly (readonly [string, Cell])[] = [
 
 export const functionTable = (title: string, all: readonly PackagedFunction[]): string =>
   [`The packaged functions on ${title}`, ...rows.map(([label, cell]) => `  ${label.padEnd(FIRST)}${all.map((one) => cell(one).padStart(COLUMN)).join('')}`)].join('\n');
-
-/** MB, and ms, at the most. */
-export interface FunctionAims {
-  readonly cloudPart: number;
-  readonly kubernetesPart: number;
-  readonly importMs: number;
-  readonly rssAfterFence: number;
-}
 
 interface Aim {
   readonly says: string;

@@ -1,9 +1,7 @@
 import { aimsOf } from './aims.ts';
-import { awsAims, awsFunctions } from './aws-functions.ts';
-import { azureAims, azureFunctions } from './azure-functions.ts';
+import { benchedClouds } from './clouds.ts';
 import { functionAims, functionTable } from './function-table.ts';
 import { measureFunctions } from './functions.ts';
-import { gcpAims, gcpFunctions } from './gcp-functions.ts';
 import { measure, type Measured } from './measure.ts';
 import { questions } from './scenes.ts';
 import { grouped, tableOf } from './table.ts';
@@ -25,7 +23,8 @@ for (const question of questions) {
 }
 console.log([`At ${SIZES.map(grouped).join(', ')} nodes:`, ...aims].join('\n'));
 
-for (const { cloud, most } of [{ cloud: awsFunctions, most: awsAims }, { cloud: gcpFunctions, most: gcpAims }, { cloud: azureFunctions, most: azureAims }]) {
+for (const load of Object.values(benchedClouds)) {
+  const cloud = await load();
   const functions = await measureFunctions(cloud);
-  console.log(`\n${[functionTable(cloud.title, functions), '', ...functionAims(functions, most)].join('\n')}`);
+  console.log(`\n${[functionTable(cloud.title, functions), '', ...functionAims(functions, cloud.aims)].join('\n')}`);
 }

@@ -1,6 +1,7 @@
 import { run } from '../../fencing/run.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { deskOf, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
 import { addNode, addStatefulSet } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';

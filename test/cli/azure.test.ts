@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AzureWorld } from '../../sandbox/azure-sandbox.ts';
 import { deallocate, start } from '../../sandbox/azure/machines.ts';
 import { machineIn } from '../../sandbox/azure/state.ts';
-import { standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
 import { loadedBy } from './loaded-sdks.ts';
 import { openLiveAzure } from './live-azure.ts';
 import type { LiveCloud } from './live-cloud.ts';

@@ -4,8 +4,8 @@ import { play } from '../../cli/demo/play.ts';
 import { scenarioNamed, scenarios } from '../../cli/demo/scenarios.ts';
 import { InvalidInput } from '../../fencing/errors.ts';
 import { diskIn, machineIn } from '../../sandbox/azure/state.ts';
-import { standing } from '../../sandbox/cluster/controllers/desk.ts';
-import { shown } from './demo-stage.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
+import { shown } from './demo-shown.ts';
 
 /** The same stories over the sandbox of another cloud. */
 

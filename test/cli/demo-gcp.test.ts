@@ -3,7 +3,7 @@ import { gcpStage } from '../../cli/demo/gcp-stage.ts';
 import { play } from '../../cli/demo/play.ts';
 import { scenarioNamed, scenarios } from '../../cli/demo/scenarios.ts';
 import { diskIn, instanceIn } from '../../sandbox/gce/state.ts';
-import { shown } from './demo-stage.ts';
+import { shown } from './demo-shown.ts';
 
 /** The same stories over the sandbox of another cloud. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { QUARANTINE, OUT_OF_SERVICE, REPORTER } from '../../kubernetes/names.ts';
-import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { played } from './demo-stage.ts';
 

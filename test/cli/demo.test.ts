@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { scenarios } from '../../cli/demo/scenarios.ts';
 import { InvalidInput } from '../../fencing/errors.ts';
-import { shown } from './demo-stage.ts';
+import { shown } from './demo-shown.ts';
 
 const answer = z.object({
   instance: z.string(),

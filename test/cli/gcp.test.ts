@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
 import type { WholeGceWorld } from '../../sandbox/gce-sandbox.ts';
 import { start } from '../../sandbox/gce/instances.ts';
 import { stopGuest } from '../../sandbox/gce/scenario.ts';

@@ -7,7 +7,7 @@ import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
 import type { Authority } from '../../sandbox/ec2/iam/authority.ts';
-import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/database.ts';
+import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
 
 /** A sandbox that lives in real time behind its HTTP doors, for programs that know nothing of it. */
 export interface LiveSandbox {

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { LiveSandbox } from './live-sandbox.ts';
+import type { LiveCloud } from './live-cloud.ts';
 import { runCli, type CliAnswer } from './run-cli.ts';
 
 /** Which SDKs the built CLI loads: each takes time and memory, and only that of the cloud that is meant is worth it. */
@@ -17,7 +17,7 @@ registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(file)
 const SDKS = ['@aws-sdk', '@azure', '@google-cloud', 'google-auth-library', '@kubernetes'] as const;
 
 /** The CLI's answer, and the SDKs that it loaded on the way. */
-export const loadedBy = async (sandbox: Pick<LiveSandbox, 'kubeconfig' | 'environment'>, ...args: readonly string[]): Promise<{ readonly answer: CliAnswer; readonly sdks: readonly string[] }> => {
+export const loadedBy = async (sandbox: Pick<LiveCloud<unknown>, 'kubeconfig' | 'environment'>, ...args: readonly string[]): Promise<{ readonly answer: CliAnswer; readonly sdks: readonly string[] }> => {
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
   const file = path.join(folder, 'loaded');
   try {

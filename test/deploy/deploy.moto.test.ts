@@ -5,8 +5,8 @@ import { beforeAll, expect, it } from 'vitest';
 import { SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { startMoto, type MotoServer } from '../contract/provider/moto-server.ts';
 import { openService, type PackagedService } from '../infra/packaged-service.ts';
-import { plain } from '../infra/stage-files.ts';
-import { invokeZip } from '../infra/unpacked-function.ts';
+import { plain } from '../infra/aws/stage-files.ts';
+import { invokeZip } from '../infra/aws/unpacked-function.ts';
 
 /** `serverless deploy` of the default parameters into moto, whose cfn-lint reads the template first. */
 

@@ -1,14 +1,15 @@
 import { parseRecord } from '../../fencing/record.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { deskOf, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
 import { withCondition } from '../../sandbox/cluster/controllers/pods.ts';
 import { stamp } from '../../sandbox/cluster/controllers/times.ts';
 import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
-import { addMachine } from '../../sandbox/scenes/database.ts';
+import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 
 /** A machine that holds one disk of a database, and its Node. */

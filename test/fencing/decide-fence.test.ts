@@ -138,8 +138,13 @@ describe('disks', () => {
     ['under a reused name are detached although their attachment stands: Kubernetes takes it for the new machine’s', reusedName(-9_000), 'detach-disk'],
     ['under a reused name are left to Kubernetes at first', reusedName(0), 'wait disks-going'],
     ['still attached although their attachment is gone are waited for', fencing({ pods: [], volumes: [volume({ attachment: null })] }), 'wait disks-going'],
+    ['of which Kubernetes thinks no more are detached sooner', fencing({ pods: [], volumes: [volume({ attachment: null })] }, { memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -1_000]]) } }), 'detach-disk'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+  it.each([
+    ['plainly at first', fencing({ pods: [], volumes: [deleting(32_000)] }), 'plain'],
+    ['by force when a plain detach has not helped', fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)), 'forced'],
+  ])('are detached %s', (_, given, manner) => expect(decide(given)).toMatchObject({ step: { do: 'detach-disk', disk: 'disk-1', manner } }));
 });
 
 describe('the attacher is nudged', () => {
@@ -155,6 +160,7 @@ describe('the attacher is nudged', () => {
     ['and taken off once it is attached', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, detached([['nudge new on', 500]])), 'nudge'],
     ['not twice', fencing({ pods: [], volumes: [next({})] }, detached([['nudge new on', -9_000]])), 'note'],
     ['on a new one that has failed before, whoever freed the disk', fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }, { machine: free }), 'nudge'],
+    ['not on a new one that has failed while the disk is held', fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }), 'wait disks-going'],
     ['not on a new one that only takes its time', fencing({ pods: [], volumes: [next({})] }, { machine: free }), 'note'],
     ['and the nudge of a run that died is taken off', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, { machine: free }), 'nudge'],
   ];
@@ -173,6 +179,7 @@ describe('the Node', () => {
     ['is kept by policy', fencing(free, { ...gone, policy: { ...defaultPolicy, deleteNode: 'never' } }), 'note'],
     ['with a finalizer is kept', parked({ finalizers: ['someone/else'] }), 'fenced fenced'],
     ['of a NodeClaim is kept', parked({ owners: ['NodeClaim'] }), 'fenced fenced'],
+    ['that somebody else is deleting is left to them', parked({ deleting: true }), 'fenced fenced'],
     ['is deleted last, not while a disk is held', fencing({ pods: [] }, { machine: machine({ forGood: true }) }), 'wait attachments-going'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));

@@ -26,11 +26,13 @@ describe('guards forbid a fence of a machine that is off', () => {
     ['a fence that is finished does not count', view({ cluster: among(4, fence({ phase: 'fenced' })) }), 'mark'],
     ['a fence begun long ago does not count', view({ cluster: among(4, fence({ begun: NOW - 16 * 60_000 })) }), 'mark'],
     ['the cap does not stop a fence that has begun', view({ cluster: { ...among(4, fence()), node: marked() } }), 'delete-pod'],
+    ['another fence under way, the Node being gone', view({ cluster: { ...among(4, fence()), node: null } }), 'refused cap-reached'],
     ['nothing to free', view({ cluster: cluster({ pods: [pod({ kind: 'mirror' }), pod({ kind: 'daemon', volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }), 'ignored nothing-to-free'],
     ['an attached volume is something to free', view({ cluster: cluster({ pods: [] }) }), 'mark'],
     ['a pod without a volume is something to move', view({ cluster: cluster({ pods: [pod({ volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }), 'mark'],
     ['a delay by policy', view({ policy: policy({ fenceAfter: 60_000 }) }), 'wait delayed-by-policy'],
     ['... counted from the kubelet\'s last sign of life where the cloud does not say', view({ policy: policy({ fenceAfter: 60_000 }), machine: machine({ since: null }), cluster: cluster({ lease: ago(61_000) }) }), 'mark'],
+    ['... for what is left of a Node that is gone, too', view({ policy: policy({ fenceAfter: 60_000 }), cluster: cluster({ node: null }) }), 'wait delayed-by-policy'],
     ['... that is over', view({ policy: policy({ fenceAfter: 30_000 }) }), 'mark'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));

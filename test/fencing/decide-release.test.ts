@@ -47,6 +47,7 @@ describe('release by hand', () => {
     ['is granted though the record cannot be read', release(returned({ node: node({ labelled: true, recordText: '{', taints: { outOfService: true, quarantine: true } }) }), 'checked'), 'readmit-volumes'],
     ['asks for a person\'s word when the record is lost', release(returned({ node: node({ labelled: true, taints: { outOfService: true, quarantine: true } }) })), 'refused record-lost'],
     ['of a Node without a fence has nothing to do', release(returned({ node: node() })), 'released released'],
+    ['... whoever vouches for its machine', release(returned({ node: node() }), 'checked'), 'released released'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
-import { databaseOnTwoNodes } from '../../sandbox/scenes/database.ts';
+import { databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { stateOf } from '../simulation/state.ts';
 import { batchOf, installOver, stateChange } from './install.ts';
 

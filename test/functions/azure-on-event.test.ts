@@ -57,12 +57,49 @@ describe('a batch', () => {
     expect(waiting(world, install)).toEqual([]);
   });
 
+  it('survives what is nested too deep to be written again, and so do its neighbours', async () => {
+    const { world, holder, install } = off();
+    const nested: unknown = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`);
+    await workOff(world, install, nested, gridEvent(holder));
+    expect(install.queues['dead-letters']).toMatchObject([{ properties: { reason: expect.stringMatching(/not JSON/) } }]);
+    expect(decisions(install)).toContain('fenced');
+  });
+
   it('refuses by name an event of another subscription', async () => {
     const { holder, install } = off();
     const other = holder.replace(/^\/subscriptions\/[^/]+/, '/subscriptions/99999999-0000-4000-8000-000000000000');
     await deliver(install, gridEvent(other));
     expect(install.lines).toMatchObject([{ level: 'warn', decision: 'foreign', instance: other }]);
     expect(install.queues).toEqual({});
+  });
+});
+
+describe('news of a whole scale set', () => {
+  it('of another subscription is refused by name', async () => {
+    const { holder, install } = off();
+    const other = setOf(holder).replace(/^\/subscriptions\/[^/]+/, '/subscriptions/99999999-0000-4000-8000-000000000000');
+    await deliver(install, gridEvent(other));
+    expect(install.lines).toMatchObject([{ level: 'warn', decision: 'foreign', instance: other }]);
+  });
+
+  it('that is gone is told of, and nothing is done', async () => {
+    const { holder, install } = off();
+    const gone = setOf(holder).replace(/[^/]+$/, 'nobody');
+    await deliver(install, gridEvent(gone, 'delete'));
+    expect(install.lines).toMatchObject([{ decision: 'aside', says: expect.stringContaining(gone) }]);
+    expect(install.queues).toEqual({});
+  });
+});
+
+describe('an instance that ARM denies', () => {
+  it.each(['NotFound', 'ParentResourceNotFound', 'ResourceNotFound'])('is left alone while its disk names it (%s)', async (code) => {
+    const { world, disk, holder } = scene();
+    addFault(world.parts.azure, { call: 'machine.get', mishap: { kind: 'error', status: 404, code }, times: 1_000 });
+    const install = azureInstall(world);
+    await workOff(world, install, gridEvent(holder));
+    expect(install.lines.filter(({ decision }) => decision === 'step')).toEqual([]);
+    expect(install.lines).toContainEqual(expect.objectContaining({ because: 'missing-but-disk-held' }));
+    expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([holder, []]);
   });
 });
 

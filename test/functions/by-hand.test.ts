@@ -21,12 +21,28 @@ describe('replay', () => {
     expect(await replay(async () => install.wiring, never)(eventFor(scene.holder), install.context())).toMatchObject({ outcome: 'fenced', instance: scene.holder, mode: 'taint', dryRun: false });
   });
 
-  it('in a dry run changes nothing', async () => {
+  it.each([
+    ['beside it', (instanceId: string) => ({ instanceId, dryRun: true })],
+    ['in a text', (instanceId: string) => JSON.stringify({ instanceId, dryRun: true })],
+    ['behind a byte order mark', (instanceId: string) => `\uFEFF${JSON.stringify({ instanceId, dryRun: true })}`],
+    ['in a list', (instanceId: string) => [{ instanceId }, { instanceId, dryRun: true }]],
+    ['on a line', (instanceId: string) => `${JSON.stringify({ instanceId })}\n${JSON.stringify({ instanceId, dryRun: true })}`],
+    ['in a record', (instanceId: string) => batchOf({ instanceId, dryRun: true })],
+    ['beside a batch', (instanceId: string) => ({ ...batchOf({ instanceId }), dryRun: true })],
+  ])('in a dry run, wanted %s, changes nothing', async (_, eventFor) => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const before = stateOf(world);
-    const answer = await replay(async () => install.wiring, never)({ instanceId: scene.holder, dryRun: true }, install.context());
+    const answer = await replay(async () => install.wiring, never)(eventFor(scene.holder), install.context());
     expect(answer).toMatchObject({ outcome: 'fenced', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'note', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
+    expect(stateOf(world)).toEqual(before);
+  });
+
+  it.each(['true', 1, null])('does nothing where it cannot tell whether a dry run is wanted (%j)', async (dryRun) => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    const before = stateOf(world);
+    await expect(replay(async () => install.wiring, never)({ instanceId: scene.holder, dryRun }, install.context())).rejects.toThrow(/`dryRun` is neither true nor false/);
     expect(stateOf(world)).toEqual(before);
   });
 
@@ -89,6 +105,17 @@ describe('sweep', () => {
     expect(await sweep(async () => install.wiring)({}, install.context())).toMatchObject({ results: [{ outcome: 'refused' }] });
     expect(install.lines.at(-1)).toMatchObject({ DeadNodeUnfenced: 1 });
   });
+});
+
+it('a dry run is one without a queue, and a queue has none', async () => {
+  const { world, scene } = stopped();
+  const install = installOver(world);
+  const before = stateOf(world);
+  const wanted = { instanceId: scene.holder, dryRun: true };
+  expect(await onEvent(async () => install.wiring)(wanted, install.context())).toMatchObject({ outcome: 'fenced', dryRun: true });
+  expect(await onEvent(async () => install.wiring)(batchOf(wanted), install.context())).toEqual({ batchItemFailures: [] });
+  expect(install.dead).toMatchObject([{ body: JSON.stringify(wanted), reason: expect.stringMatching(/dry run.*send it to `replay`/) }]);
+  expect(stateOf(world)).toEqual(before);
 });
 
 it('an event that came without a queue is answered like one sent by hand', async () => {

@@ -1,5 +1,5 @@
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
-import type { Ports } from '../../fencing/run.ts';
+import type { Ports } from '../../fencing/ports.ts';
 import type { LookAgain } from '../../functions/look-again.ts';
 import type { DeadLetter } from '../../functions/queues.ts';
 import { metricLine } from '../../functions/aws/embedded-metrics.ts';

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,7 +11,8 @@ import { z } from 'zod';
 /** The service as `serverless package` makes it: in a folder of its own, without a network and without credentials. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const sources = ['fencing', 'providers', 'kubernetes', 'wiring', 'functions', 'infra', 'stages', 'serverless.yml', 'serverless.gcp.yml', 'serverless.azure.yml', 'package.json'];
+const rooms = ['fencing', 'providers', 'kubernetes', 'wiring', 'functions', 'infra', 'stages'];
+const services = readdirSync(root).filter((name) => /^serverless.*\.yml$/.test(name));
 
 const template = z.object({
   Resources: z.record(z.string(), z.looseObject({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) })),
@@ -45,7 +47,7 @@ const serverless = async (folder: string, args: readonly string[], variables: Re
 /** `stages` are the files that a person would write into stages/. */
 export const openService = async (stages: Readonly<Record<string, object>>): Promise<PackagedService> => {
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-service-'));
-  await Promise.all(sources.map((source) => cp(path.join(root, source), path.join(folder, source), { recursive: true })));
+  await Promise.all([...rooms, ...services, 'package.json'].map((source) => cp(path.join(root, source), path.join(folder, source), { recursive: true })));
   await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   await mkdir(path.join(folder, 'stages'), { recursive: true });
   await Promise.all(Object.entries(stages).map(([name, written]) => writeFile(path.join(folder, `stages/${name}.yml`), stringify(written))));

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { attachmentName } from '../../kubernetes/attachment-name.ts';
-import { migratedEbs } from '../../kubernetes/migrated-aws.ts';
+import { migratedEbs } from '../../kubernetes/migrated-ebs.ts';
 import { volumeNamed } from '../../kubernetes/volume-key.ts';
 
 it('computes the name that Kubernetes gives a VolumeAttachment', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
-import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
 import { hasTaint, notReady, unreachable, unschedulable } from '../../sandbox/cluster/controllers/taints.ts';
-import { databaseOnTwoNodes } from '../../sandbox/scenes/database.ts';
+import { databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { forceDeletePods, taintOutOfService } from './operator.ts';
 import type { PlainWorld } from './plain-cloud.ts';
 import { addMachine, boot, emptyPlainWorld, person, power, twoNodes } from './plain-cloud.ts';

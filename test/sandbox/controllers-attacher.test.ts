@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { all } from '../../sandbox/cluster/controllers/desk.ts';
+import { all } from '../../sandbox/cluster/standing.ts';
 import { addDeployment } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { forceDeletePods, taintOutOfService } from './operator.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
 import { hasTaint, shutDown } from '../../sandbox/cluster/controllers/taints.ts';
 import { deleteAttachments, deleteNode, forceDeletePods, taintOutOfService } from './operator.ts';
 import type { PlainWorld } from './plain-cloud.ts';

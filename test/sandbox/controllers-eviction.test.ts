@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
 import { addDaemonSet } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { forceDeletePods, taintOutOfService, untaint } from './operator.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
 import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
 import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
 import type { PlainWorld } from './plain-cloud.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { castOf, startControlPlane } from '../../sandbox/cluster/controllers/cast.ts';
-import { deskOf, standing } from '../../sandbox/cluster/controllers/desk.ts';
-import type { ClusterParts } from '../../sandbox/cluster/controllers/memory.ts';
+import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
+import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
 import { addTaint, outOfService } from '../../sandbox/cluster/controllers/taints.ts';
 import { addNode, addStatefulSet } from '../../sandbox/cluster/scenery.ts';

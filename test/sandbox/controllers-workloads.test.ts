@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
 import { addBarePod, addDeployment, addJob, addMirrorPod, addStatefulSet } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { deleteNode, forceDeletePods, taintOutOfService } from './operator.ts';

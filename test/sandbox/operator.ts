@@ -1,5 +1,5 @@
-import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
-import type { ClusterWorld } from '../../sandbox/cluster/controllers/memory.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
+import type { ClusterWorld } from '../../sandbox/cluster/cluster-world.ts';
 import { addTaint, dropTaint, outOfService } from '../../sandbox/cluster/controllers/taints.ts';
 import { podsOn } from '../../sandbox/cluster/controllers/volumes.ts';
 import type { Taint } from '../../sandbox/cluster/objects.ts';

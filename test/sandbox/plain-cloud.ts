@@ -1,6 +1,6 @@
 import { castOf, startControlPlane } from '../../sandbox/cluster/controllers/cast.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
-import type { ClusterWorld } from '../../sandbox/cluster/controllers/memory.ts';
+import type { ClusterWorld } from '../../sandbox/cluster/cluster-world.ts';
 import type { ClusterState } from '../../sandbox/cluster/store.ts';
 import { emptyCluster } from '../../sandbox/cluster/store.ts';
 import { addNode, addStatefulSet } from '../../sandbox/cluster/scenery.ts';

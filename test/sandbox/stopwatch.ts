@@ -1,4 +1,4 @@
-import { all, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
 import type { PlainWorld } from './plain-cloud.ts';
 
 const step = 20;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { isDestructive } from '../../fencing/next.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { all } from '../../sandbox/cluster/controllers/desk.ts';
-import type { DatabaseScene } from '../../sandbox/scenes/database.ts';
+import { all } from '../../sandbox/cluster/standing.ts';
+import type { DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
 import { AFTERMATH_MS, incidents } from './ends.ts';
 import { attacherDown, crowded, nodeGone, startMachine, stopped, stopMachine, terminated } from './incidents.ts';
 import { freshRun, portsOver } from './rig.ts';

@@ -1,11 +1,12 @@
 import { createAwsSandbox, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { deskOf, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
 import { addBarePod, addDaemonSet, addJob, addMirrorPod } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { plainStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
 import { forget } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
-import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/database.ts';
+import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
 
 /** Incidents up to the moment at which an event reaches Cloudfence. */
 export interface Incident {

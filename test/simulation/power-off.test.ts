@@ -3,7 +3,7 @@ import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
-import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/database.ts';
+import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { AFTERMATH_MS, fence } from './ends.ts';
 import { stopMachine } from './incidents.ts';
 import { stateOf } from './state.ts';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { run } from '../../fencing/run.ts';
-import { all, deskOf, standing } from '../../sandbox/cluster/controllers/desk.ts';
+import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
 import { addBarePod } from '../../sandbox/cluster/scenery.ts';
 import { attacherDown } from './incidents.ts';
 import { freshRun, portsOver } from './rig.ts';

@@ -1,7 +1,7 @@
 import type { Cluster } from '../../fencing/cluster.ts';
 import { begin, type Known } from '../../fencing/known.ts';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
-import type { Ports } from '../../fencing/run.ts';
+import type { Ports } from '../../fencing/ports.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import { transportLink } from '../../kubernetes/link.ts';
 import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';

@@ -1,7 +1,7 @@
 import { FENCED_LABEL, NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { parseRecord } from '../../fencing/record.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { all } from '../../sandbox/cluster/controllers/desk.ts';
+import { all } from '../../sandbox/cluster/standing.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import type { Volume } from '../../sandbox/ec2/state.ts';
 import { volumeIn } from '../../sandbox/ec2/state.ts';

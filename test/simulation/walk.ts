@@ -2,7 +2,8 @@ import type { Known } from '../../fencing/known.ts';
 import { learn } from '../../fencing/learn.ts';
 import { next, type Command } from '../../fencing/next.ts';
 import type { Outcome } from '../../fencing/outcome.ts';
-import { answerTo, run, type Ports } from '../../fencing/run.ts';
+import { answerTo, run } from '../../fencing/run.ts';
+import type { Ports } from '../../fencing/ports.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { portsOver } from './rig.ts';
 

@@ -23,7 +23,7 @@ const named = (name: string, incarnationsOf: RegisteredCloud['incarnationsOf'] =
 });
 
 const claimsGuestIds: RegisteredCloud['incarnationsOf'] = ({ carrier, value }) => (carrier === 'systemUUID' ? [value] : []);
-const registered: readonly RegisteredCloud[] = [named('sun'), named('moon', claimsGuestIds), named('star', ({ carrier, value }) => (carrier === 'instanceIdAnnotation' ? [value] : []))];
+const registered: readonly RegisteredCloud[] = [named('sun'), { ...named('moon', claimsGuestIds), machinesNamed: (node) => [`moon:${node}`] }, named('star', ({ carrier, value }) => (carrier === 'instanceIdAnnotation' ? [value] : []))];
 const patient = (): AbortSignal => new AbortController().signal;
 
 const SUN = 'sun:1';
@@ -45,6 +45,7 @@ const clouds = (broken: readonly string[] = []) => {
         return machines.map((id) => factsOf({ machine: id }));
       },
       witness: async () => 'none',
+      holders: async (volumes) => volumes.map(({ handle }) => ({ disk: handle, by: [MOON] })),
       detach: async () => undefined,
       powerOff: async () => undefined,
       machineOf: () => null,
@@ -76,6 +77,13 @@ describe('several clouds as one', () => {
     const order = kit.cloud.powerOff({ machine: 'garbled', incarnation: null }, { check: () => undefined }, patient());
     await expect(order).rejects.toBeInstanceOf(Refused);
     expect(opened).toEqual([]);
+  });
+
+  it('ask for the holders of disks only the cloud of the disks, and only one that can tell', async () => {
+    const { kit, opened } = clouds();
+    const volumes = ['moon', 'sun', 'elsewhere'].map((driver) => ({ driver, handle: 'disk' }));
+    expect(await kit.cloud.holders?.(volumes, patient())).toEqual([{ disk: 'disk', by: [MOON] }]);
+    expect([opened, kit.cloud.machinesNamed?.('node', { driver: 'moon', handle: 'disk' })]).toEqual([['moon'], ['moon:node']]);
   });
 
   it('put machines in the place of a scale set', async () => {

@@ -3,6 +3,7 @@ import { readByAny } from '../../wiring/any-reader.ts';
 import { aws } from '../../wiring/register-aws.ts';
 import { azure } from '../../wiring/register-azure.ts';
 import { gcp } from '../../wiring/register-gcp.ts';
+import { sample, samplesOf } from '../functions/samples.ts';
 
 /** The real readers side by side: their events must not be taken for each other's. */
 
@@ -29,6 +30,14 @@ describe('an event', () => {
 
   it('that is none is none of the likeliest cloud', () => {
     expect(read('{"weather":"fine"}').faults).toMatchObject([{ what: 'this is no event that is understood here (read as an event of aws)' }]);
+  });
+});
+
+describe.each([aws, azure, gcp])('a sample of $name', ({ name, readHints }) => {
+  it.each(samplesOf(name))('is read as its own cloud reads it, and is no machine of another: %s', (file) => {
+    const text = sample(name, file);
+    expect(readByAny(text, [aws, azure, gcp]).hints).toEqual(readHints(text).hints);
+    for (const other of [aws, azure, gcp].filter((one) => one.name !== name)) expect(other.readHints(text).hints).toEqual([]);
   });
 });
 

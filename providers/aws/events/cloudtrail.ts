@@ -20,18 +20,19 @@ const kebab = (name: string): string => name.replace(/\B[A-Z]/g, (letter) => `-$
 
 /**
  * `{"detail":{"eventName":"StopInstances","requestParameters":{"instancesSet":{"items":[{"instanceId":"i-…"}]}}}}`; a call
- * that was refused may carry null in the place of what it asked for, and of what it was answered.
+ * that was refused may carry null in the place of what it asked for, and of what it was answered, or ids that are none.
  */
 export const apiCall = z
-  .object({ detail: z.object({ eventName: z.string(), requestParameters: z.unknown().optional(), responseElements: z.unknown().optional() }) })
+  .object({ detail: z.object({ eventName: z.string(), errorCode: z.string().nullish(), requestParameters: z.unknown().optional(), responseElements: z.unknown().optional() }) })
   .transform(({ detail }, context): Understood => {
-    const { eventName } = detail;
-    const place = namedIn[eventName];
+    const { eventName, errorCode } = detail;
+    const place = Object.hasOwn(namedIn, eventName) ? namedIn[eventName] : undefined;
     if (place === undefined) return nothing(`a call of ${eventName}`);
     const said = detail[place] ?? null;
     if (said === null) return nothing(`a call of ${eventName} that names no instance`);
     const set = instancesSet.safeParse(said);
     if (set.success) return { machines: set.data.instancesSet.items.map((item) => item.instanceId), because: `api-call-${kebab(eventName)}` };
+    if (errorCode) return nothing(`a call of ${eventName} that was refused (${errorCode})`);
     context.addIssue({ code: 'custom', path: ['detail', place], message: `${eventName} is expected to name its instances in instancesSet.items` });
     return z.NEVER;
   });

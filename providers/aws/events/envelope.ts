@@ -22,7 +22,7 @@ const envelope = z.object({
 type Envelope = z.infer<typeof envelope>;
 
 /** They send much that is about no instance, and new kinds of it: none of that is a mistake of whoever made the rule. */
-const OUR_SOURCES: ReadonlySet<string> = new Set(['aws.ec2', 'aws.autoscaling', 'aws.health']);
+const OUR_SOURCES: ReadonlySet<string> = new Set(['aws.ec2', 'aws.ec2fleet', 'aws.ec2spotfleet', 'aws.autoscaling', 'aws.health']);
 
 export const readEnvelope = (raw: object, where: string): Reading => {
   const outer = envelope.safeParse(raw);
@@ -39,15 +39,15 @@ export const readEnvelope = (raw: object, where: string): Reading => {
 const readingOf = (outer: Envelope, understood: Understood, where: string): Reading =>
   understood.machines === null
     ? aside(understood.aside, where)
-    : hinted(understood.machines.map((machine) => hintOf(outer, machine, understood.because)));
+    : hinted(understood.machines.map((machine) => hintOf(outer, machine, understood)));
 
-const hintOf = (outer: Envelope, machine: string, because: string): Hint => ({
+const hintOf = (outer: Envelope, machine: string, { because, at }: Extract<Understood, { readonly because: string }>): Hint => ({
   machine,
   because,
   eventId: outer.id ?? null,
   time: momentOf(outer.time),
-  account: outer.account ?? null,
-  region: outer.region ?? null,
+  account: at?.account ?? outer.account ?? null,
+  region: at?.region ?? outer.region ?? null,
   replay: outer['replay-name'] ?? null,
 });
 

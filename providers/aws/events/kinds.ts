@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { INSTANCE_ID } from '../ids.ts';
 import { apiCall, serviceEvent } from './cloudtrail.ts';
+import { health } from './health.ts';
 import { instanceId } from './instance-id.ts';
 import { TEST_NOTIFICATION } from './test-notification.ts';
 import type { Understood } from './understood.ts';
@@ -32,19 +32,11 @@ const perhapsOf = (because: string) =>
     .object({ detail: z.object({ EC2InstanceId: z.union([z.literal(''), instanceId]).nullish() }) })
     .transform(({ detail }): Understood => (detail.EC2InstanceId ? hint(detail.EC2InstanceId, because) : nothing(`an Auto Scaling event (${because}) that names no instance`)));
 
-/** `{"resources":["i-12345678"],"detail":{"service":"EC2","affectedEntities":[{"entityValue":"i-12345678"}]}}` */
-const health = z
-  .object({
-    resources: z.array(z.string()).default([]),
-    detail: z.object({ service: z.string(), affectedEntities: z.array(z.object({ entityValue: z.string() })).default([]) }),
-  })
-  .transform(({ resources, detail }): Understood => {
-    const named = [...detail.affectedEntities.map((entity) => entity.entityValue), ...resources];
-    const machines = [...new Set(named.map((name) => ARN.exec(name)?.[1] ?? name))].filter((name) => INSTANCE_ID.test(name));
-    return machines.length > 0 ? { machines, because: 'health' } : nothing(`an AWS Health event about ${detail.service} that names no instance`);
-  });
-
-const ARN = /^arn:[^:]+:ec2:[^:]*:[^:]*:instance\/(.+)$/;
+/** `{"detail":{"instance-id":"i-0c594155dd5ff1829","sub-type":"terminated"}}`; what a fleet ordered, not what has come of it. */
+const ofFleet = (kind: string) =>
+  z
+    .object({ detail: z.object({ 'instance-id': instanceId, 'sub-type': z.string().toLowerCase() }) })
+    .transform(({ detail }) => hint(detail['instance-id'], `${kind}-${detail['sub-type']}`));
 
 const kinds = {
   'EC2 Instance State-change Notification': stateChange,
@@ -57,7 +49,10 @@ const kinds = {
   'EC2 Instance-launch Lifecycle Action': perhapsOf('launch-lifecycle-action'),
   'EC2 Instance Launch Successful': perhapsOf('launch-successful'),
   'EC2 Instance Launch Unsuccessful': perhapsOf('launch-unsuccessful'),
+  'EC2 Fleet Instance Change': ofFleet('fleet'),
+  'EC2 Spot Fleet Instance Change': ofFleet('spot-fleet'),
   'AWS Health Event': health,
+  'AWS Health Abuse Event': health,
   'AWS API Call via CloudTrail': apiCall,
   'AWS Service Event via CloudTrail': serviceEvent,
 } satisfies Record<string, z.ZodType<Understood>>;

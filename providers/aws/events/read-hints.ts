@@ -5,6 +5,7 @@ import { instanceId } from './instance-id.ts';
 import { jsonIn } from './json-text.ts';
 import { readNotification } from './notification.ts';
 import { fault, hinted, together } from './reading.ts';
+import { readTrailRecord } from './trail-record.ts';
 import { unwrap } from './unwrap.ts';
 
 /** Wrappings inside wrappings, such as EventBridge in SNS in SQS in a batch; deeper is nonsense. */
@@ -12,7 +13,7 @@ const DEEPEST = 8;
 
 /**
  * Reads whatever brings news of instances: an EventBridge event, many of them, SQS records and SNS notifications around
- * them, archive replays, JSON text (one document, or one a line), and `{ "instanceId": "i-…" }` written by hand.
+ * them, archive replays, records of CloudTrail, JSON text (one document, or one a line), and `{ "instanceId": "i-…" }` written by hand.
  * Never throws, and never passes over anything in silence.
  */
 export const readHints = (raw: unknown): Reading => read(raw, '$', 0);
@@ -48,8 +49,8 @@ const readObject = (raw: object, where: string, depth: number): Reading => {
   if ('instanceId' in raw) return readByHand(raw, where);
   const inside = unwrap(raw);
   if (inside) return read(inside.value, where + inside.step, depth + 1);
-  const notified = readNotification(raw, where);
-  if (notified) return notified;
+  const told = readNotification(raw, where) ?? readTrailRecord(raw, where);
+  if (told) return told;
   return fault(
     'this is no event that is understood here',
     where,

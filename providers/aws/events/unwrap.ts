@@ -6,8 +6,8 @@ interface Wrapped {
   readonly step: string;
 }
 
-/** An SQS or SNS record carries the event as text. */
-const sqsRecord = z.object({ body: z.string() }).transform(({ body }): Wrapped => ({ value: body, step: '.body' }));
+/** An SQS or SNS record carries the event as text; a pipe that transforms its input may have parsed it. */
+const sqsRecord = z.object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) }).transform(({ body }): Wrapped => ({ value: body, step: '.body' }));
 const snsRecord = z.object({ Sns: z.object({ Message: z.string() }) }).transform(({ Sns }): Wrapped => ({ value: Sns.Message, step: '.Sns.Message' }));
 const snsMessage = z
   .object({ Type: z.literal('Notification'), Message: z.string() })
@@ -31,7 +31,10 @@ const entry = z
     }
   });
 
-const wrappings: readonly z.ZodType<Wrapped>[] = [...batches, sqsRecord, snsRecord, snsMessage, entry];
+/** Of the answer of LookupEvents. */
+const lookedUp = z.object({ CloudTrailEvent: z.string() }).transform(({ CloudTrailEvent }): Wrapped => ({ value: CloudTrailEvent, step: '.CloudTrailEvent' }));
+
+const wrappings: readonly z.ZodType<Wrapped>[] = [...batches, sqsRecord, snsRecord, snsMessage, entry, lookedUp];
 
 /** What is inside a wrapping, or null when it is none. */
 export const unwrap = (raw: object): Wrapped | null => {

@@ -2,58 +2,86 @@ import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
 import { readingOf, unreadable } from './envelope.ts';
 import { reasonIn } from './operations.ts';
-import { about, nothing, type Understood } from './understood.ts';
-import { kebab, momentIn } from './words.ts';
+import { fault } from './reading.ts';
+import { aboutFirst, nothing, type Understood } from './understood.ts';
+import { kebab, momentIn, said } from './words.ts';
 
 /**
- * Alerts on the activity log, as an action group sends them: in the common schema, in the older one, or its innermost part
- * alone. https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-common-schema
+ * Alerts of Azure Monitor, as an action group sends them: in the common schema, in the older ones of activity-log and metric
+ * alerts, or the innermost part alone. https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-common-schema
  */
 
-/** Without `authorization.scope` the alert's targets are what it is about. Claims are never looked at. */
+/** What an alert on the activity log tells, or one on a metric. Claims are never looked at. */
 const context = z.object({
-  operationName: z.string().nullish(),
-  eventSource: z.string().nullish(),
+  operationName: said.nullish(),
+  eventSource: said.nullish(),
   eventDataId: z.string().nullish(),
   eventTimestamp: z.string().nullish(),
-  status: z.string().nullish(),
+  status: said.nullish(),
   authorization: z.object({ scope: z.string().nullish() }).nullish(),
   resourceId: z.string().nullish(),
+  condition: z.unknown().optional(),
 });
 
-const essentials = z.object({ alertTargetIDs: z.array(z.string()).default([]), firedDateTime: z.string().nullish(), alertId: z.string().nullish() });
+const criteria = z.object({ allOf: z.array(z.object({ metricName: z.string() })) });
 
-const common = z
-  .object({ schemaId: z.literal('azureMonitorCommonAlertSchema'), data: z.object({ essentials, alertContext: context }) })
-  .transform(({ data }) => data);
+const essentials = z.object({
+  alertTargetIDs: z.array(z.string()).nullish(),
+  monitoringService: z.string().nullish(),
+  firedDateTime: z.string().nullish(),
+  alertId: z.string().nullish(),
+});
 
-const older = z
-  .object({ schemaId: z.literal('Microsoft.Insights/activityLogs'), data: z.object({ context: z.object({ activityLog: context }) }) })
-  .transform(({ data }) => ({ essentials: noEssentials, alertContext: data.context.activityLog }));
+interface Alert {
+  readonly outer: z.infer<typeof essentials>;
+  readonly inner: z.infer<typeof context>;
+}
 
-const bare = z.object({ alertContext: context }).transform(({ alertContext }) => ({ essentials: noEssentials, alertContext }));
+const common = z.object({ data: z.object({ essentials, alertContext: context.nullish() }) }).transform(({ data }): Alert => ({ outer: data.essentials, inner: data.alertContext ?? {} }));
 
-const noEssentials: z.infer<typeof essentials> = { alertTargetIDs: [] };
+const activityLog = z.object({ data: z.object({ context: z.object({ activityLog: context }) }) }).transform(({ data }): Alert => ({ outer: {}, inner: data.context.activityLog }));
+
+const metric = z.object({ data: z.object({ context }) }).transform(({ data }): Alert => ({ outer: {}, inner: data.context }));
+
+const bare = z.object({ alertContext: context }).transform(({ alertContext }): Alert => ({ outer: {}, inner: alertContext }));
+
+/** By the schema's name, in lower case. */
+const schemas: ReadonlyMap<string, z.ZodType<Alert>> = new Map<string, z.ZodType<Alert>>([
+  ['azuremonitorcommonalertschema', common],
+  ['microsoft.insights/activitylogs', activityLog],
+  ['azuremonitormetricalert', metric],
+]);
+
+const schemaName = z.unknown().transform((name) => (typeof name === 'string' ? name : ''));
+
+const COMMON_SCHEMA = 'send the alert in the common alert schema';
 
 export const isAlert = (raw: object): boolean => 'schemaId' in raw || 'alertContext' in raw;
 
 export const readAlert = (raw: object, where: string): Reading => {
-  const schemaId = 'schemaId' in raw ? raw.schemaId : null;
-  const shape = schemaId === null ? bare : schemaId === 'Microsoft.Insights/activityLogs' ? older : common;
-  const alert = shape.safeParse(raw);
-  if (!alert.success) return unreadable(alert.error, where, raw, 'send the alert in the common alert schema');
-  const { essentials: outer, alertContext: inner } = alert.data;
+  const schemaId = 'schemaId' in raw ? schemaName.parse(raw.schemaId) : null;
+  const schema = schemaId === null ? bare : schemas.get(schemaId.toLowerCase());
+  if (!schema) return fault(`alerts of the schema "${schemaId}" are not understood`, `${where}.schemaId`, COMMON_SCHEMA, raw);
+  const alert = schema.safeParse(raw);
+  if (!alert.success) return unreadable(alert.error, where, raw, COMMON_SCHEMA);
+  const { outer, inner } = alert.data;
   const origin = { eventId: inner.eventDataId ?? outer.alertId ?? null, time: momentIn(inner.eventTimestamp ?? outer.firedDateTime) };
-  return readingOf(understood(inner, outer.alertTargetIDs), origin, where);
+  return readingOf(understood(alert.data), origin, where);
 };
 
-const understood = (inner: z.infer<typeof context>, targets: readonly string[]): Understood => {
-  const { operationName, eventSource, status } = inner;
-  const resource = inner.authorization?.scope ?? inner.resourceId;
-  const health = /^resourcehealth$/i.test(eventSource ?? '');
-  if (health) return { resources: resource ? [resource] : targets, because: 'alert-resource-health' };
+const RESOURCE_HEALTH = /^resource ?health$/i;
+/** https://learn.microsoft.com/azure/azure-monitor/reference/supported-metrics/microsoft-compute-virtualmachines-metrics */
+const AVAILABILITY = 'vmavailabilitymetric';
+
+const isOfAvailability = (condition: unknown): boolean =>
+  criteria.safeParse(condition).data?.allOf.some(({ metricName }) => metricName.toLowerCase() === AVAILABILITY) ?? false;
+
+const understood = ({ inner, outer }: Alert): Understood => {
+  const { operationName, eventSource, status, authorization, resourceId, condition } = inner;
+  const places = [authorization?.scope, resourceId].map((resource) => (resource ? [resource] : [])).concat([outer.alertTargetIDs ?? []]);
+  if (RESOURCE_HEALTH.test(eventSource ?? outer.monitoringService ?? '')) return aboutFirst(places, 'alert-resource-health');
+  if (isOfAvailability(condition)) return aboutFirst(places, 'alert-availability');
   const reason = reasonIn(operationName ?? '');
   if (reason === null) return nothing(`an alert about ${operationName ?? 'something else'}`);
-  const because = `alert-${reason}${status ? `-${kebab(status)}` : ''}`;
-  return resource ? about(resource, because) : { resources: targets, because };
+  return aboutFirst(places, `alert-${reason}${status ? `-${kebab(status)}` : ''}`);
 };

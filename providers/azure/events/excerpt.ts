@@ -3,10 +3,10 @@ import { inspect } from 'node:util';
 const DEEPEST = 4;
 
 /** Who did something, from where and with what token: nobody's business here. */
-const PRIVATE: ReadonlySet<string> = new Set(['authorization', 'caller', 'claims', 'httprequest', 'identity']);
+const PRIVATE: ReadonlySet<string> = new Set(['authorization', 'caller', 'calleripaddress', 'claims', 'httprequest', 'identity']);
 
 /** From the first such word on, a text may hold what its parsed form would hide. */
-const PRIVATE_IN_TEXT = /"?\\*"?(?:authorization|caller|claims|httprequest|identity)\b.*$/is;
+const PRIVATE_IN_TEXT = /"?\\*"?(?:authorization|caller|calleripaddress|claims|httprequest|identity)\b.*$/is;
 
 /** Base64 hides the same from people, and not from anybody who cares. */
 const ENCODED = /^[\w+/=\s-]{80,}$/;

@@ -21,7 +21,9 @@ export interface HandshakeAnswer {
   readonly body: string;
 }
 
-const validation = z.tuple([z.object({ eventType: z.literal(HANDSHAKE), data: z.object({ validationCode: z.string().min(1) }) })]);
+const code = z.object({ validationCode: z.string().min(1) });
+/** In either schema. */
+const validation = z.tuple([z.union([z.object({ eventType: z.literal(HANDSHAKE), data: code }), z.object({ type: z.literal(HANDSHAKE), specversion: z.string(), data: code })])]);
 
 /** Null when the request is no handshake. Whether the origin may send is decided by whoever can reach the function. */
 export const handshakeAnswer = ({ method, headers, body }: HandshakeRequest): HandshakeAnswer | null => {

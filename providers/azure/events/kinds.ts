@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HANDSHAKE } from './handshake.ts';
 import { reasonIn } from './operations.ts';
-import { about, nothing, type Understood } from './understood.ts';
+import { about, aboutFirst, nothing, type Understood } from './understood.ts';
 import { kebab } from './words.ts';
 
 /** The kinds of Event Grid events that name machines, by their type. None of them proves that a machine is off. */
@@ -17,10 +17,11 @@ export interface Inside {
  */
 const operation = (outcome: string) =>
   z
-    .object({ subject: z.string(), data: z.object({ operationName: z.string(), resourceUri: z.string().nullish() }) })
+    .object({ subject: z.string().nullish(), data: z.object({ operationName: z.string(), resourceUri: z.string().nullish() }) })
     .transform(({ subject, data: { operationName, resourceUri } }): Understood => {
       const reason = reasonIn(operationName);
-      return reason === null ? nothing(`an operation ${operationName}`) : about(resourceUri || subject, `arm-${reason}${outcome}`);
+      const places = [resourceUri, subject].map((resource) => (resource ? [resource] : []));
+      return reason === null ? nothing(`an operation ${operationName}`) : aboutFirst(places, `arm-${reason}${outcome}`);
     });
 
 /** https://learn.microsoft.com/azure/event-grid/event-schema-health-resources */
@@ -43,10 +44,15 @@ const availability = health({ availabilityState: z.string() }).transform(({ data
   return about(targetResourceId, `availability-${kebab(availabilityState)}`);
 });
 
+/** https://learn.microsoft.com/azure/event-grid/event-schema-resource-notifications-resource-management-events */
+const changed = (because: string) =>
+  z.object({ data: z.object({ resourceInfo: z.object({ id: z.string().min(1) }) }) }).transform(({ data }) => about(data.resourceInfo.id, because));
+
 const handshake = z.unknown().transform((): Understood => nothing('the handshake of a subscription'));
 
 const RESOURCES = 'microsoft.resources.resource';
 const HEALTH = 'microsoft.resourcenotifications.healthresources.';
+const CHANGES = 'microsoft.resourcenotifications.resources.';
 
 const operations = ['write', 'delete', 'action'].flatMap((verb) => [
   [`${RESOURCES}${verb}success`, operation('')] as const,
@@ -59,6 +65,8 @@ export const knownKinds: ReadonlyMap<string, z.ZodType<Understood>> = new Map<st
   ...operations,
   [`${HEALTH}resourceannotated`, annotated],
   [`${HEALTH}availabilitystatuschanged`, availability],
+  [`${CHANGES}createdorupdated`, changed('resource-updated')],
+  [`${CHANGES}deleted`, changed('resource-deleted')],
   [HANDSHAKE.toLowerCase(), handshake],
 ]);
 

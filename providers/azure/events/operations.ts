@@ -9,6 +9,8 @@ const TELLING: ReadonlySet<string> = new Set([
   'delete',
   'delete/action',
   'hibernate/action',
+  'manualupgrade/action',
+  'osrollingupgrade/action',
   'performmaintenance/action',
   'poweroff/action',
   'reapply/action',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
+import { isActivityRecord, readActivityRecord } from './activity-record.ts';
 import { isAlert, readAlert } from './alert.ts';
 import { isEnvelope, readEnvelope, unreadable } from './envelope.ts';
 import { jsonIn } from './json-in.ts';
@@ -13,7 +14,7 @@ const DELIVERED = 'send the event as Event Grid or Azure Monitor delivers it';
 
 /**
  * Reads whatever brings news of virtual machines: Event Grid's events in either schema, alone or many of them, alerts on
- * the activity log, records of storage queues and of Service Bus around them, JSON text (also in base64, one document or
+ * the activity log and its records, storage queues' and Service Bus' records around them, JSON text (also in base64, one document or
  * one a line), and `{ "resourceId": "/subscriptions/…" }` written by hand. A hint may name a scale set in the place of a
  * machine: `expand` of the provider knows its machines. Never throws, and never passes over anything in silence.
  */
@@ -42,11 +43,12 @@ const readAll = (list: readonly unknown[], where: string, depth: number): Readin
   list.length === 0 ? fault('the list is empty', where, 'send at least one event', list) : together(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
 
 /** What carries an event as its text or body. https://learn.microsoft.com/rest/api/storageservices/get-messages */
-const WRAPPINGS = ['body', 'Body', 'messageText', 'MessageText', 'records', 'Records', 'value'] as const;
+const WRAPPINGS = ['body', 'Body', 'messageText', 'MessageText', 'records', 'Records', 'value', 'event'] as const;
 
 const readObject = (raw: object, where: string, depth: number): Reading => {
   if (isEnvelope(raw)) return readEnvelope(raw, where);
   if (isAlert(raw)) return readAlert(raw, where);
+  if (isActivityRecord(raw)) return readActivityRecord(raw, where);
   if ('resourceId' in raw) return readByHand(raw, where);
   const fields = new Map<string, unknown>(Object.entries(raw));
   const wrapping = WRAPPINGS.find((key) => fields.has(key));

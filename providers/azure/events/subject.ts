@@ -1,4 +1,4 @@
-import { machinePath, setPath } from '../ids.ts';
+import { flexibleMember, machinePath, setPath } from '../ids.ts';
 
 /** What an event is about. A set stands for machines that only a question to Azure can name. */
 export interface Subject {
@@ -10,7 +10,7 @@ export interface Subject {
 
 /** Null for what is neither a machine nor a scale set, such as a disk, or an extension of a machine. */
 export const subjectOf = (resource: string): Subject | null => {
-  const machine = machinePath(resource);
+  const machine = machinePath(resource) ?? flexibleMember(resource);
   if (machine) return { kind: 'machine', id: machine.id, subscription: machine.subscription };
   const set = setPath(resource);
   return set && { kind: 'set', id: set.id, subscription: set.subscription };

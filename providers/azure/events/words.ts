@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** `powerOff` is `power-off`, `VirtualMachineHostCrashed` is `virtual-machine-host-crashed`. */
 export const kebab = (name: string): string =>
   name
@@ -11,3 +13,6 @@ export const momentIn = (time: string | null | undefined): number | null => {
   const moment = Date.parse(time ?? '');
   return Number.isNaN(moment) ? null : moment;
 };
+
+/** A word of the activity log: alone, or with its translation beside it. */
+export const said = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);

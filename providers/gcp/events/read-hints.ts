@@ -20,6 +20,7 @@ export const readHints = (raw: unknown): Reading => read(raw, '$', 0);
 const read = (raw: unknown, where: string, depth: number): Reading => {
   if (depth > DEEPEST) return fault('the event is wrapped too often', where, 'send the event itself', raw);
   if (typeof raw === 'string') return readText(raw, where, depth);
+  if (raw instanceof Uint8Array) return readText(Buffer.from(raw).toString('utf8'), where, depth);
   if (Array.isArray(raw)) return readAll(raw, where, depth);
   if (typeof raw === 'object' && raw !== null) return readObject(raw, where, depth);
   return fault(`expected an event and found ${raw === null ? 'null' : typeof raw}`, where, 'send the entry as the log router delivers it', raw);

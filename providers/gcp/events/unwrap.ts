@@ -6,13 +6,20 @@ export interface Wrapped {
   readonly step: string;
 }
 
-const decoded = (text: string): string => Buffer.from(text, 'base64').toString('utf8');
+/** As JSON forms of protobuf hold bytes: in either alphabet, with padding or without. https://protobuf.dev/programming-guides/json */
+export const encoded = z
+  .string()
+  .regex(/^[\w+/-]*={0,2}$/, 'is no base64')
+  .transform((text) => Buffer.from(text, 'base64').toString('utf8'));
 
 /** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
-const message = z.object({ data: z.base64() }).transform(({ data }): Wrapped => ({ value: decoded(data), step: '.data' }));
+const message = z.object({ data: encoded }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
 
 /** The body of a push request, and each message of a pull. https://cloud.google.com/pubsub/docs/push */
-const delivery = z.object({ message: z.object({ data: z.base64() }) }).transform(({ message: inner }): Wrapped => ({ value: decoded(inner.data), step: '.message.data' }));
+const delivery = z.object({ message: z.object({ data: encoded }) }).transform(({ message: inner }): Wrapped => ({ value: inner.data, step: '.message.data' }));
+
+/** As functions of the first generation are handed it. https://cloud.google.com/functions/docs/writing/write-event-driven-functions */
+const background = z.object({ context: z.object({ eventType: z.string() }), data: z.unknown() }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
 const pulled = z.object({ receivedMessages: z.array(z.unknown()) }).transform(({ receivedMessages }): Wrapped => ({ value: receivedMessages, step: '.receivedMessages' }));
 
 /** Of entries.list, as people keep them in a file. */
@@ -20,9 +27,9 @@ const entries = z.object({ entries: z.array(z.unknown()) }).transform((list): Wr
 
 /** https://github.com/googleapis/google-cloudevents */
 const cloudEvent = z.object({ specversion: z.string(), data: z.unknown() }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
-const encodedCloudEvent = z.object({ specversion: z.string(), data_base64: z.base64() }).transform((event): Wrapped => ({ value: decoded(event.data_base64), step: '.data_base64' }));
+const encodedCloudEvent = z.object({ specversion: z.string(), data_base64: encoded }).transform((event): Wrapped => ({ value: event.data_base64, step: '.data_base64' }));
 
-const wrappings: readonly z.ZodType<Wrapped>[] = [encodedCloudEvent, cloudEvent, delivery, pulled, entries, message];
+const wrappings: readonly z.ZodType<Wrapped>[] = [encodedCloudEvent, cloudEvent, delivery, pulled, entries, background, message];
 
 /** What is inside a wrapping, or null when it is none. */
 export const unwrap = (raw: object): Wrapped | null => {

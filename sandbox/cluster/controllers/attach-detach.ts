@@ -1,7 +1,8 @@
-import { all, standing } from './desk.ts';
+import { all, standing } from '../standing.ts';
 import type { DesiredVolume } from './desired-state.ts';
 import { desiredVolumes, placeOf } from './desired-state.ts';
-import type { AttachedVolume, ClusterWorld } from './memory.ts';
+import type { AttachedVolume } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { reportMultiAttach } from './attach-events.ts';
 import { isReady } from './nodes.ts';
 import { hasTaint, outOfService } from './taints.ts';

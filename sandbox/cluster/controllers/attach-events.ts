@@ -3,7 +3,8 @@ import type { PodObject } from '../objects.ts';
 import { deskOf } from './desk.ts';
 import type { DesiredVolume } from './desired-state.ts';
 import { desiredVolumes, placeOf } from './desired-state.ts';
-import type { AttachedVolume, ClusterWorld, VolumeOperation } from './memory.ts';
+import type { AttachedVolume, VolumeOperation } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { microStamp } from './times.ts';
 
 type Desired = ReadonlyMap<string, DesiredVolume>;

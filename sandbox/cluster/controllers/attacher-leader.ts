@@ -1,7 +1,7 @@
-import { all } from './desk.ts';
+import { all } from '../standing.ts';
 import type { Ground } from './ground.ts';
 import { reachesApi } from './kubelet-reach.ts';
-import type { ClusterWorld } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 
 /** external-attacher's leader lease: nobody else takes over before it has run out. */
 const leaderLease = 15_000;

@@ -1,5 +1,6 @@
 import type { VolumeAttachmentObject } from '../objects.ts';
-import type { AttacherWork, ClusterWorld } from './memory.ts';
+import type { AttacherWork } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 
 const watchTakes = 10;
 

@@ -12,9 +12,9 @@ import { groundOf } from './ground.ts';
 import { keepJob } from './job.ts';
 import { kubeletPod, syncPods } from './kubelet-pods.ts';
 import { kubeletStart, kubeletTick } from './kubelet.ts';
-import type { ClusterParts, ClusterWorld } from './memory.ts';
+import type { ClusterParts, ClusterWorld } from '../cluster-world.ts';
 import { monitorNodes, taintByCondition } from './node-lifecycle.ts';
-import { collectPods } from './pod-gc.ts';
+import { collectPods, removeFailed } from './pod-gc.ts';
 import { schedulePods } from './scheduler.ts';
 import { keepStatefulSet } from './statefulset.ts';
 import { evictByName } from './taint-eviction.ts';
@@ -49,6 +49,7 @@ const inCluster: Cast<ClusterParts> = {
   'node-lifecycle/taint': taintQueued,
   'taint-eviction': evictByName,
   'pod-gc': collectPods,
+  'pod-gc/remove': removeFailed,
   'garbage-collector': collectOwnedByNodes,
   'attach-detach': reconcileVolumes,
   'attach-detach/look': lookAtOperation,

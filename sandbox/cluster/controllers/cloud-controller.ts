@@ -1,7 +1,8 @@
 import type { NodeObject } from '../objects.ts';
-import { all, deskOf } from './desk.ts';
+import { deskOf } from './desk.ts';
+import { all } from '../standing.ts';
 import type { Ground } from './ground.ts';
-import type { ClusterWorld } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady } from './nodes.ts';
 import { addTaint, dropTaint, hasTaint, shutDown } from './taints.ts';
 import { microStamp, stamp } from './times.ts';

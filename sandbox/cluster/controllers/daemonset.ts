@@ -1,6 +1,7 @@
 import type { NodeObject, PodSpec, Toleration, WorkloadObject } from '../objects.ts';
-import { all, deskOf } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { all } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { isFinished, ownedBy, podOf, randomSuffix } from './pods.ts';
 import { notReady, unreachable, untolerated } from './taints.ts';
 import { podsOn } from './volumes.ts';

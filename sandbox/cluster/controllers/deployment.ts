@@ -1,5 +1,6 @@
-import { all, deskOf } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { all } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive, ownedBy, podOf, randomSuffix } from './pods.ts';
 
 /** Keeps as many active pods as asked for: one that terminates or has ended is replaced at once. There is no ReplicaSet between. */

@@ -1,6 +1,6 @@
 import type { PodObject } from '../objects.ts';
-import { all } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { all } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { wantsVolumes } from './pods.ts';
 import type { AttachableVolume } from './volumes.ts';
 import { volumesOfPod } from './volumes.ts';

@@ -1,8 +1,9 @@
 import type { KubeObject, Resource, Resources } from '../objects.ts';
 import { reactionsOf } from '../reactions.ts';
 import type { Draft, Writer } from '../store.ts';
-import { keyOf, storeOf } from '../store.ts';
-import type { ClusterWorld } from './memory.ts';
+import { storeOf } from '../store.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
+import { standing } from '../standing.ts';
 
 /** Where one component writes: each write goes to the store and then wakes whoever watches the object. */
 export interface Desk {
@@ -38,16 +39,4 @@ export const deskOf = (world: ClusterWorld, user: string): Desk => {
       if (known && left?.metadata.resourceVersion !== known.metadata.resourceVersion) react(resource, left ?? known);
     },
   };
-};
-
-/** The object as it stands, to be read only. */
-export const standing = <R extends Resource>(world: ClusterWorld, resource: R, name: string, namespace = ''): Resources[R] | undefined => {
-  const shelf: Record<string, Resources[R]> = world.parts.cluster.objects[resource];
-  return shelf[keyOf({ name, namespace })];
-};
-
-/** All objects of a kind as they stand, to be read only. */
-export const all = <R extends Resource>(world: ClusterWorld, resource: R): readonly Resources[R][] => {
-  const shelf: Record<string, Resources[R]> = world.parts.cluster.objects[resource];
-  return Object.values(shelf);
 };

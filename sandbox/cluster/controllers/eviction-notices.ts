@@ -1,6 +1,7 @@
 import type { NodeObject, PodObject, Taint, Toleration } from '../objects.ts';
 import { keyOf } from '../store.ts';
-import type { ClusterWorld, Eviction } from './memory.ts';
+import type { Eviction } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { noExecute, tolerates, untolerated } from './taints.ts';
 import { between } from './times.ts';
 import { podsOn } from './volumes.ts';

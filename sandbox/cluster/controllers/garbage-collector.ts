@@ -1,6 +1,7 @@
 import type { KubeObject } from '../objects.ts';
-import { all, deskOf } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { all } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 
 /** What a Node owns goes with it: its CSINode and its Lease. Owners of other kinds are not followed here. */
 export const collectOwnedByNodes = (world: ClusterWorld): void => {

@@ -1,6 +1,7 @@
 import type { WorkloadObject } from '../objects.ts';
-import { all, deskOf } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { all } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive, isFinished, ownedBy, podOf, randomSuffix } from './pods.ts';
 
 export const jobTracking = 'batch.kubernetes.io/job-tracking';

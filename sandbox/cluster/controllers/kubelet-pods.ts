@@ -1,10 +1,12 @@
 import type { NodeObject, PodObject } from '../objects.ts';
 import type { Desk } from './desk.ts';
-import { deskOf, standing } from './desk.ts';
+import { deskOf } from './desk.ts';
+import { standing } from '../standing.ts';
 import type { Ground } from './ground.ts';
 import { reachesApi, runsOn } from './kubelet-reach.ts';
 import { markRunning, markTerminated, markWaiting } from './kubelet-status.ts';
-import type { ClusterWorld, GuestPod, KubeletMemory } from './memory.ts';
+import type { GuestPod, KubeletMemory } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { isFinished, isReadyPod } from './pods.ts';
 import { between } from './times.ts';
 import { podsOn, volumesOfPod } from './volumes.ts';

@@ -1,5 +1,6 @@
 import type { Ground } from './ground.ts';
-import type { ClusterWorld, KubeletMemory } from './memory.ts';
+import type { KubeletMemory } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 
 /** The guest executes this boot's kubelet, whether or not the API server hears of it. */
 export const runsOn = (ground: Ground, kubelet: KubeletMemory): boolean => {

@@ -1,9 +1,11 @@
 import type { Desk } from './desk.ts';
-import { deskOf, standing } from './desk.ts';
+import { deskOf } from './desk.ts';
+import { standing } from '../standing.ts';
 import type { Ground } from './ground.ts';
 import { syncPods } from './kubelet-pods.ts';
 import { reachesApi } from './kubelet-reach.ts';
-import type { ClusterWorld, KubeletMemory } from './memory.ts';
+import type { KubeletMemory } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { bootIdOf, csiNodeOf, isReady, leaseOf, nodeOf, reportBoot, reportHeartbeat } from './nodes.ts';
 import { between, microStamp } from './times.ts';
 

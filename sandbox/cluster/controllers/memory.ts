@@ -1,6 +1,3 @@
-import type { World } from '../../world.ts';
-import type { ClusterState } from '../store.ts';
-
 /** What the control plane and the kubelets keep in their own memory: plain data, so that a fork copies it. */
 
 export interface NodeDescription {
@@ -148,10 +145,3 @@ export const defaultKnobs = (): Knobs => ({
   shutdownKillsKubelet: 'late',
   unmountMs: 0,
 });
-
-/** The part of the world that this half of the sandbox needs. */
-export interface ClusterParts {
-  readonly cluster: ClusterState;
-}
-
-export type ClusterWorld = World<ClusterParts>;

@@ -1,6 +1,7 @@
 import type { NodeObject, PodObject, Taint } from '../objects.ts';
-import { all, deskOf, standing } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { all, standing } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { readiness } from './nodes.ts';
 import { isReadyPod, withCondition } from './pods.ts';
 import { addTaint, dropTaint, hasTaint, notReady, unreachable, unschedulable } from './taints.ts';

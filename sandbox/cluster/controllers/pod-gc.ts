@@ -1,9 +1,12 @@
 import type { PodObject } from '../objects.ts';
-import { all, deskOf, standing } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { all, standing } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady } from './nodes.ts';
 import { isFinished, withCondition } from './pods.ts';
+import { keyOf } from '../store.ts';
 import { hasTaint, outOfService } from './taints.ts';
+import { between } from './times.ts';
 import { podsOn } from './volumes.ts';
 
 const every = 20_000;
@@ -37,10 +40,22 @@ const orphaningNodes = (world: ClusterWorld): readonly string[] => {
   return gone;
 };
 
+const COLLECTOR = 'pod-garbage-collector';
+
+/** Between its two writes: a StatefulSet's controller that sees the first may come before the second. */
+const removalTakes = { least: 2, most: 14 };
+
 const failAndRemove = (world: ClusterWorld, pod: PodObject, orphaned: boolean): void => {
-  const desk = deskOf(world, 'pod-garbage-collector');
-  const failed = isFinished(pod) ? pod : desk.change('pods', pod, (draft) => fail(draft, orphaned, world.now()));
-  if (failed) desk.remove('pods', failed, 0);
+  const desk = deskOf(world, COLLECTOR);
+  if (isFinished(pod)) return desk.remove('pods', pod, 0);
+  desk.change('pods', pod, (draft) => fail(draft, orphaned, world.now()));
+  world.schedule('pod-gc/remove', between(world, removalTakes.least, removalTakes.most), keyOf(pod.metadata));
+};
+
+/** The pod that was found to be over, if it still stands. */
+export const removeFailed = (world: ClusterWorld, key: string): void => {
+  const pod = world.parts.cluster.objects.pods[key];
+  if (pod && isFinished(pod)) deskOf(world, COLLECTOR).remove('pods', pod, 0);
 };
 
 const fail = (pod: PodObject, orphaned: boolean, at: number): void => {

@@ -1,6 +1,6 @@
 import type { Condition, PodObject, PodSpec, Toleration, WorkloadObject } from '../objects.ts';
 import type { Draft } from '../store.ts';
-import type { ClusterWorld } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { notReady, unreachable } from './taints.ts';
 import { stamp } from './times.ts';
 

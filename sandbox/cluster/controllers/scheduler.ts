@@ -1,6 +1,7 @@
 import type { NodeObject, PodObject } from '../objects.ts';
-import { all, deskOf } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { all } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive } from './pods.ts';
 import { untolerated } from './taints.ts';
 import type { AttachableVolume } from './volumes.ts';

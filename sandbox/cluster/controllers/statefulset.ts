@@ -1,6 +1,7 @@
 import type { PodSpec, WorkloadObject } from '../objects.ts';
-import { deskOf, standing } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { standing } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { isFinished, isReadyPod, podOf } from './pods.ts';
 
 /** OrderedReady: each ordinal only when those before it are ready; a pod that terminates keeps its name until it is gone. */

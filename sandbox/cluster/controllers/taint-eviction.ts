@@ -1,6 +1,7 @@
 import type { PodObject } from '../objects.ts';
-import { deskOf, standing } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { standing } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { withCondition } from './pods.ts';
 
 /** It writes under the node controller's account. */

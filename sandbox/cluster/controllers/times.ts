@@ -1,4 +1,4 @@
-import type { ClusterWorld } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 
 /** RFC 3339 with seconds, as metadata and conditions carry it. */
 export const stamp = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;

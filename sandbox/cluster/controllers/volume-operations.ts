@@ -1,8 +1,10 @@
 import type { VolumeAttachmentObject } from '../objects.ts';
-import { deskOf, standing } from './desk.ts';
+import { deskOf } from './desk.ts';
+import { standing } from '../standing.ts';
 import { placeOf } from './desired-state.ts';
 import { tellAttachFailed } from './attach-events.ts';
-import type { ClusterWorld, VolumeOperation } from './memory.ts';
+import type { VolumeOperation } from './memory.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { attachableNamed, attachmentName } from './volumes.ts';
 
 /** A volume on a node, by attach-detach's name for it and by the PersistentVolume's. */

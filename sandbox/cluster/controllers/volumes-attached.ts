@@ -1,5 +1,6 @@
-import { deskOf, standing } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { standing } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 
 /** Writes a Node's `status.volumesAttached`: without a volume before its detach begins, with it once it is attached. */
 export const reportAttached = (world: ClusterWorld, name: string): void => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { PersistentVolumeObject, PodObject } from '../objects.ts';
-import { all, standing } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { all, standing } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 
 export const zoneLabel = 'topology.kubernetes.io/zone';
 

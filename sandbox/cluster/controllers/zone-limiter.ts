@@ -1,6 +1,7 @@
 import type { NodeObject } from '../objects.ts';
-import { all, deskOf, standing } from './desk.ts';
-import type { ClusterWorld } from './memory.ts';
+import { deskOf } from './desk.ts';
+import { all, standing } from '../standing.ts';
+import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady, readiness } from './nodes.ts';
 import { addTaint, hasTaint, notReady, unreachable } from './taints.ts';
 import { stamp } from './times.ts';

@@ -91,4 +91,19 @@ export const lookAfterCases = (stage: () => Stage): void => {
     const pod = await makePod(stage(), name, usingClaim(await attached(machine, name)));
     expect(await look(machine, null)).toMatchObject({ node: { name, uid }, nameTaken: false, pods: [{ uid: pod.uid }], volumes: [{ attachment: { carrier: { value: machine } } }] });
   });
+
+  it('gives attachments that name no machine where they are asked for by the name of their Node, and that name is free', async () => {
+    const [machine, node, taken] = [fresh('i'), fresh('node'), fresh('node')];
+    const silent = async (name: string, handle = fresh('vol')) => {
+      const volume = await makeVolume(stage(), handle);
+      await makeAttachment(stage(), nameOn(handle, name), name, volume, name);
+      return { handle, user: await makePod(stage(), name, usingClaim(volume)) };
+    };
+    const [asked] = [await silent(node), await silent(taken), await silent(fresh('node'))];
+    await makeNode(stage(), { name: taken });
+    const facts = await look(machine, null, { named: [node, taken] });
+    expect(facts.volumes.map(({ handle }) => handle)).toEqual([asked.handle]);
+    expect(facts.pods.map(({ uid }) => uid)).toEqual([asked.user.uid]);
+    expect(await look(machine, null)).toMatchObject({ volumes: [], pods: [] });
+  });
 };

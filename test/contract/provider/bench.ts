@@ -32,6 +32,8 @@ export interface Bench {
   /** Lets what was ordered come to its end. */
   readonly settle: () => Promise<void>;
   readonly carrierOf: (machine: MachineId) => IdentityCarrier;
+  /** What external-attacher notes down on an attachment to that machine, which stands. */
+  readonly attachedAs: (machine: MachineId) => IdentityCarrier;
   readonly volumeOf: (disk: DiskId) => VolumeHandle;
   readonly close: () => Promise<void>;
 }

@@ -6,6 +6,8 @@ export const ec2ProviderId = (zone: string, instance: string): IdentityCarrier =
   value: `aws:///${zone}/${instance}`,
 });
 
+export const ebsAttachedTo = (instance: string): IdentityCarrier => ({ carrier: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: instance });
+
 export const ebsVolume = (disk: string): VolumeHandle => ({ driver: 'ebs.csi.aws.com', handle: disk });
 
 /** EC2 shows terminated machines for an hour, and a hard power-off is a stop like any other. */

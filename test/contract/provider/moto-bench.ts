@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
 import type { Bench } from './bench.ts';
-import { ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names.ts';
+import { ebsAttachedTo, ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names.ts';
 import { startMoto } from './moto-server.ts';
 import { openStrictProxy } from './strict-proxy.ts';
 
@@ -71,6 +71,7 @@ export const motoBench = async (): Promise<Bench> => {
     holderOf,
     settle: async () => undefined,
     carrierOf: (id) => ec2ProviderId(zone, id),
+    attachedAs: ebsAttachedTo,
     volumeOf: ebsVolume,
     close: async () => {
       await proxy.close();

@@ -3,6 +3,7 @@ import { ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
 import type { MachineFacts, MachineId, MachineTarget } from '../../../fencing/machine.ts';
 import type { Permit } from '../../../fencing/permit.ts';
 import type { Bench } from './bench.ts';
+import { leadCases } from './lead-cases.ts';
 
 const granted: Permit = { check: () => undefined };
 const expired: Permit = {
@@ -38,6 +39,7 @@ export const providerContract = (cloud: string, open: () => Promise<Bench>): voi
     disks(() => bench);
     detaching(() => bench);
     witnesses(() => bench);
+    leadCases(() => bench);
   });
 };
 

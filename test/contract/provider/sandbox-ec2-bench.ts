@@ -6,7 +6,7 @@ import type { Ec2World, Instance } from '../../../sandbox/ec2/state.ts';
 import { instanceIn, volumeIn } from '../../../sandbox/ec2/state.ts';
 import { MINUTE, credentials, ec2World, region } from '../../sandbox/ec2/ec2-world.ts';
 import type { Bench } from './bench.ts';
-import { ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names.ts';
+import { ebsAttachedTo, ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names.ts';
 import { sandboxEc2Table } from './sandbox-ec2-table.ts';
 
 /** The sandbox's EC2 over HTTP, with the unmodified SDK in front. */
@@ -32,6 +32,7 @@ export const sandboxEc2Bench = async (): Promise<Bench> => {
     holderOf: async (disk) => volumeIn(world, disk)?.attachments[0]?.instance ?? null,
     settle: async () => world.advance(MINUTE),
     carrierOf: (id) => ec2ProviderId(`${region}a`, id),
+    attachedAs: ebsAttachedTo,
     volumeOf: ebsVolume,
     close: door.close,
   };

@@ -42,6 +42,7 @@ const benchOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<
     const [, project, , zoneName, , name] = path.split('/');
     return { carrier: 'providerID', driver: null, value: `gce://${project}/${zoneName}/${name}` };
   },
+  attachedAs: (path) => ({ carrier: 'volumeAttachment', driver: 'pd.csi.storage.gke.io', value: path }),
   volumeOf: (disk) => ({ driver: 'pd.csi.storage.gke.io', handle: disk }),
   close,
 });

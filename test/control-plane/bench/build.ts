@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { cachedFolder, readyMadeFolder } from './binaries.ts';
+import { cachedFolder, ebsDriver, readyMadeFolder } from './binaries.ts';
 import { buildFlags, components, goEnvironment, targets } from './recipe.ts';
 import { NoToolchain, modulePath } from './toolchain.ts';
 
@@ -32,6 +32,7 @@ const build = (folder: string): void => {
 const main = (): void => {
   const folder = readyMadeFolder ?? cachedFolder();
   if (readyMadeFolder !== null && !existsSync(folder)) throw new Error(`CLOUDFENCE_CONTROL_PLANE names ${folder}, which is not there`);
+  if (ebsDriver !== null && !existsSync(ebsDriver)) throw new Error(`CLOUDFENCE_EBS_CSI_DRIVER names ${ebsDriver}, which is not there`);
   if (!existsSync(folder)) {
     console.log(`the control plane is not in ${dirname(folder)} yet; a first build takes up to ten minutes`);
     build(folder);

@@ -13,6 +13,7 @@ export interface Site {
     readonly scheduler: number;
     readonly attacher: number;
     readonly shim: number;
+    readonly driver: number;
   };
 }
 
@@ -79,6 +80,29 @@ export const shimFlags = (site: Site, ec2: { readonly endpoint: string; readonly
   '-ec2-endpoint', ec2.endpoint,
   '-region', ec2.region,
 ];
+
+const driverSocketOf = ({ folder }: Site): string => join(folder, 'driver.sock');
+
+/** The shim's, when the driver itself stands behind it. */
+export const relayFlags = (site: Site): readonly string[] => ['-driver', driverSocketOf(site)];
+
+/** The driver's own. https://github.com/kubernetes-sigs/aws-ebs-csi-driver/blob/master/docs/options.md */
+export const driverFlags = (site: Site): readonly string[] => [
+  'controller',
+  '--endpoint', `unix://${driverSocketOf(site)}`,
+  '--http-endpoint', `127.0.0.1:${site.ports.driver}`,
+  '--batching=true',
+];
+
+/** Whatever service it asks, it asks here. */
+export const driverEnvironment = (ec2: { readonly endpoint: string; readonly region: string }): Readonly<Record<string, string>> => ({
+  AWS_EC2_ENDPOINT: ec2.endpoint,
+  AWS_ENDPOINT_URL: ec2.endpoint,
+  AWS_REGION: ec2.region,
+  AWS_ACCESS_KEY_ID: 'driver',
+  AWS_SECRET_ACCESS_KEY: 'driver',
+  AWS_EC2_METADATA_DISABLED: 'true',
+});
 
 /** The values of the EBS driver's Helm chart. */
 export const attacherFlags = (site: Site, { kubeconfigs }: Identities): readonly string[] => [

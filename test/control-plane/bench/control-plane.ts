@@ -5,8 +5,9 @@ import { Agent, request } from 'undici';
 import type { Api } from './api.ts';
 import { openApi } from './api.ts';
 import { writeAuditPolicy } from './audit.ts';
+import { ebsDriver } from './binaries.ts';
 import type { Site } from './command-lines.ts';
-import { apiServerFlags, apiUrl, attacherFlags, controllerFlags, etcdFlags, schedulerFlags, shimFlags, shimUrl } from './command-lines.ts';
+import { apiServerFlags, apiUrl, attacherFlags, controllerFlags, driverEnvironment, driverFlags, etcdFlags, relayFlags, schedulerFlags, shimFlags, shimUrl } from './command-lines.ts';
 import { freePorts } from './free-ports.ts';
 import type { Guard } from './guard.ts';
 import { openGuard } from './guard.ts';
@@ -37,6 +38,8 @@ export interface BareControlPlane {
 
 export interface ControlPlane extends BareControlPlane {
   readonly attacher: Attacher;
+  /** The CSI driver that the attacher speaks to. */
+  readonly driver: Restartable;
 }
 
 export interface Ec2Access {
@@ -50,13 +53,13 @@ const careless = new Agent({ connect: { rejectUnauthorized: false } });
 const answersAt = (url: string) => async (): Promise<boolean> => {
   const { statusCode, body } = await request(url, { dispatcher: careless });
   await body.dump();
-  return statusCode === 200;
+  return statusCode < 300;
 };
 
 const newSite = async (): Promise<Site> => {
   const folder = await mkdtemp(join(tmpdir(), 'cloudfence-bench-'));
-  const [etcd = 0, etcdPeer = 0, api = 0, controllers = 0, scheduler = 0, attacher = 0, shim = 0] = await freePorts(7);
-  return { folder, ports: { etcd, etcdPeer, api, controllers, scheduler, attacher, shim } };
+  const [etcd = 0, etcdPeer = 0, api = 0, controllers = 0, scheduler = 0, attacher = 0, shim = 0, driver = 0] = await freePorts(8);
+  return { folder, ports: { etcd, etcdPeer, api, controllers, scheduler, attacher, shim, driver } };
 };
 
 interface Start {
@@ -105,18 +108,29 @@ const attacherOf = (start: Start): Attacher => {
   return restartable(() => begin(start, 'csi-attacher', attacherFlags(site, identities)), `http://127.0.0.1:${site.ports.attacher}/metrics`);
 };
 
-const startControllers = async (start: Start, ec2: Ec2Access, flags: readonly string[]): Promise<Attacher> => {
+/** What the attacher speaks to: the shim, and where there is one the driver itself behind it. */
+const shimOf = (start: Start, ec2: Ec2Access): Restartable => {
+  const { site } = start;
+  const flags = [...shimFlags(site, ec2), ...(ebsDriver === null ? [] : relayFlags(site))];
+  return restartable(() => begin(start, 'ebs-shim', flags), shimUrl(site));
+};
+
+const ebsDriverOf = ({ site, guard }: Start, ec2: Ec2Access): Restartable =>
+  restartable(() => startProgram('ebs-csi-driver', driverFlags(site), site.folder, guard, driverEnvironment(ec2)), `http://127.0.0.1:${site.ports.driver}/metrics`);
+
+const startControllers = async (start: Start, ec2: Ec2Access, flags: readonly string[]): Promise<Pick<ControlPlane, 'attacher' | 'driver'>> => {
   const { site, identities } = start;
   const { controllers, scheduler } = site.ports;
   const attacher = attacherOf(start);
-  const shim = begin(start, 'ebs-shim', shimFlags(site, ec2)).ready(async () => (await request(shimUrl(site))).statusCode === 204);
+  const shim = shimOf(start, ec2);
+  const driver = ebsDriver === null ? shim : ebsDriverOf(start, ec2);
   const started = [
     begin(start, 'kube-controller-manager', [...controllerFlags(site, identities), ...flags]).ready(answersAt(`https://127.0.0.1:${controllers}/healthz`)),
     begin(start, 'kube-scheduler', schedulerFlags(site, identities)).ready(answersAt(`https://127.0.0.1:${scheduler}/healthz`)),
-    shim.then(attacher.start),
+    driver.start().then(shim.start).then(attacher.start),
   ];
   await Promise.all(started);
-  return attacher;
+  return { attacher, driver };
 };
 
 /** Whatever goes wrong, nothing is left running; the logs stay. */
@@ -157,8 +171,8 @@ const opened = async <T>(startRest: (start: Start) => Promise<T>, prepare: (api:
 
 /** A whole control plane, with the CSI attacher before EC2; every controller and every timing is Kubernetes' default, but for `flags` of the controller manager. */
 export const startControlPlane = async (ec2: Ec2Access, flags: readonly string[] = []): Promise<ControlPlane> => {
-  const { rest: attacher, ...bare } = await opened((start) => startControllers(start, ec2, flags), install);
-  return { ...bare, attacher };
+  const { rest, ...bare } = await opened((start) => startControllers(start, ec2, flags), install);
+  return { ...bare, ...rest };
 };
 
 /** etcd and the API server alone: nobody but the test changes anything. */

@@ -23,6 +23,7 @@ export interface BenchAccess extends ControlPlaneAccess {
 
 /** As a policy is written in the configuration; what is not named is as shipped. */
 export interface PolicyWish {
+  readonly fenceAfter?: string;
   readonly deleteNode?: 'when-terminated' | 'always' | 'never';
   readonly detach?: 'when-stuck' | 'always' | 'never';
   readonly unreachable?: 'report' | 'power-off';
@@ -31,9 +32,9 @@ export interface PolicyWish {
 
 let count = 0;
 
-const writeSettings = async (folder: string, policy: PolicyWish): Promise<string> => {
+const writeSettings = async (folder: string, policy: PolicyWish, settings: object = {}): Promise<string> => {
   const path = join(folder, `cloudfence-${process.pid}-${(count += 1)}.json`);
-  await writeFile(path, JSON.stringify({ policy }));
+  await writeFile(path, JSON.stringify({ ...settings, policy }));
   return path;
 };
 
@@ -53,8 +54,8 @@ export const installCloudfence = async (access: ControlPlaneAccess, aws: AwsAcce
   return { ...access, aws, ec2: aws.ec2, secret, settings: await writeSettings(access.folder, SIDE_BY_SIDE) };
 };
 
-/** The same under another policy. */
-export const under = async (access: BenchAccess, policy: PolicyWish): Promise<BenchAccess> => ({
+/** The same under another policy, and for the CLI under other settings beside it. */
+export const under = async (access: BenchAccess, policy: PolicyWish, settings: object = {}): Promise<BenchAccess> => ({
   ...access,
-  settings: await writeSettings(access.folder, { ...SIDE_BY_SIDE, ...policy }),
+  settings: await writeSettings(access.folder, { ...SIDE_BY_SIDE, ...policy }, settings),
 });

@@ -6,6 +6,8 @@ export interface Knobs {
   /** Each detach fails with this message, without asking EC2. */
   readonly failDetach?: string;
   readonly failAttach?: string;
+  /** Each detach is said to be done, and is not. */
+  readonly loseDetach?: boolean;
   /** Each call takes so much longer. */
   readonly delayMs?: number;
 }

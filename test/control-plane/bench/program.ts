@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { openSync, closeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { binaries } from './binaries.ts';
+import { binaryOf } from './binaries.ts';
 import type { Guard } from './guard.ts';
 import type { Component } from './recipe.ts';
 import { until } from './until.ts';
@@ -19,10 +19,10 @@ export interface Program {
 
 const LAST_LINES = 15;
 
-export const startProgram = (name: Component, flags: readonly string[], folder: string, guard: Guard): Program => {
+export const startProgram = (name: Component, flags: readonly string[], folder: string, guard: Guard, more: Readonly<Record<string, string>> = {}): Program => {
   const log = join(folder, `${name}.log`);
   const output = openSync(log, 'a');
-  const child = spawn(join(binaries(), name), [...flags], { detached: true, stdio: ['ignore', output, output] });
+  const child = spawn(binaryOf(name), [...flags], { detached: true, stdio: ['ignore', output, output], env: { ...process.env, ...more } });
   closeSync(output);
   child.unref();
   guard.watch(child);

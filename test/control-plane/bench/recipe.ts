@@ -18,4 +18,4 @@ export const targets: Readonly<Record<string, string>> = {
 
 /** Names under which the control plane's one binary is called. */
 export const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
-export type Component = (typeof components)[number] | 'ebs-shim' | 'csi-attacher';
+export type Component = (typeof components)[number] | 'ebs-shim' | 'ebs-csi-driver' | 'csi-attacher';

@@ -13,7 +13,7 @@ import { plainStop, start, stopByUser, terminate } from '../../../sandbox/ec2/in
 import { addVolume } from '../../../sandbox/ec2/scenario.ts';
 import { emptyEc2, instanceIn, volumeIn, type Instance } from '../../../sandbox/ec2/state.ts';
 import { ec2Underlay } from '../../../sandbox/ec2/underlay.ts';
-import { addMachine } from '../../../sandbox/scenes/database.ts';
+import { addMachine } from '../../../sandbox/scenes/ec2-database.ts';
 import type { Underlay } from '../../../sandbox/underlay.ts';
 import { createWorld } from '../../../sandbox/world.ts';
 import { portsOver } from '../../simulation/rig.ts';

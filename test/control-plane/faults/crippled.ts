@@ -56,6 +56,7 @@ export const openCrippled = async (bench: Bench, title: string): Promise<Cripple
   };
   const close = async (): Promise<void> => {
     lives.close();
+    driver.close();
     await Promise.all(opened.map((gates) => gates.close()));
   };
   const gates = await openWay();

@@ -5,13 +5,17 @@ import type { Handling, Passing } from './gate.ts';
 import type { Point } from './strike.ts';
 import { inWords, keyOf } from './strike.ts';
 
-/** A moment between two calls: a change was answered, or all is clear for the one that comes after it; `null` for the first. */
+/**
+ * A moment between two calls: a change was answered, or all is clear for the one that comes after it (`null` for the first),
+ * or the Node was read for the mark, which nothing but its own last check holds back any more.
+ */
 export interface Pause {
   readonly after: Point | null;
-  readonly at: 'answer' | 'recheck';
+  readonly at: 'answer' | 'recheck' | 'read for the mark';
 }
 
 export const pauseInWords = ({ after, at }: Pause): string => {
+  if (at === 'read for the mark') return 'with its Node read for the mark';
   if (at === 'answer') return after ? `after ${inWords(after)}` : 'before anything';
   return after ? `cleared after ${inWords(after)}` : 'cleared to begin';
 };
@@ -19,12 +23,12 @@ export const pauseInWords = ({ after, at }: Pause): string => {
 const NODE_READS = /^\/apis\/(storage\.k8s\.io\/v1\/csinodes|coordination\.k8s\.io\/v1\/namespaces\/kube-node-lease\/leases)\//;
 
 /** The requests of one look leave at once, but over connections of their own. */
-const STRAGGLES_MS = 60;
+export const STRAGGLES_MS = 60;
 
 /**
  * Each look at a Node reads its Lease and its CSINode, and a recheck the Lease alone: so a Lease too many is a recheck's.
  */
-const recheckSpotter = (): ((passing: Passing) => Promise<boolean>) => {
+export const recheckSpotter = (): ((passing: Passing) => Promise<boolean>) => {
   let rechecks = 0;
   const read = { csinodes: 0, leases: 0 };
   return async ({ method, path }) => {
@@ -42,6 +46,21 @@ const recheckSpotter = (): ((passing: Passing) => Promise<boolean>) => {
   };
 };
 
+export const NODE = /^\/api\/v1\/nodes\/[^/?]+$/;
+
+/** Whoever searches for the Node reads it once, each look and each recheck reads its Lease beside it, and the mark reads it alone. */
+const markSpotter = (): ((passing: Passing) => Promise<boolean>) => {
+  const read = { nodes: 0, leases: 0 };
+  return async ({ method, path }) => {
+    if (method !== 'GET' || !(NODE_READS.test(path) || NODE.test(path))) return false;
+    if (path.includes('/leases/')) read.leases += 1;
+    if (!NODE.test(path)) return false;
+    read.nodes += 1;
+    await delay(4 * STRAGGLES_MS);
+    return read.nodes - read.leases > 1;
+  };
+};
+
 export interface Freezing {
   readonly handling: Handling;
   /** Resolves once the process stands still, its answer waiting for it. */
@@ -51,7 +70,7 @@ export interface Freezing {
 /** Freezes the process at that moment, once. */
 export const freezeAt = ({ after, at }: Pause, running: () => Begun): Freezing => {
   const { promise: frozen, resolve: tell } = Promise.withResolvers<void>();
-  const isRecheck = recheckSpotter();
+  const isMoment = at === 'read for the mark' ? markSpotter() : recheckSpotter();
   const passed = new Set<string>();
   let reached = after === null;
   let over = false;
@@ -68,7 +87,7 @@ export const freezeAt = ({ after, at }: Pause, running: () => Begun): Freezing =
       if (at === 'answer') freeze();
       return answer;
     }
-    if ((await isRecheck(passing)) && reached && at === 'recheck' && !over) freeze();
+    if ((await isMoment(passing)) && reached && at !== 'answer' && !over) freeze();
     return answer;
   };
   return { handling, frozen };

@@ -7,7 +7,7 @@ import { isDestructive } from './changes.ts';
 import { answerIn, beginCloudfence } from '../doors/doors.ts';
 import type { Pause } from './freeze.ts';
 import { freezeAt, pauseInWords } from './freeze.ts';
-import { podsOn } from '../scenes/world.ts';
+import { podsOn, worldOf } from '../scenes/world.ts';
 
 /** Longer than a proof lasts. */
 const FROZEN_MS = 2_500;
@@ -82,6 +82,20 @@ describe.concurrent('a fence that is frozen', () => {
     const where = done.has('delete-pod') ? refuge : home;
     await scene.runs('db-0', where);
     expect(await bench.ec2.holderOf(disk)).toBe(where.instance);
+    await crippled.close();
+  });
+
+  it('with its Node read for the mark, while the machine is started, sends none when it thaws', async () => {
+    const crippled = await openCrippled(bench, 'frozen-marking');
+    const { scene, home, refuge, disk, driver } = crippled;
+    const { says, asked } = await thawed(crippled, { after: null, at: 'read for the mark' }, home.power, WAITS_NO_LONGER);
+    expect(asked.filter(isDestructive)).toEqual([]);
+    expect(says.steps).toEqual([]);
+    expect((await worldOf(scene)).ours).toEqual({ [home.name]: [], [refuge.name]: [] });
+    await driver.mend();
+    await home.kubelet.boot();
+    await scene.runs('db-0', home);
+    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
     await crippled.close();
   });
 });

@@ -11,6 +11,8 @@ export interface StubbornDriver {
   readonly heed: (seen: Seen) => Promise<void>;
   /** From now on it does what it is asked to. */
   readonly mend: () => Promise<void>;
+  /** It changes no more. */
+  readonly close: () => void;
 }
 
 const UNNUDGED_MS = 8_000;
@@ -23,13 +25,16 @@ export const makeStubborn = async (bench: BenchAccess, disk: string): Promise<St
   await turn(bench, disk, { failDetach: failure, failAttach: failure });
   const nudged = new Set<string>();
   const mend = (): Promise<void> => turn(bench, disk, {});
+  let mending: NodeJS.Timeout | undefined;
   return {
     mend,
+    close: () => clearTimeout(mending),
     heed: async (seen) => {
       if (!succeeded(seen)) return;
       if (seen.change === 'detach-disk') {
         await turn(bench, disk, { failAttach: failure });
-        setTimeout(() => void mend(), UNNUDGED_MS);
+        clearTimeout(mending);
+        mending = setTimeout(() => void mend(), UNNUDGED_MS);
       }
       if (seen.change === 'nudge') nudged.add(seen.passing.path);
       if (nudged.size > 1) await mend();

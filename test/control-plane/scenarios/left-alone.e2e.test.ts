@@ -5,7 +5,7 @@ import { powerOff } from '../scenes/power-off.ts';
 import { openScene } from '../scenes/scene.ts';
 import { addMirrorPod } from '../scenes/static-pod.ts';
 import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
-import { daemonSet, ephemeral, lonePod, onlyOn, OUT_OF_SERVICE, statefulSet, tolerating } from '../scenes/workload.ts';
+import { daemonSet, ephemeral, lonePod, on, onlyOn, OUT_OF_SERVICE, statefulSet, tolerating } from '../scenes/workload.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -40,18 +40,20 @@ describe.concurrent('beside a database that moves', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, kept: home }, [home]));
   });
 
-  it('a static pod and a DaemonSet’s pod without a volume stay on paper', async () => {
+  it('a static pod, a DaemonSet’s pod without a volume and a pod that has succeeded stay on paper', async () => {
     const { scene, home } = await openStage('paper');
     await addMirrorPod(scene, 'static', home);
     await scene.create(daemonSet('agent'));
-    await Promise.all([scene.runs('static', home), scene.runs('agent', home)]);
+    await scene.create(lonePod('over', { spec: on(home.name) }));
+    await Promise.all(['static', 'agent', 'over'].map((name) => scene.runs(name, home)));
+    await bench.admin.write('PATCH', `/api/v1/namespaces/${scene.namespace}/pods/over/status`, { status: { phase: 'Succeeded' } });
     const refuge = await scene.addRefuge();
     await scene.runs('agent', refuge);
     const before = podsOn(scene, [home]).filter((pod) => !pod.startsWith('db-0'));
     const { says, harmed } = await powerOff(scene, home);
     await scene.runs('db-0', refuge);
     expect(says.outcome).toBe('fenced');
-    expect(before).toHaveLength(2);
+    expect(before).toHaveLength(3);
     expect(podsOn(scene, [home])).toEqual(before);
     expect(harmed()).toEqual([]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));

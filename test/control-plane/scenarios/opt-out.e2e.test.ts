@@ -32,11 +32,11 @@ const openStage = async (title: string) => {
 type Stage = Awaited<ReturnType<typeof openStage>>;
 
 const podPath = ({ scene }: Stage) => `/api/v1/namespaces/${scene.namespace}/pods/neighbour`;
-const nodePath = ({ home }: Stage) => `/api/v1/nodes/${home.name}`;
+const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 
 describe.concurrent('an opt-out', () => {
   it.for([
-    { where: 'on the Node', path: nodePath, noted: [`annotation ${OPT_OUT}`], named: ({ home }: Stage) => `Node ${home.name} is opted out: handled by the storage team` },
+    { where: 'on the Node', path: ({ home }: Stage) => nodePath(home.name), noted: [`annotation ${OPT_OUT}`], named: ({ home }: Stage) => `Node ${home.name} is opted out: handled by the storage team` },
     { where: 'on one of its Pods', path: podPath, noted: [], named: ({ scene }: Stage) => `Pod ${scene.namespace}/neighbour is opted out: handled by the storage team` },
   ])('$where keeps the whole Node as it is, by name, until it is taken back', async ({ path, named, noted }) => {
     const stage = await openStage('opt-out');
@@ -53,5 +53,17 @@ describe.concurrent('an opt-out', () => {
     await scene.runs('db-0', refuge);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
     expect(harmed()).toEqual([]);
+  });
+
+  it('on one of its Pods holds when its Node is gone', async () => {
+    const { scene, home, annotate } = await openStage('opt-out-gone');
+    await annotate(`/api/v1/namespaces/${scene.namespace}/pods/db-0`, 'handled by the storage team');
+    const before = podsOn(scene, scene.nodes);
+    await home.stop();
+    await bench.admin.write('DELETE', nodePath(home.name));
+    const { says } = await cloudfence(bench.access, 'fence', home.instance);
+    expect(says).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^opted-out: Pod /), steps: [] });
+    expect(podsOn(scene, scene.nodes)).toEqual(before);
+    expect((await worldOf(scene)).volumes).toEqual(worldWith(scene, { 'data-db-0': home }, []).volumes);
   });
 });

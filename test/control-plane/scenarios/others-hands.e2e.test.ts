@@ -73,3 +73,26 @@ describe.concurrent('the policy says that the Node of a fenced machine is delete
     await expectMoved(stage, {});
   });
 });
+
+const NODE_CLAIM = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name: 'pool-1', uid: 'a8f5f167-f44f-4964-a6c9-98dee827110c', blockOwnerDeletion: true };
+
+describe.concurrent('the Node of a terminated instance is kept, and all that it held is freed, when', () => {
+  it.for([
+    { what: 'a finalizer asks for it', metadata: { finalizers: ['example.org/inventory'] }, why: 'it carries a finalizer: example.org/inventory' },
+    { what: 'a NodeClaim owns it', metadata: { ownerReferences: [NODE_CLAIM] }, why: 'it is owned by a NodeClaim, which would terminate the machine' },
+  ])('$what', async ({ metadata, why }) => {
+    const stage = await openStage(bench, 'kept');
+    const { home } = stage;
+    const path = `/api/v1/nodes/${home.name}`;
+    await bench.admin.write('PATCH', path, { metadata });
+    const uid = await uidOf(home.name);
+    await home.terminate();
+    const { code, says } = await cloudfence(bench.access, 'fence', home.instance);
+    expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });
+    expect(says.left).toContainEqual({ what: `node/${home.name}`, why });
+    await expectMoved(stage, { fenced: [home] });
+    const kept = node.parse(await bench.admin.get(path));
+    expect({ uid: kept.metadata.uid, deleted: kept.metadata.deletionTimestamp ?? null }).toEqual({ uid, deleted: null });
+    await bench.admin.write('PATCH', path, { metadata: { finalizers: null, ownerReferences: null } });
+  });
+});

@@ -8,6 +8,9 @@ import type { Stage } from '../scenes/stage.ts';
 import { expectUntouched, openStage } from '../scenes/stage.ts';
 import { until } from '../bench/until.ts';
 
+/** A run that something let begin would wait for its end for long. */
+const ENDS = ['--timeout', '60s'] as const;
+
 let bench: Bench;
 beforeAll(async () => {
   bench = await openBench();
@@ -35,7 +38,7 @@ describe.concurrent('a machine that runs, cut off from the cluster', () => {
   it('is reported, and nothing else', async () => {
     const stage = await openStage(bench, 'partition');
     await cutOff(stage);
-    const { code, says } = await cloudfence(bench.access, 'fence', stage.home.instance);
+    const { code, says } = await cloudfence(bench.access, 'fence', stage.home.instance, ...ENDS);
     expect({ code, outcome: says.outcome, steps: says.steps }).toEqual({ code: 4, outcome: 'refused', steps: [] });
     expect(says.reason).toMatch(/^unreachable-but-running/);
     expect(await eventsOn(stage.home.name)).toContainEqual(expect.stringMatching(/^FencingRefused .*it may still write/));
@@ -45,7 +48,7 @@ describe.concurrent('a machine that runs, cut off from the cluster', () => {
   it('is not powered off before its time, whatever the policy says', async () => {
     const stage = await openStage(bench, 'partition-early');
     await cutOff(stage);
-    const { code, says } = await cloudfence(await under(bench.access, { unreachable: 'power-off' }), 'fence', stage.home.instance);
+    const { code, says } = await cloudfence(await under(bench.access, { unreachable: 'power-off' }), 'fence', stage.home.instance, ...ENDS);
     expect({ code, outcome: says.outcome, steps: says.steps }).toEqual({ code: 4, outcome: 'refused', steps: [] });
     expect(says.reason).toMatch(/^power-off-refused: .*less than 5 minutes/);
     expect(await stage.home.state()).toBe('running');

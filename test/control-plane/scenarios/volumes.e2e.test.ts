@@ -1,12 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { attachmentName } from '../../../kubernetes/attachment-name.ts';
 import type { Bench } from '../bench/bench.ts';
 import { openBench } from '../bench/bench.ts';
 import { turn } from '../bench/knobs.ts';
+import { DRIVER } from '../kubelet/kubelet-node.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import { openScene } from '../scenes/scene.ts';
 import { until } from '../bench/until.ts';
 import type { VolumeShape } from '../scenes/volume.ts';
-import { IN_TREE } from '../scenes/volume.ts';
+import { IN_TREE, volumeName } from '../scenes/volume.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 import type { PodShape } from '../scenes/workload.ts';
 import { lonePod, statefulSet } from '../scenes/workload.ts';
@@ -83,5 +86,20 @@ describe.concurrent('a volume of the former in-tree plugin', () => {
     expect(says.steps).toContainEqual(expect.objectContaining({ step: 'detach-disk', target: `disk/${disk}`, result: 'done' }));
     expect(harmed()).toEqual([]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { data: null }, [home]));
+  });
+});
+
+describe.concurrent('a volume that is attached although no pod asks for it and no status names it', () => {
+  it('is found by its disk, and comes off', async () => {
+    const scene = await openScene(bench, 'unexplained');
+    const home = await scene.addNode();
+    const disk = await scene.addVolume('forgotten');
+    const name = attachmentName({ driver: DRIVER, handle: disk }, home.name);
+    const attachment = { metadata: { name }, spec: { attacher: DRIVER, nodeName: home.name, source: { persistentVolumeName: volumeName(scene.namespace, 'forgotten') } } };
+    await bench.admin.write('POST', '/apis/storage.k8s.io/v1/volumeattachments', attachment);
+    await until('it is attached', async () => isDeepStrictEqual(await worldOf(scene), worldWith(scene, { forgotten: home }, [])));
+    const { says, left } = await powerOff(scene, home);
+    expect({ outcome: says.outcome, left }).toEqual({ outcome: 'fenced', left: [] });
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { forgotten: null }, [home]));
   });
 });

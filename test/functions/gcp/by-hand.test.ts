@@ -50,6 +50,17 @@ describe('fence and replay', () => {
     expect(await fence(wired)(byHand({ instance: holder }), install.limit())).toMatchObject({ body: { outcome: 'fenced', instance: holder, dryRun: false } });
   });
 
+  it.each([
+    ['a text', (body: object) => JSON.stringify(body)],
+    ['bytes', (body: object) => Buffer.from(JSON.stringify(body))],
+    ['a message', (body: object) => ({ message: { data: Buffer.from(JSON.stringify(body)).toString('base64') } })],
+  ])('know a dry run in %s', async (_, sentAs) => {
+    const { world, holder, install, wired } = stopped();
+    const before = JSON.stringify(world.parts.cluster.objects);
+    expect(await replay(wired)(byHand(sentAs({ instance: holder, dryRun: true })), install.limit())).toMatchObject({ body: { outcome: 'fenced', dryRun: true } });
+    expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
+  });
+
   it('take any event as if it had just arrived', async () => {
     const { world, holder, install, wired } = stopped();
     expect(await replay(wired)(byHand(world.parts.gce.events.at(-1)), install.limit())).toMatchObject({ body: { outcome: 'fenced', instance: holder } });

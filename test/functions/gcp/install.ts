@@ -1,5 +1,5 @@
 import { defaultPolicy, type Policy } from '../../../fencing/policy.ts';
-import type { Ports } from '../../../fencing/run.ts';
+import type { Ports } from '../../../fencing/ports.ts';
 import type { HttpRequest } from '../../../functions/gcp/http.ts';
 import { topicQueues } from '../../../functions/gcp/queues.ts';
 import { foreign } from '../../../functions/gcp/territory.ts';

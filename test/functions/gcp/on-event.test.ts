@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MOST_HOPS } from '../../../functions/look-again.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
-import { deskOf, standing } from '../../../sandbox/cluster/controllers/desk.ts';
+import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../../sandbox/cluster/standing.ts';
 import { createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { start } from '../../../sandbox/gce/instances.ts';
 import { shutdownTakes, stopGuest } from '../../../sandbox/gce/scenario.ts';

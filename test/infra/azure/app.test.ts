@@ -8,15 +8,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { functionNames, httpFunctions } from '../../../infra/azure/names.ts';
 import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
+import { workerModules } from './worker-modules.ts';
 
-/** Stands for the worker of the Functions host: gives the app its `@azure/functions-core`, and tells what the app registered. */
-const WORKER = `const Module = require('node:module');
-const load = Module._load;
-const registered = [];
-const core = { setProgrammingModel: () => {}, registerFunction: ({ name, bindings }) => registered.push({ name, bindings: Object.values(bindings) }), registerHook: () => {} };
-Module._load = (name, ...rest) => (name === '@azure/functions-core' ? core : load(name, ...rest));
-require('./index.js');
-console.log(JSON.stringify(registered));`;
+/** Loads the app as the worker of the Functions host does, and tells what the app registered. */
+const WORKER = `require('./index.js');
+console.log(JSON.stringify(require('@azure/functions-core').registered));`;
 
 const binding = z.looseObject({ type: z.string(), direction: z.string() });
 const registrations = z.array(z.object({ name: z.string(), bindings: z.array(binding) }));
@@ -28,7 +24,7 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-app-'));
   await bundleFunction(fileURLToPath(new URL('../../..', import.meta.url)), 'functions/azure/app.ts', path.join(folder, 'app'));
   await writeFile(path.join(folder, 'app/worker.cjs'), WORKER);
-  const { stdout } = await promisify(execFile)(process.execPath, ['worker.cjs'], { cwd: path.join(folder, 'app'), env: {} });
+  const { stdout } = await promisify(execFile)(process.execPath, ['worker.cjs'], { cwd: path.join(folder, 'app'), env: workerModules });
   registered = registrations.parse(JSON.parse(stdout));
 }, 60_000);
 afterAll(() => rm(folder, { recursive: true }));

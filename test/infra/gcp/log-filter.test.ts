@@ -17,12 +17,13 @@ describe('the filter of the log sink', () => {
     expect({ name, through: letsThrough(entry) }).toEqual({ name, through: hasFailed || readHints(entry).hints.length > 0 });
   });
 
-  it.each(['preempted', 'hostError', 'automaticRestart', 'guestTerminate', 'repair.recreateInstance'])('lets the system event %s through, and none of another service', (event) => {
+  const SYSTEM_EVENTS = ['preempted', 'hostError', 'automaticRestart', 'guestTerminate', 'repair.recreateInstance', 'deferredStop', 'deferredDelete', 'kmsKeyError', 'localSsdInitializationError', 'baremetalCaretakerPreempted', 'somethingNew'];
+  it.each(SYSTEM_EVENTS)('lets the system event %s through, and none of another service', (event) => {
     const entry = (type: string) => ({ resource: { type }, protoPayload: { methodName: `compute.instances.${event}` } });
     expect([letsThrough(entry('gce_instance')), letsThrough(entry('gce_disk'))]).toEqual([true, false]);
   });
 
-  it.each(['v1.compute.instances.setLabels', 'v1.compute.disks.delete', 'v1xcompute.instances.stop', 'compute.instances.migrateOnHostMaintenance'])('keeps %s out', (methodName) => {
+  it.each(['v1.compute.instances.setLabels', 'v1.compute.disks.delete', 'v1xcompute.instances.stop', 'compute.instances.migrateOnHostMaintenance', 'compute.instances.reset', 'compute.instanceGroupManagers.resize', 'xcompute.instances.preempted'])('keeps %s out', (methodName) => {
     expect(letsThrough({ resource: { type: 'gce_instance' }, protoPayload: { methodName }, operation: { last: true } })).toBe(false);
   });
 

@@ -2,7 +2,7 @@
 
 type Test = (entry: unknown) => boolean;
 
-const TOKEN = /\s*(AND\b|OR\b|\(|\)|[\w.]+\s*=~?\s*(?:"[^"\\]*"|true|false))/y;
+const TOKEN = /\s*(AND\b|OR\b|\(|\)|[\w.]+\s*(?:=~|!~|=)\s*(?:"[^"\\]*"|true|false))/y;
 
 const tokensOf = (filter: string): readonly string[] => {
   const tokens: string[] = [];
@@ -22,9 +22,10 @@ const fieldOf = (entry: unknown, path: string): unknown =>
 const matches = (pattern: RegExp, value: unknown): boolean => typeof value === 'string' && pattern.test(value);
 
 const comparison = (token: string): Test => {
-  const [, path = '', operator, text, flag] = /^([\w.]+)\s*(=~?)\s*(?:"([^"]*)"|(true|false))$/.exec(token) ?? [];
+  const [, path = '', operator, text, flag] = /^([\w.]+)\s*(=~|!~|=)\s*(?:"([^"]*)"|(true|false))$/.exec(token) ?? [];
   const valueIn = (entry: unknown): unknown => fieldOf(entry, path);
   if (operator === '=~') return (entry) => matches(new RegExp(text ?? ''), valueIn(entry));
+  if (operator === '!~') return (entry) => !matches(new RegExp(text ?? ''), valueIn(entry));
   return (entry) => (text === undefined ? (valueIn(entry) === true) === (flag === 'true') : valueIn(entry) === text);
 };
 

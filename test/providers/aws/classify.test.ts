@@ -24,7 +24,7 @@ describe('what an answer of EC2 proves', () => {
     expect(classify(said('terminated', 'Client.UserInitiatedHibernate', true))).toEqual({ power: 'off', forGood: true });
   });
 
-  it.each(['Client.UserInitiatedShutdown', 'Client.UserInitiatedHibernate', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
+  it.each(['Client.UserInitiatedShutdown', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
     'stopped is off where the machine cannot hibernate, whatever the reason (%s)',
     (code) => {
       expect(classify(said('stopped', code, false))).toEqual({ power: 'off', forGood: false });
@@ -46,6 +46,10 @@ describe('what an answer of EC2 proves', () => {
       expect(classify(said('stopped', code)).power).toBe('suspended');
     },
   );
+
+  it('stopped is suspended where the reason says so, whatever the machine is said to be able to', () => {
+    expect(classify(said('stopped', 'Client.UserInitiatedHibernate', false)).power).toBe('suspended');
+  });
 
   it('no state at all is unknown', () => {
     expect(classify({}).power).toBe('unknown');

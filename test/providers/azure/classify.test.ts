@@ -58,6 +58,23 @@ describe('what an answer of ARM proves', () => {
     expect(classify(said(['PowerState/deallocated'], 'Succeeded', { hibernationEnabled: false }))).toBe('off');
   });
 
+  it('two power states that differ prove nothing, in either order, and one that is told twice is one', () => {
+    expect(classify(said(['PowerState/deallocated', 'PowerState/running']))).toBe('unknown');
+    expect(classify(said(['PowerState/running', 'PowerState/deallocated']))).toBe('unknown');
+    expect(classify(said(['PowerState/deallocated', 'powerstate/Deallocated']))).toBe('off');
+  });
+
+  it.each([
+    ['ProvisioningState/updating', 'stopping'],
+    ['ProvisioningState/deleting', 'stopping'],
+    ['ProvisioningState/failed/AllocationFailed', 'unknown'],
+    ['ProvisioningState/', 'unknown'],
+    ['ProvisioningState/succeeded/somethingMore', 'off'],
+  ] as const)('neither proves anything while the view says %s, whatever the model says', (code, power) => {
+    expect(classify(said([code, 'PowerState/deallocated']))).toBe(power);
+    expect(classify(said(['PowerState/deallocated', 'ProvisioningState/succeeded'], 'Failed'))).toBe('unknown');
+  });
+
   it('no instance view at all is unknown', () => {
     expect(classify({ vm: { location: 'westeurope', provisioningState: 'Succeeded' }, osDiskState: null })).toBe('unknown');
   });

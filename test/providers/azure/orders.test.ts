@@ -65,18 +65,20 @@ describe('a scale set in the place of a machine', () => {
     expect(await cloudOf(world).expand([alone, set, set, 'i-1'], patient())).toEqual([alone, ...instances, 'i-1']);
   });
 
-  it('has no machines when it is gone, or of another subscription', async () => {
+  it('has no machines when it is gone, and is left as it is when it is of another subscription', async () => {
     const world = azureWorld();
     addMachine(world, { set: 'Pool' });
     const set = `${prefix}/virtualmachinescalesets/nothing`;
     const foreign = `${prefix.replace(/subscriptions\/[^/]+/, 'subscriptions/another')}/virtualmachinescalesets/pool`;
-    expect(await cloudOf(world).expand([set, foreign], patient())).toEqual([]);
+    expect(await cloudOf(world).expand([set, foreign], patient())).toEqual([foreign]);
   });
 
   it.each([
     ['an instance of a uniform set', { id: `${pool}/virtualMachines/3`, instanceId: '3' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`],
     ['a machine of its own', { id: `${pool}/virtualMachines/Flex_1`, instanceId: 'Flex_1', virtualMachineResourceId: `${prefix}/virtualMachines/Flex_1` }, `${prefix}/virtualmachines/flex_1`],
     ['a machine of its own, under its name alone', { id: `${pool}/virtualMachines/Flex_1`, instanceId: 'Flex_1' }, `${prefix}/virtualmachines/flex_1`],
+    ['a machine of its own, whose name ends like a number', { id: `${pool}/virtualMachines/Pool_12345678`, instanceId: 'Pool_12345678' }, `${prefix}/virtualmachines/pool_12345678`],
+    ['an instance without its number', { id: `${pool}/virtualMachines/Pool_3` }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`],
     ['something without a name', {}, undefined],
   ])('has members in several forms: %s', (_, member, id) => {
     const set = setPath(pool);

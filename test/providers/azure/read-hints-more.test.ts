@@ -91,6 +91,8 @@ describe('the handshake of a subscription', () => {
     const answer = post(json('subscription-validation.request.docs.json'));
     expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
     expect(JSON.parse(answer?.body ?? '')).toEqual(json('subscription-validation.response.docs.json'));
+    const [{ eventType: type, ...request }] = json('subscription-validation.request.docs.json');
+    expect(post({ ...request, type, specversion: '1.0' })).toEqual(answer);
     const headers = { 'webhook-request-origin': 'eventgrid.azure.net', 'webhook-request-rate': '120' };
     expect(handshakeAnswer({ method: 'OPTIONS', headers, body: null })).toEqual({
       status: 200,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Denied, Refused } from '../../../fencing/errors.ts';
 import type { Permit } from '../../../fencing/permit.ts';
 import { addFault, forbidden } from '../../../sandbox/gce/faults.ts';
-import { addDisk, addInstance } from '../../../sandbox/gce/scenario.ts';
+import { addDisk, addInstance, addLocalSsd } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type Instance } from '../../../sandbox/gce/state.ts';
 import { MINUTE, cloudOf, gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
 
@@ -21,6 +21,23 @@ describe('a power-off', () => {
     expect(instanceIn(world, machine)?.status).toBe('STOPPING');
     world.advance(2 * MINUTE);
     expect(instanceIn(world, machine)?.status).toBe('TERMINATED');
+  });
+
+  it('keeps what is on local SSDs', async () => {
+    const { world, machine, target } = running();
+    addLocalSsd(world, machine);
+    await cloudOf(world).powerOff(target, granted, patient());
+    expect([instanceIn(world, machine)?.status, world.parts.gce.harm]).toEqual(['STOPPING', []]);
+  });
+
+  it('is refused, with the reason, where they cannot be kept', async () => {
+    const { world, machine, target } = running();
+    world.parts.gce.knobs.keepsLocalSsds = false;
+    addLocalSsd(world, machine);
+    const refused = cloudOf(world).powerOff(target, granted, patient());
+    await expect(refused).rejects.toBeInstanceOf(Refused);
+    await expect(refused).rejects.toThrow(/local SSDs.*--discard-local-ssd/);
+    expect([instanceIn(world, machine)?.status, world.parts.gce.harm]).toEqual(['RUNNING', []]);
   });
 
   it('is refused for a suspended machine, and for nobody', async () => {

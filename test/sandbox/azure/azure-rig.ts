@@ -1,12 +1,14 @@
 import { begin, type Known } from '../../../fencing/known.ts';
 import { defaultPolicy } from '../../../fencing/policy.ts';
-import { run, type Ports } from '../../../fencing/run.ts';
+import { run } from '../../../fencing/run.ts';
+import type { Ports } from '../../../fencing/ports.ts';
 import { clusterOf } from '../../../kubernetes/cluster.ts';
 import { transportLink } from '../../../kubernetes/link.ts';
 import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
 import { ADMIN_TOKEN } from '../../../sandbox/cluster/api/server.ts';
 import { apiOf, createAzureSandbox, SANDBOX_SUBSCRIPTION, type AzureWorld } from '../../../sandbox/azure-sandbox.ts';
 import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
+import type { Wanted } from '../../../sandbox/azure/scenario.ts';
 import { machineIn, type Machine } from '../../../sandbox/azure/state.ts';
 import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
 import { azureDatabaseOnTwoNodes } from '../../../sandbox/scenes/azure-database.ts';
@@ -59,9 +61,9 @@ export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TA
   return run(known, ports);
 };
 
-export const scene = () => {
+export const scene = (machines?: readonly Wanted[]) => {
   const world = createAzureSandbox({ seed: 1, now: Date.UTC(2026, 10, 21) });
-  return { world, ...azureDatabaseOnTwoNodes(world) };
+  return { world, ...azureDatabaseOnTwoNodes(world, machines) };
 };
 
 export const change = (world: AzureWorld, id: string, apply: (world: AzureWorld, machine: Machine) => unknown, wait = 60_000): void => {

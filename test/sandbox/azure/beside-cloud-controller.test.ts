@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deallocate, start } from '../../../sandbox/azure/machines.ts';
 import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
-import { standing } from '../../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../../sandbox/cluster/standing.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 

@@ -3,7 +3,8 @@ import { createAzureSandbox, type AzureWorld } from '../../../sandbox/azure-sand
 import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';
 import { addMachine } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn, type Machine } from '../../../sandbox/azure/state.ts';
-import { deskOf, standing } from '../../../sandbox/cluster/controllers/desk.ts';
+import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../../sandbox/cluster/standing.ts';
 import { isReady } from '../../../sandbox/cluster/controllers/nodes.ts';
 import { addTaint, outOfService } from '../../../sandbox/cluster/controllers/taints.ts';
 import { addNodeOf, azureDatabaseOnTwoNodes, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';

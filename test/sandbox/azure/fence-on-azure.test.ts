@@ -3,7 +3,7 @@ import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
 import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';
 import { addMachine, stopGuest } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
-import { standing } from '../../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../../sandbox/cluster/standing.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 

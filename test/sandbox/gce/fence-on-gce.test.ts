@@ -1,65 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { begin } from '../../../fencing/known.ts';
-import { defaultPolicy, type Policy } from '../../../fencing/policy.ts';
-import { run, type Ports } from '../../../fencing/run.ts';
-import { clusterOf } from '../../../kubernetes/cluster.ts';
-import { transportLink } from '../../../kubernetes/link.ts';
-import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
-import { ADMIN_TOKEN } from '../../../sandbox/cluster/api/server.ts';
-import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
-import { all, deskOf, standing } from '../../../sandbox/cluster/controllers/desk.ts';
+import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
+import { all, standing } from '../../../sandbox/cluster/standing.ts';
 import { isReady } from '../../../sandbox/cluster/controllers/nodes.ts';
-import { apiOf, createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
-import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
+import type { WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { start, suspend } from '../../../sandbox/gce/instances.ts';
 import { deleteInstance, preempt, recreate, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
-import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
-import { MINUTE, requestIds } from './gce-world.ts';
-
-/** The loop, the real adapters and the real SDK over one world: virtual time passes only with calls and sleeps. */
-
-const never = (): AbortSignal => new AbortController().signal;
-
-const present: { fetch: InProcessFetch | null } = { fetch: null };
-const clients = computeClients({
-  newRequestId: requestIds(),
-  endpoint: 'http://sandbox.invalid',
-  fetch: (input, init) => {
-    if (!present.fetch) throw new Error('no world yet');
-    return present.fetch(input, init);
-  },
-});
-
-const portsOver = (world: WholeGceWorld): Ports => {
-  const through = inProcessFetch(world);
-  present.fetch = (input, init) => {
-    world.advance(80);
-    return through(input, init);
-  };
-  const server = apiOf(world);
-  const link = transportLink(async (request) => {
-    world.advance(8);
-    const answer = handleApi(server, request);
-    if (answer === 'drop') throw new Error('the connection was dropped');
-    return answer;
-  }, ADMIN_TOKEN);
-  const sleep = async (ms: number) => world.advance(ms);
-  const cluster = clusterOf({ name: 'sandbox', link, clock: { now: world.now, sleep, deadline: never } });
-  const clock = { now: () => ({ wall: world.now(), mono: world.now() }), sleep, timeout: never };
-  return { cloud: gcpCloud(clients), clusters: [cluster], clock, signal: never(), observe: () => undefined };
-};
-
-const stage = () => {
-  const world = createGceSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
-  return { world, ...gceDatabaseOnTwoNodes(world) };
-};
-
-const fence = (world: WholeGceWorld, machine: string, policy: Partial<Policy> = {}) => {
-  const ports = portsOver(world);
-  const request = { machine, intent: 'react', accepted: null, vouched: null } as const;
-  return run(begin({ request, policy: { ...defaultPolicy, ...policy }, reading: ports.cloud, runId: 'run', deadline: world.now() + 5 * MINUTE }), ports);
-};
+import { nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
+import { react as fence, scene as stage } from './gce-rig.ts';
+import { MINUTE } from './gce-world.ts';
 
 const podRunsOn = (world: WholeGceWorld) => {
   const pod = standing(world, 'pods', 'db-0', 'default');

@@ -28,7 +28,7 @@ func (c *controller) ControllerPublishVolume(ctx context.Context, request *csi.C
 	if volume == "" || instance == "" || request.GetVolumeCapability() == nil {
 		return nil, status.Error(codes.InvalidArgument, "volume, node and capability have to be given")
 	}
-	if err := c.before(ctx, c.knobs.of(volume).FailAttach, volume); err != nil {
+	if err := c.before(ctx, volume, failAttach); err != nil {
 		return nil, err
 	}
 	device, already, err := c.ec2.attach(ctx, volume, instance)
@@ -46,8 +46,11 @@ func (c *controller) ControllerUnpublishVolume(ctx context.Context, request *csi
 	if volume == "" || instance == "" {
 		return nil, status.Error(codes.InvalidArgument, "volume and node have to be given")
 	}
-	if err := c.before(ctx, c.knobs.of(volume).FailDetach, volume); err != nil {
+	if err := c.before(ctx, volume, failDetach); err != nil {
 		return nil, err
+	}
+	if c.knobs.of(volume).LoseDetach {
+		return &csi.ControllerUnpublishVolumeResponse{}, nil
 	}
 	err := c.ec2.detach(ctx, volume, instance)
 	if isRefusal(err, "IncorrectState", "InvalidAttachment.NotFound", "InvalidVolume.NotFound") {
@@ -63,14 +66,11 @@ func (c *controller) ControllerUnpublishVolume(ctx context.Context, request *csi
 }
 
 // What happens before a call leaves: the driver batches, and a test may have asked for delay or failure.
-func (c *controller) before(ctx context.Context, failure string, volume string) error {
-	if err := sleep(ctx, c.pace+time.Duration(c.knobs.of(volume).DelayMs)*time.Millisecond); err != nil {
+func (c *controller) before(ctx context.Context, volume string, failure func(knob) string) error {
+	if err := sleep(ctx, c.pace); err != nil {
 		return err
 	}
-	if failure != "" {
-		return status.Error(codes.Internal, failure)
-	}
-	return nil
+	return c.knobs.hold(ctx, volume, failure)
 }
 
 // EC2 shows no attachment at all once a volume is detached.

@@ -1,17 +1,24 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // What a test may ask for one volume.
 type knob struct {
 	FailAttach string `json:"failAttach"`
 	FailDetach string `json:"failDetach"`
-	DelayMs    int    `json:"delayMs"`
+	// Says that it has detached, and has not.
+	LoseDetach bool `json:"loseDetach"`
+	DelayMs    int  `json:"delayMs"`
 }
 
 // Knobs by volume, so that tests on one control plane do not disturb each other: PUT /vol-1 sets, DELETE /vol-1 takes
@@ -27,6 +34,20 @@ func (k *knobs) of(volume string) knob {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return k.volume[volume]
+}
+
+func failAttach(asked knob) string { return asked.FailAttach }
+func failDetach(asked knob) string { return asked.FailDetach }
+
+// Takes as long as a test has asked for, and then fails where it has asked for that.
+func (k *knobs) hold(ctx context.Context, volume string, failure func(knob) string) error {
+	if err := sleep(ctx, time.Duration(k.of(volume).DelayMs)*time.Millisecond); err != nil {
+		return err
+	}
+	if message := failure(k.of(volume)); message != "" {
+		return status.Error(codes.Internal, message)
+	}
+	return nil
 }
 
 func (k *knobs) ServeHTTP(response http.ResponseWriter, request *http.Request) {

@@ -23,6 +23,7 @@ var (
 	endpoint = flag.String("ec2-endpoint", "", "URL of the EC2 API")
 	region   = flag.String("region", "us-east-1", "region named in the requests' credentials")
 	name     = flag.String("driver-name", "ebs.csi.aws.com", "name of the CSI driver")
+	driver   = flag.String("driver", "", "path of the unix socket of a driver that does the work instead")
 	pace     = flag.Duration("pace", 500*time.Millisecond, "time of batching before a call, and between two looks after it")
 )
 
@@ -34,17 +35,29 @@ func main() {
 	}
 	knobs := newKnobs()
 	go func() { log.Fatal(http.ListenAndServe(*control, knobs)) }()
+	// One that was killed leaves its socket behind.
+	_ = os.Remove(*socket)
 	listener, err := net.Listen("unix", *socket)
 	if err != nil {
 		log.Fatal(err)
 	}
 	server := grpc.NewServer(grpc.UnaryInterceptor(logged))
-	csi.RegisterIdentityServer(server, &identity{name: *name})
-	csi.RegisterControllerServer(server, &controller{ec2: &ec2{endpoint: *endpoint, region: *region}, knobs: knobs, pace: *pace})
+	if err := register(server, knobs); err != nil {
+		log.Fatal(err)
+	}
 	go stopOnSignal(server)
 	if err := server.Serve(listener); err != nil {
 		log.Fatal(err)
 	}
+}
+
+func register(server *grpc.Server, knobs *knobs) error {
+	if *driver != "" {
+		return registerRelay(server, *driver, knobs)
+	}
+	csi.RegisterIdentityServer(server, &identity{name: *name})
+	csi.RegisterControllerServer(server, &controller{ec2: &ec2{endpoint: *endpoint, region: *region}, knobs: knobs, pace: *pace})
+	return nil
 }
 
 func stopOnSignal(server *grpc.Server) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PackagedTemplate } from './packaged-service.ts';
+import type { PackagedTemplate } from '../packaged-service.ts';
 
 /** What tests ask of a packaged template. */
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { unzip } from './unzip.ts';
+import { unzip } from '../unzip.ts';
 
 /** Stands for Lambda: loads a handler from where the zip was unpacked, and calls it once. */
 const RUNTIME = `process.once('message', async ({ file, name, event, lastsMs }) => {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openService, type PackagedService } from './packaged-service.ts';
+import { openService, type PackagedService } from '../packaged-service.ts';
 import { plain } from './stage-files.ts';
 
 /** `serverless remove` before a stand-in that answers for the function doctor and refuses whatever would remove something. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { openService, templateIn, type PackagedService, type PackagedTemplate } from './packaged-service.ts';
+import { openService, templateIn, type PackagedService, type PackagedTemplate } from '../packaged-service.ts';
 import { full, plain } from './stage-files.ts';
 import { ofType, roleNames, statementsOf } from './template-reader.ts';
 

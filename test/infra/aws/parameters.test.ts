@@ -3,12 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { checkParameters, type Written } from '../../infra/serverless/check-parameters.ts';
-import { templateValues } from '../../infra/serverless/template-values.ts';
-import { openService } from './packaged-service.ts';
+import { checkParameters, type Written } from '../../../infra/serverless/check-parameters.ts';
+import { templateValues } from '../../../infra/serverless/template-values.ts';
+import { openService } from '../packaged-service.ts';
 import { full, plain } from './stage-files.ts';
 
-const fileAt = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+const fileAt = (name: string): string => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
 const defaults = z.record(z.string(), z.unknown()).parse(parse(fileAt('infra/aws/parameters.yml')));
 const written: Written = { ...defaults, ...plain };
 const everything: Written = full;

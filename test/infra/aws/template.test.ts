@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { metric } from '../../functions/names.ts';
-import { openService, templateIn, type Packaged, type PackagedService, type PackagedTemplate } from './packaged-service.ts';
+import { metric } from '../../../functions/names.ts';
+import { openService, templateIn, type Packaged, type PackagedService, type PackagedTemplate } from '../packaged-service.ts';
 import { full, plain } from './stage-files.ts';
 import { allowedActions, ofType, propertiesOf, roleNames, statementNamed, statementsOf } from './template-reader.ts';
 

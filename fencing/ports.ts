@@ -1,0 +1,34 @@
+import type { Cloud } from './cloud.ts';
+import type { Cluster } from './cluster.ts';
+import { InvalidConfiguration } from './errors.ts';
+import type { Known, Place } from './known.ts';
+import type { Answer } from './learn.ts';
+import type { Command } from './next.ts';
+import type { Moment } from './view.ts';
+
+export interface Clock {
+  readonly now: () => Moment;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** A signal that aborts after so many ms. */
+  readonly timeout: (ms: number) => AbortSignal;
+}
+
+/** Everything that touches the world. */
+export interface Ports {
+  readonly cloud: Cloud;
+  readonly clusters: readonly Cluster[];
+  readonly clock: Clock;
+  /** Aborts whatever is in flight when it fires. */
+  readonly signal: AbortSignal;
+  /** Sees each command and what came of it, as it happens. */
+  readonly observe: (command: Command, answer: Answer, known: Known) => void;
+}
+
+/** A kubelet that has not renewed its Lease for so long is silent. */
+export const STALE_LEASE_MS = 60_000;
+
+export const clusterAt = (place: Place | null, { clusters }: Ports): Cluster => {
+  const cluster = clusters.find(({ name }) => name === place?.cluster);
+  if (!cluster) throw new InvalidConfiguration([`there is no cluster named ${place?.cluster ?? '(none)'}`]);
+  return cluster;
+};

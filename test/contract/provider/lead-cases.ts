@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import type { DiskId, IdentityCarrier, MachineId } from '../../../fencing/machine.ts';
+import type { Bench } from './bench.ts';
+
+const patient = (): AbortSignal => new AbortController().signal;
+
+/** Whose an attachment is once its Node is gone: what the attacher noted, or else what the disk and the Node's name say. */
+const ledTo = async ({ cloud, volumeOf }: Bench, noted: IdentityCarrier, disk: DiskId): Promise<readonly MachineId[]> => {
+  const named = cloud.machineOf(noted);
+  if (named !== null) return [named];
+  const holdings = await cloud.holders?.([volumeOf(disk)], patient());
+  expect(holdings).toMatchObject([{ disk }]);
+  const by = holdings?.flatMap((holding) => holding.by) ?? [];
+  return by.length > 0 ? by : (cloud.machinesNamed?.(noted.value, volumeOf(disk)) ?? []);
+};
+
+/** How an attachment leads to its machine, in every cloud. */
+export const leadCases = (bench: () => Bench): void => {
+  it('is led from an attachment to its machine, also when that is gone', async () => {
+    const machine = await bench().machine();
+    const disk = await bench().disk(machine);
+    const noted = bench().attachedAs(machine);
+    expect(await ledTo(bench(), noted, disk)).toEqual([machine]);
+    await bench().terminate(machine);
+    expect(await ledTo(bench(), noted, disk)).toContain(machine);
+    const likely = bench().cloud.machineOf(noted) === null ? [noted.value] : [];
+    const [facts] = await bench().cloud.look([machine], { disks: false }, patient());
+    expect(facts?.nodeNames).toEqual(expect.arrayContaining(likely));
+  });
+
+  it('hears of a disk that does not exist from nobody', async () => {
+    expect((await bench().cloud.holders?.([bench().volumeOf(bench().unknownDisk)], patient())) ?? []).toEqual([]);
+  });
+};

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { atRecheck } from './at-recheck.ts';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { openGates } from './gates.ts';
+import type { Intervention } from '../scenes/by-hand.ts';
+import { removeFence, removeTaint, renewLease } from '../scenes/by-hand.ts';
+import { openStage } from '../scenes/stage.ts';
+import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+const interventions: readonly { readonly what: string; readonly happens: Intervention; readonly reason: string }[] = [
+  { what: 'its kubelet renews its Lease', happens: renewLease, reason: 'lease-renewed-after-off' },
+  { what: 'somebody takes the taint away', happens: removeTaint, reason: 'taint-removed-by-hand' },
+  { what: 'somebody takes the whole fence away', happens: removeFence, reason: 'fence-removed-by-hand' },
+];
+
+describe.concurrent('the first pod of a dead machine is left alone when between look and delete', () => {
+  it.for(interventions)('$what', async ({ happens, reason }) => {
+    const [stage, gates] = await Promise.all([openStage(bench, 'rechecked'), openGates(bench.access)]);
+    const { scene, home, pods } = stage;
+    await home.stop();
+    gates.handle(atRecheck('note', () => happens(stage)));
+    const { says } = await cloudfence(gates.access, 'fence', home.instance, '--timeout', '60s');
+    expect({ reason: says.reason.split(':')[0], steps: says.steps.map(({ step }) => step) }).toEqual({ reason, steps: ['mark', 'note'] });
+    expect(podsOn(scene, scene.nodes)).toEqual(pods);
+    expect((await worldOf(scene)).volumes).toEqual(worldWith(scene, { 'data-db-0': home }, []).volumes);
+    await gates.close();
+  });
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { node as nodeSchema } from '../bench/objects.ts';
+import { cloudfence } from '../doors/doors.ts';
+import type { Lone } from '../scenes/lone.ts';
+import { openLone } from '../scenes/lone.ts';
+
+const RECORD = 'cloudfence.dev/fence';
+const LABEL = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' };
+const ANOTHER = 'i-0123456789abcdef0';
+
+/** A run that something let begin would wait for its end for long. */
+const ENDS = ['--timeout', '60s'] as const;
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+/** A fence of this very boot, as anybody who has seen one could write it. */
+const forged = async ({ home, nodePath }: Lone, changes: object = {}): Promise<object> => {
+  const { metadata, status } = nodeSchema.parse(await bench.admin.get(nodePath));
+  const named = { cloud: 'aws', machine: home.instance, generation: null, node: home.name, nodeUid: metadata.uid, bootID: status.nodeInfo.bootID, lease: null };
+  const times = { begun: new Date().toISOString(), released: null };
+  return { [RECORD]: JSON.stringify({ version: 1, fence: 'forged.1', phase: 'fenced', ...named, outOfService: 'foreign', ...times, evidence: {}, volumes: [], pods: [], ...changes }) };
+};
+
+/** What stands on the Node when its machine is found off. No kubelet can write the label. */
+const doubts: readonly { readonly what: string; readonly reason: string; readonly metadata: (lone: Lone) => Promise<object> }[] = [
+  { what: 'the id of another instance', reason: 'identity-contradicted', metadata: async () => ({ annotations: { 'cloudfence.dev/instance-id': ANOTHER } }) },
+  { what: 'a fence’s record without our label', reason: 'record-not-ours', metadata: async (lone) => ({ annotations: await forged(lone) }) },
+  { what: 'a record that nobody can read', reason: 'record-unreadable', metadata: async () => ({ annotations: { [RECORD]: '{"version":' }, labels: LABEL }) },
+  { what: 'a record of another machine’s fence', reason: 'record-of-another-machine', metadata: async (lone) => ({ annotations: await forged(lone, { machine: ANOTHER }), labels: LABEL }) },
+];
+
+describe.concurrent('a machine that is off is left as it is when', () => {
+  it.for(doubts)('its Node bears $what', async ({ reason, metadata }) => {
+    const lone = await openLone(bench, 'doubt');
+    const { home, nodePath, seen } = lone;
+    await bench.admin.write('PATCH', nodePath, { metadata: await metadata(lone) });
+    const before = await seen();
+    await home.stop();
+    const { code, says } = await cloudfence(bench.access, 'fence', home.instance, ...ENDS);
+    expect({ code, reason: says.reason.split(':')[0], steps: says.steps }).toEqual({ code: 4, reason, steps: [] });
+    expect(await seen()).toEqual(before);
+    await bench.admin.write('DELETE', nodePath);
+  });
+
+  it('two Nodes name it', async () => {
+    const { home, nodePath, seen, scene } = await openLone(bench, 'twins', { name: `first-of-${process.pid}` });
+    const { spec, metadata } = nodeSchema.parse(await bench.admin.get(nodePath));
+    const second = `second-of-${scene.namespace}`;
+    await bench.admin.write('POST', '/api/v1/nodes', { metadata: { name: second, annotations: metadata.annotations }, spec: { providerID: spec['providerID'] } });
+    const before = await seen();
+    await home.stop();
+    const { says } = await cloudfence(bench.access, 'fence', home.instance, ...ENDS);
+    expect(says).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^identity-ambiguous/), steps: [] });
+    expect(await seen()).toEqual(before);
+    await bench.admin.write('DELETE', `/api/v1/nodes/${second}`);
+  });
+
+  it('its kubelet’s Lease is dated later than that, and renewed again', async () => {
+    const { home, seen } = await openLone(bench, 'late-lease');
+    const before = await seen();
+    await home.stop();
+    const kubelet = bench.admin.as(`system:node:${home.name}`, 'system:nodes');
+    const renew = () =>
+      kubelet.write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, { spec: { renewTime: new Date(Date.now() + 60_000).toISOString().replace('Z', '000Z') } });
+    await renew();
+    const answering = cloudfence(bench.access, 'fence', home.instance, ...ENDS);
+    const renewing = setInterval(() => void renew(), 2_000);
+    const { says } = await answering.finally(() => clearInterval(renewing));
+    expect(says).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^lease-renewed-after-off/), steps: [] });
+    expect(await seen()).toEqual(before);
+  });
+});

@@ -1,0 +1,94 @@
+import { AttachVolumeCommand } from '@aws-sdk/client-ec2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { STRATEGIC } from '../bench/api.ts';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import type { BenchAccess } from '../bench/installation.ts';
+import { under } from '../bench/installation.ts';
+import { turn } from '../bench/knobs.ts';
+import { listOf, volumeAttachment } from '../bench/objects.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { openLone } from '../scenes/lone.ts';
+import { powerOff } from '../scenes/power-off.ts';
+import { openScene } from '../scenes/scene.ts';
+import { expectUntouched, openStage } from '../scenes/stage.ts';
+import { volumeName } from '../scenes/volume.ts';
+import { worldOf, worldWith } from '../scenes/world.ts';
+import { lonePod, OUT_OF_SERVICE, statefulSet, tolerating } from '../scenes/workload.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+interface Order {
+  readonly what: string;
+  readonly access: () => Promise<BenchAccess>;
+  readonly args: readonly string[];
+  readonly says: object;
+}
+
+const orders: readonly Order[] = [
+  { what: 'everything is paused', access: () => under(bench.access, {}, { pause: 'the storage is being moved' }), args: [], says: { outcome: 'refused', reason: 'paused: paused: the storage is being moved', steps: [] } },
+  { what: 'a planned stop has its time', access: () => under(bench.access, { fenceAfter: '1h' }), args: ['--timeout', '10s'], says: { outcome: 'waiting', steps: [] } },
+  { what: 'it is only asked what would be done', access: async () => bench.access, args: ['--dry-run'], says: { outcome: 'fenced', dryRun: true, steps: expect.arrayContaining([expect.objectContaining({ step: 'mark', result: 'dry-run' })]) } },
+];
+
+describe.concurrent('a machine that is off is left as it is when', () => {
+  it.for(orders)('$what', async ({ access, args, says }) => {
+    const stage = await openStage(bench, 'held-back');
+    await stage.home.stop();
+    const answer = await cloudfence(await access(), 'fence', stage.home.instance, ...args);
+    expect(answer.says).toMatchObject(says);
+    await expectUntouched(stage);
+  });
+
+  it('somebody asks to release it, fenced or not', async () => {
+    const { home, seen } = await openLone(bench, 'release');
+    const before = await seen();
+    await home.stop();
+    expect((await cloudfence(bench.access, 'release', home.name)).says).toMatchObject({ outcome: 'released', steps: [] });
+    expect(await seen()).toEqual(before);
+    expect((await cloudfence(bench.access, 'fence', home.instance)).says.outcome).toBe('fenced');
+    const fenced = await seen();
+    expect((await cloudfence(bench.access, 'release', home.name)).says).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^still-off/), steps: [] });
+    expect(await seen()).toEqual(fenced);
+  });
+});
+
+const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
+const BY_DRIVER = 'kubernetes.io/csi/ebs.csi.aws.com^';
+
+describe.concurrent('where the policy is to detach at once', () => {
+  it('a disk of no PersistentVolume stays with its machine, whatever the Node’s status says', async () => {
+    const { scene, home, nodePath } = await openLone(bench, 'unclaimed');
+    const disk = await bench.ec2.disk(null);
+    await bench.ec2.client.send(new AttachVolumeCommand({ VolumeId: disk, InstanceId: home.instance, Device: '/dev/sdz' }));
+    await bench.admin.write('PATCH', `${nodePath}/status`, { status: { volumesInUse: [`${BY_DRIVER}${disk}`] } }, STRATEGIC);
+    await home.stop();
+    const { says } = await cloudfence(await under(scene.bench.access, { detach: 'always' }), 'fence', home.instance);
+    expect(says.outcome).toBe('fenced');
+    expect(says.left).toContainEqual({ what: `disk/${disk}`, why: 'it belongs to no PersistentVolume of this Node' });
+    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+  });
+
+  it('a volume that a pod there still uses keeps its disk, though somebody has deleted its attachment', async () => {
+    const scene = await openScene(bench, 'still-used');
+    const home = await scene.addNode();
+    const [kept] = [await scene.addClaim('kept'), await scene.addClaim('data-db-0')];
+    await scene.create(lonePod('patient', { claims: ['kept'], spec: tolerating(OUT_OF_SERVICE) }));
+    await scene.create(statefulSet('db'));
+    await Promise.all([scene.runs('patient', home), scene.runs('db-0', home)]);
+    const refuge = await scene.addRefuge();
+    await turn(bench.access, kept, { failDetach: 'the driver is out of order' });
+    const { items } = listOf(volumeAttachment).parse(await bench.admin.get(ATTACHMENTS));
+    const own = items.find(({ spec }) => spec.source.persistentVolumeName === volumeName(scene.namespace, 'kept'));
+    await bench.admin.write('DELETE', `${ATTACHMENTS}/${own?.metadata.name}`);
+    const { says } = await powerOff({ ...scene, bench: { ...bench, access: await under(bench.access, { detach: 'always' }) } }, home);
+    await scene.runs('db-0', refuge);
+    expect(says.outcome).toBe('fenced');
+    expect((await worldOf(scene)).volumes).toEqual({ ...worldWith(scene, { 'data-db-0': refuge }, []).volumes, kept: { ec2: [home.name], kubernetes: [`${home.name} (going)`] } });
+    await turn(bench.access, kept, {});
+  });
+});

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { STRATEGIC } from '../bench/api.ts';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { openGates } from '../faults/gates.ts';
+import { inOtherWords, inState } from '../faults/other-words.ts';
+import type { Lone } from '../scenes/lone.ts';
+import { openLone } from '../scenes/lone.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+/** What the Node's status says from now on. */
+const says = ({ nodePath }: Lone, status: object) => bench.admin.write('PATCH', `${nodePath}/status`, { status }, STRATEGIC);
+
+const ready = (status: 'True' | 'False') => ({ conditions: [{ type: 'Ready', status, lastHeartbeatTime: new Date().toISOString(), reason: 'Test', message: 'told by the test' }] });
+
+const anotherBoot = { nodeInfo: { bootID: 'another' } };
+
+const renewLease = ({ home }: Lone) =>
+  bench.admin.write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, { spec: { renewTime: new Date().toISOString().replace('Z', '000Z') } });
+
+/** A fenced machine runs again, and this is how far its Node has come. */
+const halves: readonly { readonly what: string; readonly comes: (lone: Lone) => Promise<unknown>; readonly reason: RegExp }[] = [
+  { what: 'its Node, booted anew, is not Ready', comes: async (lone) => [await says(lone, { ...anotherBoot, ...ready('False') }), await renewLease(lone)], reason: /is not Ready yet$/ },
+  { what: 'its Node, booted anew, has an old Lease', comes: (lone) => says(lone, { ...anotherBoot, ...ready('True') }), reason: /has not renewed its Lease lately$/ },
+  { what: 'its Node is Ready under its old boot', comes: async (lone) => [await says(lone, ready('True')), await renewLease(lone)], reason: /still shows the boot that was fenced$/ },
+];
+
+describe.concurrent('a fence stands although the machine runs again, as long as', () => {
+  const openFenced = async (): Promise<Lone> => {
+    const lone = await openLone(bench, 'not-back');
+    await lone.home.stop();
+    expect((await cloudfence(bench.access, 'fence', lone.home.instance)).says.outcome).toBe('fenced');
+    await lone.home.power();
+    return lone;
+  };
+
+  it.for(halves)('$what', async ({ comes, reason }) => {
+    const lone = await openFenced();
+    const before = await lone.seen();
+    await comes(lone);
+    const { says: answer } = await cloudfence(bench.access, 'release', lone.home.name, '--timeout', '15s');
+    expect(answer).toMatchObject({ outcome: 'waiting', reason: expect.stringMatching(reason), steps: [] });
+    expect(await lone.seen()).toEqual(before);
+  });
+
+  it('EC2 says that it is pending still, whatever its Node says', async () => {
+    const [lone, gates] = await Promise.all([openFenced(), openGates(bench.access)]);
+    const before = await lone.seen();
+    await lone.home.kubelet.boot();
+    gates.handle(inOtherWords(inState(0, 'pending')));
+    const { says: answer } = await cloudfence(gates.access, 'release', lone.home.name, '--timeout', '15s');
+    expect(answer).toMatchObject({ outcome: 'waiting', reason: expect.stringMatching(/the cloud says starting, not running$/), steps: [] });
+    expect(await lone.seen()).toEqual(before);
+    await gates.close();
+  });
+});

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import type { BenchNode } from '../bench/machines.ts';
+import { listOf, volumeAttachment } from '../bench/objects.ts';
+import { until } from '../bench/until.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { powerOff } from '../scenes/power-off.ts';
+import type { Scene } from '../scenes/scene.ts';
+import { openScene } from '../scenes/scene.ts';
+import { volumeName } from '../scenes/volume.ts';
+import { statefulSet } from '../scenes/workload.ts';
+import { FENCED, worldOf, worldWith } from '../scenes/world.ts';
+
+const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
+const csiNodePath = ({ name }: BenchNode): string => `/apis/storage.k8s.io/v1/csinodes/${name}`;
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+describe.concurrent('a dead node', () => {
+  it('whose CSINode somebody has deleted gives up its volume as any other', async () => {
+    const scene = await openScene(bench, 'no-csi-node');
+    const home = await scene.addNode();
+    await scene.addClaim('data-db-0');
+    await scene.create(statefulSet('db'));
+    await scene.runs('db-0', home);
+    const refuge = await scene.addRefuge();
+    await bench.admin.write('DELETE', csiNodePath(home));
+    const { says, left, harmed } = await powerOff(scene, home);
+    await scene.runs('db-0', refuge);
+    expect({ outcome: says.outcome, left }).toEqual({ outcome: 'fenced', left: [] });
+    expect(harmed()).toEqual([]);
+    expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
+  });
+});
+
+const csiNode = z.looseObject({ spec: z.looseObject({ drivers: z.array(z.looseObject({})) }) });
+
+/** One more driver on the node, which the test itself plays. */
+const addDriver = async (scene: Scene, node: BenchNode): Promise<void> => {
+  const name = scene.namespace;
+  await bench.admin.write('POST', '/apis/storage.k8s.io/v1/csidrivers', { metadata: { name }, spec: { attachRequired: true, podInfoOnMount: false } });
+  const { drivers } = csiNode.parse(await bench.admin.get(csiNodePath(node))).spec;
+  await bench.admin.write('PATCH', csiNodePath(node), { spec: { drivers: [...drivers, { name, nodeID: node.name, topologyKeys: [] }] } });
+};
+
+const attachmentOf = (scene: Scene, claim: string, { name }: BenchNode) =>
+  until(`${claim} is to be attached to ${name}`, async () => {
+    const { items } = listOf(volumeAttachment).parse(await bench.admin.get(ATTACHMENTS));
+    return items.find(({ spec }) => spec.nodeName === name && spec.source.persistentVolumeName === volumeName(scene.namespace, claim));
+  });
+
+describe.concurrent('a pod with volumes of two drivers, of which one does not answer', () => {
+  it('gives up what the other has at once, and Cloudfence says what it waits for until that one answers', async () => {
+    const scene = await openScene(bench, 'two-drivers');
+    const home = await scene.addNode();
+    await addDriver(scene, home);
+    await scene.addClaim('data-db-0');
+    const handle = await scene.addClaim('files', { driver: scene.namespace });
+    await scene.create(statefulSet('db', { claims: ['files'] }));
+    const { metadata } = await attachmentOf(scene, 'files', home);
+    await bench.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}`, { metadata: { finalizers: ['example.org/driver'] } });
+    await bench.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}/status`, { status: { attached: true } });
+    await scene.runs('db-0', home);
+    const refuge = await scene.addRefuge();
+    await home.stop();
+    const { code, says } = await cloudfence(bench.access, 'fence', home.instance, '--timeout', '45s');
+    expect({ code, outcome: says.outcome }).toEqual({ code: 3, outcome: 'waiting' });
+    expect(says.reason).toMatch(new RegExp(`^attachments-going: .*${handle}`));
+    expect(await bench.ec2.holderOf(scene.disks.get('data-db-0') ?? '')).not.toBe(home.instance);
+    await bench.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}`, { metadata: { finalizers: [] } });
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    const next = await attachmentOf(scene, 'files', refuge);
+    await bench.admin.write('PATCH', `${ATTACHMENTS}/${next.metadata.name}/status`, { status: { attached: true } });
+    await scene.runs('db-0', refuge);
+    expect((await worldOf(scene)).ours).toEqual({ [home.name]: FENCED, [refuge.name]: [] });
+  });
+});

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Bench } from '../bench/bench.ts';
+import { openBench } from '../bench/bench.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { isDestructive } from '../faults/changes.ts';
+import type { Answer } from '../faults/gate.ts';
+import type { Gates } from '../faults/gates.ts';
+import { openGates } from '../faults/gates.ts';
+import { forReason, inOtherWords, inState, isLook, unknownHere, withoutLaunchTime } from '../faults/other-words.ts';
+import { openLone } from '../scenes/lone.ts';
+import { expectMoved, openStage } from '../scenes/stage.ts';
+
+/** A run that something let begin would wait for its end for long. */
+const ENDS = ['--timeout', '60s'] as const;
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench?.close());
+
+/** What EC2 says of a machine whose kubelet is silent, and what has to come of it. Spot hibernates, too. */
+const words: readonly { readonly what: string; readonly change: (answer: Answer) => Answer; readonly reason: string }[] = [
+  { what: 'that it is pending', change: inState(0, 'pending'), reason: 'machine-starting' },
+  { what: 'a state that nobody knows', change: inState(96, 'paused'), reason: 'power-unknown' },
+  { what: 'that Spot has stopped it', change: forReason('Server.SpotInstanceShutdown'), reason: 'suspended' },
+  { what: 'not which boot has ended', change: withoutLaunchTime, reason: 'generation-unknown' },
+  { what: 'that it is unknown, and no disk can tell', change: unknownHere, reason: 'missing-without-witness' },
+];
+
+/** Looks after which EC2 says what is. */
+const LOOKS = 8;
+
+const lastUntrueLook = ({ seen }: Gates): number => seen.filter(({ passing }) => isLook(passing))[LOOKS - 1]?.at ?? Infinity;
+
+const destroyedAt = ({ seen }: Gates): readonly number[] => seen.filter(({ change }) => isDestructive(change)).map(({ at }) => at);
+
+describe.concurrent('a machine is left as it is when EC2 says', () => {
+  it.for(words)('$what', async ({ change, reason }) => {
+    const [{ home, seen }, gates] = await Promise.all([openLone(bench, 'unproven'), openGates(bench.access)]);
+    const before = await seen();
+    await home.stop();
+    gates.handle(inOtherWords(change));
+    const { says } = await cloudfence(gates.access, 'fence', home.instance, ...ENDS);
+    expect({ reason: says.reason.split(':')[0], steps: says.steps }).toEqual({ reason, steps: [] });
+    expect(await seen()).toEqual(before);
+    await gates.close();
+  });
+});
+
+describe.concurrent('a machine is waited for, and nothing is destroyed, while EC2 says', () => {
+  it.for([
+    { what: 'that it is stopping', change: inState(64, 'stopping') },
+    { what: 'that it is shutting down', change: inState(32, 'shutting-down') },
+    { what: 'that it is unknown, and a disk names it', change: unknownHere },
+  ])('$what', async ({ change }) => {
+    const [stage, gates] = await Promise.all([openStage(bench, 'untrue'), openGates(bench.access)]);
+    await stage.home.stop();
+    gates.handle(inOtherWords(change, LOOKS));
+    expect((await cloudfence(gates.access, 'fence', stage.home.instance)).says.outcome).toBe('fenced');
+    expect(Math.min(...destroyedAt(gates))).toBeGreaterThan(lastUntrueLook(gates));
+    await expectMoved(stage, { fenced: [stage.home] });
+    await gates.close();
+  });
+});

@@ -1,0 +1,26 @@
+import { node as nodeSchema } from '../bench/objects.ts';
+import type { Stage } from './stage.ts';
+
+/** What may happen to a fenced Node behind Cloudfence's back. */
+export type Intervention = (stage: Stage) => Promise<unknown>;
+
+const nodePath = ({ home }: Stage): string => `/api/v1/nodes/${home.name}`;
+
+const taintsWithout = async (stage: Stage, pattern: RegExp) => {
+  const { spec } = nodeSchema.parse(await stage.scene.bench.admin.get(nodePath(stage)));
+  return spec.taints.filter(({ key }) => !pattern.test(key));
+};
+
+/** Its kubelet's own word, though its machine is said to be off. */
+export const renewLease: Intervention = ({ scene, home }) =>
+  scene.bench.admin
+    .as(`system:node:${home.name}`, 'system:nodes')
+    .write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, { spec: { renewTime: new Date().toISOString().replace('Z', '000Z') } });
+
+export const removeTaint: Intervention = async (stage) =>
+  stage.scene.bench.admin.write('PATCH', nodePath(stage), { spec: { taints: await taintsWithout(stage, /out-of-service/) } });
+
+export const removeFence: Intervention = async (stage) => {
+  const metadata = { annotations: { 'cloudfence.dev/fence': null }, labels: { 'cloudfence.node-restriction.kubernetes.io/fenced': null } };
+  await stage.scene.bench.admin.write('PATCH', nodePath(stage), { metadata, spec: { taints: await taintsWithout(stage, /out-of-service|quarantine/) } });
+};

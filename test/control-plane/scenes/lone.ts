@@ -1,0 +1,36 @@
+import type { Bench } from '../bench/bench.ts';
+import type { BenchNode, Registration } from '../bench/machines.ts';
+import { addMachine } from '../bench/machines.ts';
+import { node as nodeSchema } from '../bench/objects.ts';
+import type { Scene } from './scene.ts';
+import { openScene } from './scene.ts';
+import { lonePod, on } from './workload.ts';
+import { podsOn } from './world.ts';
+
+/** Kubernetes has marks of its own for a silent Node. */
+const OURS = /cloudfence|out-of-service/;
+
+/** The least that is worth a fence: one node and one pod on it, without a volume. */
+export interface Lone {
+  readonly scene: Scene;
+  readonly home: BenchNode;
+  readonly nodePath: string;
+  /** What concerns a fence of the Node's taints, labels and annotations, and its pods. */
+  readonly seen: () => Promise<object>;
+}
+
+export const openLone = async (bench: Bench, title: string, registration: Registration = {}): Promise<Lone> => {
+  const scene = await openScene(bench, title);
+  const home = await addMachine(bench, scene.namespace, registration);
+  await scene.create(lonePod('lone', { spec: on(home.name) }));
+  await scene.runs('lone', home);
+  const nodePath = `/api/v1/nodes/${home.name}`;
+  return { scene, home, nodePath, seen: async () => ({ pods: podsOn(scene, [home]), ...(await marksOn(bench, nodePath)) }) };
+};
+
+const ours = (texts: Readonly<Record<string, string>>) => Object.entries(texts).filter(([key]) => OURS.test(key));
+
+const marksOn = async ({ admin }: Bench, path: string) => {
+  const { metadata, spec } = nodeSchema.parse(await admin.get(path));
+  return { taints: spec.taints.filter(({ key }) => OURS.test(key)), labels: ours(metadata.labels), annotations: ours(metadata.annotations) };
+};

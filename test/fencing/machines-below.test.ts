@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import type { Cloud } from '../../fencing/cloud.ts';
+import type { Cluster, Suspect } from '../../fencing/cluster.ts';
+import { Denied } from '../../fencing/errors.ts';
+import type { Power } from '../../fencing/machine.ts';
+import { machinesBelow } from '../../fencing/machines-below.ts';
+import type { Ports } from '../../fencing/ports.ts';
+import { cluster as clusterFacts, diskOf, incarnationsOf, machine, machineOf, volume } from './view-builder.ts';
+
+const unasked = () => Promise.reject(new Error('nobody asks for this'));
+
+/** A Node that is gone, with attachments of these disks to it. */
+const clusterWith = (disks: readonly string[], nameTaken = false): Cluster => ({
+  name: 'blue',
+  find: unasked,
+  identify: unasked,
+  look: async () => clusterFacts({ node: null, nameTaken, pods: [], volumes: disks.map((handle) => volume({ handle })) }),
+  recheck: unasked,
+  apply: unasked,
+  tell: unasked,
+  census: unasked,
+  suspects: unasked,
+});
+
+interface Said {
+  readonly holders: Record<string, readonly string[]>;
+  readonly named: readonly string[];
+  readonly power: Record<string, Power>;
+}
+
+/** A cloud whose machines are named `m-…` after their Nodes. */
+const cloudThat = ({ holders, named, power }: Said): Cloud => ({
+  name: 'a-cloud',
+  look: async (machines) => machines.map((id) => machine({ machine: id, power: power[id] ?? 'missing', nodeNames: [id.replace(/^m-(?:also-)?/, '')] })),
+  witness: unasked,
+  holders: async (volumes) => volumes.flatMap(({ handle }) => (holders[handle] ? [{ disk: handle, by: holders[handle] }] : [])),
+  machinesNamed: () => named,
+  detach: unasked,
+  powerOff: unasked,
+  machineOf,
+  incarnationsOf,
+  diskOf,
+});
+
+const portsTo = (cloud: Cloud): Ports => ({
+  cloud,
+  clusters: [],
+  clock: { now: () => ({ wall: 0, mono: 0 }), sleep: async () => undefined, timeout: () => new AbortController().signal },
+  signal: new AbortController().signal,
+  observe: () => undefined,
+});
+
+const suspect: Suspect = { because: 'node-missing', node: 'node-a', carriers: [], record: null, attachments: ['csi-1', 'csi-2'] };
+
+const below = (said: Partial<Said>, disks: readonly string[] = ['disk-1', 'disk-2'], nameTaken = false) =>
+  machinesBelow(clusterWith(disks, nameTaken), suspect, portsTo(cloudThat({ holders: { 'disk-1': [], 'disk-2': [] }, named: [], power: {}, ...said })));
+
+describe('the machine below a Node that is gone', () => {
+  it('is the one that holds a disk which was attached there', async () => {
+    expect(await below({ holders: { 'disk-1': [], 'disk-2': ['m-9'] }, named: ['m-node-a'] })).toEqual({ machines: ['m-9'], doubt: null });
+  });
+
+  it('is, with all disks free, the one that the name stands for: one that still is before one that is not', async () => {
+    expect(await below({ named: ['m-node-a', 'm-also-node-a'] })).toEqual({ machines: ['m-node-a'], doubt: null });
+    expect(await below({ named: ['m-node-a', 'm-also-node-a'], power: { 'm-also-node-a': 'off' } })).toEqual({ machines: ['m-also-node-a'], doubt: null });
+  });
+
+  it('is not known, and people are told, where the disks speak for two, or nothing speaks for any', async () => {
+    const two = await below({ holders: { 'disk-1': ['m-1'], 'disk-2': ['m-2'] } });
+    expect(two).toEqual({ machines: [], doubt: expect.stringMatching(/Node node-a is gone.*csi-1, csi-2.*more than one machine.*m-1, m-2/) });
+    expect(await below({ named: ['m-elsewhere'] })).toEqual({ machines: [], doubt: expect.stringContaining('no machine of such a name') });
+  });
+
+  it('is not known where the disks cannot be asked', async () => {
+    const cloud = { ...cloudThat({ holders: {}, named: [], power: {} }), holders: () => Promise.reject(new Denied('not allowed')) };
+    expect(await machinesBelow(clusterWith(['disk-1']), suspect, portsTo(cloud))).toEqual({ machines: [], doubt: expect.stringContaining('not allowed') });
+  });
+
+  it('is nobody’s affair where no disk of this cloud is concerned, another machine has the name, or the cloud cannot ask', async () => {
+    const nobody = { machines: [], doubt: null };
+    expect(await below({}, ['elsewhere'])).toEqual(nobody);
+    expect(await below({ holders: { 'disk-1': ['m-1'] } }, ['disk-1'], true)).toEqual(nobody);
+    const { holders: _, ...silent } = cloudThat({ holders: {}, named: [], power: {} });
+    expect(await machinesBelow(clusterWith(['disk-1']), suspect, portsTo(silent))).toEqual(nobody);
+  });
+});

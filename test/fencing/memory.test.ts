@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { begin, type Known, type Read } from '../../fencing/known.ts';
+import type { MachineFacts } from '../../fencing/machine.ts';
+import { baselineLease, machineRead } from '../../fencing/memory.ts';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import { ago, diskOf, incarnationsOf, machine, machineOf, NOW } from './view-builder.ts';
+
+const at = (mono: number) => ({ wall: NOW + mono, mono });
+const read = (change: Partial<MachineFacts>, mono: number): Read<MachineFacts> => ({ says: machine(change), askedAt: at(mono), gotAt: mono });
+const known: Known = begin({
+  request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
+  policy: defaultPolicy,
+  reading: { name: 'a-cloud', machineOf, incarnationsOf, diskOf },
+  runId: 'run',
+  deadline: 60_000,
+});
+const seenOff = machineRead(known, read({}, 0), at(0));
+
+it('looks that say off agree only about one boot: another one begins again', () => {
+  expect(machineRead(seenOff, read({}, 500), at(500)).memory.firstOff).toEqual({ ...at(0), generation: 'boot-1' });
+  expect(machineRead(seenOff, read({ generation: 'boot-2' }, 500), at(500)).memory.firstOff).toEqual({ ...at(500), generation: 'boot-2' });
+  expect(machineRead(seenOff, read({ power: 'running' }, 500), at(500)).memory.firstOff).toBeNull();
+});
+
+it('a witness is forgotten with each look at the machine, so that it is never older than that', () => {
+  const witnessed: Known = { ...seenOff, memory: { ...seenOff.memory, witness: 'released' } };
+  expect(machineRead(witnessed, read({ power: 'missing', generation: null }, 500), at(500)).memory.witness).toBeNull();
+});
+
+it('only a Lease that was asked for after the machine was seen off is a baseline, and the first one stays', () => {
+  expect(baselineLease(known.memory, ago(0), at(500))).toBeUndefined();
+  expect(baselineLease(machineRead(known, read({}, 600), at(600)).memory, ago(0), at(500))).toBeUndefined();
+  expect(baselineLease(seenOff.memory, ago(0), at(500))).toBe(ago(0));
+  expect(baselineLease({ ...seenOff.memory, lease: ago(9) }, ago(0), at(500))).toBe(ago(9));
+});

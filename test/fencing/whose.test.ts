@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import type { ClusterFacts, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
+import type { Holding } from '../../fencing/machine.ts';
+import { ownLeftovers, silentVolumes } from '../../fencing/whose.ts';
+import { attachment, cluster, pod, record, volume } from './view-builder.ts';
+
+/** A cloud whose driver notes the Node's name, beside one whose driver notes the machine. */
+const reading = {
+  name: 'cloud',
+  machineOf: ({ value }: { readonly value: string }) => (value.startsWith('m-') ? value : null),
+  incarnationsOf: () => [],
+  diskOf: ({ driver, handle }: { readonly driver: string; readonly handle: string }) => (driver === 'disks' ? handle : null),
+};
+
+const whose = { request: { machine: 'm-1' }, reading, record: null };
+
+const attached = (handle: string, noted: string, driver = 'disks'): VolumeFacts =>
+  volume({ driver, handle, key: `${driver}^${handle}`, attachmentName: `csi-${handle}`, attachment: attachment({ name: `csi-${handle}`, carrier: { carrier: 'volumeAttachment', driver, value: noted } }) });
+
+const user = (name: string, ...handles: readonly string[]): PodFacts => pod({ name, uid: name, volumes: handles.map((handle) => `disks^${handle}`) });
+
+const left = (volumes: readonly VolumeFacts[], pods: readonly PodFacts[] = []): ClusterFacts => ({ ...cluster({}), node: null, nodeName: 'n', volumes, pods });
+
+const own = (facts: ClusterFacts, holdings: readonly Holding[]) => ownLeftovers(facts, silentVolumes(facts, whose), whose, holdings).volumes.map(({ handle }) => handle);
+
+const held = (disk: string, ...by: readonly string[]): Holding => ({ disk, by });
+
+describe('attachments to a Node that is gone', () => {
+  it('are silent where they name no machine, unless one of them names this one or a fence named them before', () => {
+    const [a, b] = [attached('a', 'n'), attached('b', 'n')];
+    expect(silentVolumes(left([a, b]), whose)).toEqual([a, b]);
+    expect(silentVolumes(left([a, attached('c', 'm-1')]), whose)).toEqual([]);
+    const named = [{ driver: 'disks', handle: 'a', persistentVolume: null, attachment: 'csi-a' }];
+    expect(silentVolumes(left([a, b]), { ...whose, record: record({ machine: 'm-1', volumes: named }) })).toEqual([b]);
+    expect(silentVolumes(left([a, b]), { ...whose, record: record({ machine: 'm-2', volumes: named }) })).toEqual([a, b]);
+  });
+
+  it.each([
+    ['the machine holds one of the disks', [held('a', 'm-1')], ['a', 'b']],
+    ['it shares one of them', [held('a', 'm-2', 'm-1'), held('b')], ['a', 'b']],
+    ['nobody holds any', [held('a'), held('b')], ['a', 'b']],
+    ['one is free and the other cannot be found', [held('a')], []],
+    ['none can be found', [], []],
+    ['another machine holds one', [held('a', 'm-1'), held('b', 'm-2')], []],
+  ] as const)('are this machine’s by the word of their disks: %s', (_, holdings, expected) => {
+    expect(own(left([attached('a', 'n'), attached('b', 'n')]), holdings)).toEqual(expected);
+  });
+
+  it('take what uses them with them', () => {
+    const facts = left([attached('a', 'n'), volume({ handle: 'unattached', key: 'disks^unattached', attachment: null })], [user('of-a', 'a', 'unattached')]);
+    const silent = silentVolumes(facts, whose);
+    expect(ownLeftovers(facts, silent, whose, [held('a', 'm-2')])).toMatchObject({ volumes: [], pods: [] });
+    expect(ownLeftovers(facts, silent, whose, [held('a', 'm-1')])).toEqual(facts);
+  });
+});

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { onEvent } from '../../functions/azure/on-event.ts';
+import { readHints } from '../../providers/azure/events/read-hints.ts';
+import { deallocate } from '../../sandbox/azure/machines.ts';
+import { SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
+import { change, scene } from '../sandbox/azure/azure-rig.ts';
+import { azureInstall } from './azure-install.ts';
+import { about, isMarked, namesMachine, sample, samplesOf } from './samples.ts';
+
+/** Every sample of the cloud, at the door of the function: on a machine that is off it leads to the mark; none goes by in silence. */
+
+const deliver = async (text: string, whole = false) => {
+  const { world, holder } = scene();
+  change(world, holder, deallocate, 60_000);
+  const install = azureInstall(world);
+  const named = whole ? holder.replace(/\/virtualmachines\/[^/]+$/, '') : holder;
+  const sent = about(text, named, readHints, { account: SANDBOX_SUBSCRIPTION, region: null });
+  await onEvent(install.wired)([sent], install.context);
+  return { ...install, hasMarked: isMarked(install, holder) };
+};
+const isOfSet = (name: string): boolean => name.startsWith('arm-set-');
+
+it.each(samplesOf('azure'))('%s is told of, and fences the machine that it names', async (name) => {
+  const { lines, queues, hasMarked } = await deliver(sample('azure', name), isOfSet(name));
+  expect([lines.length > 0, queues['dead-letters'] ?? [], hasMarked]).toEqual([true, [], namesMachine(sample('azure', name), readHints)]);
+});

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { onEvent } from '../../functions/aws/on-event.ts';
+import { readHints } from '../../providers/aws/events/read-hints.ts';
+import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
+import { stopped } from '../simulation/incidents.ts';
+import { batchOf, installOver } from './install.ts';
+import { about, isMarked, namesMachine, sample, samplesOf } from './samples.ts';
+
+/** Every sample of the cloud, at the door of the function: on a machine that is off it leads to the mark; none goes by in silence. */
+
+const deliver = async (text: string) => {
+  const { world, scene } = stopped();
+  const install = installOver(world);
+  const sent = about(text, scene.holder, readHints, { account: SANDBOX_ACCOUNT, region: SANDBOX_REGION });
+  await onEvent(async () => install.wiring)(batchOf(sent), install.context());
+  return { ...install, hasMarked: isMarked(install, scene.holder) };
+};
+
+it.each(samplesOf('aws'))('%s is told of, and fences the machine that it names', async (name) => {
+  const { lines, dead, hasMarked } = await deliver(sample('aws', name));
+  expect([lines.length > 0, dead, hasMarked]).toEqual([true, [], namesMachine(sample('aws', name), readHints)]);
+});

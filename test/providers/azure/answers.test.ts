@@ -1,0 +1,100 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Denied, Refused } from '../../../fencing/errors.ts';
+import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
+import { credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
+import { openStandIn, type Answered, type JsonStandIn } from '../json-stand-in.ts';
+
+/** Answers of ARM that no sandbox gives by itself, read by the SDK from a socket. */
+
+const VM = `${prefix}/virtualmachines/db-0`;
+const INSTANCE = `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`;
+const DISK = `${prefix}/disks/pvc-1`;
+const OS_DISK = `${prefix}/disks/os`;
+
+let door: JsonStandIn | undefined;
+afterEach(() => door?.close());
+
+const failure = (code: string, status = 404): Answered => ({ status, body: { error: { code, message: code } } });
+
+const cloudAnswering = async (machine: Answered, disk: Answered = failure('ResourceNotFound')) => {
+  door = await openStandIn(({ url }) => (/\/disks\//i.test(url) ? disk : machine));
+  return azureCloud(azureClients({ subscription, credential, endpoint: door.url }));
+};
+
+const look = async (id: string, machine: Answered, disk?: Answered) => (await (await cloudAnswering(machine, disk)).look([id], { disks: true }, patient()))[0];
+
+const vm = (codes: readonly string[] | null, properties: object = {}): Answered => ({
+  body: {
+    id: VM,
+    name: 'DB-0',
+    location: 'westeurope',
+    properties: { vmId: 'A0000000-0000-4000-8000-000000000001', provisioningState: 'Succeeded', storageProfile: { osDisk: { managedDisk: { id: OS_DISK } } }, ...(codes && { instanceView: { statuses: codes.map((code) => ({ code })) } }), ...properties },
+  },
+});
+
+const disk = (properties: object, more: object = {}): Answered => ({ body: { id: DISK, location: 'westeurope', ...more, properties } });
+
+describe('a machine that ARM shows', () => {
+  const off = ['ProvisioningState/succeeded', 'PowerState/deallocated'];
+  it.each([
+    ['deallocated', vm(off), 'off'],
+    ['deallocated, and running', vm([...off, 'PowerState/running']), 'unknown'],
+    ['deallocated, and its view under an operation', vm(['ProvisioningState/updating', 'PowerState/deallocated']), 'stopping'],
+    ['deallocated, and its model under an operation', vm(off, { provisioningState: 'Updating' }), 'stopping'],
+    ['deallocated, and about to be deleted', vm(off, { provisioningState: 'Deleting' }), 'stopping'],
+    ['deallocated, after something that failed', vm(off, { provisioningState: 'Failed' }), 'unknown'],
+    ['deallocated, without a provisioning state', vm(off, { provisioningState: undefined }), 'unknown'],
+    ['deallocated, with an OS disk that is frozen', vm(off), 'suspended', disk({ diskState: 'Frozen' })],
+    ['deallocated, able to hibernate, with an OS disk that cannot be read', vm(off, { additionalCapabilities: { hibernationEnabled: true } }), 'suspended'],
+    ['deallocated, able to hibernate, with an OS disk in reserve', vm(off, { additionalCapabilities: { hibernationEnabled: true } }), 'off', disk({ diskState: 'Reserved' })],
+    ['hibernated', vm([...off, 'HibernationState/Hibernated']), 'suspended'],
+    ['stopped', vm(['PowerState/stopped']), 'off-if-repeated'],
+    ['without a vmId', vm(off, { vmId: undefined }), 'unknown'],
+    ['without an instance view', vm(null), 'unknown'],
+    ['with an empty instance view', vm([]), 'unknown'],
+  ])('%s is %s', async (_, machine, power, osDisk?: Answered) => {
+    expect(await look(VM, machine, osDisk)).toMatchObject({ machine: VM, power });
+  });
+});
+
+describe('a machine that ARM does not find', () => {
+  it.each([
+    [VM, 'ResourceNotFound', 'missing'],
+    [VM, 'NotFound', 'unknown'],
+    [VM, 'ParentResourceNotFound', 'unknown'],
+    [VM, 'ResourceGroupNotFound', 'unknown'],
+    [VM, 'SubscriptionNotFound', 'unknown'],
+    [INSTANCE, 'ResourceNotFound', 'missing'],
+    [INSTANCE, 'NotFound', 'missing'],
+    [INSTANCE, 'ParentResourceNotFound', 'missing'],
+    [INSTANCE, 'ResourceGroupNotFound', 'unknown'],
+    [INSTANCE, 'SubscriptionNotFound', 'unknown'],
+  ])('%s, %s: %s', async (id, code, power) => {
+    expect(await look(id, failure(code))).toMatchObject({ power, forGood: false, generation: null, evidence: { state: code } });
+  });
+
+  it.each([
+    [failure('AuthorizationFailed', 403), Denied],
+    [failure('LinkedAuthorizationFailed', 403), Denied],
+    [failure('InvalidParameter', 400), Refused],
+    [{ status: 404, body: '<html>no such page</html>' }, Refused],
+    [{ status: 404, body: {} }, Refused],
+  ])('for another reason is an error (%o)', async (answer, kind) => {
+    await expect(look(INSTANCE, answer)).rejects.toBeInstanceOf(kind);
+  });
+});
+
+describe('the disk of a machine that is gone', () => {
+  it.each([
+    ['free', disk({ diskState: 'Unattached' }), 'released'],
+    ['free, as far as it says', disk({}), 'released'],
+    ['held by it', disk({ diskState: 'Reserved' }, { managedBy: VM.toUpperCase() }), 'held'],
+    ['held by another', disk({ diskState: 'Attached' }, { managedBy: `${VM}-1` }), 'released'],
+    ['shared with it', disk({ maxShares: 2 }, { managedBy: `${VM}-1`, managedByExtended: [`${VM}-1`, VM] }), 'held'],
+    ['held by nobody that it names', disk({ diskState: 'Attached' }), 'held'],
+    ['held by somebody who cannot be told', disk({}, { managedBy: 'somebody' }), 'none'],
+    ['gone, too', failure('ResourceNotFound'), 'none'],
+  ])('%s says so', async (_, answer, witness) => {
+    expect(await (await cloudAnswering(failure('ResourceNotFound'), answer)).witness(VM, [DISK], patient())).toBe(witness);
+  });
+});

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { likelyNodeNames, machinesNamed } from '../../../providers/azure/node-names.ts';
+
+const PLACE = '/subscriptions/s/resourcegroups/mc_blue/providers/microsoft.compute';
+const volume = { driver: 'disk.csi.azure.com', handle: '/subscriptions/S/resourceGroups/MC_Blue/providers/Microsoft.Compute/disks/pvc-1' };
+
+describe('names of Nodes on Azure', () => {
+  it.each([
+    [`${PLACE}/virtualmachines/db-0`, ['db-0']],
+    [`${PLACE}/virtualmachinescalesets/aks-pool-vmss/virtualmachines/10`, ['aks-pool-vmss00000a']],
+    ['no machine', []],
+  ])('are told from the id of a machine that is gone: %s', (machine, names) => {
+    expect(likelyNodeNames(machine)).toEqual(names);
+  });
+
+  it('tell what the machine’s id may have been, in the group of the disk', () => {
+    expect(machinesNamed('aks-pool-vmss00000a', volume)).toEqual([
+      `${PLACE}/virtualmachinescalesets/aks-pool-vmss/virtualmachines/10`,
+      `${PLACE}/virtualmachines/aks-pool-vmss00000a`,
+    ]);
+    expect(machinesNamed('db-0', volume)).toEqual([`${PLACE}/virtualmachines/db-0`]);
+  });
+
+  it('tell nothing beside a volume of another driver', () => {
+    expect(machinesNamed('db-0', { driver: 'file.csi.azure.com', handle: volume.handle })).toEqual([]);
+  });
+});

@@ -1,0 +1,117 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
+import { patient, requestIds } from '../../sandbox/gce/gce-world.ts';
+import { openStandIn, type Answered, type JsonStandIn } from '../json-stand-in.ts';
+
+/** Answers of Compute Engine that no sandbox gives by itself, read by the SDK from a socket. */
+
+const ZONE = 'projects/my-project/zones/europe-west1-b';
+const MACHINE = `${ZONE}/instances/node-1`;
+const DISK = `${ZONE}/disks/pvc-1`;
+const ID = '4611686018427387906';
+
+let door: JsonStandIn | undefined;
+afterEach(() => door?.close());
+
+const failure = (reason: string, status: number): Answered => ({ status, body: { error: { code: status, message: reason, errors: [{ domain: 'global', reason, message: reason }] } } });
+const notFound = failure('notFound', 404);
+
+const cloudAnswering = async (machine: Answered, disk: Answered = notFound) => {
+  door = await openStandIn(({ url }) => (url.includes('/disks/') ? disk : machine));
+  return gcpCloud(computeClients({ newRequestId: requestIds(), endpoint: door.url }));
+};
+
+const look = async (machine: Answered, disk?: Answered) => (await (await cloudAnswering(machine, disk)).look([MACHINE], { disks: true }, patient()))[0];
+
+const instance = (more: object): Answered => ({ body: { id: ID, name: 'node-1', creationTimestamp: '2026-01-01T00:00:00.000-08:00', lastStartTimestamp: '2026-01-02T00:00:00.000-08:00', ...more } });
+
+const attached = { boot: false, type: 'PERSISTENT', mode: 'READ_WRITE', deviceName: 'd', source: `https://www.googleapis.com/compute/v1/${DISK}` };
+
+describe('an instance that Compute Engine shows', () => {
+  it.each([
+    ['PROVISIONING', 'starting'],
+    ['PENDING', 'starting'],
+    ['STAGING', 'starting'],
+    ['RUNNING', 'running'],
+    ['PENDING_STOP', 'stopping'],
+    ['STOPPING', 'stopping'],
+    ['DEPROVISIONING', 'stopping'],
+    ['SUSPENDING', 'stopping'],
+    ['SUSPENDED', 'suspended'],
+    ['REPAIRING', 'unknown'],
+    ['SOMETHING_NEW', 'unknown'],
+    ['UNDEFINED_STATUS', 'unknown'],
+    [undefined, 'unknown'],
+    ['terminated', 'unknown'],
+    ['STOPPED', 'off'],
+    ['TERMINATED', 'off'],
+  ])('with the status %s is %s', async (status, power) => {
+    expect(await look(instance({ status }))).toMatchObject({ machine: MACHINE, power, incarnation: { id: ID }, forGood: false });
+  });
+
+  it('is proof without saying since when it is down, and has a generation without ever having started', async () => {
+    expect(await look(instance({ status: 'TERMINATED' }))).toMatchObject({ power: 'off', since: null, generation: `${ID} 2026-01-02T00:00:00.000-08:00` });
+    expect(await look(instance({ status: 'TERMINATED', lastStartTimestamp: undefined }))).toMatchObject({ generation: `${ID} 2026-01-01T00:00:00.000-08:00` });
+    expect(await look(instance({ status: 'TERMINATED', lastStartTimestamp: undefined, creationTimestamp: undefined }))).toMatchObject({ generation: null, incarnation: { made: null } });
+  });
+
+  it('is no answer without an id', async () => {
+    await expect(look({ body: { name: 'node-1', status: 'TERMINATED' } })).rejects.toBeInstanceOf(Unavailable);
+  });
+
+  it.each([
+    ['boot missing', { boot: undefined }, 'boot disk'],
+    ['type missing', { type: undefined }, /type unknown/],
+    ['mode missing', { mode: undefined }, /unknown mode/],
+    ['read only', { mode: 'READ_ONLY' }, /READ_ONLY/],
+    ['of a beta link', { source: `https://www.googleapis.com/compute/beta/${DISK}` }, null],
+    ['whole', {}, null],
+  ])('has a disk that may be taken only where nothing speaks against it: %s', async (_, more, keep) => {
+    const facts = await look(instance({ status: 'TERMINATED', disks: [{ ...attached, ...more }] }), { body: { status: 'READY', users: [`https://www.googleapis.com/compute/beta/${MACHINE}`] } });
+    expect(facts?.disks).toEqual([{ disk: DISK, state: 'attached', keep: keep instanceof RegExp ? expect.stringMatching(keep) : keep }]);
+  });
+});
+
+describe('an instance that Compute Engine does not find', () => {
+  it('is missing, and everything else is an error', async () => {
+    expect(await look(notFound)).toMatchObject({ power: 'missing', incarnation: null, generation: null });
+    await expect(look(failure('forbidden', 403))).rejects.toBeInstanceOf(Denied);
+    await expect(look({ status: 404, body: 'no such page' })).rejects.toBeInstanceOf(Refused);
+  });
+});
+
+describe('the disk of an instance that is gone', () => {
+  const disk = (users: readonly string[] | undefined, more: object = {}): Answered => ({ body: { status: 'READY', ...(users && { users }), ...more } });
+  it.each([
+    ['nobody', disk(undefined), 'released'],
+    ['nobody, in a list', disk([]), 'released'],
+    ['another of its zone', disk([`https://www.googleapis.com/compute/v1/${MACHINE}0`]), 'released'],
+    ['one of its name in another zone', disk([`https://www.googleapis.com/compute/v1/${MACHINE.replace('-b/', '-c/')}`]), 'released'],
+    ['it, by a full link', disk([`https://www.googleapis.com/compute/v1/${MACHINE}`]), 'held'],
+    ['it, by a link of alpha', disk([`https://compute.googleapis.com/compute/alpha/${MACHINE}`]), 'held'],
+    ['it, by the number of its project', disk([`https://www.googleapis.com/compute/v1/${MACHINE.replace('my-project', '123456789')}`]), 'held'],
+    ['it, by its path', disk([MACHINE]), 'held'],
+    ['it, by the end of its path', disk(['zones/europe-west1-b/instances/node-1']), 'held'],
+    ['somebody by a number', disk([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`]), 'none'],
+    ['somebody who is no instance', disk(['somebody']), 'none'],
+    ['another, and somebody who is no instance', disk([`${MACHINE}0`, 'somebody']), 'none'],
+    ['nobody, while it is made', disk([], { status: 'CREATING' }), 'none'],
+  ])('names %s', async (_, answer, witness) => {
+    expect(await (await cloudAnswering(notFound, answer)).witness(MACHINE, [DISK], patient())).toBe(witness);
+  });
+});
+
+describe('a detach of a disk that the instance does not have any more', () => {
+  const detach = async (users: readonly string[]) => {
+    const cloud = await cloudAnswering(instance({ status: 'TERMINATED', disks: [] }), { body: { status: 'READY', users } });
+    return cloud.detach({ machine: MACHINE, incarnation: ID }, DISK, 'plain', { check: () => undefined }, patient());
+  };
+
+  it('is done when the disk says so, and not while it cannot be told whom it names', async () => {
+    await expect(detach([])).resolves.toBeUndefined();
+    await door?.close();
+    await expect(detach([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`])).rejects.toThrow(/may name node-1/);
+    expect(door?.asked.map(({ method }) => method)).toEqual(['GET', 'GET']);
+  });
+});

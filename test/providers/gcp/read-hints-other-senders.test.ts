@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { deliveryIn } from '../../../functions/gcp/push.ts';
+import { readHints } from '../../../providers/gcp/events/read-hints.ts';
+
+const fixtures = new URL('../../fixtures/gcp/', import.meta.url);
+const text = (name: string): string => readFileSync(new URL(name, fixtures), 'utf8');
+const json = (name: string) => JSON.parse(text(name));
+
+const MACHINE = 'projects/project-1/zones/us-central1-a/instances/instance-1';
+const stopped = json('audit-v1-stop-LAST.derived.json');
+const entry = (payload: object, more: object = {}) => ({ ...stopped, ...more, protoPayload: { ...stopped.protoPayload, ...payload } });
+const summary = (raw: unknown) => readHints(raw).hints.map(({ machine, because }) => [machine, because]);
+const aside = (words: RegExp) => ({ hints: [], faults: [], asides: [{ what: expect.stringMatching(words), where: '$' }] });
+
+describe('system events', () => {
+  it.each([
+    ['system-repair-recreateInstance.lm-logs.json', 'projects/development-198123/zones/us-central1-c/instances/aef-backend-20180822t164014-b75j', 'repair-recreate-instance'],
+    ['partial-preempted.spot-interruption-exporter.json', 'projects/mock-project/zones/europe-west1-c/instances/mock-instance-spot-3706-5b909138-nr65', 'preempted'],
+  ])('%s speaks of %s', (name, machine, because) => {
+    expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because }], faults: [], asides: [] });
+  });
+
+  it('have happened, however severe they are, and whatever code they bring', () => {
+    expect(summary(json('system-hostError-ERROR.derived.json'))).toEqual([[MACHINE, 'host-error']]);
+  });
+});
+
+describe('entries as other libraries write them', () => {
+  it('have numbers in the place of words, and texts in the place of numbers', () => {
+    expect(summary(entry({}, { severity: 300 }))).toEqual([[MACHINE, 'api-call-stop']]);
+    expect(readHints(entry({}, { severity: 500 }))).toEqual(aside(/failed/));
+    expect(readHints(entry({ status: { code: '5' } }))).toEqual(aside(/failed/));
+    expect(summary(entry({ status: { code: '0' } }))).toHaveLength(1);
+  });
+
+  it.each(['//compute.googleapis.com/', 'https://www.googleapis.com/compute/v1/'])('have a link in the place of a path: %s', (before) => {
+    expect(summary(entry({ resourceName: `${before}${MACHINE}` }))).toEqual([[MACHINE, 'api-call-stop']]);
+  });
+
+  it.each(['projects/project-1/zones/us-central1-a/instances/4894051111144103', 'projects/project-1/zones/us-central1-a/instances/Instance-1', 'zones/us-central1-a/instances/instance-1'])('that name no instance by its path are faults: %s', (resourceName) => {
+    expect(readHints(entry({ resourceName }))).toMatchObject({ hints: [], faults: [{ where: '$.protoPayload.resourceName' }] });
+  });
+
+  it.each(['v1.compute.instanceGroupManagers.deleteInstances', 'beta.compute.instanceGroupManagers.recreateInstances', 'v1.compute.instanceGroupManagers.stopInstances', 'v1.compute.instances.bulkInsert'])('of %s are followed by those of its instances', (methodName) => {
+    expect(readHints(entry({ methodName }))).toEqual(aside(/switches no instance on or off by itself/));
+  });
+});
+
+describe('data of Pub/Sub', () => {
+  const body = JSON.stringify(entry({ request: { note: 'ÿþ>>>???' } }));
+  const base64 = Buffer.from(body).toString('base64');
+  const url = Buffer.from(body).toString('base64url');
+
+  it.each([
+    ['in the other alphabet', { message: { data: url } }],
+    ['without padding', { message: { data: base64.replace(/=+$/, '') } }],
+    ['of a function of the first generation', { context: { eventType: 'google.pubsub.topic.publish' }, data: { data: base64 } }],
+    ['as bytes', Buffer.from(body)],
+  ])('%s is taken off', (_, raw) => {
+    expect(summary(raw)).toEqual([[MACHINE, 'api-call-stop']]);
+  });
+
+  it.each([
+    ['parsed', JSON.parse(body)],
+    ['as a text', body],
+    ['as bytes, of a type that nobody parses', Buffer.from(body)],
+    ['wrapped, in the other alphabet', { message: { data: url, messageId: 'm' } }],
+  ])('is pushed %s', (_, pushed) => {
+    const { delivery } = deliveryIn(pushed);
+    expect(delivery).toMatchObject({ errands: [{ machine: MACHINE }], faults: [] });
+    expect(JSON.parse(delivery.body)).toEqual(JSON.parse(body));
+  });
+
+  it('that is none is told of with the text that was pushed', () => {
+    expect(deliveryIn(Buffer.from('nonsense')).delivery).toMatchObject({ body: 'nonsense', errands: [], faults: [{ what: 'not JSON', where: '$' }] });
+    expect(readHints({ message: { data: '§§§' } }).faults).toMatchObject([{ where: '$' }]);
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { defaultPolicy } from '../../../fencing/policy.ts';
+import { sweep } from '../../../fencing/sweep.ts';
+import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../../sandbox/cluster/standing.ts';
+import type { WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
+import { deleteInstance, recreate, stopGuest } from '../../../sandbox/gce/scenario.ts';
+import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
+import { nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
+import { portsOver, react, scene } from './gce-rig.ts';
+import { MINUTE } from './gce-world.ts';
+
+/** Attachments of Google's driver bear the machine's path: with the Node gone, they lead to it. */
+
+type Scene = ReturnType<typeof scene>;
+
+const SECOND = 1_000;
+
+const deleteNode = (world: WholeGceWorld, name: string): void => {
+  const node = standing(world, 'nodes', name);
+  if (node) deskOf(world, 'person').remove('nodes', node);
+};
+
+const stoppedAndNodeDeletedByHand = (): Scene => {
+  const made = scene();
+  stopGuest(made.world, made.holder);
+  made.world.advance(30 * SECOND);
+  deleteNode(made.world, nodeNameOf(made.holder));
+  made.world.advance(5 * SECOND);
+  return made;
+};
+
+const deletedWithItsNode = (): Scene => {
+  const made = scene();
+  made.world.parts.cluster.knobs.cloudController = true;
+  deleteInstance(made.world, made.holder);
+  while (standing(made.world, 'nodes', nodeNameOf(made.holder))) made.world.advance(SECOND);
+  return made;
+};
+
+const byEvent = async ({ world, holder }: Scene) => [await react(world, holder)];
+
+const bySweep = async ({ world }: Scene) => {
+  const occasion = { policy: defaultPolicy, deadline: world.now() + 5 * MINUTE, newRunId: () => 'sweep' };
+  return (await sweep(occasion, portsOver(world))).outcomes;
+};
+
+const podRunsOn = (world: WholeGceWorld) => {
+  const pod = standing(world, 'pods', 'db-0', 'default');
+  return pod?.status.phase === 'Running' ? (pod.spec.nodeName ?? null) : null;
+};
+
+describe.each([
+  ['stopped, its Node deleted by hand', stoppedAndNodeDeletedByHand],
+  ['was deleted, its Node by the cloud controller', deletedWithItsNode],
+])('a machine of Compute Engine that %s', (_, set) => {
+  it.each([
+    ['an event', byEvent],
+    ['the sweep', bySweep],
+  ])('is fenced by %s long before Kubernetes lets go by itself', async (__, found) => {
+    const made = set();
+    const { world, disk, holder, spare } = made;
+    expect(await found(made)).toMatchObject([{ outcome: 'fenced', machine: holder }]);
+    world.advance(90 * SECOND);
+    expect([diskIn(world, disk)?.users, podRunsOn(world), world.parts.gce.harm]).toEqual([[spare], nodeNameOf(spare), []]);
+  });
+
+  it.each([
+    ['an event', byEvent],
+    ['the sweep', bySweep],
+  ])('is left alone by %s once the next machine bears its name and runs', async (__, found) => {
+    const made = set();
+    const { world, disk, holder } = made;
+    if (instanceIn(world, holder)) deleteInstance(world, holder);
+    world.advance(30 * SECOND);
+    const before = standing(world, 'pods', 'db-0', 'default')?.metadata.uid;
+    recreate(world, holder);
+    expect(await found(made)).toMatchObject([{ outcome: 'ignored', steps: [] }]);
+    expect([diskIn(world, disk)?.users, standing(world, 'pods', 'db-0', 'default')?.metadata.uid, world.parts.gce.harm]).toEqual([[], before, []]);
+  });
+});

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { settle } from '../../../sandbox/cluster/settle.ts';
+import { addLocalSsd } from '../../../sandbox/gce/scenario.ts';
+import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
+import { addMachine, nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
+import { react, scene } from './gce-rig.ts';
+import { MINUTE } from './gce-world.ts';
+
+/** A machine with a local SSD that runs out of reach for ten minutes, while a third node keeps the zone alive. */
+const cutOff = (keepsLocalSsds: boolean) => {
+  const made = scene();
+  const { world, holder } = made;
+  addLocalSsd(world, holder);
+  addMachine(world);
+  settle(world);
+  Object.assign(world.parts.gce.knobs, { keepsLocalSsds });
+  world.parts.cluster.knobs.partitioned.push(nodeNameOf(holder));
+  world.advance(10 * MINUTE);
+  return made;
+};
+
+it('a machine with local SSDs is powered off by the policy with what is on them kept, and then fenced', async () => {
+  const { world, disk, holder } = cutOff(true);
+  expect(await react(world, holder, { unreachable: 'power-off' })).toMatchObject({ outcome: 'fenced' });
+  world.advance(MINUTE);
+  expect(instanceIn(world, holder)).toMatchObject({ status: 'TERMINATED', disks: expect.arrayContaining([expect.objectContaining({ source: null })]) });
+  expect([diskIn(world, disk)?.users.includes(holder), world.parts.gce.harm]).toEqual([false, []]);
+});
+
+it('and left running where they cannot be kept: a person is told what to do', async () => {
+  const { world, disk, holder } = cutOff(false);
+  const outcome = await react(world, holder, { unreachable: 'power-off' });
+  expect(outcome).toMatchObject({ outcome: 'failed', reason: { code: 'step-refused', says: expect.stringContaining('--discard-local-ssd') } });
+  expect([instanceIn(world, holder)?.status, diskIn(world, disk)?.users, world.parts.gce.harm]).toEqual(['RUNNING', [holder], []]);
+});
