@@ -2,19 +2,16 @@ import type { Disk } from '@azure/arm-compute';
 import pLimit from 'p-limit';
 import type { Holding, VolumeHandle } from '../../fencing/machine.ts';
 import type { AzureClients } from './client.ts';
-import { diskById, holdersOf } from './disk-by-id.ts';
+import { diskById, holdersOf, isHeldByNobodyNamed } from './disk-by-id.ts';
 import { diskOf } from './disk-of.ts';
 import { machinePath } from './ids.ts';
 
 const AT_ONCE = 10;
 
-/** States of disks that somebody holds, whether or not they say who. https://learn.microsoft.com/rest/api/compute/disks/get#diskstate */
-const HELD: ReadonlySet<string> = new Set(['attached', 'frozen', 'reserved']);
-
 /** Null where the disk cannot tell: it names somebody who cannot be read, or nobody although it is held. */
 export const machinesHolding = (disk: Disk): Holding['by'] | null => {
+  if (isHeldByNobodyNamed(disk)) return null;
   const by = holdersOf(disk).map((holder) => machinePath(holder)?.id ?? null);
-  if (by.length === 0 && HELD.has(disk.diskState?.toLowerCase() ?? '')) return null;
   const known = by.filter((machine) => machine !== null);
   return known.length === by.length ? [...new Set(known)] : null;
 };

@@ -132,14 +132,6 @@ describe('replay', () => {
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, results: [{ outcome: 'fenced' }, { outcome: 'ignored', instance: sandbox.scene.spare }] });
   });
 
-  it('knows a dry run by the event itself, as the function does', async () => {
-    const wanted = (dryRun: unknown) => runCli(['replay', '-', '--json'], sandbox, { stdin: JSON.stringify({ instanceId: sandbox.scene.holder, dryRun }) });
-    const { code, stdout } = await wanted(true);
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'fenced', dryRun: true });
-    expect(await wanted('yes')).toMatchObject({ code: 2, stdout: expect.stringMatching(/`dryRun` is neither true nor false/) });
-    expect(stateOf(sandbox.world).nodes).not.toEqual(fencedNode());
-  });
-
   it('names what it cannot read, and does nothing at all', async () => {
     const batch = [event({}), { 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': 'i-XYZ' } }];
     const answer = await runCli(['replay', '-'], sandbox, { stdin: JSON.stringify(batch) });
