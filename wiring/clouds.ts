@@ -4,7 +4,7 @@ import type { CloudKit, CloudOptions, RegisteredCloud } from './cloud-kit.ts';
 import { accessByEntry, managedIn } from './access-by-entry.ts';
 import type { ClusterEntry } from './cluster-entry.ts';
 
-/** Adding a cloud is a line here, its `register-` and `open-` files, and a folder under `providers/`. The first is the likeliest. */
+/** What else a cloud is besides its line here: docs/clouds.md. The first is the likeliest. */
 const clouds: Readonly<Record<string, () => Promise<RegisteredCloud>>> = {
   aws: async () => (await import('./register-aws.ts')).aws,
   azure: async () => (await import('./register-azure.ts')).azure,

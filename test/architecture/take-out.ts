@@ -29,7 +29,7 @@ const strike = (file: string, words: readonly string[]): void => {
   writeFileSync(file, lines.filter((line) => !belongsTo(words, REGISTRATION.exec(line)?.[1] ?? '')).join('\n'));
 };
 
-const IMPORTED = /(?:from|import\()\s*'(\.{1,2}\/[^']+\.ts)'/g;
+const IMPORTED = /(?:from|import\(?)\s*'(\.{1,2}\/[^']+\.ts)'/g;
 
 const importsIn = (folder: string, file: string): readonly string[] =>
   [...readFileSync(path.join(folder, file), 'utf8').matchAll(IMPORTED)].map(([, to = '']) => path.join(path.dirname(file), to));

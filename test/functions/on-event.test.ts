@@ -100,6 +100,15 @@ describe('what has to wait', () => {
     expect(decisions(install).at(-1)).toBe('handed-to-sweep');
   });
 
+  it('is sent again once, however many messages name it', async () => {
+    const { world, scene } = stopped();
+    shutdownTakes(world, scene.spare, 600_000);
+    stopMachine(world, scene.spare);
+    const install = installOver(world);
+    expect(await deliver(install, stateChange(scene.spare, 'stopping'), stateChange(scene.spare, 'stopping'))).toEqual(again());
+    expect(install.sentAgain).toMatchObject([{ message: { machine: scene.spare } }]);
+  });
+
   it('is released in two halves, the 30 seconds between them waited by the queue', async () => {
     const { world, scene } = stopped();
     await fence({ world, scene });

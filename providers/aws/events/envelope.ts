@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Hint, Reading } from '../../../fencing/hint.ts';
+import { aside, hinted } from '../../events/reading.ts';
+import { fault, unreadable } from './faults.ts';
 import { knownKinds } from './kinds.ts';
 import { momentOf } from './moment.ts';
-import { aside, fault, hinted, together } from './reading.ts';
 import type { Understood } from './understood.ts';
 
 /**
@@ -26,13 +27,13 @@ const OUR_SOURCES: ReadonlySet<string> = new Set(['aws.ec2', 'aws.ec2fleet', 'aw
 
 export const readEnvelope = (raw: object, where: string): Reading => {
   const outer = envelope.safeParse(raw);
-  if (!outer.success) return unreadable(outer.error, where, raw, 'send the event as EventBridge delivers it');
+  if (!outer.success) return unreadable(outer.error, where, 'send the event as EventBridge delivers it', raw);
   const type = outer.data['detail-type'];
   const kind = knownKinds.get(type);
   if (!kind && OUR_SOURCES.has(outer.data.source ?? '')) return aside(`an event of the type "${type}"`, where);
   if (!kind) return fault(`events of the type "${type}" are not understood`, `${where}['detail-type']`, 'narrow the rule that sends them', raw);
   const inner = kind.safeParse(raw);
-  if (!inner.success) return unreadable(inner.error, where, raw, `check the event against the published shape of "${type}"`);
+  if (!inner.success) return unreadable(inner.error, where, `check the event against the published shape of "${type}"`, raw);
   return readingOf(outer.data, inner.data, where);
 };
 
@@ -50,16 +51,3 @@ const hintOf = (outer: Envelope, machine: string, { because, at }: Extract<Under
   region: at?.region ?? outer.region ?? null,
   replay: outer['replay-name'] ?? null,
 });
-
-/** One fault for each thing that is wrong; of alternatives, those of the last one, which is the usual shape. */
-export const unreadable = (error: z.ZodError, where: string, raw: unknown, mend: string): Reading =>
-  together(error.issues.flatMap(leaves).map((issue) => fault(issue.message, where + jsonPath(issue.path), mend, raw)));
-
-const leaves = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
-  const alternatives = issue.code === 'invalid_union' ? issue.errors.at(-1) : undefined;
-  if (!alternatives || alternatives.length === 0) return [issue];
-  return alternatives.flatMap((inner) => leaves({ ...inner, path: [...issue.path, ...inner.path] }));
-};
-
-const jsonPath = (path: readonly PropertyKey[]): string =>
-  path.map((step) => (typeof step === 'number' ? `[${step}]` : /^\w+$/.test(String(step)) ? `.${String(step)}` : `['${String(step)}']`)).join('');

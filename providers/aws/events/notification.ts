@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
-import { unreadable } from './envelope.ts';
+import { aside, hinted } from '../../events/reading.ts';
+import { unreadable } from './faults.ts';
 import { instanceId } from './instance-id.ts';
 import { momentOf } from './moment.ts';
-import { aside, hinted } from './reading.ts';
 import { TEST_NOTIFICATION } from './test-notification.ts';
 
 /**
@@ -30,7 +30,7 @@ export const readNotification = (raw: object, where: string): Reading | null => 
   if (!transition.success) return null;
   if (transition.data === TEST_NOTIFICATION) return aside('a test notification of Auto Scaling', where);
   const about = named.safeParse(raw);
-  if (!about.success) return unreadable(about.error, where, raw, 'check the notification against its published shape');
+  if (!about.success) return unreadable(about.error, where, 'check the notification against its published shape', raw);
   const { EC2InstanceId, AccountId = null, RequestId = null, Time } = about.data;
   if (!EC2InstanceId) return aside(`a notification of Auto Scaling (${transition.data}) that names no instance`, where);
   return hinted([

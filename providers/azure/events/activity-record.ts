@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
-import { readingOf, unreadable } from './envelope.ts';
+import { unreadable } from './faults.ts';
+import { readingOf } from './envelope.ts';
 import { reasonIn } from './operations.ts';
 import { about, nothing, type Understood } from './understood.ts';
 import { kebab, momentIn, said } from './words.ts';
@@ -27,7 +28,7 @@ export const isActivityRecord = (raw: object): boolean => 'operationName' in raw
 
 export const readActivityRecord = (raw: object, where: string): Reading => {
   const read = record.safeParse(raw);
-  if (!read.success) return unreadable(read.error, where, raw, 'check the record against the schema of the activity log');
+  if (!read.success) return unreadable(read.error, where, 'check the record against the schema of the activity log', raw);
   const { eventDataId, correlationId, time, eventTimestamp } = read.data;
   return readingOf(understood(read.data), { eventId: eventDataId ?? correlationId ?? null, time: momentIn(eventTimestamp ?? time) }, where);
 };

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
-import { readingOf, unreadable } from './envelope.ts';
+import { fault, unreadable } from './faults.ts';
+import { readingOf } from './envelope.ts';
 import { reasonIn } from './operations.ts';
-import { fault } from './reading.ts';
 import { aboutFirst, nothing, type Understood } from './understood.ts';
 import { kebab, momentIn, said } from './words.ts';
 
@@ -63,7 +63,7 @@ export const readAlert = (raw: object, where: string): Reading => {
   const schema = schemaId === null ? bare : schemas.get(schemaId.toLowerCase());
   if (!schema) return fault(`alerts of the schema "${schemaId}" are not understood`, `${where}.schemaId`, COMMON_SCHEMA, raw);
   const alert = schema.safeParse(raw);
-  if (!alert.success) return unreadable(alert.error, where, raw, COMMON_SCHEMA);
+  if (!alert.success) return unreadable(alert.error, where, COMMON_SCHEMA, raw);
   const { outer, inner } = alert.data;
   const origin = { eventId: inner.eventDataId ?? outer.alertId ?? null, time: momentIn(inner.eventTimestamp ?? outer.firedDateTime) };
   return readingOf(understood(alert.data), origin, where);

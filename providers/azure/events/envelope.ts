@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Hint, Reading } from '../../../fencing/hint.ts';
+import { aside, hinted } from '../../events/reading.ts';
+import { fault, unreadable } from './faults.ts';
 import { isOurs, knownKinds } from './kinds.ts';
-import { aside, fault, hinted, together } from './reading.ts';
 import { subjectOf } from './subject.ts';
 import type { Understood } from './understood.ts';
 import { momentIn } from './words.ts';
@@ -25,13 +26,13 @@ export const isEnvelope = (raw: object): boolean => 'eventType' in raw || ('spec
 
 export const readEnvelope = (raw: object, where: string): Reading => {
   const outer = ('eventType' in raw ? gridEvent : cloudEvent).safeParse(raw);
-  if (!outer.success) return unreadable(outer.error, where, raw, SCHEMAS);
+  if (!outer.success) return unreadable(outer.error, where, SCHEMAS, raw);
   const { type, key, id = null, time } = outer.data;
   const kind = knownKinds.get(type.toLowerCase());
   if (!kind && isOurs(type)) return aside(`an event of the type "${type}"`, where);
   if (!kind) return fault(`events of the type "${type}" are not understood`, `${where}.${key}`, 'narrow the subscription that sends them', raw);
   const inner = kind.safeParse(raw);
-  if (!inner.success) return unreadable(inner.error, where, raw, `check the event against the published shape of "${type}"`);
+  if (!inner.success) return unreadable(inner.error, where, `check the event against the published shape of "${type}"`, raw);
   return readingOf(inner.data, { eventId: id, time: momentIn(time) }, where);
 };
 
@@ -43,13 +44,4 @@ export const readingOf = (understood: Understood, origin: Origin, where: string)
   const subjects = understood.resources.flatMap((resource) => subjectOf(resource) ?? []);
   if (subjects.length === 0) return aside(`news (${understood.because}) of no machine: ${understood.resources.join(', ') || 'of nothing'}`, where);
   return hinted(subjects.map(({ id, subscription }) => ({ machine: id, because: understood.because, ...origin, account: subscription, region: null, replay: null })));
-};
-
-/** One fault for each thing that is wrong. */
-export const unreadable = (error: z.ZodError, where: string, raw: unknown, mend: string): Reading =>
-  together(error.issues.map(({ message, path }) => fault(message, where + path.map(step).join(''), mend, raw)));
-
-const step = (key: PropertyKey): string => {
-  if (typeof key === 'number') return `[${key}]`;
-  return /^\w+$/.test(String(key)) ? `.${String(key)}` : `['${String(key)}']`;
 };

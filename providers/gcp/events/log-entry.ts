@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { MachineId } from '../../../fencing/machine.ts';
 import type { Reading } from '../../../fencing/hint.ts';
 import { NUMERIC_ID, instancePath, machineIdOf, pathIn, regionOf, type InstancePath } from '../paths.ts';
+import { aside, hinted } from '../../events/reading.ts';
+import { fault, unreadable } from './faults.ts';
 import { meaningOf } from './methods.ts';
-import { aside, fault, hinted, unreadable } from './reading.ts';
 
 /** An entry of the Cloud Audit Logs. https://cloud.google.com/logging/docs/reference/audit/auditlog/rest/Shared.Types/AuditLog */
 
@@ -52,7 +53,7 @@ const readMachine = (said: Entry, because: string, raw: object, where: string): 
   if (!named) return fault('is no path of an instance (projects/…/zones/…/instances/…)', place, 'send the entry as it was logged', raw);
   const path = withProjectId(named, said.resource?.labels?.project_id ?? null);
   if (!path) return fault('names its project by number, and no label says its id', place, 'send the entry with resource.labels.project_id', raw);
-  return hinted({ ...placeIn(path), because, eventId: said.insertId ?? null, time: momentOf(said.timestamp), replay: null });
+  return hinted([{ ...placeIn(path), because, eventId: said.insertId ?? null, time: momentOf(said.timestamp), replay: null }]);
 };
 
 /** The rest of the world, Nodes among it, names a project by its id. */

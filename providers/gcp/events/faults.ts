@@ -1,0 +1,4 @@
+import { faultsShowing } from '../../events/reading.ts';
+import { outlineOf } from './outline.ts';
+
+export const { fault, unreadable } = faultsShowing(outlineOf);

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { within } from '../../functions/invocation.ts';
+import { stopped } from '../simulation/incidents.ts';
+import { installOver } from './install.ts';
+
+it.each([
+  ['well', async () => undefined],
+  ['badly', () => Promise.reject(new Error('badly'))],
+])('whatever is in flight is aborted before an invocation ends, be it %s', async (_, end) => {
+  const { wiring, context } = installOver(stopped().world);
+  const signals: AbortSignal[] = [];
+  const invocation = within(wiring, context(), () => null, async ({ ports }) => {
+    signals.push(ports.signal);
+    expect(ports.signal.aborted).toBe(false);
+    return end();
+  });
+  await Promise.allSettled([invocation]);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+});
