@@ -44,7 +44,7 @@ describe.concurrent('a fence stands although the machine runs again, as long as'
     const lone = await openFenced();
     const before = await lone.seen();
     await comes(lone);
-    const { says: answer } = await cloudfence(bench.access, 'release', lone.home.name, '--timeout', '15s');
+    const { says: answer } = await cloudfence(bench.access, 'release', lone.home.name, '--timeout', '20s');
     expect(answer).toMatchObject({ outcome: 'waiting', reason: expect.stringMatching(reason), steps: [] });
     expect(await lone.seen()).toEqual(before);
   });
@@ -54,7 +54,7 @@ describe.concurrent('a fence stands although the machine runs again, as long as'
     const before = await lone.seen();
     await lone.home.kubelet.boot();
     gates.handle(inOtherWords(inState(0, 'pending')));
-    const { says: answer } = await cloudfence(gates.access, 'release', lone.home.name, '--timeout', '15s');
+    const { says: answer } = await cloudfence(gates.access, 'release', lone.home.name, '--timeout', '20s');
     expect(answer).toMatchObject({ outcome: 'waiting', reason: expect.stringMatching(/the cloud says starting, not running$/), steps: [] });
     expect(await lone.seen()).toEqual(before);
     await gates.close();
