@@ -1,17 +1,10 @@
 import { deleteMachine, getDisk, getMachine, listInstances, verbs, type Call, type Handler } from './calls.ts';
 import { strike, type Mishap } from './faults.ts';
+import type { ArmAnswer } from './arm-answer.ts';
 import { acceptedAnswer, operationAnswer } from './operation-answers.ts';
 import { ArmRefusal, notFound } from './refusal.ts';
 import type { AzureCloudWorld } from './state.ts';
 import { nextSerial } from './state.ts';
-
-/** One answer on the wire; `cut` means that the caller gets none: the connection breaks, or stays silent. */
-export interface ArmAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly cut: 'drop' | 'hang' | null;
-}
 
 export interface ArmRequest {
   readonly method: string;

@@ -1,5 +1,3 @@
-import type { AzureState } from './state.ts';
-
 /** What goes wrong on the wire: an error answer, a connection that breaks, or one that never answers. */
 export type Mishap =
   | { readonly kind: 'error'; readonly code: string; readonly status: number }
@@ -20,7 +18,12 @@ export interface Fault {
 
 export const throttled: Mishap = { kind: 'error', code: 'TooManyRequests', status: 429 };
 
-export const addFault = (azure: AzureState, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
+/** Where faults wait for their calls. */
+interface Struckable {
+  readonly faults: Fault[];
+}
+
+export const addFault = (azure: Struckable, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
   azure.faults.push({ call: null, path: '', when: 'before', times: 1, ...fault });
 };
 
@@ -30,7 +33,7 @@ export interface Struck {
 }
 
 /** Uses up one strike of the first fault that fits the call. */
-export const strike = (azure: AzureState, when: Fault['when'], { call, path }: Struck): Mishap | null => {
+export const strike = (azure: Struckable, when: Fault['when'], { call, path }: Struck): Mishap | null => {
   const fits = (fault: Fault): boolean => fault.when === when && fault.times > 0 && (fault.call === null || fault.call === call) && path.includes(fault.path);
   const fault = azure.faults.find(fits);
   if (!fault) return null;

@@ -1,12 +1,6 @@
 import type { AzureCloudWorld, Machine } from './state.ts';
 import { machinesIn } from './state.ts';
 
-/** Data that may be lost: the one thing that must never happen. */
-export interface Harm {
-  readonly at: number;
-  readonly what: string;
-}
-
 /** A frozen guest counts: after a resume its memory writes within seconds. */
 const mayWrite = ({ guest, mounts }: Machine, disk: string): boolean => guest !== 'down' && mounts.includes(disk);
 

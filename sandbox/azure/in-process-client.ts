@@ -1,4 +1,5 @@
-import { handleArm, type ArmAnswer } from './arm.ts';
+import { handleArm } from './arm.ts';
+import type { ArmAnswer } from './arm-answer.ts';
 import type { AzureCloudWorld } from './state.ts';
 
 /** As much of an SDK's request as the sandbox reads. */

@@ -1,27 +1,6 @@
 import type { AzureCloudWorld, Machine } from './state.ts';
 import { nextSerial } from './state.ts';
 
-/**
- * What Event Grid delivers of an operation that was asked of ARM, in its own schema.
- * https://learn.microsoft.com/azure/event-grid/event-schema-subscriptions
- */
-export interface Notice {
-  readonly id: string;
-  readonly topic: string;
-  readonly subject: string;
-  readonly eventType: 'Microsoft.Resources.ResourceActionSuccess' | 'Microsoft.Resources.ResourceDeleteSuccess';
-  readonly eventTime: string;
-  readonly data: {
-    readonly operationName: string;
-    readonly resourceProvider: 'Microsoft.Compute';
-    readonly resourceUri: string;
-    readonly status: 'Succeeded';
-    readonly subscriptionId: string;
-  };
-  readonly dataVersion: '2';
-  readonly metadataVersion: '1';
-}
-
 const verbOf = ({ set }: Machine, verb: string): string =>
   set ? `Microsoft.Compute/virtualMachineScaleSets/virtualMachines/${verb}` : `Microsoft.Compute/virtualMachines/${verb}`;
 

@@ -1,4 +1,4 @@
-import type { ArmAnswer } from './arm.ts';
+import type { ArmAnswer } from './arm-answer.ts';
 import type { Call } from './calls.ts';
 import type { AzureCloudWorld, Operation } from './state.ts';
 

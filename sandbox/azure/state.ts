@@ -1,8 +1,8 @@
 import { presentIn, type Kept, type Shelf } from '../kept.ts';
+import type { Harm } from '../harm.ts';
 import type { World } from '../world.ts';
 import type { Fault } from './faults.ts';
-import type { Harm } from './harm.ts';
-import type { Notice } from './notices.ts';
+import type { Notice } from './notice.ts';
 
 export type PowerState = 'running' | 'starting' | 'stopping' | 'stopped' | 'deallocating' | 'deallocated' | 'unknown';
 export type ProvisioningState = 'Succeeded' | 'Updating' | 'Deleting' | 'Failed';

@@ -1,5 +1,3 @@
-import type { Ec2State } from './state.ts';
-
 /** What goes wrong on the wire: an error answer, a connection that breaks, or one that never answers. */
 export type Mishap =
   | { readonly kind: 'error'; readonly code: string; readonly status: number }
@@ -20,12 +18,17 @@ export interface Fault {
 
 export const throttled: Mishap = { kind: 'error', code: 'RequestLimitExceeded', status: 503 };
 
-export const addFault = (ec2: Ec2State, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
+/** Where faults wait for their calls. */
+interface Struckable {
+  readonly faults: Fault[];
+}
+
+export const addFault = (ec2: Struckable, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
   ec2.faults.push({ action: null, params: {}, when: 'before', times: 1, ...fault });
 };
 
 /** Uses up one strike of the first fault that fits the call. */
-export const strike = (ec2: Ec2State, when: Fault['when'], params: URLSearchParams): Mishap | null => {
+export const strike = (ec2: Struckable, when: Fault['when'], params: URLSearchParams): Mishap | null => {
   const fault = ec2.faults.find((candidate) => candidate.when === when && candidate.times > 0 && fits(candidate, params));
   if (!fault) return null;
   fault.times -= 1;

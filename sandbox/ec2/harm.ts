@@ -1,12 +1,6 @@
 import type { Ec2World, Instance } from './state.ts';
 import { instancesIn } from './state.ts';
 
-/** Data that may be lost: the one thing that must never happen. */
-export interface Harm {
-  readonly at: number;
-  readonly what: string;
-}
-
 /** A frozen guest counts: after a resume its memory writes within seconds. */
 const mayWrite = (instance: Instance, volume: string): boolean => instance.guest !== 'down' && instance.mounts.includes(volume);
 

@@ -1,4 +1,4 @@
-import { announce } from './envelope.ts';
+import { announce } from './announce.ts';
 import { write } from '../kept.ts';
 import { Ec2Refusal } from './refusal.ts';
 import { settleAttachment } from './attachments.ts';

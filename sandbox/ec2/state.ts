@@ -1,7 +1,7 @@
+import type { Harm } from '../harm.ts';
 import type { World } from '../world.ts';
-import type { StateChangeEnvelope } from './envelope.ts';
+import type { StateChangeEnvelope } from './state-change.ts';
 import type { Fault } from './faults.ts';
-import type { Harm } from './harm.ts';
 import type { Kept, Shelf } from '../kept.ts';
 import { presentIn } from '../kept.ts';
 

@@ -1,23 +1,6 @@
+import type { LogEntry } from './log-entry.ts';
 import type { GceWorld, Instance, Operation } from './state.ts';
 import { nextId } from './state.ts';
-
-/** What Cloud Audit Logs write about instances. https://cloud.google.com/compute/docs/logging/audit-logging */
-export interface LogEntry {
-  readonly protoPayload: {
-    readonly '@type': 'type.googleapis.com/google.cloud.audit.AuditLog';
-    readonly authenticationInfo: { readonly principalEmail: string };
-    readonly serviceName: 'compute.googleapis.com';
-    readonly methodName: string;
-    readonly resourceName: string;
-    readonly status?: { readonly code?: number };
-  };
-  readonly insertId: string;
-  readonly resource: { readonly type: 'gce_instance'; readonly labels: { readonly instance_id: string; readonly project_id: string; readonly zone: string } };
-  readonly timestamp: string;
-  readonly severity: 'NOTICE' | 'INFO' | 'ERROR';
-  readonly logName: string;
-  readonly operation: { readonly id: string; readonly producer: string; readonly first?: true; readonly last?: true };
-}
 
 type Told = Pick<LogEntry, 'severity' | 'operation'> & { readonly methodName: string; readonly principalEmail: string; readonly log: string; readonly failedWith?: number };
 

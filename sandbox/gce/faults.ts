@@ -1,4 +1,7 @@
-import type { GceState, OperationError } from './state.ts';
+export interface OperationError {
+  readonly code: string;
+  readonly status: number;
+}
 
 /**
  * What goes wrong: an error answer, a page of something before the service, a detach that is accepted and fails, a connection
@@ -27,12 +30,17 @@ export const limited: Mishap = { kind: 'error', reason: 'rateLimitExceeded', sta
 export const unavailable: Mishap = { kind: 'error', reason: 'backendError', status: 503 };
 export const forbidden: Mishap = { kind: 'error', reason: 'forbidden', status: 403 };
 
-export const addFault = (gce: GceState, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
+/** Where faults wait for their calls. */
+interface Struckable {
+  readonly faults: Fault[];
+}
+
+export const addFault = (gce: Struckable, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
   gce.faults.push({ method: null, path: '', when: 'before', times: 1, ...fault });
 };
 
 /** Uses up one strike of the first fault that fits the call. */
-export const strike = (gce: GceState, when: Fault['when'], method: string, path: string): Mishap | null => {
+export const strike = (gce: Struckable, when: Fault['when'], method: string, path: string): Mishap | null => {
   const fault = gce.faults.find((one) => one.when === when && one.times > 0 && (one.method === null || one.method === method) && path.includes(one.path));
   if (!fault) return null;
   fault.times -= 1;

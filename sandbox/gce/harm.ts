@@ -1,11 +1,5 @@
 import { instancesIn, type GceWorld, type Instance } from './state.ts';
 
-/** Data that may be lost: the one thing that must never happen. */
-export interface Harm {
-  readonly at: number;
-  readonly what: string;
-}
-
 /** A suspended guest counts: after a resume its memory writes within seconds. */
 const mayWrite = (instance: Instance, disk: string): boolean => instance.guest !== 'down' && instance.mounts.includes(disk);
 

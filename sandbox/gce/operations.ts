@@ -1,5 +1,6 @@
 import { tellOfOperation } from './audit.ts';
-import { nextId, type GceWorld, type Operation, type OperationError } from './state.ts';
+import { nextId, type GceWorld, type Operation } from './state.ts';
+import type { OperationError } from './faults.ts';
 
 /** Calls that change something begin an operation, and are over when it is. */
 

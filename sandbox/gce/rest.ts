@@ -4,7 +4,8 @@ import { strike, type Mishap } from './faults.ts';
 import { beginOperation, endOperation } from './operations.ts';
 import { GceRefusal } from './refusal.ts';
 import { errorJson, operationJson, type Json } from './render.ts';
-import { instancesIn, type GceWorld, type OperationError } from './state.ts';
+import { instancesIn, type GceWorld } from './state.ts';
+import type { OperationError } from './faults.ts';
 
 /** One answer on the wire; `cut` means that the caller gets none: the connection breaks, or stays silent. */
 export interface GceAnswer {

@@ -1,8 +1,8 @@
 import { presentIn, type Kept, type Shelf } from '../kept.ts';
+import type { Harm } from '../harm.ts';
 import type { World } from '../world.ts';
-import type { LogEntry } from './audit.ts';
-import type { Fault } from './faults.ts';
-import type { Harm } from './harm.ts';
+import type { LogEntry } from './log-entry.ts';
+import type { Fault, OperationError } from './faults.ts';
 
 export type InstanceStatus =
   | 'PROVISIONING'
@@ -100,11 +100,6 @@ export interface GceState {
   readonly harm: Harm[];
   readonly faults: Fault[];
   serial: number;
-}
-
-export interface OperationError {
-  readonly code: string;
-  readonly status: number;
 }
 
 export interface Operation {

@@ -1,23 +1,6 @@
 import type { Ec2World, InstanceState } from './state.ts';
 import { nextSerial } from './state.ts';
 
-/**
- * What EventBridge delivers when an instance changes its state.
- * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-instance-state-changes.html
- */
-export interface StateChangeEnvelope {
-  readonly version: '0';
-  readonly id: string;
-  readonly 'detail-type': 'EC2 Instance State-change Notification';
-  readonly source: 'aws.ec2';
-  readonly account: string;
-  /** To the second: no ordering key. */
-  readonly time: string;
-  readonly region: string;
-  readonly resources: readonly string[];
-  readonly detail: { readonly 'instance-id': string; readonly state: InstanceState };
-}
-
 export const announce = (world: Ec2World, instance: string, state: InstanceState): void => {
   const { ec2 } = world.parts;
   ec2.events.push({

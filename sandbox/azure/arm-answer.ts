@@ -1,0 +1,7 @@
+/** One answer on the wire; `cut` means that the caller gets none: the connection breaks, or stays silent. */
+export interface ArmAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly cut: 'drop' | 'hang' | null;
+}

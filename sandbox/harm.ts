@@ -1,0 +1,5 @@
+/** Data that may be lost: the one thing that must never happen. */
+export interface Harm {
+  readonly at: number;
+  readonly what: string;
+}
