@@ -13,7 +13,7 @@ import { defineConfig } from 'vitest/config';
  * says so. They wait for most of their time, so more of them run at once than the machine has cores.
  */
 const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge'].map((kind) => `test/**/*.${kind}.test.ts`);
-const onControlPlane = { globalSetup: ['test/control-plane/bench/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 3, maxConcurrency: 10 };
+const onControlPlane = { globalSetup: ['test/control-plane/bench/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 2 * availableParallelism(), maxConcurrency: 10 };
 
 /** Left to itself, the test runner keeps one core free. */
 const onAllCores = { maxWorkers: availableParallelism() };

