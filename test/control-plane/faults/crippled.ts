@@ -47,7 +47,7 @@ const runJobAtHome = async (bench: Bench, { scene, home, refuge }: Stage): Promi
 export const openCrippled = async (bench: Bench, title: string): Promise<Crippled> => {
   const stage = await openStage(bench, title);
   await runJobAtHome(bench, stage);
-  const [driver, lives] = await Promise.all([makeStubborn(bench.access, stage.disk), watchLives(stage.scene)]);
+  const [driver, lives] = await Promise.all([makeStubborn(bench.access, stage.disk, stage.home.name), watchLives(stage.scene)]);
   const opened: Gates[] = [];
   const openWay = async (): Promise<Gates> => {
     const gates = await openGates(bench.access, driver.heed);

@@ -14,8 +14,8 @@ export interface Rendezvous {
   readonly met: ReadonlySet<Change>;
 }
 
-/** Nobody waits for longer at a change: whoever is ahead may have spared the others this one. */
-const WAITS_MS = 1_500;
+/** Nobody waits for longer at a change: whoever is ahead may have spared the others this one. The first all of them come to, sooner or later. */
+const waitsAt = (change: Change): number => (change === 'mark' ? 8_000 : 1_500);
 
 interface Gathering {
   readonly come: () => void;
@@ -36,7 +36,7 @@ export const openRendezvous = (parties: number): Rendezvous => {
     const gathering = gatherings.get(change) ?? gatheringOf(parties);
     gatherings.set(change, gathering);
     gathering.come();
-    await Promise.race([gathering.complete.then(() => met.add(change)), delay(WAITS_MS)]);
+    await Promise.race([gathering.complete.then(() => met.add(change)), delay(waitsAt(change))]);
   };
   const join = (): Handling => {
     const known = new Set<Change>();

@@ -1,5 +1,6 @@
 import type { BenchAccess } from '../bench/installation.ts';
 import type { Seen } from './gates.ts';
+import { attachmentName } from '../../../kubernetes/attachment-name.ts';
 import { turn } from '../bench/knobs.ts';
 
 /**
@@ -21,9 +22,10 @@ const failure = 'the driver is out of order';
 
 const succeeded = ({ status }: Seen): boolean => status !== null && status < 300;
 
-export const makeStubborn = async (bench: BenchAccess, disk: string): Promise<StubbornDriver> => {
+/** `home` is the node that the disk is attached to. */
+export const makeStubborn = async (bench: BenchAccess, disk: string, home: string): Promise<StubbornDriver> => {
   await turn(bench, disk, { failDetach: failure, failAttach: failure });
-  const nudged = new Set<string>();
+  const old = attachmentName({ driver: 'ebs.csi.aws.com', handle: disk }, home);
   const mend = (): Promise<void> => turn(bench, disk, {});
   let mending: NodeJS.Timeout | undefined;
   return {
@@ -36,8 +38,7 @@ export const makeStubborn = async (bench: BenchAccess, disk: string): Promise<St
         clearTimeout(mending);
         mending = setTimeout(() => void mend(), UNNUDGED_MS);
       }
-      if (seen.change === 'nudge') nudged.add(seen.passing.path);
-      if (nudged.size > 1) await mend();
+      if (seen.change === 'nudge' && !seen.passing.path.includes(old)) await mend();
     },
   };
 };
