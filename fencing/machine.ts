@@ -65,6 +65,19 @@ export interface MachineFacts {
   readonly evidence: Evidence;
 }
 
+/** What a provider starts from where the cloud shows no machine. */
+export const nothingKnown = (machine: MachineId): Omit<MachineFacts, 'power' | 'evidence'> => ({
+  machine,
+  incarnation: null,
+  forGood: false,
+  generation: null,
+  since: null,
+  nodeNames: [],
+  clusters: [],
+  zone: null,
+  disks: [],
+});
+
 /** A disk's own word on the machines that hold it: none hold a free one. */
 export interface Holding {
   readonly disk: DiskId;

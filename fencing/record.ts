@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonText } from './json-text.ts';
 
 /** How the fence's out-of-service taint came to be: only our own is ever taken back. */
 export type OutOfServiceTaint = 'ours' | 'foreign' | 'unsupported';
@@ -44,15 +45,6 @@ export type NamedVolume = z.infer<typeof namedVolume>;
 
 /** The record in an annotation's text, or null when the text is no record of ours. */
 export const parseRecord = (text: string): FenceRecord | null => {
-  const read = z.string().transform(parseJson).pipe(fenceRecord).safeParse(text);
+  const read = jsonText.pipe(fenceRecord).safeParse(text);
   return read.success ? read.data : null;
-};
-
-const parseJson = (text: string, context: z.RefinementCtx): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    context.addIssue({ code: 'custom', message: `not JSON: ${String(cause)}` });
-    return z.NEVER;
-  }
 };

@@ -1,5 +1,5 @@
 import { InvalidInput } from '../fencing/errors.ts';
-import { jsonIn } from '../wiring/json-in.ts';
+import { jsonIn } from '../fencing/json-text.ts';
 import type { Delivery } from './errand.ts';
 
 /** What a person may add to any event that is sent by hand. */

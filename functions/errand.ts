@@ -1,7 +1,7 @@
 import type { Aside, Fault, Hint, Reading } from '../fencing/hint.ts';
 import type { MachineId } from '../fencing/machine.ts';
 import type { FenceRecord } from '../fencing/record.ts';
-import { jsonIn } from '../wiring/json-in.ts';
+import { jsonIn } from '../fencing/json-text.ts';
 import { lookAgain } from './look-again.ts';
 
 /** One machine that a message wants looked at. */

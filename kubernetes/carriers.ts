@@ -1,20 +1,11 @@
 import type { V1CSINode, V1Node, V1ObjectMeta, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
 import type { Clues } from '../fencing/cluster.ts';
+import { jsonText } from '../fencing/json-text.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, INSTANCE_ID_ANNOTATIONS } from './names.ts';
 
-const nodeIds = z
-  .string()
-  .transform((text, context): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch (cause) {
-      context.addIssue({ code: 'custom', message: `not JSON: ${String(cause)}` });
-      return z.NEVER;
-    }
-  })
-  .pipe(z.record(z.string(), z.string()));
+const nodeIds = jsonText.pipe(z.record(z.string(), z.string()));
 
 /** What the nodeid annotation says; an annotation that cannot be read names nobody. */
 export const annotatedCarriers = (metadata: V1ObjectMeta | undefined): readonly IdentityCarrier[] => {

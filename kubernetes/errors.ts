@@ -1,6 +1,7 @@
 import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../fencing/errors.ts';
+import { jsonIn } from '../fencing/json-text.ts';
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
 const status = z.object({
@@ -24,16 +25,7 @@ const isOurs = (error: unknown): error is CloudfenceError => error instanceof Cl
 export const apiExceptionIn = (error: unknown): ApiException<unknown> | null => inChain(error, isApiException);
 
 /** The client hands a body out as unparsed text; what is no Status did not come from the API server itself. */
-const statusOf = ({ body }: ApiException<unknown>): Status | null => {
-  if (typeof body !== 'string') return null;
-  try {
-    const read = status.safeParse(JSON.parse(body));
-    return read.success ? read.data : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-};
+const statusOf = ({ body }: ApiException<unknown>): Status | null => status.safeParse(jsonIn(body)).data ?? null;
 
 /** The API server itself says that the named object does not exist; a proxy's 404, or one for an unknown path, does not count. */
 export const saysAbsent = (error: unknown): boolean => {

@@ -1,6 +1,6 @@
 import type { Cloud } from '../fencing/cloud.ts';
 import { CloudfenceError, Refused } from '../fencing/errors.ts';
-import type { Holding, MachineFacts, MachineId, VolumeHandle } from '../fencing/machine.ts';
+import { nothingKnown, type Holding, type MachineFacts, type MachineId, type VolumeHandle } from '../fencing/machine.ts';
 import { readByAny } from './any-reader.ts';
 import type { CloudKit, CloudProbe, RegisteredCloud } from './cloud-kit.ts';
 
@@ -10,19 +10,7 @@ type Open = (name: string) => Promise<CloudKit>;
 type Registered = readonly RegisteredCloud[];
 
 /** Such an id stands in no carrier; a record that somebody has written by hand may hold one. */
-const ofNoCloud = (machine: MachineId): MachineFacts => ({
-  machine,
-  incarnation: null,
-  power: 'unknown',
-  forGood: false,
-  generation: null,
-  since: null,
-  nodeNames: [],
-  clusters: [],
-  zone: null,
-  disks: [],
-  evidence: { state: 'an id of no cloud that is known here' },
-});
+const ofNoCloud = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state: 'an id of no cloud that is known here' } });
 
 const ownerOf = (machine: MachineId, registered: Registered): RegisteredCloud | undefined => registered.find(({ owns }) => owns(machine));
 

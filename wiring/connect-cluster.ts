@@ -11,7 +11,7 @@ import type { Link } from '../kubernetes/link.ts';
 import { refreshingLink } from '../kubernetes/refreshing-link.ts';
 import { linkFromToken } from '../kubernetes/token-access.ts';
 import type { CloudAccess } from './cloud-kit.ts';
-import { jsonIn } from './json-in.ts';
+import { jsonIn } from '../fencing/json-text.ts';
 import type { ClusterEntry } from './cluster-entry.ts';
 import { fileText } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
-import { jsonIn } from '../../wiring/json-in.ts';
+import { jsonIn } from '../../fencing/json-text.ts';
 import { forQueue } from '../dry-run.ts';
 import { deliveryOf, type Delivery } from '../errand.ts';
 import { textOf } from '../text-of.ts';

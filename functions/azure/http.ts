@@ -1,6 +1,6 @@
 import { CloudfenceError, InvalidInput } from '../../fencing/errors.ts';
 import { messageLine } from '../decision-line.ts';
-import { jsonIn } from '../../wiring/json-in.ts';
+import { jsonIn } from '../../fencing/json-text.ts';
 import { invoked, type Invoked } from './invoked.ts';
 import type { Logging } from './log.ts';
 import type { Wired } from './wiring.ts';

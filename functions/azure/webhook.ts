@@ -1,7 +1,7 @@
 import { structured } from '../../providers/azure/events/binary-mode.ts';
 import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
 import { messageLine } from '../decision-line.ts';
-import { jsonIn } from '../../wiring/json-in.ts';
+import { jsonIn } from '../../fencing/json-text.ts';
 import type { HttpAnswer, HttpFunction } from './http.ts';
 import { invoked } from './invoked.ts';
 import type { Logging } from './log.ts';

@@ -1,6 +1,7 @@
 import { bearerTokenAuthenticationPolicy, createDefaultHttpClient, createHttpHeaders, createPipelineFromOptions, createPipelineRequest, type Pipeline } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencing/errors.ts';
+import { jsonOrText } from '../../fencing/json-text.ts';
 import { inOurWords } from '../../providers/azure/errors.ts';
 import type { RestOptions } from '../../providers/azure/rest.ts';
 import { armScope, armUrl } from '../../providers/azure/sovereign.ts';
@@ -48,15 +49,6 @@ const pipelineFor = (credential: RestOptions['credential'], scope: string | null
   return pipeline;
 };
 
-const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return text;
-    throw error;
-  }
-};
-
 /** https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations#provisioningstate-values */
 const problem = z.object({ error: z.object({ code: z.string(), message: z.string().default(''), details: z.unknown().optional() }) });
 
@@ -88,7 +80,7 @@ export const armAt = ({ credential, endpoint, wait }: ArmOptions): Arm => {
     const request = createPipelineRequest({ method, url, timeout: ANSWER_LASTS_MS, headers: createHttpHeaders({ ...contentOf(body), ...headers }), ...(sent !== undefined && { body: sent }) });
     try {
       const { status, headers: told, bodyAsText } = await pipelineFor(credential, scope).sendRequest(createDefaultHttpClient(), request);
-      return { status, headers: told, body: jsonIn(bodyAsText ?? '') };
+      return { status, headers: told, body: jsonOrText(bodyAsText ?? '') };
     } catch (caught) {
       throw inOurWords(caught, `${method} ${path.split('?')[0]}`);
     }

@@ -1,21 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { jsonOrText } from '../../fencing/json-text.ts';
 import { liveAsFunction } from '../../wiring/environment.ts';
 import { bundled, sourceOf } from './cloud-packages.ts';
 import type { DeployableCloud, Prepared } from './deployer.ts';
 import type { Options, Serverless } from './service.ts';
 
 /** What a person wants a function to be called with: `--data`, or the file of `--path`, as JSON if it is any. */
-export const payloadOf = ({ serviceDir }: Serverless, { data, path: file }: Options): unknown => {
-  const text = data ?? (file === undefined ? '{}' : readFileSync(path.resolve(serviceDir, file), 'utf8'));
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    if (cause instanceof SyntaxError) return text;
-    throw cause;
-  }
-};
+export const payloadOf = ({ serviceDir }: Serverless, { data, path: file }: Options): unknown =>
+  jsonOrText(data ?? (file === undefined ? '{}' : readFileSync(path.resolve(serviceDir, file), 'utf8')));
 
 /** The bundle that would be deployed, in this process and with the caller's own credentials. */
 export const invokedLocally = async (serverless: Serverless, name: string, cloud: DeployableCloud, { environmentOf }: Prepared, payload: unknown): Promise<unknown> => {

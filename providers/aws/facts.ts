@@ -1,5 +1,5 @@
 import type { Instance, Volume } from '@aws-sdk/client-ec2';
-import type { Evidence, MachineFacts, MachineId } from '../../fencing/machine.ts';
+import { nothingKnown, type Evidence, type MachineFacts, type MachineId } from '../../fencing/machine.ts';
 import { attachedDisks } from './attached-disks.ts';
 import { classify } from './classify.ts';
 import { clustersIn } from './cluster-tags.ts';
@@ -45,23 +45,7 @@ export const missingFacts = (machine: MachineId, volumes: readonly Volume[] | nu
 });
 
 /** EC2 says that this cannot be an instance id: there is nothing to be proved about it. */
-export const unknownFacts = (machine: MachineId): MachineFacts => ({
-  ...nothingKnown(machine),
-  power: 'unknown',
-  disks: [],
-  evidence: { state: 'malformed id', readFrom: READ_FROM },
-});
-
-const nothingKnown = (machine: MachineId) => ({
-  machine,
-  incarnation: null,
-  forGood: false,
-  generation: null,
-  since: null,
-  nodeNames: [],
-  clusters: [],
-  zone: null,
-});
+export const unknownFacts = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state: 'malformed id', readFrom: READ_FROM } });
 
 /** A text for people with a time in it, such as `User initiated (2014-09-15 22:12:11 GMT)`. */
 const TRANSITION_TIME = /\((\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) (?:GMT|UTC)\)$/;

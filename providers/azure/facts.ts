@@ -1,5 +1,5 @@
 import type { Disk } from '@azure/arm-compute';
-import type { Evidence, MachineFacts, MachineId } from '../../fencing/machine.ts';
+import { nothingKnown, type Evidence, type MachineFacts, type MachineId } from '../../fencing/machine.ts';
 import { attachedDisks } from './attached-disks.ts';
 import { classify, statusesOf, type Statuses } from './classify.ts';
 import { clustersIn } from './cluster-tags.ts';
@@ -68,14 +68,3 @@ export const missingFacts = (machine: MachineId, state: string): MachineFacts =>
 /** Nothing is to be proved about it from here. */
 export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state, readFrom: READ_FROM } });
 
-const nothingKnown = (machine: MachineId) => ({
-  machine,
-  incarnation: null,
-  forGood: false,
-  generation: null,
-  since: null,
-  nodeNames: [],
-  clusters: [],
-  zone: null,
-  disks: [],
-});

@@ -2,6 +2,7 @@ import type { ComputeManagementClientOptionalParams } from '@azure/arm-compute';
 import { bearerTokenAuthenticationPolicy, createDefaultHttpClient, createHttpHeaders, createPipelineFromOptions, createPipelineRequest, RestError, type Pipeline } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import { Unavailable } from '../../fencing/errors.ts';
+import { jsonIn } from '../../fencing/json-text.ts';
 import type { ClientOptions } from './client.ts';
 import { translated } from './errors.ts';
 import { endsInTime } from './policies.ts';
@@ -37,15 +38,6 @@ const pipelineFor = ({ credential }: RestOptions, { scope }: RestCall, overTls: 
 };
 
 const problem = z.object({ error: z.object({ code: z.string() }) });
-
-const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-};
 
 /**
  * The JSON that a call answers, or what `shape` makes of it. Over plain http no token is sent.

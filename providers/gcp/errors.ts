@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { jsonIn } from '../../fencing/json-text.ts';
 import { unlessGivenUp } from './calls.ts';
 import type { ComputeClients } from './client.ts';
 import { isCompute } from './transport.ts';
@@ -20,17 +21,8 @@ const BODY = Symbol.for('google-gax.rawHttpResponsePayload');
 /** The first reason in the answer, such as `notFound`, or null when nothing that speaks this API has answered. */
 export const reasonOf = (caught: unknown): string | null => {
   if (!(caught instanceof Error)) return null;
-  const read = answer.safeParse(jsonOf(Reflect.get(caught, BODY)));
+  const read = answer.safeParse(jsonIn(Reflect.get(caught, BODY)));
   return read.data?.error.errors[0]?.reason ?? null;
-};
-
-const jsonOf = (body: unknown): unknown => {
-  try {
-    return typeof body === 'string' ? JSON.parse(body) : null;
-  } catch (cause) {
-    if (cause instanceof SyntaxError) return null;
-    throw cause;
-  }
 };
 
 export const statusOf = (caught: unknown): number | null => thrown.safeParse(caught).data?.httpStatusCode ?? null;

@@ -1,4 +1,4 @@
-import type { Evidence, MachineFacts, MachineId } from '../../fencing/machine.ts';
+import { nothingKnown, type Evidence, type MachineFacts, type MachineId } from '../../fencing/machine.ts';
 import { attachedDisks } from './attached-disks.ts';
 import { classify } from './classify.ts';
 import { clustersIn } from './cluster-labels.ts';
@@ -70,15 +70,5 @@ export const missingFacts = (machine: MachineId, { zone }: InstancePath): Machin
 });
 
 /** No path of an instance: there is nobody to be asked about it. */
-export const unknownFacts = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', zone: null, evidence: { status: 'malformed path' } });
+export const unknownFacts = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { status: 'malformed path' } });
 
-const nothingKnown = (machine: MachineId) => ({
-  machine,
-  incarnation: null,
-  forGood: false,
-  generation: null,
-  since: null,
-  nodeNames: [],
-  clusters: [],
-  disks: [],
-});

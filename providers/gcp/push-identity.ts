@@ -1,6 +1,7 @@
 import { OAuth2Client } from 'google-auth-library';
 import { z } from 'zod';
 import { Denied, Unavailable } from '../../fencing/errors.ts';
+import { jsonIn } from '../../fencing/json-text.ts';
 import { unlessGivenUp } from './calls.ts';
 
 /** Who may push: https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions */
@@ -68,11 +69,4 @@ const unexpired = (token: string, audience: string, now: number): unknown => {
   throw new Denied('the token of the push request is not one of Google for this audience, or has expired');
 };
 
-const payloadOf = (token: string): unknown => {
-  try {
-    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-  } catch (cause) {
-    if (cause instanceof SyntaxError) return null;
-    throw cause;
-  }
-};
+const payloadOf = (token: string): unknown => jsonIn(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));

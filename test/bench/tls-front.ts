@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import path from 'node:path';
 import { pipeline } from 'node:stream';
 import { createServer, type TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
@@ -47,4 +49,11 @@ export const openTlsFront = async (door: string): Promise<TlsFront> => {
       for (const socket of sockets) socket.destroy();
     },
   };
+};
+
+/** The environment of a process that trusts these fronts; what it reads stands in `folder`. */
+export const trusting = async (folder: string, fronts: readonly TlsFront[]): Promise<{ readonly NODE_EXTRA_CA_CERTS: string }> => {
+  const file = path.join(folder, 'trusted.pem');
+  await writeFile(file, fronts.map(({ ca }) => ca).join('\n'));
+  return { NODE_EXTRA_CA_CERTS: file };
 };

@@ -2,9 +2,8 @@ import { expect, it } from 'vitest';
 import { doctor } from '../../functions/doctor.ts';
 import { clusterOf, connectionOf } from '../../kubernetes/cluster.ts';
 import { doctorOf } from '../../kubernetes/doctor.ts';
-import { transportLink } from '../../kubernetes/link.ts';
-import { ADMIN_TOKEN, apiOf } from '../../sandbox/aws-sandbox.ts';
-import { handleApi } from '../../sandbox/cluster/api/handle.ts';
+import { apiOf } from '../../sandbox/aws-sandbox.ts';
+import { clusterIn } from '../sandbox/in-process.ts';
 import { fence } from '../simulation/ends.ts';
 import { stopped } from '../simulation/incidents.ts';
 import { installOver } from './install.ts';
@@ -12,14 +11,8 @@ import { installOver } from './install.ts';
 const diagnosed = () => {
   const { world, scene } = stopped();
   const install = installOver(world);
-  const server = apiOf(world);
-  const link = transportLink(async (request) => {
-    const answer = handleApi(server, request);
-    if (answer === 'drop') throw new Error('dropped');
-    return answer;
-  }, ADMIN_TOKEN);
-  const options = { name: 'sandbox', link, clock: { now: world.now, sleep: async () => undefined, deadline: () => new AbortController().signal } };
-  const opened = [{ cluster: clusterOf(options), doctor: async () => doctorOf(connectionOf(options)), open: async () => undefined, close: async () => undefined }];
+  const cluster = clusterIn(world, apiOf(world));
+  const opened = [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }];
   const nothing = () => Promise.reject(new Error('not asked'));
   const kit = { cloud: install.wiring.ports.cloud, probes: [{ where: 'aws', ask: async () => 'EC2 answers' }], readHints: () => ({ hints: [], faults: [], asides: [] }), access: { managedCluster: nothing, secret: nothing, parameter: nothing } };
   return { world, scene, ask: (question: unknown) => doctor(async () => ({ ...install.wiring, kit, opened }))(question) };

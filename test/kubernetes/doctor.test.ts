@@ -4,7 +4,8 @@ import { doctorOf } from '../../kubernetes/doctor.ts';
 import { transportLink } from '../../kubernetes/link.ts';
 import { versionOf } from '../../kubernetes/server-version.ts';
 import type { ApiServer } from '../../sandbox/cluster/api/server.ts';
-import { FENCE_TOKEN, adminOf, inProcess, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { inProcess } from '../sandbox/in-process.ts';
 import { cluesTo, makeNode, unhurried } from '../contract/cluster/stage.ts';
 import { clusterOver, patientClock } from './wire.ts';
 

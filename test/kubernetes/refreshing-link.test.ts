@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { handleApi } from '../../sandbox/cluster/api/handle.ts';
 import { apiServerOf } from '../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../sandbox/cluster/store.ts';
 import { connect } from '../../kubernetes/connection.ts';
 import { transportLink } from '../../kubernetes/link.ts';
 import { refreshingLink } from '../../kubernetes/refreshing-link.ts';
 import { readLease } from '../../kubernetes/lease.ts';
+import { inProcess } from '../sandbox/in-process.ts';
 
 /** An API server that knows one token, and a secret that holds one; both change. */
 const rotating = async () => {
@@ -15,11 +15,7 @@ const rotating = async () => {
   const secret = { token: 'first', read: 0 };
   const open = async () => {
     secret.read += 1;
-    return transportLink(async (request) => {
-      const answer = handleApi(server, request);
-      if (answer === 'drop') throw new Error('dropped');
-      return answer;
-    }, secret.token);
+    return transportLink(inProcess(server), secret.token);
   };
   const link = await refreshingLink({ open, now: () => clock.now, keptFor: 600_000 });
   const never = () => new AbortController().signal;

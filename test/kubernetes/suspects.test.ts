@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../kubernetes/clock.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import { transportLink } from '../../kubernetes/link.ts';
-import { FENCE_TOKEN, inProcess, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { inProcess } from '../sandbox/in-process.ts';
 import { unhurried } from '../contract/cluster/stage.ts';
 
 const by = { user: 'admin', at: 0 };

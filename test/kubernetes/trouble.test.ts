@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Denied, Refused, Unavailable } from '../../fencing/errors.ts';
 import type { ClusterStep } from '../../fencing/steps.ts';
 import { NODES, cluesTo, granted, makeNode, makePod, recordFor, targetOf, unhurried } from '../contract/cluster/stage.ts';
-import { inProcess } from '../contract/cluster/sandbox-stage.ts';
+import { inProcess } from '../sandbox/in-process.ts';
 import { clusterOver, faultyCluster, first } from './wire.ts';
 
 const tooMany = (seconds: string) => ({ status: 429, headers: { 'content-type': 'application/json', 'retry-after': seconds }, body: '{"kind":"Status"}' });

@@ -3,22 +3,18 @@ import { begin, type Known } from '../../fencing/known.ts';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import type { Ports } from '../../fencing/ports.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
-import { transportLink } from '../../kubernetes/link.ts';
 import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
-import { ADMIN_TOKEN, apiOf, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { handleApi } from '../../sandbox/cluster/api/handle.ts';
+import { apiOf, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { inProcessHandler } from '../../sandbox/ec2/in-process-handler.ts';
+import { clockOf, clusterIn, never } from '../sandbox/in-process.ts';
 
 /** The real adapters and the real SDKs over one world, in this process: virtual time passes only with calls and sleeps. */
 
 /** What a call takes, in ms of virtual time. */
-const API_CALL_TAKES = 8;
 const EC2_CALL_TAKES = 80;
 
 const credentials = { accessKeyId: 'sandbox', secretAccessKey: 'sandbox' };
-
-const never = (): AbortSignal => new AbortController().signal;
 
 /** What goes wrong, or slowly, on the way. */
 export interface Troubles {
@@ -38,23 +34,13 @@ const cloudOver = (world: AwsWorld, { ec2Takes = () => EC2_CALL_TAKES }: Trouble
   return awsCloud({ clients: ec2Clients({ region: SANDBOX_REGION, credentials, requestHandler: { ...inner, handle } }), region: SANDBOX_REGION });
 };
 
-export const clusterOver = (world: AwsWorld, { api = {} }: Troubles = {}): Cluster => {
-  const server = apiOf(world, { faults: api });
-  const link = transportLink(async (request) => {
-    world.advance(API_CALL_TAKES);
-    const answer = handleApi(server, request);
-    if (answer === 'drop') throw new Error('the connection was dropped');
-    return answer;
-  }, ADMIN_TOKEN);
-  const clock = { now: world.now, sleep: async (ms: number) => world.advance(ms), deadline: never };
-  return clusterOf({ name: 'sandbox', link, clock });
-};
+export const clusterOver = (world: AwsWorld, { api = {} }: Troubles = {}): Cluster => clusterOf(clusterIn(world, apiOf(world, { faults: api })));
 
 /** Ports whose clocks are the world's. */
 export const portsOver = (world: AwsWorld, troubles: Troubles = {}): Ports => ({
   cloud: cloudOver(world, troubles),
   clusters: [clusterOver(world, troubles)],
-  clock: { now: () => ({ wall: world.now(), mono: world.now() }), sleep: async (ms) => world.advance(ms), timeout: never },
+  clock: clockOf(world),
   signal: never(),
   observe: () => undefined,
 });

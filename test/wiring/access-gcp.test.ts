@@ -4,13 +4,13 @@ import { gcpAccess } from '../../wiring/access-gcp.ts';
 import { connectCluster } from '../../wiring/connect-cluster.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-stage.ts';
 import { unhurried } from '../contract/cluster/stage.ts';
-import { openStandIn, type JsonStandIn } from '../providers/json-stand-in.ts';
+import { openStandIn, type StandIn } from '../providers/stand-in.ts';
 import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi } from './access-stage.ts';
 
 /** From an entry of the configuration to an answer of the API server, over real sockets. */
 
 let door: HttpsDoor;
-let google: JsonStandIn;
+let google: StandIn;
 beforeAll(async () => {
   door = await openApi();
   google = await openStandIn(({ url }) =>

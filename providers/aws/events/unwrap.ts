@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonText } from '../../../fencing/json-text.ts';
 
 interface Wrapped {
   readonly value: unknown;
@@ -20,16 +21,8 @@ const batches = (['Records', 'Events', 'Entries'] as const).map((key) =>
 
 /** An event on its way in: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html */
 const entry = z
-  .object({ DetailType: z.string(), Detail: z.string(), Source: z.string().nullish(), Time: z.string().nullish(), Resources: z.array(z.string()).nullish() })
-  .transform(({ DetailType, Detail, Source, Time, Resources }, context): Wrapped => {
-    try {
-      const detail: unknown = JSON.parse(Detail);
-      return { value: { 'detail-type': DetailType, source: Source, time: Time, resources: Resources ?? [], detail }, step: '' };
-    } catch (cause) {
-      context.addIssue({ code: 'custom', path: ['Detail'], message: `not JSON: ${String(cause)}` });
-      return z.NEVER;
-    }
-  });
+  .object({ DetailType: z.string(), Detail: jsonText, Source: z.string().nullish(), Time: z.string().nullish(), Resources: z.array(z.string()).nullish() })
+  .transform(({ DetailType, Detail, Source, Time, Resources }): Wrapped => ({ value: { 'detail-type': DetailType, source: Source, time: Time, resources: Resources ?? [], detail: Detail }, step: '' }));
 
 /** Of the answer of LookupEvents. */
 const lookedUp = z.object({ CloudTrailEvent: z.string() }).transform(({ CloudTrailEvent }): Wrapped => ({ value: CloudTrailEvent, step: '.CloudTrailEvent' }));

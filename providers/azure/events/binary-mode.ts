@@ -1,3 +1,5 @@
+import { jsonOrText } from '../../../fencing/json-text.ts';
+
 /**
  * A CloudEvent whose attributes came as headers and whose body is its data alone, as one document; any other body as it is.
  * https://github.com/cloudevents/spec/blob/main/cloudevents/bindings/http-protocol-binding.md
@@ -6,7 +8,7 @@ export const structured = (headers: Readonly<Record<string, string | undefined>>
   const { 'ce-specversion': specversion, 'ce-type': type } = headers;
   if (specversion === undefined || type === undefined) return body;
   const attributes = Object.entries(headers).flatMap(([name, value]) => (name.startsWith('ce-') && value !== undefined ? [[name.slice(3), decoded(value)]] : []));
-  return JSON.stringify({ ...Object.fromEntries(attributes), data: dataIn(body) });
+  return JSON.stringify({ ...Object.fromEntries(attributes), data: jsonOrText(body) });
 };
 
 /** Values are percent-encoded; one that is not stands for itself. */
@@ -15,15 +17,6 @@ const decoded = (value: string): string => {
     return decodeURIComponent(value);
   } catch (error) {
     if (error instanceof URIError) return value;
-    throw error;
-  }
-};
-
-const dataIn = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch (error) {
-    if (error instanceof SyntaxError) return body;
     throw error;
   }
 };

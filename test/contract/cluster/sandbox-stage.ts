@@ -1,15 +1,15 @@
 import type { Clock } from '../../../kubernetes/clock.ts';
 import { systemClock } from '../../../kubernetes/clock.ts';
 import { clusterOf } from '../../../kubernetes/cluster.ts';
-import type { Link, Transport } from '../../../kubernetes/link.ts';
+import type { Link } from '../../../kubernetes/link.ts';
 import { transportLink } from '../../../kubernetes/link.ts';
 import { neededPermissions } from '../../../kubernetes/needed-permissions.ts';
 import { linkFromToken } from '../../../kubernetes/token-access.ts';
-import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
 import { openHttpsDoor } from '../../../sandbox/cluster/api/https-door.ts';
 import type { ApiServer, PolicyRule } from '../../../sandbox/cluster/api/server.ts';
 import { ADMIN_TOKEN, apiServerOf } from '../../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../../sandbox/cluster/store.ts';
+import { inProcess } from '../../sandbox/in-process.ts';
 import type { Stage } from './stage.ts';
 
 export const FENCE_TOKEN = 'fence-token';
@@ -30,14 +30,6 @@ export const sandboxServer = (settings: Partial<ApiServer> = {}): ApiServer =>
     users: { [ADMIN_TOKEN]: { name: 'admin', rules: 'all' }, [FENCE_TOKEN]: { name: 'cloudfence', rules } },
     ...settings,
   });
-
-export const inProcess =
-  (server: ApiServer): Transport =>
-  async (request) => {
-    const answer = handleApi(server, request);
-    if (answer === 'drop') throw new Error('socket hang up');
-    return answer;
-  };
 
 export const adminOf =
   (server: ApiServer): Stage['admin'] =>

@@ -1,5 +1,4 @@
 import { defaultPolicy, type Policy } from '../../../fencing/policy.ts';
-import type { Ports } from '../../../fencing/ports.ts';
 import type { HttpRequest } from '../../../functions/gcp/http.ts';
 import { topicQueues } from '../../../functions/gcp/queues.ts';
 import { foreign } from '../../../functions/gcp/territory.ts';
@@ -7,16 +6,13 @@ import type { GcpWiring } from '../../../functions/gcp/wire.ts';
 import { metricFields } from '../../../functions/metrics.ts';
 import { clusterOf, connectionOf } from '../../../kubernetes/cluster.ts';
 import { doctorOf } from '../../../kubernetes/doctor.ts';
-import { transportLink } from '../../../kubernetes/link.ts';
-import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
 import { pushIdentity } from '../../../providers/gcp/push-identity.ts';
 import type { Message } from '../../../providers/gcp/publish.ts';
-import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
-import { ADMIN_TOKEN } from '../../../sandbox/cluster/api/server.ts';
 import { apiOf, SANDBOX_PROJECT, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import type { KeyServer } from '../../providers/gcp/key-server.ts';
-import { requestIds } from '../../sandbox/gce/gce-world.ts';
+import { portsOver } from '../../sandbox/gce/gce-rig.ts';
+import { clusterIn, never } from '../../sandbox/in-process.ts';
 
 /** A deployed function in small: topics are lists, the clock is the world's, and tokens are checked in earnest. */
 
@@ -37,44 +33,16 @@ export interface GcpInstall {
 }
 
 const LASTS_MS = 60_000;
-const never = (): AbortSignal => new AbortController().signal;
 
-const present: { fetch: InProcessFetch | null } = { fetch: null };
-/** Making clients takes longer than most tests. */
-const clients = computeClients({
-  newRequestId: requestIds(),
-  endpoint: 'http://sandbox.invalid',
-  fetch: (input, init) => {
-    if (!present.fetch) throw new Error('no world yet');
-    return present.fetch(input, init);
-  },
-});
-
-const speakTo = (world: WholeGceWorld, outage: GcpInstall['outage']): void => {
+/** Takes five seconds to say that it cannot answer. */
+const silentFor = (world: WholeGceWorld, outage: GcpInstall['outage']): InProcessFetch => {
   const through = inProcessFetch(world);
-  present.fetch = async (input, init) => {
-    world.advance(outage.compute ? 5_000 : 80);
-    if (outage.compute) return new Response('{"error": {"code": 500, "message": "", "errors": []}}', { status: 500, headers: { 'content-type': 'application/json' } });
-    return through(input, init);
+  return async (...request) => {
+    if (!outage.compute) return through(...request);
+    world.advance(5_000);
+    return new Response('{"error": {"code": 500, "message": "", "errors": []}}', { status: 500, headers: { 'content-type': 'application/json' } });
   };
 };
-
-const clusterIn = (world: WholeGceWorld) => {
-  const server = apiOf(world);
-  const link = transportLink(async (request) => {
-    world.advance(8);
-    const answer = handleApi(server, request);
-    if (answer === 'drop') throw new Error('the connection was dropped');
-    return answer;
-  }, ADMIN_TOKEN);
-  return { name: 'sandbox', link, clock: { now: world.now, sleep: async (ms: number) => world.advance(ms), deadline: never } };
-};
-
-const portsOver = (world: WholeGceWorld): Omit<Ports, 'signal' | 'observe'> => ({
-  cloud: gcpCloud(clients),
-  clusters: [clusterOf(clusterIn(world))],
-  clock: { now: () => ({ wall: world.now(), mono: world.now() }), sleep: async (ms) => world.advance(ms), timeout: never },
-});
 
 export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Partial<Policy> = {}): GcpInstall => {
   const install = { lines: [], published: [], outage: { topics: false, compute: false } } as Pick<GcpInstall, 'lines' | 'published' | 'outage'>;
@@ -82,8 +50,8 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     if (install.outage.topics) throw new Error('the topic cannot be reached');
     install.published.push({ topic, ...message });
   };
-  speakTo(world, install.outage);
-  const ports = portsOver(world);
+  const { signal: _signal, observe: _observe, ...ports } = portsOver(world, silentFor(world, install.outage));
+  const cluster = clusterIn(world, apiOf(world));
   const check = pushIdentity({ audience: AUDIENCE, serviceAccount: CALLER, certificatesUrl: keys.url });
   const nothing = () => Promise.reject(new Error('not asked'));
   let runs = 0;
@@ -97,7 +65,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     log: (line) => install.lines.push({ ...line }),
     letIn: (authorization) => check(authorization, never()),
     kit: { cloud: ports.cloud, probes: [], readHints: () => ({ hints: [], faults: [], asides: [] }), access: { managedCluster: nothing, secret: nothing } },
-    opened: [{ cluster: clusterOf(clusterIn(world)), doctor: async () => doctorOf(connectionOf(clusterIn(world))), open: async () => undefined, close: async () => undefined }],
+    opened: [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }],
   };
   const limit = () => {
     const endsAt = world.now() + LASTS_MS;

@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openStandIn, type Answered, type Request, type StandIn } from '../../providers/stand-in.ts';
 import { openService, type PackagedService } from '../packaged-service.ts';
 import { plain } from './stage-files.ts';
 
@@ -13,39 +12,29 @@ interface Answer {
 }
 
 let service: PackagedService;
-let server: Server;
-let endpoint = '';
+let lambda: StandIn;
 let answer: Answer;
 let removals = 0;
 
-const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-  const asked = await text(request);
-  if (request.url?.endsWith('/invocations')) {
+const respond = ({ url, body }: Request): Answered => {
+  if (url.endsWith('/invocations')) {
     const headers = { ...(answer.status === 404 ? { 'x-amzn-errortype': 'ResourceNotFoundException' } : {}), ...(answer.failed ? { 'x-amz-function-error': 'Unhandled' } : {}) };
-    response.writeHead(answer.status, headers).end(JSON.stringify(answer.body));
-    return;
+    return { status: answer.status, headers, body: answer.body };
   }
   // Who am I? is asked by every command.
-  removals += asked.includes('GetCallerIdentity') ? 0 : 1;
-  response.writeHead(403, { 'content-type': 'text/xml' }).end('<ErrorResponse><Error><Code>AccessDenied</Code><Message>here the removal begins</Message></Error></ErrorResponse>');
+  removals += body.includes('GetCallerIdentity') ? 0 : 1;
+  return { status: 403, headers: { 'content-type': 'text/xml' }, body: '<ErrorResponse><Error><Code>AccessDenied</Code><Message>here the removal begins</Message></Error></ErrorResponse>' };
 };
 
 beforeAll(async () => {
-  service = await openService({ prod: plain });
-  server = createServer((request, response) => void respond(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  endpoint = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  [service, lambda] = await Promise.all([openService({ prod: plain }), openStandIn(respond)]);
 });
 afterEach(() => {
   removals = 0;
 });
-afterAll(async () => {
-  server.close();
-  await service.close();
-});
+afterAll(() => Promise.all([lambda.close(), service.close()]));
 
-const remove = (...options: readonly string[]) => service.run(['remove', '--stage', 'prod', ...options], { AWS_ENDPOINT_URL: endpoint, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', AWS_MAX_ATTEMPTS: '1' });
+const remove = (...options: readonly string[]) => service.run(['remove', '--stage', 'prod', ...options], { AWS_ENDPOINT_URL: lambda.url, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', AWS_MAX_ATTEMPTS: '1' });
 
 describe('serverless remove', () => {
   it('is refused while fences stand, and says how to take them back', async () => {

@@ -1,10 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { generate } from 'selfsigned';
+import { openStandIn } from '../../providers/stand-in.ts';
 import { SUBSCRIPTION } from './stage-files.ts';
 import { withGroups } from './subscription.ts';
 import { reply, type Azure, type Request } from './arm-routes.ts';
@@ -31,10 +32,7 @@ const listen = async (server: Server): Promise<number> => {
 };
 
 /** https://learn.microsoft.com/azure/app-service/overview-managed-identity#rest-endpoint-reference */
-const identityEndpoint = (): Server =>
-  createHttpServer((_, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ access_token: TOKEN, expires_on: String(Math.floor(Date.now() / 1_000) + 86_400), resource: 'x', token_type: 'Bearer' }));
-  });
+const openIdentity = () => openStandIn(() => ({ body: { access_token: TOKEN, expires_on: String(Math.floor(Date.now() / 1_000) + 86_400), resource: 'x', token_type: 'Bearer' } }));
 
 const needsToken = ({ pathname }: URL): boolean => !/^\/api\/(?!publish|deployments)/.test(pathname);
 const changes = ({ method, url }: Request): boolean => method !== 'GET' && !/whatIf$|listkeys$|\/query$|^\/api\/(?!publish)/.test(url.pathname);
@@ -57,8 +55,8 @@ export const openManagement = async (): Promise<Management> => {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'management' }], { keyType: 'ec', algorithm: 'sha256', extensions: [{ name: 'basicConstraints', cA: true }, { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }] });
   const written: string[] = [];
   const server = createServer({ key, cert }, (incoming, response) => void answered(azure, written, incoming, response));
-  const identity = identityEndpoint();
-  const [port, identityPort] = [await listen(server), await listen(identity)];
+  const identity = await openIdentity();
+  const port = await listen(server);
   const origin = `https://127.0.0.1:${port}`;
   const azure: Azure = { held: withGroups(`/subscriptions/${SUBSCRIPTION}`, OTHERS), host: `127.0.0.1:${port}`, origin, deployments: new Map(), packages: [], answers: new Map(), operations: new Map() };
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-management-'));
@@ -67,7 +65,7 @@ export const openManagement = async (): Promise<Management> => {
     CLOUDFENCE_AZURE_ENDPOINT: origin,
     NODE_EXTRA_CA_CERTS: path.join(folder, 'trusted.pem'),
     AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential',
-    IDENTITY_ENDPOINT: `http://127.0.0.1:${identityPort}/token`,
+    IDENTITY_ENDPOINT: `${identity.url}/token`,
     IDENTITY_HEADER: 'secret',
   };
   return {
@@ -75,7 +73,7 @@ export const openManagement = async (): Promise<Management> => {
     writes: () => written,
     environment,
     close: async () => {
-      await Promise.all([closed(server), closed(identity), rm(folder, { recursive: true })]);
+      await Promise.all([closed(server), identity.close(), rm(folder, { recursive: true })]);
     },
   };
 };

@@ -1,16 +1,15 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { environmentOf } from '../../../infra/gcp/install.ts';
 import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
 import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
+import { openStandIn, type StandIn } from '../../providers/stand-in.ts';
 import { installWith } from './installed.ts';
 
 /** on-event out of its bundle, in a process that knows nothing but the environment it is deployed with. */
@@ -23,28 +22,20 @@ const published = z.object({ messages: z.array(z.object({ data: z.string(), attr
 
 let folder: string;
 let keys: KeyServer;
-let pubSub: Server;
-let endpoint = '';
+let pubSub: StandIn;
 const topics: { readonly topic: string; readonly said: z.infer<typeof published> }[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-on-event-'));
   await bundleFunction(fileURLToPath(new URL('../../..', import.meta.url)), 'functions/gcp/on-event.ts', folder);
   keys = await openKeyServer();
-  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    topics.push({ topic: request.url ?? '', said: published.parse(JSON.parse(await text(request))) });
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{"messageIds": ["1"]}');
-  };
-  pubSub = createServer((request, response) => void take(request, response));
-  await new Promise<void>((resolve) => pubSub.listen(0, '127.0.0.1', resolve));
-  const address = pubSub.address();
-  endpoint = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  pubSub = await openStandIn(({ url, body }) => {
+    topics.push({ topic: url, said: published.parse(JSON.parse(String(body))) });
+    return { body: { messageIds: ['1'] } };
+  });
 }, 120_000);
 afterAll(async () => {
-  keys.close();
-  pubSub.close();
-  pubSub.closeAllConnections();
-  await rm(folder, { recursive: true });
+  await Promise.all([keys.close(), pubSub.close(), rm(folder, { recursive: true })]);
 });
 
 const claims = () => ({ iss: 'https://accounts.google.com', aud: AUDIENCE, email: install.names.caller, email_verified: true, iat: Math.floor(Date.now() / 1_000) - 60, exp: Math.floor(Date.now() / 1_000) + 3_000 });
@@ -52,7 +43,7 @@ const stripped = (token: string): string => token.replace(/\.[^.]+$/, '.SIGNATUR
 
 const push = async (token: string): Promise<number> => {
   const event = { headers: { authorization: `Bearer ${token}` }, body: { message: { data: Buffer.from('{"hello": "world"}').toString('base64'), messageId: '1' }, subscription: 's' } };
-  const env = { ...environmentOf(install, 'on-event'), CLOUDFENCE_GCP_ENDPOINT: endpoint, CLOUDFENCE_CERTIFICATES_URL: keys.url };
+  const env = { ...environmentOf(install, 'on-event'), CLOUDFENCE_GCP_ENDPOINT: pubSub.url, CLOUDFENCE_CERTIFICATES_URL: keys.url };
   const child = fork(program, [path.join(folder, 'index.js'), JSON.stringify(event), 'http'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const ended = once(child, 'exit');
   const [message]: unknown[] = await once(child, 'message');

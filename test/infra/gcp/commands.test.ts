@@ -17,10 +17,7 @@ beforeAll(async () => {
   service = await openService({ 'prod.gcp': plain });
   google = await openManagement();
 });
-afterAll(async () => {
-  google.close();
-  await service.close();
-});
+afterAll(() => Promise.all([google.close(), service.close()]));
 
 const run = (command: readonly string[], stage = 'prod') => service.run([...command, '-c', 'serverless.gcp.yml', '--stage', stage], { CLOUDFENCE_GCP_ENDPOINT: google.url });
 const runAgainstNobody = (...command: readonly string[]) => service.run([...command, '-c', 'serverless.gcp.yml', '--stage', 'prod'], { CLOUDFENCE_GCP_ENDPOINT: 'http://127.0.0.1:9' });

@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
+import { openStandIn, type Answered, type Request } from '../../providers/stand-in.ts';
 import { routes } from './routes.ts';
 import { emptyStore, Problem, type Fields, type Reply, type Store, type Verb } from './store.ts';
 
@@ -21,7 +20,7 @@ export interface Management {
   readonly recorded: readonly Recorded[];
   /** What each function answers to whom it is called by. */
   readonly answers: Map<string, unknown>;
-  readonly close: () => void;
+  readonly close: () => Promise<void>;
 }
 
 const verb = z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
@@ -47,32 +46,17 @@ export const openManagement = async (): Promise<Management> => {
   const store = emptyStore();
   const recorded: Recorded[] = [];
   const answers = new Map<string, unknown>();
-  const reply = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const url = new URL(request.url ?? '', `http://${request.headers.host}`);
+  const reply = ({ method, url: path, headers, body: sent }: Request): Answered => {
+    const url = new URL(path, `http://${headers.host}`);
     const [, place, name = ''] = /^\/(upload|call)\/(.+)$/.exec(url.pathname) ?? [];
-    const sent = await buffer(request);
-    const answer = (status: number, body: unknown) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     if (place === 'upload') store.uploads.set(name, sent);
-    if (place === 'upload') return void answer(200, {});
-    if (place === 'call') return void answer(answers.has(name) ? 200 : 500, answers.get(name) ?? { error: 'no answer from the API server' });
-    const body = sent.length === 0 ? null : fields.parse(JSON.parse(sent.toString()));
-    const method = verb.parse(request.method);
-    const said = routed(store, method, url, body ?? {});
-    recorded.push({ verb: method, url, body, reply: said });
-    answer(said.status, said.body);
+    if (place === 'upload') return {};
+    if (place === 'call') return { status: answers.has(name) ? 200 : 500, body: answers.get(name) ?? { error: 'no answer from the API server' } };
+    const body = sent.length === 0 ? null : fields.parse(JSON.parse(String(sent)));
+    const said = routed(store, verb.parse(method), url, body ?? {});
+    recorded.push({ verb: verb.parse(method), url, body, reply: said });
+    return said;
   };
-  const server = createServer((request, response) => void reply(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  return {
-    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
-    store,
-    writes: () => recorded.filter(isWrite).map(({ verb: one, url }) => `${one} ${url.pathname}`),
-    recorded,
-    answers,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  const { url, close } = await openStandIn(reply);
+  return { url, store, writes: () => recorded.filter(isWrite).map(({ verb: one, url: { pathname } }) => `${one} ${pathname}`), recorded, answers, close };
 };

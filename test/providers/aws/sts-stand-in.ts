@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
 import type { Role } from '../../../providers/aws/assumed-role.ts';
+import { openStandIn } from '../stand-in.ts';
 
 /** As much of STS as assuming a role takes; https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
 export interface StsStandIn {
@@ -37,15 +35,12 @@ export const openSts = async (roles: readonly Role[], lasts: number): Promise<St
     issued.push({ key, role: role.arn, good: true });
     return [200, assumedXml(key, new Date(Date.now() + lasts))];
   };
-  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const [status, body] = answer(new URLSearchParams(await text(request)));
-    response.writeHead(status, { 'content-type': 'text/xml' }).end(body);
-  };
-  const server = createServer((request, response) => void serve(request, response)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+  const { url, close } = await openStandIn((request) => {
+    const [status, body] = answer(new URLSearchParams(String(request.body)));
+    return { status, body, headers: { 'content-type': 'text/xml' } };
+  });
   return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+    url,
     vouchesFor: (authorization = '', role, region) => {
       const [, key, scope] = CREDENTIAL.exec(authorization) ?? [];
       return scope === region && issued.some((one) => one.key === key && one.role === role && one.good);
@@ -57,10 +52,6 @@ export const openSts = async (roles: readonly Role[], lasts: number): Promise<St
     fail: (error) => {
       failing = error;
     },
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
 };

@@ -4,9 +4,9 @@ import { aksKubeconfig, aksTokens } from '../../../providers/azure/aks.ts';
 import { vaultSecret } from '../../../providers/azure/key-vault.ts';
 import type { RestOptions } from '../../../providers/azure/rest.ts';
 import { armScope } from '../../../providers/azure/sovereign.ts';
-import { openStandIn, type Answered, type JsonStandIn } from '../json-stand-in.ts';
+import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 
-let door: JsonStandIn | undefined;
+let door: StandIn | undefined;
 afterEach(() => door?.close());
 
 const patient = (): AbortSignal => new AbortController().signal;

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Denied, Refused } from '../../../fencing/errors.ts';
 import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
 import { credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
-import { openStandIn, type Answered, type JsonStandIn } from '../json-stand-in.ts';
+import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 
 /** Answers of ARM that no sandbox gives by itself, read by the SDK from a socket. */
 
@@ -11,7 +11,7 @@ const INSTANCE = `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`;
 const DISK = `${prefix}/disks/pvc-1`;
 const OS_DISK = `${prefix}/disks/os`;
 
-let door: JsonStandIn | undefined;
+let door: StandIn | undefined;
 afterEach(() => door?.close());
 
 const failure = (code: string, status = 404): Answered => ({ status, body: { error: { code, message: code } } });

@@ -1,27 +1,25 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Denied } from '../../../fencing/errors.ts';
 import { busSender, type Send } from '../../../providers/azure/service-bus.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
+import { openStandIn, type Answered, type Request, type StandIn } from '../stand-in.ts';
 
 /** A queue on the wire, as far as sending goes. */
 const taken: object[] = [];
-const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-  if (request.url !== '/events/messages') return void response.writeHead(401).end();
-  const { brokerproperties = null, reason = null } = request.headers;
-  taken.push({ method: request.method, text: await text(request), brokerproperties, reason });
-  response.writeHead(201).end();
+const take = ({ method, url, headers, body }: Request): Answered => {
+  if (url !== '/events/messages') return { status: 401 };
+  const { brokerproperties = null, reason = null } = headers;
+  taken.push({ method, text: String(body), brokerproperties, reason });
+  return { status: 201 };
 };
-const server = createServer((request, response) => void take(request, response));
 
+let queue: StandIn;
 let send: Send;
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  send = busSender({ host: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`, credential });
+  queue = await openStandIn(take);
+  send = busSender({ host: queue.url, credential });
 });
-afterAll(() => void server.close());
+afterAll(() => queue.close());
 
 it('sends a text with the time before which nobody gets it, and its properties in quotes', async () => {
   await send('events', { text: '{"a":1}', notBefore: Date.UTC(2026, 0, 2, 3, 4, 5), properties: {} });

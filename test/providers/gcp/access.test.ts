@@ -5,9 +5,9 @@ import { gkeEndpoint, gkeTokens } from '../../../providers/gcp/gke.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
 import { keptSecret } from '../../../providers/gcp/secret-manager.ts';
 import type { Fetch } from '../../../providers/gcp/transport.ts';
-import { openStandIn, type Answered, type JsonStandIn } from '../json-stand-in.ts';
+import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 
-let door: JsonStandIn | undefined;
+let door: StandIn | undefined;
 afterEach(() => door?.close());
 
 const patient = (): AbortSignal => new AbortController().signal;

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
 import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
 import { patient, requestIds } from '../../sandbox/gce/gce-world.ts';
-import { openStandIn, type Answered, type JsonStandIn } from '../json-stand-in.ts';
+import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 
 /** Answers of Compute Engine that no sandbox gives by itself, read by the SDK from a socket. */
 
@@ -11,7 +11,7 @@ const MACHINE = `${ZONE}/instances/node-1`;
 const DISK = `${ZONE}/disks/pvc-1`;
 const ID = '4611686018427387906';
 
-let door: JsonStandIn | undefined;
+let door: StandIn | undefined;
 afterEach(() => door?.close());
 
 const failure = (reason: string, status: number): Answered => ({ status, body: { error: { code: status, message: reason, errors: [{ domain: 'global', reason, message: reason }] } } });

@@ -1,8 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
 import { publisher } from '../../../providers/gcp/publish.ts';
+import { openStandIn, type StandIn } from '../stand-in.ts';
 
 interface Arrived {
   readonly call: string;
@@ -14,23 +13,17 @@ const TOPIC = 'projects/p/topics/t';
 
 describe('publishing', () => {
   const arrived: Arrived[] = [];
-  let server: Server;
+  let topics: StandIn;
   let endpoint = '';
   let status = 200;
   beforeAll(async () => {
-    const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-      arrived.push({ call: `${request.method} ${request.url}`, authorization: request.headers.authorization ?? null, body: JSON.parse(await text(request)) });
-      response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
-    };
-    server = createServer((request, response) => void take(request, response));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
-    endpoint = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    topics = await openStandIn(({ method, url, authorization, body }) => {
+      arrived.push({ call: `${method} ${url}`, authorization, body: JSON.parse(String(body)) });
+      return { status };
+    });
+    endpoint = topics.url;
   });
-  afterAll(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  afterAll(() => topics.close());
 
   it('sends a text as it is, with its attributes, and no credentials in the clear', async () => {
     await publisher({ endpoint })(TOPIC, { text: '{"größe": 1}', attributes: { reason: 'not JSON' } });

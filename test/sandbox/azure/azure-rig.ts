@@ -3,25 +3,20 @@ import { defaultPolicy } from '../../../fencing/policy.ts';
 import { run } from '../../../fencing/run.ts';
 import type { Ports } from '../../../fencing/ports.ts';
 import { clusterOf } from '../../../kubernetes/cluster.ts';
-import { transportLink } from '../../../kubernetes/link.ts';
 import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
-import { ADMIN_TOKEN } from '../../../sandbox/cluster/api/server.ts';
 import { apiOf, createAzureSandbox, SANDBOX_SUBSCRIPTION, type AzureWorld } from '../../../sandbox/azure-sandbox.ts';
 import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
 import type { Wanted } from '../../../sandbox/azure/scenario.ts';
 import { machineIn, type Machine } from '../../../sandbox/azure/state.ts';
-import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
 import { azureDatabaseOnTwoNodes } from '../../../sandbox/scenes/azure-database.ts';
+import { clockOf, clusterIn, never } from '../in-process.ts';
 import { credential } from './azure-world.ts';
 
 /** The real adapters and the real SDK over one world, in this process: virtual time passes only with calls and sleeps. */
 
-const API_CALL_TAKES = 8;
 const ARM_CALL_TAKES = 100;
 /** Between two questions about an operation; the SDK's own clock is real and need not pass. */
 const OPERATION_PACE = 2_000;
-
-const never = (): AbortSignal => new AbortController().signal;
 
 const cloudOver = (world: AzureWorld, armTakes: number) => {
   const arrived = (url: string): void => world.advance(url.includes('/locations/') ? OPERATION_PACE : armTakes);
@@ -29,21 +24,10 @@ const cloudOver = (world: AzureWorld, armTakes: number) => {
   return azureCloud(azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, httpClient: inProcessClient(world, arrived), following }));
 };
 
-const clusterOver = (world: AzureWorld) => {
-  const server = apiOf(world);
-  const link = transportLink(async (request) => {
-    world.advance(API_CALL_TAKES);
-    const answer = handleApi(server, request);
-    if (answer === 'drop') throw new Error('the connection was dropped');
-    return answer;
-  }, ADMIN_TOKEN);
-  return clusterOf({ name: 'sandbox', link, clock: { now: world.now, sleep: async (ms: number) => world.advance(ms), deadline: never } });
-};
-
 export const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
   cloud: cloudOver(world, armTakes),
-  clusters: [clusterOver(world)],
-  clock: { now: () => ({ wall: world.now(), mono: world.now() }), sleep: async (ms) => world.advance(ms), timeout: never },
+  clusters: [clusterOf(clusterIn(world, apiOf(world)))],
+  clock: clockOf(world),
   signal: never(),
   observe: () => undefined,
 });

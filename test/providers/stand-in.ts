@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+
+export interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly authorization: string | null;
+}
+
+export interface Request extends Asked {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** A status of 200, and JSON, unless it says otherwise. A text goes out as it is. */
+export interface Answered {
+  readonly status?: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A service of a cloud on a socket of this computer, that remembers what it was asked. */
+export interface StandIn {
+  readonly url: string;
+  readonly asked: readonly Asked[];
+  readonly close: () => Promise<void>;
+}
+
+/** A socket of this computer, on a port that was free. */
+const openSocket = async (listener: RequestListener): Promise<Pick<StandIn, 'url' | 'close'>> => {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const close = async (): Promise<void> => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
+  return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`, close };
+};
+
+const requestIn = async (incoming: IncomingMessage): Promise<Request> => {
+  const { method = '', url = '', headers } = incoming;
+  return { method, url, authorization: headers.authorization ?? null, headers, body: await buffer(incoming) };
+};
+
+export const openStandIn = async (answer: (request: Request) => Answered | Promise<Answered>): Promise<StandIn> => {
+  const asked: Asked[] = [];
+  const respond = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const request = await requestIn(incoming);
+    const { method, url, authorization } = request;
+    asked.push({ method, url, authorization });
+    const { status = 200, body = {}, headers = {} } = await answer(request);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+  return { ...(await openSocket((incoming, response) => void respond(incoming, response))), asked };
+};

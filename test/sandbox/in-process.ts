@@ -1,0 +1,40 @@
+import type { Clock } from '../../fencing/ports.ts';
+import type { ClusterOptions } from '../../kubernetes/cluster.ts';
+import { transportLink, type Transport } from '../../kubernetes/link.ts';
+import { handleApi } from '../../sandbox/cluster/api/handle.ts';
+import { ADMIN_TOKEN, type ApiServer } from '../../sandbox/cluster/api/server.ts';
+
+/** The real adapters over a world in this process: virtual time passes only with calls and sleeps. */
+
+interface Moving {
+  readonly now: () => number;
+  readonly advance: (ms: number) => void;
+}
+
+/** What a call of the API server takes (ms of virtual time). */
+const API_CALL_TAKES = 8;
+
+export const never = (): AbortSignal => new AbortController().signal;
+
+export const inProcess =
+  (server: ApiServer): Transport =>
+  async (request) => {
+    const answer = handleApi(server, request);
+    if (answer === 'drop') throw new Error('socket hang up');
+    return answer;
+  };
+
+const sleepIn = (world: Moving) => async (ms: number) => world.advance(ms);
+
+/** For the loop. */
+export const clockOf = (world: Moving): Clock => ({ now: () => ({ wall: world.now(), mono: world.now() }), sleep: sleepIn(world), timeout: never });
+
+/** A cluster named `sandbox`, as its administrator sees it. */
+export const clusterIn = (world: Moving, server: ApiServer): ClusterOptions => {
+  const transport = inProcess(server);
+  const link = transportLink(async (...request) => {
+    world.advance(API_CALL_TAKES);
+    return transport(...request);
+  }, ADMIN_TOKEN);
+  return { name: 'sandbox', link, clock: { now: world.now, sleep: sleepIn(world), deadline: never } };
+};
