@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const own = fileURLToPath(import.meta.url);
-const built = fileURLToPath(new URL('../dist/cloudfence.mjs', import.meta.url));
+const built = fileURLToPath(new URL('../dist/cli/cloudfence.mjs', import.meta.url));
 
 /** Node 24 comes with the package on Linux x64, so that an older system's Node will do there. */
 const packagedNode = () => {
@@ -22,7 +22,7 @@ const packagedNode = () => {
   }
 };
 
-/** Code compiled once is kept below the user's own folder, where nobody else can put any: the next start takes half the time. */
+/** Code compiled once is kept below the user's own folder, where nobody else can put any: the next start is quicker. */
 const keepCompiledCode = () => {
   try {
     modules.enableCompileCache?.(path.join(homedir(), '.cache', 'cloudfence', 'compiled'));
@@ -35,13 +35,13 @@ const keepCompiledCode = () => {
 if (!existsSync(built)) {
   console.error('cloudfence is not built yet: run `npm run build` first.');
   process.exitCode = 2;
-} else if (major > 22 || (major === 22 && minor >= 15)) {
+} else if (major > 22 || (major === 22 && minor >= 18)) {
   keepCompiledCode();
   await import(built);
 } else {
   const node = packagedNode();
   if (node === null) {
-    console.error(`cloudfence needs Node 22.15 or newer (this is ${process.versions.node}); on Linux x64 Node 20 will do.`);
+    console.error(`cloudfence needs Node 22.18 or newer (this is ${process.versions.node}); on Linux x64 Node 20 will do.`);
     process.exitCode = 2;
   } else {
     process.exitCode = spawnSync(node, [own, ...process.argv.slice(2)], { stdio: 'inherit' }).status ?? 1;

@@ -1,11 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { build, transform } from 'esbuild';
-import { slimAmazon } from './slim-amazon.ts';
-import { slimGoogle } from './slim-google.ts';
-import { slimKubernetes } from './slim-kubernetes.ts';
-import { slimZod } from './slim-zod.ts';
-import { withoutUndici } from './without-undici.ts';
+import { slimLibraries } from './slim-libraries.ts';
 
 const TARGET = 'node24';
 
@@ -40,7 +36,7 @@ const partsOf = async (root: string, entry: string): Promise<readonly { readonly
     logLevel: 'error',
     // The host of Azure Functions has it.
     external: ['@azure/functions-core'],
-    plugins: [slimAmazon, slimGoogle, slimKubernetes, slimZod, withoutUndici],
+    plugins: slimLibraries,
   });
   return outputFiles.map((file) => ({ name: path.basename(file.path), text: file.text }));
 };

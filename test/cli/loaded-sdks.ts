@@ -14,6 +14,9 @@ registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(file)
   return `data:text/javascript,${encodeURIComponent(source)}`;
 };
 
+/** The files that a part of the CLI was made of; of a module that is no such part, itself. */
+const madeOf = async (url: string): Promise<string> => (/\/dist\/cli\/[^/]+\.mjs$/.test(url) ? readFile(new URL(`${url}.map`), 'utf8') : url);
+
 const SDKS = ['@aws-sdk', '@azure', '@google-cloud', 'google-auth-library', '@kubernetes'] as const;
 
 /** The CLI's answer, and the SDKs that it loaded on the way. */
@@ -22,8 +25,8 @@ export const loadedBy = async (sandbox: Pick<LiveCloud<unknown>, 'kubeconfig' | 
   const file = path.join(folder, 'loaded');
   try {
     const answer = await runCli(args, sandbox, { environment: { NODE_OPTIONS: `--import=${listener(file)}` } });
-    const urls = (await readFile(file, 'utf8')).split('\n');
-    return { answer, sdks: SDKS.filter((name) => urls.some((url) => url.includes(`/node_modules/${name}/`))) };
+    const sources = await Promise.all((await readFile(file, 'utf8')).trim().split('\n').map(madeOf));
+    return { answer, sdks: SDKS.filter((name) => sources.some((source) => source.includes(`/node_modules/${name}/`))) };
   } finally {
     await rm(folder, { recursive: true });
   }
