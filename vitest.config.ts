@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/longest-first.ts';
 
 /**
  * What each project needs beside Node:
@@ -13,7 +14,7 @@ import { defineConfig } from 'vitest/config';
  * says so. They wait for most of their time, so more of them run at once than the machine has cores.
  */
 const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge'].map((kind) => `test/**/*.${kind}.test.ts`);
-const onControlPlane = { globalSetup: ['test/control-plane/bench/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 2 * availableParallelism(), maxConcurrency: 10 };
+const onControlPlane = { globalSetup: ['test/control-plane/bench/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 3 * availableParallelism(), maxConcurrency: 10 };
 
 /** Left to itself, the test runner keeps one core free. */
 const onAllCores = { maxWorkers: availableParallelism() };
@@ -23,6 +24,7 @@ const sideBySide = 'test/control-plane/differential/*.e2e.test.ts';
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: elsewhere, testTimeout: 180_000, ...onAllCores } },
       { test: { name: 'moto', include: ['test/**/*.moto.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...onAllCores } },

@@ -36,8 +36,11 @@ export interface PackagedService {
   readonly close: () => Promise<void>;
 }
 
+/** Where the tool keeps what it has compiled of itself, from one run to the next: half of a run, and the same for all. */
+const kept = path.join(root, 'node_modules/.cache/serverless');
+
 const serverless = async (folder: string, args: readonly string[], variables: Readonly<Record<string, string>> = {}): Promise<Omit<Packaged, 'folder'>> => {
-  const env = { PATH: path.dirname(process.execPath), HOME: folder, ...variables };
+  const env = { PATH: path.dirname(process.execPath), HOME: folder, NODE_COMPILE_CACHE: kept, SLS_SCHEMA_CACHE_BASE_DIR: kept, ...variables };
   const child = spawn(process.execPath, [path.join(root, 'node_modules/serverless/bin/serverless.js'), ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
   const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-const INTERVAL_MS = 50;
+/** Whoever has waited for long is asked less often: each answer costs the control plane as much as a step of what is waited for. */
+const pauseAfter = (waitedMs: number): number => Math.min(500, Math.max(50, waitedMs / 20));
 
 /**
- * Asks until there is an answer other than null, undefined or false. What is thrown counts as no answer, and is the cause
- * of the final error.
+ * Asks until there is an answer other than null, undefined or false, which is had a twentieth of the time late at most. What
+ * is thrown counts as no answer, and is the cause of the final error.
  */
 export const until = async <T>(what: string, ask: () => Promise<T | null | undefined | false>, withinMs = 60_000): Promise<T> => {
-  const deadline = performance.now() + withinMs;
+  const begun = performance.now();
   for (let cause: unknown; ; ) {
     try {
       const answer = await ask();
@@ -16,7 +17,8 @@ export const until = async <T>(what: string, ask: () => Promise<T | null | undef
     } catch (error) {
       cause = error;
     }
-    if (performance.now() > deadline) throw new Error(`waited ${withinMs / 1000} s in vain: ${what}`, { cause });
-    await delay(INTERVAL_MS);
+    const waited = performance.now() - begun;
+    if (waited > withinMs) throw new Error(`waited ${withinMs / 1000} s in vain: ${what}`, { cause });
+    await delay(pauseAfter(waited));
   }
 };

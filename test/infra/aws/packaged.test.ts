@@ -1,0 +1,18 @@
+import { afterAll, beforeAll } from 'vitest';
+import { makeAll, type Made } from './made.ts';
+import { describeSafeguards } from './safeguards.ts';
+import { describeTemplate } from './template.ts';
+import { describeZips } from './zips.ts';
+
+/** All that is held against the package of the install on AWS, which takes longer to make than to read. */
+
+let all: Made;
+beforeAll(async () => {
+  all = await makeAll();
+}, 180_000);
+afterAll(() => all.service.close());
+
+const made = (): Made => all;
+describeTemplate(made);
+describeSafeguards(made);
+describeZips(made);

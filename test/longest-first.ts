@@ -1,0 +1,34 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Files that take a minute or more, or much of a minute's processor time, the longest first. Others begin when these have begun. */
+const LONG: readonly string[] = [
+  'control-plane/permissions/permissions.e2e',
+  'control-plane/scenarios/many-at-once.e2e',
+  'control-plane/scenarios/others-hands.e2e',
+  'control-plane/scenarios/cloud-controller.e2e',
+  'control-plane/scenarios/sweep.e2e',
+  'control-plane/faults/frozen.e2e',
+  'control-plane/faults/faults.e2e',
+  'control-plane/faults/killed.e2e',
+  'control-plane/scenarios/stateful-set.e2e',
+  'control-plane/scenarios/release.e2e',
+  'control-plane/scenarios/stuck.e2e',
+  'architecture/without-a-cloud',
+  'infra/gcp/commands',
+  'infra/azure/commands',
+  'infra/aws/packaged',
+  'cli/cli',
+  'simulation/stale',
+];
+
+const rank = ({ moduleId }: TestSpecification): number => {
+  const at = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+  return at === -1 ? LONG.length : at;
+};
+
+/** A run is over when its last file is: the test runner itself knows no file's length on a fresh checkout. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+  }
+}
