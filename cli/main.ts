@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/errors.ts';
+import manifest from '../package.json' with { type: 'json' };
 import { parseDuration } from '../wiring/duration.ts';
 import { answerOne, outcomeOfError, type Output } from './answer.ts';
 import { USAGE } from './exit-code.ts';
@@ -71,7 +72,7 @@ const addDemo = (root: Command, done: Done): Command =>
     .action(async (options: DemoOptions) => done(await (await import('./commands/demo.ts')).demo(options, output)));
 
 const program = (done: Done): Command => {
-  const root = new Command('cloudfence').description('Fences Kubernetes nodes whose cloud machine is provably off, and takes it back after a fresh boot.').exitOverride();
+  const root = new Command('cloudfence').description('Fences Kubernetes nodes whose cloud machine is provably off, and takes it back after a fresh boot.').version(manifest.version).exitOverride();
   addLoop(root, done);
   addKubeconfig(root, done);
   addDemo(root, done);

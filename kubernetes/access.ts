@@ -1,23 +1,28 @@
+import path from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { InvalidConfiguration } from '../fencing/errors.ts';
 import { httpsLink } from './https-link.ts';
 import { kubeConfigAgent, kubeConfigAuthentication } from './kubeconfig-access.ts';
 import type { Link } from './link.ts';
 
-/** A kubeconfig's content, and the folder to which its relative paths refer; null where it came from no file. */
+/** A kubeconfig's content, and the file that it came from, to whose folder its relative paths refer; null where it came from none. */
 export interface KubeConfigText {
   readonly content: string;
-  readonly folder: string | null;
+  readonly file: string | null;
 }
 
-const parsed = ({ content, folder }: KubeConfigText): KubeConfig => {
+/** The parser's own words may quote a line with a token in it. */
+const notAKubeConfig = (file: string | null, cause: unknown): InvalidConfiguration =>
+  new InvalidConfiguration([`the kubeconfig${file === null ? '' : ` ${file}`} is none: it must be YAML or JSON with clusters, users and contexts`], { cause });
+
+const parsed = ({ content, file }: KubeConfigText): KubeConfig => {
   const config = new KubeConfig();
   try {
     config.loadFromString(content);
-    if (folder !== null) config.makePathsAbsolute(folder);
+    if (file !== null) config.makePathsAbsolute(path.dirname(path.resolve(file)));
     return config;
   } catch (cause) {
-    throw new InvalidConfiguration(['the kubeconfig cannot be read'], { cause });
+    throw notAKubeConfig(file, cause);
   }
 };
 
@@ -64,4 +69,4 @@ export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: s
 };
 
 /** The same for content that came from no file. @throws InvalidConfiguration */
-export const linkFromKubeConfig = (content: string, context: string | null): Link => linkFromKubeConfigs([{ content, folder: null }], context);
+export const linkFromKubeConfig = (content: string, context: string | null): Link => linkFromKubeConfigs([{ content, file: null }], context);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Cluster } from '../fencing/cluster.ts';
+import { jsonIn } from '../fencing/json-text.ts';
 import type { KubeConfigText } from '../kubernetes/access.ts';
 import { linkFromKubeConfigs } from '../kubernetes/access.ts';
 import { systemClock } from '../kubernetes/clock.ts';
@@ -11,7 +12,6 @@ import type { Link } from '../kubernetes/link.ts';
 import { refreshingLink } from '../kubernetes/refreshing-link.ts';
 import { linkFromToken } from '../kubernetes/token-access.ts';
 import type { CloudAccess } from './cloud-kit.ts';
-import { jsonIn } from '../fencing/json-text.ts';
 import type { ClusterEntry } from './cluster-entry.ts';
 import { fileText } from './settings.ts';
 
@@ -36,12 +36,9 @@ const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null)
 };
 
 /** @throws InvalidConfiguration */
-export const linkFromText = (text: string, context: string | null): Link => linkFromTexts([{ content: text, folder: null }], context);
+export const linkFromText = (text: string, context: string | null): Link => linkFromTexts([{ content: text, file: null }], context);
 
-const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({
-  content: await fileText(file, 'the kubeconfig'),
-  folder: path.dirname(path.resolve(file)),
-});
+const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({ content: await fileText(file, 'the kubeconfig'), file });
 
 /** One file, or several as the variable KUBECONFIG lists them. Of a list, files that do not exist are passed over, as kubectl does. */
 export const linkFromFiles = async (list: string, context: string | null): Promise<Link> => {

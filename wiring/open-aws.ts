@@ -2,6 +2,7 @@ import { InvalidConfiguration } from '../fencing/errors.ts';
 import { readHints } from '../providers/aws/events/read-hints.ts';
 import { awsCloud, ec2Clients, probe } from '../providers/aws/index.ts';
 import type { Ec2Clients, ProbedVerb } from '../providers/aws/index.ts';
+import { regionOfProfile } from '../providers/aws/region.ts';
 import { parameterText, secretText } from '../providers/aws/secrets.ts';
 import { notKept } from './access-by-entry.ts';
 import type { CloudAccess, CloudKit, CloudOptions, CloudProbe } from './cloud-kit.ts';
@@ -23,8 +24,11 @@ const probeOf = (where: string, clients: Ec2Clients, region: string): CloudProbe
   },
 });
 
-export const openAws = async ({ region, account, territories }: CloudOptions): Promise<CloudKit> => {
-  if (region === null) throw new InvalidConfiguration(['no region: give --region, set AWS_REGION, or write `region` into the configuration file']);
+const NO_REGION = 'no region: give --region, set AWS_REGION, or write `region` into the configuration file or the profile of the AWS CLI';
+
+export const openAws = async ({ region: given, account, territories }: CloudOptions): Promise<CloudKit> => {
+  const region = given ?? (await regionOfProfile());
+  if (region === null) throw new InvalidConfiguration([NO_REGION]);
   const clients = ec2Clients({ region });
   const cloud = awsCloud({ clients, region });
   const kit = { cloud, readHints, probes: [probeOf(cloud.name, clients, region)], access: accessIn(region) };

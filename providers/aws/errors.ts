@@ -6,12 +6,15 @@ import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/err
 /** A service answered: its code stands in `name`, and the HTTP status beside it. */
 const answered = z.object({ name: z.string(), $metadata: z.object({ httpStatusCode: z.number() }) });
 
+/** Without credentials the SDK sends nothing. */
+const NO_CREDENTIALS: ReadonlySet<string> = new Set(['CredentialsProviderError', 'TokenProviderError']);
+
 const DENIED: ReadonlySet<string> = new Set([
+  ...NO_CREDENTIALS,
   'AccessDenied',
   'AccessDeniedException',
   'AuthFailure',
   'Blocked',
-  'CredentialsProviderError',
   'ExpiredToken',
   'ExpiredTokenException',
   'IncompleteSignature',
@@ -22,7 +25,6 @@ const DENIED: ReadonlySet<string> = new Set([
   'PendingVerification',
   'RequestExpired',
   'SignatureDoesNotMatch',
-  'TokenProviderError',
   'UnauthorizedOperation',
   'UnrecognizedClientException',
 ]);
@@ -47,6 +49,16 @@ export const codeOf = (caught: unknown): string | null => {
   return read.success ? read.data.name : null;
 };
 
+/** Such as ECONNREFUSED. */
+const unanswered = z.object({ code: z.string() });
+
+/** For people. Of missing credentials the SDK's own words say where they were looked for. */
+const inWords = (caught: unknown, call: string, status: number): string => {
+  if (!(caught instanceof Error)) return `${call} answered nothing`;
+  if (NO_CREDENTIALS.has(caught.name)) return `${call} was not sent, for there are no credentials: ${caught.message}`;
+  return status > 0 ? `${call} answered ${caught.name}` : `${call} was not answered: ${unanswered.safeParse(caught).data?.code ?? caught.name}`;
+};
+
 /**
  * An unknown code goes by the class of its HTTP status: 401 and 403 are about permission, other 4xx decline this very
  * call, and 5xx or 429 are the other side's trouble. Without an answer there is nothing to be known: unavailable.
@@ -55,7 +67,7 @@ export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const name = caught instanceof Error ? caught.name : '';
   const status = answered.safeParse(caught).data?.$metadata.httpStatusCode ?? 0;
-  const message = `${call} answered ${name || 'nothing'}`;
+  const message = inWords(caught, call, status);
   if (DENIED.has(name)) return new Denied(message, { cause: caught });
   if (UNAVAILABLE.has(name) || status < 400 || status === 429 || status >= 500) return new Unavailable(message, { cause: caught });
   if (status === 401 || status === 403) return new Denied(message, { cause: caught });

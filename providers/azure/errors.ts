@@ -23,6 +23,17 @@ export const codeOf = (caught: unknown): string | null => {
 
 const isTheirTrouble = (status: number): boolean => status < 400 || status === 408 || status === 429 || status >= 500;
 
+/** Of one credential the first line of its own words; of a whole chain they would fill a page, with headers of answers in it. */
+const whyNoToken = ({ name, message }: Error): string =>
+  name === 'AggregateAuthenticationError' ? '`az login`, a managed identity or the variables of a service principal would give one' : (message.split('\n')[0] ?? '');
+
+/** For people. */
+const inWords = (caught: unknown, call: string): string => {
+  if (caught instanceof Error && credentialError.safeParse(caught).success) return `${call} was not sent, for there is no token: ${whyNoToken(caught)}`;
+  const { code, statusCode } = restError.safeParse(caught).data ?? {};
+  return statusCode === undefined ? `${call} was not answered${code === undefined ? '' : `: ${code}`}` : `${call} answered ${code ?? `status ${statusCode}`}`;
+};
+
 /**
  * 401 and 403 are about permission, other 4xx decline this very call, 5xx and 429 are the other side's trouble. Without an
  * answer there is nothing to be known: unavailable.
@@ -31,7 +42,7 @@ export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const noToken = credentialError.safeParse(caught).data;
   const { code, statusCode: status = 0 } = restError.safeParse(caught).data ?? {};
-  const message = `${call} answered ${code ?? noToken?.name ?? (status === 0 ? 'nothing' : `status ${status}`)}`;
+  const message = inWords(caught, call);
   if (noToken) return noToken.statusCode !== undefined && isTheirTrouble(noToken.statusCode) ? new Unavailable(message, { cause: caught }) : new Denied(message, { cause: caught });
   if (isTheirTrouble(status) || UNAVAILABLE.has(code ?? '')) return new Unavailable(message, { cause: caught });
   if (status === 401 || status === 403) return new Denied(message, { cause: caught });

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
 import { startMachine, stopMachine } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { loadedBy } from './loaded-sdks.ts';
@@ -189,6 +190,8 @@ it('doctor says in words what would work, and what would not', async () => {
   expect(ill.code).toBe(1);
   expect(JSON.parse(ill.stdout)).toMatchObject({ checks: expect.arrayContaining([expect.objectContaining({ ok: false, says: expect.stringContaining('--provider-id') })]) });
 });
+
+it('says which version it is', async () => expect(await runCli(['--version'], sandbox)).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' }));
 
 it('loads no SDK for help, and no other cloud\'s for an instance of EC2', async () => {
   expect(await loadedBy(sandbox, '--help')).toMatchObject({ answer: { code: 0 }, sdks: [] });

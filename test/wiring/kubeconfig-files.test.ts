@@ -54,6 +54,14 @@ describe('a kubeconfig in a file', () => {
     expect(await nodesSeenWith(await written('config', { ...cluster(door.url), ...users, ...contexts }))).toEqual(here);
   });
 
+  it.each(['', 'users: [{ token: my-secret }'])('that is none is named, and none of it is told: %j', async (content) => {
+    const file = path.join(folder, 'broken');
+    await writeFile(file, content);
+    const failure = nodesSeenWith(file).catch((error: unknown) => String(error));
+    expect(await failure).toContain(`the kubeconfig ${file} is none`);
+    expect(await failure).not.toContain('my-secret');
+  });
+
   it('may be spread over several files, of which the first that says something wins and those that are missing do not count', async () => {
     const files = [
       await written('first', { ...cluster(door.url), 'current-context': 'x' }),

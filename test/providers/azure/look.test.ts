@@ -166,10 +166,15 @@ describe('a look that ARM does not answer', () => {
     await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(Denied);
   });
 
-  it('is denied when there is no token to ask with', async () => {
+  it.each([
+    ['one credential, in its words', 'CredentialUnavailableError', 'no identity\nand a page of advice', /no token: no identity$/],
+    ['a whole chain, in ours', 'AggregateAuthenticationError', 'chain failed\nHeaders: {"x": "secret"}', /no token: `az login`.* would give one$/],
+  ])('is denied when there is no token to ask with, of %s', async (_, name, message, says) => {
     const world = azureWorld();
-    const getToken = async () => Promise.reject(Object.assign(new Error('no identity'), { name: 'CredentialUnavailableError' }));
-    await expect(cloudOf(world, clientsOf(world, { credential: { getToken } })).look([addMachine(world)], { disks: false }, patient())).rejects.toBeInstanceOf(Denied);
+    const getToken = async () => Promise.reject(Object.assign(new Error(message), { name }));
+    const failure = cloudOf(world, clientsOf(world, { credential: { getToken } })).look([addMachine(world)], { disks: false }, patient());
+    await expect(failure).rejects.toBeInstanceOf(Denied);
+    await expect(failure).rejects.toThrow(says);
   });
 
   it('is unavailable when the connection breaks, and when the caller gives up on a silent one', async () => {
