@@ -16,6 +16,7 @@ import { makeIdentities } from './identities.ts';
 import { install } from './installed.ts';
 import type { Program } from './program.ts';
 import { startProgram } from './program.ts';
+import { uphold } from './uphold.ts';
 
 /** What a test needs to know of a running control plane; plain data, so that it can be handed to another process. */
 export interface ControlPlaneAccess {
@@ -71,6 +72,13 @@ interface Start {
 const begin = ({ site, guard }: Start, name: Parameters<typeof startProgram>[0], flags: readonly string[]): Program =>
   startProgram(name, flags, site.folder, guard);
 
+/** A controller that nobody takes away: should it end itself, it is begun again. */
+const standing = async (beginAnew: () => Program, health: string): Promise<void> => {
+  const program = beginAnew();
+  await program.ready(answersAt(health));
+  void uphold(program, beginAnew);
+};
+
 /** A component that a test may take away for a while. It is killed, and comes up as it was. */
 export interface Restartable {
   readonly start: () => Promise<void>;
@@ -125,8 +133,8 @@ const startControllers = async (start: Start, ec2: Ec2Access, flags: readonly st
   const shim = shimOf(start, ec2);
   const driver = ebsDriver === null ? shim : ebsDriverOf(start, ec2);
   const started = [
-    begin(start, 'kube-controller-manager', [...controllerFlags(site, identities), ...flags]).ready(answersAt(`https://127.0.0.1:${controllers}/healthz`)),
-    begin(start, 'kube-scheduler', schedulerFlags(site, identities)).ready(answersAt(`https://127.0.0.1:${scheduler}/healthz`)),
+    standing(() => begin(start, 'kube-controller-manager', [...controllerFlags(site, identities), ...flags]), `https://127.0.0.1:${controllers}/healthz`),
+    standing(() => begin(start, 'kube-scheduler', schedulerFlags(site, identities)), `https://127.0.0.1:${scheduler}/healthz`),
     driver.start().then(shim.start).then(attacher.start),
   ];
   await Promise.all(started);

@@ -27,6 +27,15 @@ describe('what a guard watches', () => {
     expect((await Promise.all(gone)).map(([, signal]) => signal)).toEqual(['SIGKILL', 'SIGKILL']);
   });
 
+  it('is killed at once when it comes after the dismissal', async () => {
+    const guard = openGuard();
+    await guard.dismiss();
+    const late = sleeper();
+    const gone = once(late, 'exit');
+    guard.watch(late);
+    expect((await gone)[1]).toBe('SIGKILL');
+  });
+
   it('does not outlive a process that is killed outright', async () => {
     const child = fork(fileURLToPath(new URL('guarded.ts', import.meta.url)), { stdio: 'ignore', execArgv: [] });
     const [message] = await once(child, 'message');

@@ -7,7 +7,7 @@ import { once } from 'node:events';
  * that only we hold, and kills them all once the pipe breaks, which SIGKILL cannot prevent.
  */
 export interface Guard {
-  /** From now on the process will not outlive us. */
+  /** From now on the process will not outlive us, nor the dismissal. */
   readonly watch: (child: Pick<ChildProcess, 'pid'>) => void;
   /** Kills all that are watched, and returns when it is done. */
   readonly dismiss: () => Promise<void>;
@@ -19,11 +19,15 @@ export const openGuard = (): Guard => {
   const shell = spawn('sh', ['-c', script], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   const gone = once(shell, 'exit');
   shell.unref();
+  let dismissed = false;
   return {
     watch: ({ pid }) => {
-      if (pid !== undefined) shell.stdin.write(`${pid}\n`);
+      if (pid === undefined) return;
+      if (dismissed) process.kill(pid, 'SIGKILL');
+      else shell.stdin.write(`${pid}\n`);
     },
     dismiss: async () => {
+      dismissed = true;
       shell.ref();
       shell.stdin.end();
       await gone;

@@ -10,9 +10,10 @@ import { until } from './until.ts';
 
 /** One component as a process of its own. */
 export interface Program {
-  readonly pid: number;
   /** Resolves once `ask` answers yes. @throws Error with the end of its log, should it die or not come up */
   readonly ready: (ask: () => Promise<boolean>) => Promise<void>;
+  /** Resolves once it is gone. */
+  readonly exit: Promise<'by itself' | 'killed'>;
   /** Kills it, and resolves once it is gone. */
   readonly stop: () => Promise<void>;
 }
@@ -34,7 +35,7 @@ export const startProgram = (name: Component, flags: readonly string[], folder: 
     return new Error(`${name} did not come up; the end of ${log}:\n${lines.join('\n')}`, { cause });
   };
   return {
-    pid: child.pid ?? 0,
+    exit: new Promise((resolve) => child.once('exit', (code) => resolve(code === null ? 'killed' : 'by itself'))),
     ready: async (ask) => {
       try {
         await until(`${name} is ready`, async () => ended() || (await ask()));
