@@ -23,11 +23,17 @@ const shareOf = (report: Report, way: Way): string => {
 
 const FAST: readonly Way[] = ['floor', 'warm', 'cold', 'cli'];
 
+/** https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/volume/csi/csi_attacher.go: waitForVolumeAttachDetachStatusWithLister */
+const LUCK =
+  "Two runs of one remedy may be half a second apart: Kubernetes looks for the end of a detach after 0.5, 1.0 and 1.6 s, each up to a tenth late by chance, and the driver's detach takes 1.03 to 1.07 s. Who just misses a look waits for the next.";
+
 const sharesSay = (report: Report): string =>
   [
     "Where the time goes: until the old pod is gone the time is the remedy's own, after that it is Kubernetes' and the driver's, whoever deleted the pod.",
     '',
     ...FAST.map((way) => `- ${shareOf(report, way)}`),
+    '',
+    LUCK,
   ].join('\n');
 
 const loadedSays = (report: Report): string => {
