@@ -1,9 +1,20 @@
 import { z } from 'zod';
+import type { Cloud } from '../../fencing/cloud.ts';
+import type { Cluster } from '../../fencing/cluster.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
 import { sweep } from '../../fencing/sweep.ts';
 import type { Wiring } from '../../functions/wiring.ts';
-import type { Message } from './queue.ts';
-import type { Parts } from './stage.ts';
+import type { Message, Queue } from './queue.ts';
+import type { Turns } from './turns.ts';
+
+/** What a deployed function is made of. */
+export interface Parts {
+  readonly cloud: Cloud;
+  readonly cluster: Cluster;
+  readonly now: () => number;
+  readonly turns: Turns;
+  readonly queue: Queue;
+}
 
 /** A function in small, with a time limit in virtual time for each invocation. */
 export interface DeployedFunction {

@@ -1,6 +1,13 @@
-import type { Announcement } from './stage.ts';
-
 /** All that is between the cloud and the function, with what they may do to a message: wait, and deliver it again. */
+
+/** Something that the cloud tells whoever listens. */
+export interface Announcement {
+  readonly id: string;
+  /** The event itself. */
+  readonly event: object;
+  /** In a word or two. */
+  readonly says: string;
+}
 
 export interface Message {
   readonly id: string;

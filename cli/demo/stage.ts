@@ -1,10 +1,8 @@
 import type { Cloud } from '../../fencing/cloud.ts';
-import type { Cluster } from '../../fencing/cluster.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import type { World } from '../../sandbox/world.ts';
-import type { DeployedFunction } from './function.ts';
-import type { Queue } from './queue.ts';
-import type { Turns } from './turns.ts';
+import type { DeployedFunction, Parts } from './function.ts';
+import type { Announcement } from './queue.ts';
 
 /** A database with one disk on one of two nodes, by the ids of its cloud. */
 export interface Scene {
@@ -27,29 +25,11 @@ export interface Holder {
   readonly state: string;
 }
 
-/** Something that the cloud tells whoever listens. */
-export interface Announcement {
-  readonly id: string;
-  /** The event itself. */
-  readonly event: object;
-  /** In a word or two. */
-  readonly says: string;
-}
-
 /** The cloud's API behind a real socket of this computer. */
 export interface CloudDoor {
   readonly url: string;
   readonly calls: () => Readonly<Record<string, number>>;
   readonly close: () => Promise<void>;
-}
-
-/** What a deployed function is made of. */
-export interface Parts {
-  readonly cloud: Cloud;
-  readonly cluster: Cluster;
-  readonly now: () => number;
-  readonly turns: Turns;
-  readonly queue: Queue;
 }
 
 /** A call of the cloud, which waits for its turn before it leaves. */
