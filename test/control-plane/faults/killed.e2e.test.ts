@@ -19,13 +19,16 @@ afterAll(() => bench?.close());
 const moments: readonly When[] = ['before', 'after'];
 const changes: readonly Change[] = ['mark', 'delete-pod', 'detach-disk'];
 
+/** The old attachment needs no nudge where the attacher's own next try comes first; the new one always does. */
+const nudgedOnce = (made: readonly Change[]): readonly Change[] => made.filter((change, at) => change !== 'nudge' || made[at - 1] !== 'nudge');
+
 describe.concurrent('a fence whose process is killed and started again', () => {
   it('undisturbed, it changes this', async () => {
     const crippled = await openCrippled(bench, 'undisturbed');
     const { says } = await cloudfence(crippled.gates.access, 'fence', crippled.home.instance);
     expect(says.outcome).toBe('fenced');
     await expectRecovered(crippled);
-    expect(changesMade(crippled.gates)).toEqual(CHANGES);
+    expect(nudgedOnce(changesMade(crippled.gates))).toEqual(nudgedOnce(CHANGES));
     await crippled.close();
   });
 
