@@ -7,6 +7,7 @@ export const hosts = {
   functions: 'https://cloudfunctions.googleapis.com',
   iam: 'https://iam.googleapis.com',
   logging: 'https://logging.googleapis.com',
+  monitoring: 'https://monitoring.googleapis.com',
   projects: 'https://cloudresourcemanager.googleapis.com',
   pubsub: 'https://pubsub.googleapis.com',
   run: 'https://run.googleapis.com',

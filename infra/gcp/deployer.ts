@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Deployer, PackagedFunction, Say } from '../serverless/deployer.ts';
+import { ensureAlarms, removeAlarms } from './alarms.ts';
 import type { Api } from './api.ts';
 import { absent, ensure, type Resource } from './ensure.ts';
 import { addressOf, ensureFunction, functionAt, removeFunction } from './functions.ts';
@@ -11,7 +12,8 @@ import { functionNames } from './names.ts';
 import { grant, restrict, revoke } from './policies.ts';
 import { subscriptions, topics } from './queues.ts';
 import { schedule } from './schedule.ts';
-import { metrics, sink } from './sink.ts';
+import { sink } from './sink.ts';
+import { metrics } from './watching.ts';
 
 const writer = z.looseObject({ writerIdentity: z.string() });
 
@@ -36,7 +38,8 @@ const deploy = async (api: Api, install: Install, packaged: readonly PackagedFun
   await grantAll(api, grantsOnOurs(install, await pubSubAgent(api, install)), say);
   const { writerIdentity } = writer.parse(await ensure(api, sink(install), say));
   await grantAll(api, [mayPublishEvents(install, writerIdentity)], say);
-  await ensureAll(api, [schedule(install, addressFor('sweep')), ...metrics(install)], say);
+  await ensureAll(api, [...metrics(install), schedule(install, addressFor('sweep'))], say);
+  await ensureAlarms(api, install, say);
 };
 
 /** The other way round: first nothing comes any more. */
@@ -44,6 +47,7 @@ const remove = async (api: Api, install: Install, say: Say): Promise<void> => {
   const goAway = async (resources: readonly Resource[]): Promise<void> => {
     for (const resource of resources) await absent(api, resource, say);
   };
+  await removeAlarms(api, install, say);
   await goAway([schedule(install, ''), sink(install), ...metrics(install), ...subscriptions(install, '')]);
   for (const name of functionNames) await removeFunction(api, install, name, say);
   await goAway(topics(install));

@@ -20,6 +20,8 @@ export const gcpParameters = z.strictObject({
   timeout: between(10_000, 9 * MINUTE, '10s to 9m').refine((ms) => ms % 1_000 === 0, 'must be whole seconds'),
   memory: z.int().min(256).max(32_768),
   cpu: z.union([z.literal([1, 2, 4]), z.number().min(0.08).max(1)]),
+  notificationChannels: z.array(z.string().regex(/^projects\/[a-z0-9-]+\/notificationChannels\/\d+$/, 'is no channel: write projects/…/notificationChannels/…')),
+  oldestMessage: between(MINUTE, 24 * 60 * MINUTE, '1m to 24h').refine((ms) => ms % 1_000 === 0, 'must be whole seconds'),
   deliveries: z.int().min(5).max(100),
   retentionDays: z.int().min(1).max(7),
 });

@@ -13,7 +13,7 @@ const changedByHand = (object: Fields): Fields => {
 let google: Management;
 beforeAll(async () => {
   google = await openManagement();
-  const deployer = deployerAt(google.url);
+  const deployer = deployerAt(google);
   const quiet = (): void => undefined;
   await deployer.deploy(packaged(), quiet);
   google.store.objects.forEach((object, path) => google.store.objects.set(path, changedByHand(object)));
@@ -65,6 +65,10 @@ it('makes these calls, and no others', () => {
       "logging.projects.sinks.delete",
       "logging.projects.sinks.get",
       "logging.projects.sinks.patch",
+      "monitoring.projects.alertPolicies.create",
+      "monitoring.projects.alertPolicies.delete",
+      "monitoring.projects.alertPolicies.list",
+      "monitoring.projects.alertPolicies.patch",
       "pubsub.projects.subscriptions.create",
       "pubsub.projects.subscriptions.delete",
       "pubsub.projects.subscriptions.get",

@@ -11,8 +11,8 @@ beforeEach(async () => {
 afterEach(() => google.close());
 
 const quiet = (): void => undefined;
-const deploy = (written = {}, change = '') => deployerAt(google.url, written).deploy(packaged(change), quiet);
-const remove = (written = {}) => deployerAt(google.url, written).remove(quiet);
+const deploy = (written = {}, change = '') => deployerAt(google, written).deploy(packaged(change), quiet);
+const remove = (written = {}) => deployerAt(google, written).remove(quiet);
 
 const inProject = `projects/${PROJECT}`;
 const runner = `serviceAccount:cloudfence-prod-run@${PROJECT}.iam.gserviceaccount.com`;

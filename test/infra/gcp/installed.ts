@@ -5,6 +5,7 @@ import { installOf } from '../../../infra/gcp/install.ts';
 import { fromFile, type Written } from '../../../infra/serverless/written.ts';
 import { fileURLToPath } from 'node:url';
 import { functionNames } from '../../../infra/gcp/names.ts';
+import type { Management } from './management.ts';
 import { PROJECT } from './store.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -20,6 +21,7 @@ export const installWith = (written: Written = {}, stage = 'prod') => {
   return installOf(`cloudfence-${stage}`, install);
 };
 
-export const deployerAt = (endpoint: string, written: Written = {}) => gcpDeployer(apiAt({ endpoint, wait: async () => undefined }), installWith(written));
+/** Waiting is the stand-in's virtual time. */
+export const deployerAt = ({ url, wait }: Pick<Management, 'url' | 'wait'>, written: Written = {}) => gcpDeployer(apiAt({ endpoint: url, wait }), installWith(written));
 
 export const packaged = (change = '') => functionNames.map((name) => ({ name, zip: Buffer.from(`the code of ${name}${change}`) }));

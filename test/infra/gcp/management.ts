@@ -20,6 +20,8 @@ export interface Management {
   readonly recorded: readonly Recorded[];
   /** What each function answers to whom it is called by. */
   readonly answers: Map<string, unknown>;
+  /** Lets the virtual time of the store go on, in the place of waiting. */
+  readonly wait: (ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -28,12 +30,21 @@ const fields = z.record(z.string(), z.unknown());
 
 const isWrite = ({ verb: one, url }: Recorded): boolean => one !== 'GET' && !/:(?:getIamPolicy|generateUploadUrl|list)$/.test(url.pathname);
 
+const isBlank = (value: unknown): boolean => value === false || value === 0 || value === '' || (Array.isArray(value) && value.length === 0);
+
+/** As Google writes an answer: what is false, zero or empty is left out. https://protobuf.dev/programming-guides/json/ */
+const asSent = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(asSent);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (isBlank(inner) ? [] : [[key, asSent(inner)]])));
+};
+
 const routed = (store: Store, method: Verb, url: URL, body: Fields): Reply => {
   const path = decodeURIComponent(url.pathname).replace(/^\/v\d\//, '');
   try {
     for (const route of routes) {
       const answer = route(store, { verb: method, path, query: url.searchParams, body, base: url.origin });
-      if (answer) return { status: 200, body: answer };
+      if (answer) return { status: 200, body: fields.parse(asSent(answer)) };
     }
     throw new Problem(405, `there is no ${method} ${path}`);
   } catch (error) {
@@ -58,5 +69,8 @@ export const openManagement = async (): Promise<Management> => {
     return said;
   };
   const { url, close } = await openStandIn(reply);
-  return { url, store, writes: () => recorded.filter(isWrite).map(({ verb: one, url: { pathname } }) => `${one} ${pathname}`), recorded, answers, close };
+  const wait = async (ms: number): Promise<void> => {
+    store.now += ms;
+  };
+  return { wait, url, store, writes: () => recorded.filter(isWrite).map(({ verb: one, url: { pathname } }) => `${one} ${pathname}`), recorded, answers, close };
 };

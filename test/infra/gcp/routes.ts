@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { alertPolicies } from './monitoring-routes.ts';
 import { drop, make, masked, next, nothing, objectAt, policyOf, Problem, PROJECT, setPolicy, type Fields, type Store, type Verb } from './store.ts';
 
 /** The methods of the management APIs that a deployment calls, each as its reference describes it. */
@@ -133,4 +134,4 @@ const plain: Route = (store, { verb, path }) => {
 
 const entries: Route = (_, { path }) => (path === 'entries:list' ? { entries: [{ timestamp: '2026-01-01T00:00:00Z', jsonPayload: { message: 'swept' } }] } : null);
 
-export const routes: readonly Route[] = [policies, identities, queues, logging, jobs, operations, functions, entries, plain];
+export const routes: readonly Route[] = [policies, identities, queues, logging, alertPolicies, jobs, operations, functions, entries, plain];

@@ -10,6 +10,11 @@ export interface Store {
   readonly operations: Map<string, { polls: number; readonly finish: () => void }>;
   readonly uploads: Map<string, Buffer>;
   serial: number;
+  /** Virtual ms, and when each thing was made. */
+  now: number;
+  readonly born: Map<string, number>;
+  /** How long (ms) what was just made is unknown elsewhere: a new account to the policies of others, a new metric to Cloud Monitoring. */
+  delays: { readonly account: number; readonly metric: number };
   /** As often as this, somebody else writes a policy between a reading and a writing of ours. */
   races: number;
 }
@@ -26,6 +31,9 @@ export const emptyStore = (): Store => ({
   operations: new Map(),
   uploads: new Map(),
   serial: 0,
+  now: 0,
+  born: new Map(),
+  delays: { account: 0, metric: 0 },
   races: 0,
 });
 
@@ -53,6 +61,7 @@ export const objectAt = (store: Store, path: string): Fields => {
 export const make = (store: Store, path: string, object: Fields): Fields => {
   if (store.objects.has(path)) throw new Problem(409, `${path} exists already`);
   store.objects.set(path, object);
+  store.born.set(path, store.now);
   return object;
 };
 
@@ -94,7 +103,11 @@ export const setPolicy = (store: Store, path: string, { etag, bindings = [] }: {
   return policy;
 };
 
-/** What of the body the mask names, one level deep: all that our calls mask by. */
-export const masked = (object: Fields, body: Fields, mask: string): Fields => ({ ...object, ...Object.fromEntries(mask.split(',').map((field) => [field, body[field]])) });
+/** What of the body the mask names, one level deep: all that our calls mask by. What it names and the body lacks is cleared. */
+export const masked = (object: Fields, body: Fields, mask: string): Fields => {
+  const named = mask.split(',');
+  const kept = Object.entries(object).filter(([field]) => !named.includes(field));
+  return Object.fromEntries([...kept, ...named.flatMap((field): [string, unknown][] => (body[field] === undefined ? [] : [[field, body[field]]]))]);
+};
 
 export type Verb = Call['method'];

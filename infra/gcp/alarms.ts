@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { Say } from '../serverless/deployer.ts';
+import { failureOf, isGood, type Api, type Call } from './api.ts';
+import { covers } from './ensure.ts';
+import type { Install } from './install.ts';
+import { persistently } from './persistence.ts';
+import { policies, type Policy } from './watching.ts';
+
+/** Cloud Monitoring gives a policy its name, so ours are known by their labels: nothing without them is ever touched. */
+
+const present = z.looseObject({ name: z.string().min(1), displayName: z.string().default(''), userLabels: z.record(z.string(), z.string()).default({}) });
+const page = z.looseObject({ alertPolicies: z.array(present).default([]), nextPageToken: z.string().default('') });
+
+type Present = z.infer<typeof present>;
+
+const OURS = ['displayName', 'userLabels', 'documentation', 'severity', 'combiner', 'conditions', 'notificationChannels'].join(',');
+/** "If a metric was created recently, it could take up to 10 minutes to become available." */
+const METRIC_APPEARS_MS = 15 * 60_000;
+
+const ours = async (api: Api, { names, prefix }: Install): Promise<readonly Present[]> => {
+  const all: Present[] = [];
+  for (let token = ''; ; ) {
+    const query = new URLSearchParams({ pageSize: '500', ...(token !== '' && { pageToken: token }) });
+    const { alertPolicies, nextPageToken } = page.parse(await api.call({ method: 'GET', host: 'monitoring', path: `v3/${names.project}/alertPolicies?${query.toString()}` }));
+    all.push(...alertPolicies);
+    if (nextPageToken === '' || nextPageToken === token) return all.filter(({ userLabels }) => userLabels['cloudfence'] === prefix);
+    token = nextPageToken;
+  }
+};
+
+const isOf =
+  ({ userLabels: { alarm } }: Policy) =>
+  ({ userLabels }: Present): boolean =>
+    userLabels['alarm'] === alarm;
+
+const make = async (api: Api, { names }: Install, wanted: Policy, say: Say): Promise<void> => {
+  const call: Call = { method: 'POST', host: 'monitoring', path: `v3/${names.project}/alertPolicies`, body: wanted };
+  const answer = await persistently(api, () => api.ask(call), { mayPass: ({ status }) => status === 404, within: METRIC_APPEARS_MS });
+  if (!isGood(answer)) throw failureOf(call, answer);
+  say(`alarm ${wanted.displayName}: made`);
+};
+
+const isAsWanted = (found: Present, wanted: Policy): boolean => covers(found, wanted) && ('notificationChannels' in wanted || !('notificationChannels' in found));
+
+const change = async (api: Api, { name }: Present, wanted: Policy, say: Say): Promise<void> => {
+  await api.call({ method: 'PATCH', host: 'monitoring', path: `v3/${name}?updateMask=${OURS}`, body: wanted });
+  say(`alarm ${wanted.displayName}: changed`);
+};
+
+const drop = async (api: Api, { name, displayName }: Present, say: Say): Promise<void> => {
+  const call: Call = { method: 'DELETE', host: 'monitoring', path: `v3/${name}` };
+  const answer = await api.ask(call);
+  if (!isGood(answer) && answer.status !== 404) throw failureOf(call, answer);
+  say(`alarm ${displayName}: removed`);
+};
+
+/** Each alarm of the table once, and none that is no longer in it. */
+export const ensureAlarms = async (api: Api, install: Install, say: Say): Promise<void> => {
+  const there = await ours(api, install);
+  const wanted = policies(install);
+  const kept = wanted.flatMap((one) => there.find(isOf(one)) ?? []);
+  for (const one of there) if (!kept.includes(one)) await drop(api, one, say);
+  for (const one of wanted) {
+    const found = there.find(isOf(one));
+    if (!found) await make(api, install, one, say);
+    else if (!isAsWanted(found, one)) await change(api, found, one, say);
+  }
+};
+
+export const removeAlarms = async (api: Api, install: Install, say: Say): Promise<void> => {
+  for (const one of await ours(api, install)) await drop(api, one, say);
+};

@@ -1,0 +1,149 @@
+import { dimension, metric } from '../../functions/names.ts';
+import type { Resource } from './ensure.ts';
+import { seconds, type Install } from './install.ts';
+import { functionNames } from './names.ts';
+
+/** What is counted of what the functions log, and what is to be heard of: a new metric of functions/names.ts is a row of `lines`. */
+
+const MINUTE = 60_000;
+const FIVE_MINUTES = 5 * MINUTE;
+
+/** When an alarm goes off: by how many there are within some time (ms), or how high the highest is. */
+type Threshold = { readonly moreThan: number; readonly within: number } | { readonly fewerThan: number; readonly within: number };
+
+interface Told {
+  /** As its policy is labelled, so that the next deployment knows it again. */
+  readonly name: string;
+  /** For whoever is told: what is wrong, and where to look. */
+  readonly says: string;
+}
+
+type LineAlarm = Told & Threshold & { /** Only lines whose label says so. */ readonly only?: string };
+
+interface Line {
+  /** Of the metric, which is `<prefix>-<name>`. */
+  readonly name: string;
+  /** Which lines are counted; left out: those with a field of this name above zero. */
+  readonly condition?: string;
+  /** A field that they are counted apart by. */
+  readonly label?: string;
+  /** The field itself is measured, in ms. */
+  readonly value?: true;
+  readonly alarm?: LineAlarm;
+}
+
+const lines = ({ parameters: { sweepEvery } }: Install): readonly Line[] => {
+  const sweeps = Math.max(1, Math.ceil(FIVE_MINUTES / sweepEvery));
+  return [
+    { name: metric.outcomes, label: dimension.outcome, alarm: { name: 'failures', says: 'Runs failed. The log of on-event and sweep says why.', only: 'failed', moreThan: 0, within: 15 * MINUTE } },
+    { name: metric.refusals, label: dimension.reason },
+    {
+      name: metric.deadNodeUnfenced,
+      alarm: {
+        name: 'dead-node-unfenced',
+        says: 'A machine is proven off and its Node has not been fenced for five minutes. The log of sweep names it and what is in the way.',
+        moreThan: sweeps - 1,
+        within: (sweeps + 1) * sweepEvery,
+      },
+    },
+    {
+      name: 'Sweeps',
+      condition: 'jsonPayload.decision="swept"',
+      alarm: { name: 'sweep-missing', says: 'No sweep has come to its end for three times its rate. Nothing would find a lost event.', fewerThan: 1, within: Math.max(10 * MINUTE, 3 * sweepEvery) },
+    },
+    { name: metric.notUnderstood },
+    ...[metric.eventToProof, metric.proofToMark, metric.markToPodsGone, metric.podsGoneToFenced].map((name): Line => ({ name, condition: `jsonPayload.${name}>=0`, value: true })),
+  ];
+};
+
+/** What Google itself measures of our things. */
+interface Measured extends Told {
+  readonly filter: string;
+  readonly aligner: 'ALIGN_MAX' | 'ALIGN_SUM';
+  readonly threshold: Threshold;
+  readonly by?: string;
+}
+
+const ofSubscription = ({ prefix }: Install, what: string, name: string): string =>
+  `metric.type="pubsub.googleapis.com/subscription/${what}" AND resource.type="pubsub_subscription" AND resource.labels.subscription_id="${prefix}-${name}"`;
+
+const measured = (install: Install): readonly Measured[] => [
+  {
+    name: 'dead-letters',
+    says: 'A message could not be dealt with. Its attribute `reason`, or the log of on-event, says why.',
+    filter: ofSubscription(install, 'num_undelivered_messages', 'dead-letters'),
+    aligner: 'ALIGN_MAX',
+    threshold: { moreThan: 0, within: MINUTE },
+  },
+  {
+    name: 'oldest-message',
+    says: 'An event has been waiting for too long. Is on-event throttled, or failing?',
+    filter: ofSubscription(install, 'oldest_unacked_message_age', 'events'),
+    aligner: 'ALIGN_MAX',
+    threshold: { moreThan: install.parameters.oldestMessage / 1_000, within: MINUTE },
+  },
+  {
+    name: 'errors',
+    says: 'A function failed as a whole, or gave an event back because what it needs cannot be reached. Its log says why.',
+    filter: `metric.type="run.googleapis.com/request_count" AND resource.type="cloud_run_revision" AND metric.labels.response_code_class="5xx" AND resource.labels.service_name=one_of(${functionNames.map((name) => `"${install.prefix}-${name}"`).join(',')})`,
+    aligner: 'ALIGN_SUM',
+    threshold: { moreThan: 0, within: FIVE_MINUTES },
+    by: 'resource.label.service_name',
+  },
+];
+
+/** https://cloud.google.com/logging/docs/reference/v2/rest/v2/projects.metrics */
+const logMetric = ({ names, prefix }: Install, { name, condition = `jsonPayload.${name}>0`, label, value }: Line): Resource => {
+  const body = {
+    name: `${prefix}-${name}`,
+    filter: `resource.type="cloud_run_revision" AND resource.labels.service_name=~"^${prefix}-(on-event|sweep|replay|fence)$" AND ${condition}`,
+    metricDescriptor: { metricKind: 'DELTA', valueType: value ? 'DISTRIBUTION' : 'INT64', unit: value ? 'ms' : '1', ...(label !== undefined && { labels: [{ key: label }] }) },
+    ...(label !== undefined && { labelExtractors: { [label]: `EXTRACT(jsonPayload.${label})` } }),
+    ...(value && { valueExtractor: `EXTRACT(jsonPayload.${name})` }),
+  };
+  const path = `v2/${names.metric(name)}`;
+  return { what: `metric ${body.name}`, host: 'logging', path, wanted: body, create: { method: 'POST', path: `v2/${names.project}/metrics`, body }, change: { method: 'PUT', path, body } };
+};
+
+/** What the functions log, as metrics under the same names as everywhere: functions/names.ts. */
+export const metrics = (install: Install): readonly Resource[] => lines(install).map((line) => logMetric(install, line));
+
+/** The whole of an alert policy that is ours to say. https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies */
+export interface Policy {
+  readonly displayName: string;
+  readonly userLabels: { readonly cloudfence: string; readonly alarm: string };
+  readonly [field: string]: unknown;
+}
+
+const policy = (install: Install, { name, says, filter, aligner, threshold, by }: Measured): Policy => {
+  const [isFew, limit] = 'fewerThan' in threshold ? [true, threshold.fewerThan] : [false, threshold.moreThan];
+  const conditionThreshold = {
+    filter,
+    comparison: isFew ? 'COMPARISON_LT' : 'COMPARISON_GT',
+    // An answer leaves a zero out, as all of Google's do.
+    ...(limit !== 0 && { thresholdValue: limit }),
+    duration: seconds(MINUTE),
+    // Where nothing is logged nothing is measured: that is well, unless something had to be logged.
+    evaluationMissingData: isFew ? 'EVALUATION_MISSING_DATA_ACTIVE' : 'EVALUATION_MISSING_DATA_INACTIVE',
+    aggregations: [
+      { alignmentPeriod: seconds(threshold.within), perSeriesAligner: aligner, crossSeriesReducer: aligner === 'ALIGN_MAX' ? 'REDUCE_MAX' : 'REDUCE_SUM', ...(by !== undefined && { groupByFields: [by] }) },
+    ],
+  };
+  return {
+    displayName: `${install.prefix}-${name}`,
+    userLabels: { cloudfence: install.prefix, alarm: name },
+    documentation: { content: says, mimeType: 'text/markdown' },
+    severity: 'ERROR',
+    combiner: 'OR',
+    conditions: [{ displayName: name, conditionThreshold }],
+    ...(install.parameters.notificationChannels.length > 0 && { notificationChannels: install.parameters.notificationChannels }),
+  };
+};
+
+const ofLine = ({ prefix }: Install, { name, label, alarm }: Line): readonly Measured[] => {
+  if (!alarm) return [];
+  const chosen = label !== undefined && alarm.only !== undefined ? ` AND metric.labels.${label}="${alarm.only}"` : '';
+  return [{ name: alarm.name, says: alarm.says, filter: `metric.type="logging.googleapis.com/user/${prefix}-${name}" AND resource.type="cloud_run_revision"${chosen}`, aligner: 'ALIGN_SUM', threshold: alarm }];
+};
+
+export const policies = (install: Install): readonly Policy[] => [...measured(install), ...lines(install).flatMap((line) => ofLine(install, line))].map((one) => policy(install, one));
