@@ -47,6 +47,11 @@ export interface PodFacts {
   readonly optOut: string | null;
   /** Keys of the attachable volumes that it uses. */
   readonly volumes: readonly string[];
+  /**
+   * Claims (`namespace/name`) behind which no volume can be found, and volumes of an unknown kind: each may be any volume of
+   * the Node that is not another claim's.
+   */
+  readonly unresolved: readonly string[];
 }
 
 export interface AttachmentFacts {
@@ -68,6 +73,8 @@ export interface VolumeFacts extends VolumeHandle {
   readonly key: string;
   /** The PersistentVolume that was read and carries this very handle, or null. */
   readonly persistentVolume: string | null;
+  /** The claim that this PersistentVolume is bound to, `namespace/name`; null when there is none, or none is known. */
+  readonly claim: string | null;
   /** The name that Kubernetes computes for this volume on this Node, whether or not the object exists. */
   readonly attachmentName: string;
   readonly attachment: AttachmentFacts | null;

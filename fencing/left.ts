@@ -1,3 +1,4 @@
+import type { PodFacts } from './cluster-facts.ts';
 import type { LeftAlone } from './outcome.ts';
 import { diskBelow } from './rules/disks.ts';
 import { nodeKept, whyDelete } from './rules/finish.ts';
@@ -12,11 +13,14 @@ const pods = (view: View): readonly LeftAlone[] => {
   });
 };
 
+const whyWanted = ({ volumes, unresolved }: PodFacts, key: string): string =>
+  volumes.includes(key) ? `still uses ${key}` : `may still use ${key}: what is behind ${unresolved.join(', ')} cannot be told`;
+
 const attachments = (view: View): readonly LeftAlone[] =>
   view.cluster.volumes.flatMap((volume) => {
     const [pod] = wantedBy(view, volume.key);
     if (!volume.attachment || !pod) return [];
-    return [{ what: `volumeattachment/${volume.attachment.name}`, why: `pod ${pod.namespace}/${pod.name} still uses ${volume.key}` }];
+    return [{ what: `volumeattachment/${volume.attachment.name}`, why: `pod ${pod.namespace}/${pod.name} ${whyWanted(pod, volume.key)}` }];
   });
 
 const volumeOf = (view: View, disk: string): View['cluster']['volumes'][number] | undefined =>

@@ -36,7 +36,7 @@ const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whos
   const spoken = facts.volumes.filter((volume) => !silent.includes(volume));
   const attached = new Set(spoken.filter(({ attachment }) => attachment !== null).map(({ key }) => key));
   const noted = new Set(recordOf(whose)?.pods.map(({ uid }) => uid));
-  const pods = facts.pods.filter(({ uid, volumes }) => noted.has(uid) || volumes.some((key) => attached.has(key)));
+  const pods = facts.pods.filter(({ uid, volumes, unresolved }) => noted.has(uid) || unresolved.length > 0 || volumes.some((key) => attached.has(key)));
   const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
   return { ...facts, pods, volumes: spoken.filter((volume) => isRecorded(volume, whose) || attached.has(volume.key) || wanted.has(volume.key)) };
 };

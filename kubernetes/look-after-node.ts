@@ -1,6 +1,7 @@
 import type { V1PersistentVolume, V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
 import type { PodFacts, VolumeFacts } from '../fencing/cluster-facts.ts';
 import type { LookRequest } from '../fencing/cluster.ts';
+import type { VolumeHandle } from '../fencing/machine.ts';
 import type { FenceRecord } from '../fencing/record.ts';
 import { notAnothers, readSources } from './attachments-of.ts';
 import { namesMachine } from './carriers.ts';
@@ -14,8 +15,9 @@ import { lookAtNode } from './look-at-node.ts';
 import type { NodeLook, StandingNode } from './node-look.ts';
 import { readStanding } from './node-look.ts';
 import { podFactsOf, readNodePods } from './node-pods.ts';
+import type { VolumeTraces } from './volume-facts.ts';
 import { readVolumes } from './volume-facts.ts';
-import { handleOf } from './volume-handle.ts';
+import { attachedInline, handleOf } from './volume-handle.ts';
 import { volumeKey } from './volume-key.ts';
 
 /** A kubelet renews its Lease every 10 s and is given up after 40 s: somebody lives under a name whose Lease is younger. */
@@ -57,21 +59,22 @@ const rememberedOf = ({ remembered, clues }: LookRequest): FenceRecord | null =>
 const isTaken = ({ node, lease, standing }: NameRead, { left, now }: Traces): boolean =>
   standing !== null || left.anothers.has(node) || isAlive(lease, now);
 
-const keysOf = (volumes: readonly V1PersistentVolume[]): ReadonlySet<string> =>
-  new Set(volumes.map(handleOf).flatMap((handle) => (handle ? [volumeKey(handle)] : [])));
+const keysOf = (volumes: readonly V1PersistentVolume[], bare: readonly VolumeHandle[] = []): ReadonlySet<string> =>
+  new Set([...volumes.flatMap((volume) => handleOf(volume) ?? []), ...bare].map(volumeKey));
 
 /**
  * Pods are bound to a name, not to a machine. Only those are the dead machine's that its fence noted down, or that use a
- * volume which is still attached to it; any other pod without a Node is left to Kubernetes' own garbage collection.
+ * volume which is still attached to it; any other pod without a Node is left to Kubernetes' own garbage collection. One that
+ * is not deleted anyway and whose claim cannot be resolved counts as well: it may want what is attached.
  */
 const ownPods = (pods: readonly PodFacts[], request: LookRequest, attached: ReadonlySet<string>): readonly PodFacts[] => {
   const noted = new Set(rememberedOf(request)?.pods.map(({ uid }) => uid));
-  return pods.filter(({ uid, volumes }) => noted.has(uid) || volumes.some((volume) => attached.has(volume)));
+  return pods.filter(({ uid, volumes, tolerates, unresolved }) => noted.has(uid) || volumes.some((volume) => attached.has(volume)) || (tolerates && unresolved.length > 0));
 };
 
-const volumesLeft = async (reader: Reader, node: string, { clues, remembered, follow }: LookRequest, read: readonly V1PersistentVolume[]) => {
+const volumesLeft = async (reader: Reader, node: string, { clues, remembered, follow }: LookRequest, found: Pick<VolumeTraces, 'bare' | 'read'>) => {
   const noted = remembered?.node === node ? remembered.volumes : [];
-  const volumes = await readVolumes(reader, { node, onStatus: [], remembered: noted, read, owns: notAnothers(clues) });
+  const volumes = await readVolumes(reader, { node, ...found, remembered: noted, owns: notAnothers(clues) });
   return Promise.all(volumes.map((volume) => followed(reader, volume, node, follow)));
 };
 
@@ -80,11 +83,12 @@ const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Prom
   const taken = isTaken(name, traces);
   const own = [...left.own, ...(taken ? [] : left.silent)].filter(({ spec }) => spec.nodeName === name.node);
   const attached = await readSources(reader, own);
+  const bare = own.flatMap((attachment) => attachedInline(attachment) ?? []);
   const claimed = await readClaimed(reader, taken ? [] : name.pods);
-  const pods = taken ? [] : ownPods(name.pods.map((pod) => podFactsOf(pod, claimed)), request, keysOf(attached));
+  const pods = taken ? [] : ownPods(name.pods.map((pod) => podFactsOf(pod, claimed)), request, keysOf(attached, bare));
   const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
   const used = [...claimed.values()].filter((volume) => [...keysOf([volume])].some((key) => wanted.has(key)));
-  return { taken, pods, lease: taken ? null : name.lease, volumes: await volumesLeft(reader, name.node, request, [...used, ...attached]) };
+  return { taken, pods, lease: taken ? null : name.lease, volumes: await volumesLeft(reader, name.node, request, { bare, read: [...used, ...attached] }) };
 };
 
 const namesOf = (request: LookRequest, { own, silent }: LeftAttachments): readonly string[] => {

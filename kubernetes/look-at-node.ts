@@ -13,14 +13,17 @@ import { readStanding } from './node-look.ts';
 import { podFactsOf, readNodePods } from './node-pods.ts';
 import type { SeenVolume } from './volume-facts.ts';
 import { readVolumes } from './volume-facts.ts';
+import { attachedInline, inlineHandles } from './volume-handle.ts';
 import { volumeNamed } from './volume-key.ts';
 
 const volumesOnStatus = ({ status }: V1Node) =>
   [...(status?.volumesAttached ?? []).map(({ name }) => name), ...(status?.volumesInUse ?? [])].flatMap((name) => volumeNamed(name) ?? []);
 
 /** PersistentVolumes of attachments that only the list of all shows: those of a drained Node are on no status any more. */
-const searched = async (reader: Reader, { search = false, clues }: LookRequest, node: string) =>
-  search ? readSources(reader, await searchAttachments(reader, node, clues)) : [];
+const searched = async (reader: Reader, { search = false, clues }: LookRequest, node: string) => {
+  const attachments = search ? await searchAttachments(reader, node, clues) : [];
+  return { read: await readSources(reader, attachments), bare: attachments.flatMap((attachment) => attachedInline(attachment) ?? []) };
+};
 
 /**
  * Once all attachments of a Node under fence are gone, their successors are looked at whether or not that is asked for: a
@@ -38,9 +41,9 @@ export const lookAtNode = async (reader: Reader, request: LookRequest, name: str
   const [claimed, found] = await Promise.all([readClaimed(reader, pods), searched(reader, request, name)]);
   const volumes = await readVolumes(reader, {
     node: name,
-    onStatus: volumesOnStatus(standing.node),
+    bare: [...volumesOnStatus(standing.node), ...inlineHandles(pods), ...found.bare],
     remembered: [...(remembered?.volumes ?? []), ...(node.record?.volumes ?? [])],
-    read: [...claimed.values(), ...found],
+    read: [...claimed.values(), ...found.read],
     owns: () => true,
   });
   const follow = [...request.follow, ...awaitingSuccessors(node, volumes)];

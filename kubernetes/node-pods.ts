@@ -5,7 +5,7 @@ import { claimKey, claimsOf } from './claims.ts';
 import type { Reader } from './connection.ts';
 import { pages } from './pages.ts';
 import { podFacts } from './pod-facts.ts';
-import { handleOf } from './volume-handle.ts';
+import { handleOf, inlineBackings, inlineHandles, isUnknown } from './volume-handle.ts';
 import { volumeKey } from './volume-key.ts';
 
 /** All pods that are bound to the Node's name. */
@@ -17,11 +17,13 @@ export const readNodePods = async (reader: Reader, node: string): Promise<readon
   return pods;
 };
 
+/** What cannot be resolved is said so: which volume it is, nobody knows then. */
 export const podFactsOf = (pod: V1Pod, claimed: ReadonlyMap<string, V1PersistentVolume>): PodFacts => {
-  const volumes = claimsOf(pod).flatMap((claim) => {
-    const volume = claimed.get(claimKey(claim));
-    const handle = volume && handleOf(volume);
-    return handle ? [volumeKey(handle)] : [];
-  });
-  return podFacts(pod, [...new Set(volumes)]);
+  const claims = claimsOf(pod).map((claim) => [claimKey(claim), claimed.get(claimKey(claim))] as const);
+  const handles = [...claims.flatMap(([, volume]) => (volume && handleOf(volume)) ?? []), ...inlineHandles([pod])];
+  const unresolved = [
+    ...claims.filter(([, volume]) => !volume || isUnknown(volume)).map(([claim]) => claim),
+    ...inlineBackings(pod).filter(([, backing]) => backing === 'unknown').map(([name]) => `volume ${name}`),
+  ];
+  return podFacts(pod, { volumes: [...new Set(handles.map(volumeKey))], unresolved });
 };

@@ -18,8 +18,7 @@ const kindOf = ({ metadata }: V1Pod): PodFacts['kind'] => {
 
 export const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-/** `volumes`: keys of the attachable volumes that the pod uses. */
-export const podFacts = (pod: V1Pod, volumes: readonly string[]): PodFacts => {
+export const podFacts = (pod: V1Pod, uses: Pick<PodFacts, 'volumes' | 'unresolved'>): PodFacts => {
   const { metadata, spec } = pod;
   return {
     namespace: metadata?.namespace ?? '',
@@ -32,6 +31,6 @@ export const podFacts = (pod: V1Pod, volumes: readonly string[]): PodFacts => {
     finalizers: (metadata?.finalizers ?? []).length > 0,
     tolerates: toleratesOutOfService(pod),
     optOut: optOutOf(metadata),
-    volumes,
+    ...uses,
   };
 };

@@ -4,7 +4,7 @@ import type { VolumeHandle } from '../fencing/machine.ts';
 import type { NamedVolume } from '../fencing/record.ts';
 import { attachmentFacts, readAttachment } from './attachment-facts.ts';
 import { attachmentName } from './attachment-name.ts';
-import { readVolume } from './claims.ts';
+import { claimKey, readVolume } from './claims.ts';
 import type { Reader } from './connection.ts';
 import { handleOf } from './volume-handle.ts';
 import { volumeKey } from './volume-key.ts';
@@ -12,8 +12,8 @@ import { volumeKey } from './volume-key.ts';
 /** All places where a Node's volumes are named. */
 export interface VolumeTraces {
   readonly node: string;
-  /** On the Node's status. */
-  readonly onStatus: readonly VolumeHandle[];
+  /** On the Node's status, or named by a pod or an attachment itself, without a PersistentVolume. */
+  readonly bare: readonly VolumeHandle[];
   /** In fencing records. */
   readonly remembered: readonly NamedVolume[];
   /** PersistentVolumes that were just read, by way of claims or attachments. */
@@ -34,9 +34,9 @@ interface Candidate extends VolumeHandle {
 
 const named = ({ driver, handle }: VolumeHandle, name: string | null | undefined) => ({ driver, handle, name: name ?? '' });
 
-const candidatesOf = ({ onStatus, remembered, read }: VolumeTraces): readonly Candidate[] => {
+const candidatesOf = ({ bare, remembered, read }: VolumeTraces): readonly Candidate[] => {
   const traces = [
-    ...onStatus.map((handle) => named(handle, null)),
+    ...bare.map((handle) => named(handle, null)),
     ...remembered.map((volume) => named(volume, volume.persistentVolume)),
     ...read.flatMap((volume) => {
       const handle = handleOf(volume);
@@ -48,6 +48,11 @@ const candidatesOf = ({ onStatus, remembered, read }: VolumeTraces): readonly Ca
     const names = new Set(group.map(({ name }) => name).filter((name) => name !== ''));
     return group.slice(0, 1).map(({ driver, handle }) => ({ driver, handle, names }));
   });
+};
+
+const claimedBy = ({ spec }: V1PersistentVolume): string | null => {
+  const { namespace, name } = spec?.claimRef ?? {};
+  return namespace === undefined || name === undefined ? null : claimKey({ namespace, name });
 };
 
 /** The PersistentVolume that carries this very handle: a name alone may stand for another volume by now. */
@@ -77,6 +82,7 @@ const seen = async (reader: Reader, candidate: Candidate, { node, read, owns }: 
     handle,
     key: volumeKey(candidate),
     persistentVolume: volume?.metadata?.name ?? null,
+    claim: volume && claimedBy(volume),
     attachmentName: name,
     attachment: attachment && attachmentFacts(attachment),
     successor: null,

@@ -47,7 +47,10 @@ const cloudOf = (registered: Registered, open: Open): Cloud => {
   const readings = readingsOf(registered);
   return {
     ...readings,
-    readingFor: (machine) => ownerOf(machine, registered) ?? readings,
+    readingFor: (machine) => {
+      const owner = ownerOf(machine, registered);
+      return owner?.readingFor?.(machine) ?? owner ?? readings;
+    },
     look: async (machines, ...how) => (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),
     witness: async (machine, ...rest) => (await owning(machine)).witness(machine, ...rest),
     holders: async (volumes, signal) => (await Promise.all(registered.map((cloud) => holdersIn(cloud, volumes.filter((volume) => cloud.diskOf(volume) !== null), signal)))).flat(),

@@ -48,6 +48,8 @@ export interface RegisteredCloud {
   readonly machineOf: Cloud['machineOf'];
   readonly incarnationsOf: Cloud['incarnationsOf'];
   readonly diskOf: Cloud['diskOf'];
+  /** Left out where a machine's place adds nothing to what its carriers and volumes say. */
+  readonly readingFor?: NonNullable<Cloud['readingFor']>;
   /** Left out by a cloud whose attachments name their machines: its disks need not be asked. */
   readonly machinesNamed?: NonNullable<Cloud['machinesNamed']>;
   readonly readHints: CloudKit['readHints'];

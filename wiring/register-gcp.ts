@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { incarnationsOf, machineOf } from '../providers/gcp/carriers.ts';
-import { diskOf } from '../providers/gcp/disks.ts';
+import { diskOf, readingFor } from '../providers/gcp/disks.ts';
 import { readHints } from '../providers/gcp/events/read-hints.ts';
 import { INSTANCE_PATH } from '../providers/gcp/paths.ts';
 import type { RegisteredCloud } from './cloud-kit.ts';
@@ -11,6 +11,7 @@ export const gcp: RegisteredCloud = {
   machineOf,
   incarnationsOf,
   diskOf,
+  readingFor,
   readHints,
   owns: (id) => INSTANCE_PATH.test(id),
   access: async () => (await import('./access-gcp.ts')).gcpAccess({ endpoint: readGcpEndpoint() }),

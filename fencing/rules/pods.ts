@@ -13,7 +13,7 @@ export const leftAlone = (pod: PodFacts, named: ReadonlySet<string>): string | n
   if (pod.finished && pod.deleting && pod.finalizers) return 'held by its finalizers, but it wants no volume any more';
   if (pod.finished && !named.has(pod.uid)) return 'finished: it wants no volume';
   if (pod.tolerates) return 'it tolerates the out-of-service taint';
-  if (pod.kind === 'daemon' && pod.volumes.length === 0) return 'a DaemonSet pod without attachable volumes';
+  if (pod.kind === 'daemon' && pod.volumes.length === 0 && pod.unresolved.length === 0) return 'a DaemonSet pod without attachable volumes';
   return null;
 };
 
@@ -52,6 +52,15 @@ export const deletePods: Rule = (view) => {
 /** The API server declined to delete it: the fence goes on around it, and its end says so. */
 export const isDeclined = ({ memory }: Pick<View, 'memory'>, pod: PodFacts): boolean => memory.declined.has(stepKey({ do: 'delete-pod', pod: targetPod(pod) }));
 
-/** Pods of the Node that still want this volume: as long as there is one, the volume is not ours to free. */
-export const wantedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] =>
+/** Pods of the Node that are known to use this volume. */
+export const usedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] =>
   cluster.pods.filter((pod) => !pod.finished && pod.volumes.includes(key));
+
+/** A claim of the pod cannot be resolved, and nothing speaks against its being this volume: a volume has one claim at a time. */
+const mayUse = ({ unresolved }: PodFacts, claim: string | null): boolean => unresolved.some((other) => claim === null || claim === other);
+
+/** Pods of the Node that still want this volume, or may: as long as there is one, the volume is not ours to free. */
+export const wantedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] => {
+  const claim = cluster.volumes.find((volume) => volume.key === key)?.claim ?? null;
+  return cluster.pods.filter((pod) => !pod.finished && (pod.volumes.includes(key) || mayUse(pod, claim)));
+};

@@ -5,7 +5,7 @@ import { because, type Reason } from '../reason.ts';
 import { released, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
 import { pollDelay } from './going.ts';
 import { newRecord, targetNode } from './mark.ts';
-import { wantedBy } from './pods.ts';
+import { usedBy } from './pods.ts';
 
 const unproven = (says: string): Reason => because('return-unproven', says);
 
@@ -24,7 +24,7 @@ const goingPod = ({ cluster }: View, record: FenceRecord): string | null => {
   return pod ? `${pod.namespace}/${pod.name}` : null;
 };
 
-const livingPodWants = (view: View, volume: VolumeFacts): boolean => wantedBy(view, volume.key).some((pod) => !pod.deleting);
+const livingPodWants = (view: View, volume: VolumeFacts): boolean => usedBy(view, volume.key).some((pod) => !pod.deleting);
 
 const leftoverAttachment = (view: View, record: FenceRecord): string | null => {
   const named = new Set(record.volumes.map((volume) => volume.attachment));

@@ -2,7 +2,7 @@ import type { Cloud } from '../../fencing/cloud.ts';
 import { incarnationsOf, machineOf } from './carriers.ts';
 import type { ComputeClients } from './client.ts';
 import { detach } from './detach.ts';
-import { diskOf } from './disks.ts';
+import { diskOf, readingFor } from './disks.ts';
 import { look } from './look.ts';
 import { powerOff } from './power-off.ts';
 import { witness } from './witness.ts';
@@ -21,4 +21,5 @@ export const gcpCloud = (clients: ComputeClients): Cloud => ({
   machineOf,
   incarnationsOf,
   diskOf,
+  readingFor,
 });

@@ -74,6 +74,7 @@ const anyPod: fc.Arbitrary<PodFacts> = fc
     tolerates: fc.boolean(),
     optOut: mostly<string | null>(null, 'because'),
     volumes: fc.subarray(['a-driver^disk-1', 'a-driver^disk-2']),
+    unresolved: mostly<readonly string[]>([], ['default/gone']),
   })
   .map(pod);
 
@@ -92,6 +93,7 @@ const anyVolume: fc.Arbitrary<VolumeFacts> = fc
   .record({
     handle: fc.constantFrom('disk-1', 'disk-2', 'no disk'),
     persistentVolume: mostly<string | null>('pv-1', null),
+    claim: mostly<string | null>('default/data', null),
     attachment: maybe(anyAttachment),
     successor: maybe(anyAttachment),
   })

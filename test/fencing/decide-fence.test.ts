@@ -88,6 +88,7 @@ describe('pods', () => {
     ['of a Job fail first', { pods: [pod({ kind: 'job', name: 'job' })] }, 'fail-pod job'],
     ['with finalizers fail first', { pods: [pod({ finalizers: true })] }, 'fail-pod db-0'],
     ['that we failed and did not come to delete are deleted', { pods: [pod({ kind: 'job', finished: true })] }, 'delete-pod db-0'],
+    ['of a DaemonSet that may have a volume are deleted', { pods: [pod({ kind: 'daemon', volumes: [], unresolved: ['default/gone'] })] }, 'delete-pod db-0'],
     ['of a DaemonSet with a volume are deleted', { pods: [pod({ kind: 'daemon' })] }, 'delete-pod db-0'],
     ['that are Terminating already are deleted all the same', { pods: [pod({ deleting: true })] }, 'delete-pod db-0'],
   ];
@@ -102,11 +103,16 @@ describe('pods', () => {
 });
 
 describe('attachments', () => {
+  const doubtful = (change = {}) => pod({ tolerates: true, volumes: [], unresolved: ['default/gone'], ...change });
   const unwanted = (mono: number) => ({ memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', mono]]) } });
   const cases: readonly [string, View, string][] = [
     ['get a moment to go by themselves', fencing({ pods: [] }, unwanted(900)), 'wait attachments-going'],
     ['that linger are deleted', fencing({ pods: [] }, unwanted(-3_000)), 'delete-attachment'],
     ['that a tolerating pod still wants are not', fencing({ pods: [pod({ tolerates: true })] }, unwanted(-9_000)), 'note'],
+    ['that a tolerating pod may want, for its claim cannot be resolved, are not', fencing({ pods: [doubtful()] , volumes: [volume({ claim: null })] }, unwanted(-9_000)), 'note'],
+    ['that are another claim’s than the one that cannot be resolved are deleted', fencing({ pods: [doubtful()] }, unwanted(-9_000)), 'delete-attachment'],
+    ['that are of this very claim are not', fencing({ pods: [doubtful({ unresolved: ['default/data'] })] }, unwanted(-9_000)), 'note'],
+    ['of a Node that is gone that a tolerating pod may want are not', view({ cluster: cluster({ node: null, pods: [doubtful()], volumes: [volume({ claim: null })] }) }), 'fenced fenced'],
     ['of a Node that is gone need not linger', view({ cluster: cluster({ node: null, pods: [] }) }), 'delete-attachment'],
     ['are never deleted under a reused Node name', view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }), 'refused name-reused'],
     ['whose driver knows the machine under another kind of name are its own', fencing({ pods: [], volumes: [volume({ attachment: attachment({ carrier: { carrier: 'volumeAttachment', driver: 'b-driver', value: 'node-a' } }) })] }, { ...unwanted(-9_000), machine: machine({ disks: [] }) }), 'delete-attachment'],
@@ -127,6 +133,7 @@ describe('disks', () => {
     ['are detached at once by policy', fencing({ pods: [], volumes: [deleting(0)] }, { policy: { ...defaultPolicy, detach: 'always' } }), 'detach-disk'],
     ['are never detached by policy', fencing({ pods: [], volumes: [deleting(99_000)] }, { policy: { ...defaultPolicy, detach: 'never' } }), 'wait attachments-going'],
     ['are not detached while their attachment stands', fencing({ pods: [] }, { policy: { ...defaultPolicy, detach: 'always' } }), 'wait attachments-going'],
+    ['are not detached while a pod of the Node may use them', fencing({ pods: [pod({ tolerates: true, volumes: [], unresolved: ['default/data'] })], volumes: [deleting(99_000)] }), 'note'],
     ['are not detached while a pod of the Node uses them', fencing({ pods: [pod({ tolerates: true })], volumes: [deleting(99_000)] }), 'note'],
     ['of no PersistentVolume are not detached', fencing({ pods: [], volumes: [{ ...deleting(99_000), persistentVolume: null }] }), 'wait attachments-going'],
     ['that must be kept are not detached', fencing({ pods: [], volumes: [deleting(99_000)] }, held({ disks: [{ disk: 'disk-1', state: 'attached', keep: 'root' }] })), 'wait attachments-going'],

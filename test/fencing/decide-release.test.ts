@@ -25,6 +25,7 @@ describe('the fence is taken back once a fresh boot is proven', () => {
     ['a pod of the fence that only a finalizer holds keeps nobody', returned({ pods: [pod({ deleting: true, finished: true, finalizers: true, volumes: [] })] }), 'readmit-volumes'],
     ['a later pod that goes is none of ours', returned({ pods: [pod({ uid: 'later', deleting: true, volumes: [] })] }), 'readmit-volumes'],
     ['an attachment of the fence that nobody wants is waited for', returned({ volumes: [volume()] }), 'wait return-unproven'],
+    ['an attachment of before the fence that no known pod uses is waited for, whoever may', returned({ volumes: [volume()], pods: [pod({ uid: 'new', volumes: [], unresolved: ['default/data'] })] }), 'wait return-unproven'],
     ['an attachment that a living pod wants is welcome', returned({ volumes: [volume()], pods: [pod({ uid: 'new' })] }), 'readmit-volumes'],
     ['an attachment that came after the fence is none of ours', returned({ volumes: [volume({ attachmentName: 'csi-later', attachment: attachment({ name: 'csi-later' }) })] }), 'readmit-volumes'],
     ['the quarantine stands while controllers settle', returned({ node: back('releasing', {}, ago(10_000)) }), 'wait controllers-settling'],

@@ -90,6 +90,7 @@ export const pod = (change: Partial<PodFacts> = {}): PodFacts => ({
   tolerates: false,
   optOut: null,
   volumes: ['a-driver^disk-1'],
+  unresolved: [],
   ...change,
 });
 
@@ -110,6 +111,7 @@ export const volume = (change: Partial<VolumeFacts> = {}): VolumeFacts => ({
   handle: 'disk-1',
   key: 'a-driver^disk-1',
   persistentVolume: 'pv-1',
+  claim: 'default/data',
   attachmentName: 'csi-1',
   attachment: attachment(),
   successor: null,

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { attachmentName } from '../../kubernetes/attachment-name.ts';
-import { migratedEbs } from '../../kubernetes/migrated-ebs.ts';
 import { volumeNamed } from '../../kubernetes/volume-key.ts';
 
 it('computes the name that Kubernetes gives a VolumeAttachment', () => {
@@ -15,14 +14,4 @@ it.each([
   ['kubernetes.io/csi/no-handle', null],
 ])('reads the unique volume name %s', (name, volume) => {
   expect(volumeNamed(name)).toEqual(volume);
-});
-
-it.each([
-  ['vol-1', 'vol-1'],
-  ['aws://eu-central-1a/vol-1', 'vol-1'],
-  ['aws:///vol-1', 'vol-1'],
-  ['aws://z/not-a-volume', undefined],
-  ['gce://z/vol-1', undefined],
-])('translates the in-tree EBS volume %s', (volumeID, handle) => {
-  expect(migratedEbs({ spec: { awsElasticBlockStore: { volumeID } } })?.handle).toBe(handle);
 });

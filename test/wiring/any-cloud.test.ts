@@ -111,6 +111,11 @@ describe('a run about one machine', () => {
     expect(readingOf(machine).name).toBe(name);
   });
 
+  it('reads volumes beside that machine where its cloud can', () => {
+    const reading = anyCloud([{ ...named('sun'), readingFor: (machine) => ({ ...named('sun'), diskOf: ({ handle }) => `${machine} ${handle}` }) }], never, new Set()).cloud.readingFor?.(SUN);
+    expect(reading?.diskOf({ driver: 'sun', handle: 'd' })).toBe(`${SUN} d`);
+  });
+
   it('takes what another cloud would make of its Node for no contradiction', () => {
     const uuid = 'a1b2c3d4-e5f6-4718-8a9b-000000000001';
     const carriers = [

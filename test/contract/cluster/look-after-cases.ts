@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/cluster.ts';
+import { wantedBy } from '../../../fencing/rules/pods.ts';
 import { attachmentName } from '../../../kubernetes/attachment-name.ts';
 import type { Stage } from './stage.ts';
-import { CSI_NODES, DRIVER, LEASES, cluesTo, fresh, made, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim } from './stage.ts';
+import { ATTACHMENTS, CSI_NODES, DRIVER, LEASES, cluesTo, fresh, made, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim } from './stage.ts';
 
 const nameOn = (handle: string, node: string) => attachmentName({ driver: DRIVER, handle }, node);
 const key = (handle: string) => `${DRIVER}^${handle}`;
@@ -39,6 +40,19 @@ export const lookAfterCases = (stage: () => Stage): void => {
     }
     const facts = await look(machine, null, { attachments: [told, reused, gone].map((handle) => nameOn(handle, node)) });
     expect(facts).toMatchObject({ nodeName: node, volumes: [{ handle: told, attachment: { attached: false } }] });
+  });
+
+  it('finds the attachment of a volume that a pod named itself, and lets a tolerating pod whose claim cannot be resolved want it', async () => {
+    const [machine, node, handle, missing] = [fresh('i'), fresh('node'), fresh('vol'), fresh('gone')];
+    const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, csi: { driver: DRIVER, volumeHandle: handle } };
+    const metadata = { name: nameOn(handle, node), annotations: { 'csi.alpha.kubernetes.io/node-id': machine } };
+    const { uid } = await made(stage(), ATTACHMENTS, { metadata, spec: { attacher: DRIVER, nodeName: node, source: { inlineVolumeSpec } } });
+    const stays = await makePod(stage(), node, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });
+    await makePod(stage(), node, usingClaim(missing));
+    const facts = await look(machine, null);
+    expect(facts.volumes).toMatchObject([{ handle, attachment: { uid } }]);
+    expect(facts.pods).toMatchObject([{ uid: stays.uid, unresolved: [`default/${missing}`] }]);
+    expect(wantedBy({ cluster: facts }, key(handle))).toHaveLength(1);
   });
 
   it('leaves the pods and attachments of a new Node of the old name alone', async () => {

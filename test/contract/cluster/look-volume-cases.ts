@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/cluster.ts';
 import { attachmentName } from '../../../kubernetes/attachment-name.ts';
 import { NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
+import { wantedBy } from '../../../fencing/rules/pods.ts';
 import type { Stage } from './stage.ts';
 import { ATTACHMENTS, CLAIMS, DRIVER, NODES, VOLUMES, cluesTo, fresh, made, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim } from './stage.ts';
 
@@ -61,6 +62,62 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     await made(stage(), CLAIMS, { metadata: { name }, spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } } });
     await makePod(stage(), node.name, usingClaim(name));
     expect((await look(machine, node.name)).volumes).toMatchObject([{ key: key('vol-1'), persistentVolume: name }]);
+  });
+
+  const size = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+  const inTree = async (source: object, labels: object = {}) => {
+    const name = fresh('data');
+    await made(stage(), VOLUMES, { metadata: { name, labels }, spec: { ...size, capacity: { storage: '1Gi' }, ...source, claimRef: { namespace: 'default', name } } });
+    await made(stage(), CLAIMS, { metadata: { name }, spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } } });
+    return name;
+  };
+
+  it('reads in-tree disks of Azure and Google as their CSI drivers see them, with the attachment that Kubernetes made of each', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const uri = '/subscriptions/S/resourceGroups/Group/providers/Microsoft.Compute/disks/Data-1';
+    const azure = await inTree({ azureDisk: { diskName: 'Data-1', diskURI: uri, kind: 'Managed' } });
+    const google = await inTree({ gcePersistentDisk: { pdName: 'pd-1' } }, { 'topology.kubernetes.io/zone': 'us-central1-a' });
+    const [onAzure, onGoogle] = [
+      { driver: 'disk.csi.azure.com', handle: uri },
+      { driver: 'pd.csi.storage.gke.io', handle: 'projects/UNSPECIFIED/zones/us-central1-a/disks/pd-1' },
+    ];
+    for (const claim of [azure, google]) await makePod(stage(), node.name, usingClaim(claim));
+    const { uid } = await makeAttachment(stage(), attachmentName(onGoogle, node.name), node.name, google, machine);
+    const facts = await look(machine, node.name);
+    const byHandle = new Map(facts.volumes.map((volume) => [volume.handle, volume]));
+    expect(byHandle.get(onAzure.handle)).toMatchObject({ ...onAzure, persistentVolume: azure, attachmentName: attachmentName(onAzure, node.name) });
+    expect(byHandle.get(onGoogle.handle)).toMatchObject({ ...onGoogle, persistentVolume: google, claim: `default/${google}`, attachment: { uid } });
+    expect(facts.pods.flatMap(({ volumes }) => volumes).sort()).toEqual([`${onAzure.driver}^${onAzure.handle}`, `${onGoogle.driver}^${onGoogle.handle}`]);
+  });
+
+  it('sees that a pod wants the in-tree volume that it names itself, and not its ephemeral CSI volume', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const handle = fresh('vol');
+    const volumes = [{ name: 'data', awsElasticBlockStore: { volumeID: handle } }, { name: 'scratch', csi: { driver: DRIVER } }];
+    await makePod(stage(), node.name, { volumes, tolerations: [{ operator: 'Exists' }] });
+    const inlineVolumeSpec = { ...size, capacity: { storage: '1Gi' }, csi: { driver: DRIVER, volumeHandle: handle } };
+    const { uid } = await made(stage(), ATTACHMENTS, { metadata: { name: nameOn(handle, node.name) }, spec: { attacher: DRIVER, nodeName: node.name, source: { inlineVolumeSpec } } });
+    const facts = await look(machine, node.name);
+    expect(facts.pods).toMatchObject([{ volumes: [key(handle)], unresolved: [] }]);
+    expect(facts.volumes).toMatchObject([{ handle, persistentVolume: null, claim: null, attachment: { uid } }]);
+    expect(wantedBy({ cluster: facts }, key(handle))).toHaveLength(1);
+  });
+
+  it('takes what may be the volume of a claim that cannot be resolved for wanted, and no other claim’s', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const [orphaned, known] = [fresh('vol'), fresh('vol')];
+    const claimed = await makeVolume(stage(), known);
+    const missing = fresh('gone');
+    const pod = await makePod(stage(), node.name, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });
+    const status = { volumesAttached: [orphaned, known].map((handle) => ({ name: `kubernetes.io/csi/${key(handle)}`, devicePath: '' })) };
+    await stage().admin('PATCH', `${NODES}/${node.name}/status`, { status });
+    await makeAttachment(stage(), nameOn(known, node.name), node.name, claimed, machine);
+    const facts = await look(machine, node.name);
+    expect(facts.pods).toMatchObject([{ uid: pod.uid, volumes: [], unresolved: [`default/${missing}`] }]);
+    expect([orphaned, known].map((handle) => wantedBy({ cluster: facts }, key(handle)).length)).toEqual([1, 0]);
   });
 
   it('reads how an attachment stands', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { IdentityCarrier } from '../../../fencing/machine.ts';
 import { incarnationsOf, machineOf } from '../../../providers/gcp/carriers.ts';
 import { clustersIn } from '../../../providers/gcp/cluster-labels.ts';
-import { diskOf } from '../../../providers/gcp/disks.ts';
+import { diskOf, readingFor } from '../../../providers/gcp/disks.ts';
 import { nodeNamesOf } from '../../../providers/gcp/node-names.ts';
 import { isWithin, regionOf } from '../../../providers/gcp/paths.ts';
 
@@ -67,6 +67,24 @@ describe('the disk behind a volume handle', () => {
     ['ebs.csi.aws.com', 'projects/p/zones/europe-west1-b/disks/pvc-1', false],
   ])('%s %s: %s', (by, handle, known) => {
     expect(diskOf({ driver: by, handle })).toBe(known ? handle : null);
+  });
+});
+
+describe('the disk behind a volume handle, beside an instance', () => {
+  const { diskOf: diskBeside } = readingFor('projects/p/zones/europe-west1-b/instances/node-1');
+  it.each([
+    ['projects/UNSPECIFIED/zones/europe-west1-b/disks/pd-1', 'projects/p/zones/europe-west1-b/disks/pd-1'],
+    ['projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1', 'projects/p/zones/europe-west1-b/disks/pd-1'],
+    ['projects/UNSPECIFIED/regions/europe-west1/disks/pd-1', 'projects/p/regions/europe-west1/disks/pd-1'],
+    ['projects/q/zones/europe-west1-b/disks/pd-1', 'projects/q/zones/europe-west1-b/disks/pd-1'],
+    ['projects/UNSPECIFIED/zones/multi-zone/disks/pd-1', null],
+    ['projects/UNSPECIFIED/zones/europe-west1-b/instances/pd-1', null],
+  ])('%s is %s', (handle, disk) => {
+    expect(diskBeside({ driver, handle })).toBe(disk);
+  });
+
+  it('is no more than that of another driver', () => {
+    expect(diskBeside({ driver: 'ebs.csi.aws.com', handle: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1' })).toBeNull();
   });
 });
 
