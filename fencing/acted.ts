@@ -45,7 +45,6 @@ const factsAfter = ({ machine, cluster }: Known, step: Step): Pick<Known, 'machi
     case 'power-off':
       return { machine: null, cluster: null };
     case 'mark':
-    case 'withdraw':
     case 'note':
     case 'delete-attachment':
     case 'nudge':
@@ -62,7 +61,6 @@ const recordAfter = ({ record }: Known, step: Step): FenceRecord | null => {
     case 'note':
     case 'readmit-volumes':
       return step.record;
-    case 'withdraw':
     case 'readmit-pods':
       return null;
     case 'fail-pod':
@@ -94,8 +92,6 @@ const end = (outcome: Ending['outcome'], reason: Reason): Ending => ({ outcome, 
 /** Steps after which there is nothing left to look at. */
 const endingAfter = ({ step, because: reason }: Act): Ending | null => {
   switch (step.do) {
-    case 'withdraw':
-      return end('refused', because('cap-reached', `the mark was taken back: ${reason.says}`));
     case 'delete-node':
       return end('fenced', reason);
     case 'readmit-pods':
@@ -125,7 +121,6 @@ export const concernsOneObject = (step: Step): boolean => {
     case 'nudge':
       return true;
     case 'mark':
-    case 'withdraw':
     case 'note':
     case 'delete-node':
     case 'readmit-volumes':

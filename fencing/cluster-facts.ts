@@ -82,17 +82,7 @@ export interface VolumeFacts extends VolumeHandle {
   readonly successor: AttachmentFacts | null;
 }
 
-/** Other fences in the cluster, for the cap. */
-export interface OtherFence {
-  readonly node: string;
-  readonly fence: string;
-  readonly phase: FenceRecord['phase'];
-  readonly begun: number;
-}
-
 export interface Surroundings {
-  readonly nodes: number;
-  readonly fences: readonly OtherFence[];
   /** The reason for which all fencing is paused in this cluster, or null. */
   readonly paused: string | null;
 }

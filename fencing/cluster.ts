@@ -1,4 +1,5 @@
 import type { Census, ClusterFacts, Recheck } from './cluster-facts.ts';
+import type { Admission, Claim } from './ledger.ts';
 import type { IdentityCarrier, MachineId } from './machine.ts';
 import type { Permit } from './permit.ts';
 import type { FenceRecord } from './record.ts';
@@ -61,6 +62,12 @@ export interface Cluster {
 
   /** Which Nodes have a Lease older than `staleFor` ms, and which share the zone of `node`. */
   readonly census: (node: string, staleFor: number, signal: AbortSignal) => Promise<Census>;
+
+  /** Enters a fence that wants to begin, if the cap lets it. Of many claims at once no more are admitted than may be: what was committed first counts. */
+  readonly claim: (wanted: Claim, signal: AbortSignal) => Promise<Admission>;
+
+  /** The machine's fence is over: its entry, where there is one, is no longer unfinished. */
+  readonly conclude: (machine: MachineId, signal: AbortSignal) => Promise<void>;
 
   /** Where an event may have been missed: cheap lists only, bounded at any size of cluster. */
   readonly suspects: (staleFor: number, signal: AbortSignal) => Promise<readonly Suspect[]>;

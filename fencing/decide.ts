@@ -5,7 +5,7 @@ import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './r
 import { capReached, delayedByPolicy, nothingToFree, optedOut, paused } from './rules/guards.ts';
 import { doubtfulIdentity, doubtfulRecord } from './rules/identity.ts';
 import { leaseContradicts, leaseLooksLate } from './rules/lease.ts';
-import { mark, overTheCap, removedByHand, taintRemovedByHand, unmarked } from './rules/mark.ts';
+import { mark, removedByHand, taintRemovedByHand, unmarked } from './rules/mark.ts';
 import { nudgeAttacher } from './rules/nudge.ts';
 import { deletePods } from './rules/pods.ts';
 import { doubtfulPower, generationUnknown, missingNeedsWitness, offOnlyOnce, unexplainedDisk, vouchingRefused } from './rules/proof.ts';
@@ -60,13 +60,12 @@ const ladder: readonly Rule[] = [
   beforeTheMark(nothingToFree), // a mark would only be in the way
   beforeTheMark(delayedByPolicy), // planned stop/starts get their time
   withoutNode(delayedByPolicy),
-  beforeTheMark(capReached), // many at once: the cloud, or we, may be wrong
+  beforeTheMark(capReached), // many at once: the cloud, or we, may be wrong; entered before anything is written
   withoutNode(capReached),
 
   // The fence: mark, pods, attachments, disks, Node. One step, then look again.
   mark, // taint, quarantine, label and record in one conditional patch, before anything is destroyed
   taintRemovedByHand, // somebody knows more than we do: stop, never re-add
-  overTheCap, // fences that began at the same moment: the later ones step back, the others say that they go on
   deletePods, // grace 0, by uid, the most urgent first
   deleteLingeringAttachment, // one that no pod wants, and that Kubernetes does not take away itself
   detachDisk, // what Kubernetes cannot: plain first, force last

@@ -36,7 +36,6 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
     case 'note':
       return { ...facts, node: facts.node && { ...facts.node, record: step.record, recordText: JSON.stringify(step.record) } };
     case 'fail-pod':
-    case 'withdraw':
     case 'nudge':
     case 'delete-node':
     case 'readmit-volumes':

@@ -57,6 +57,8 @@ export interface Known {
   readonly steps: readonly StepReport[];
   readonly ending: Ending | null;
   readonly told: boolean;
+  /** That the fence is over has been entered where the cap counts, or could not be. */
+  readonly concluded: boolean;
 }
 
 export interface Start {
@@ -90,6 +92,7 @@ export const emptyMemory: Memory = {
   searched: false,
   marks: 0,
   census: null,
+  admission: null,
   polls: 0,
 };
 
@@ -111,6 +114,7 @@ export const begin = ({ machine = null, record = null, place = null, attachments
   steps: [],
   ending: null,
   told: false,
+  concluded: false,
 });
 
 /** What `decide` is shown, or null while something is still unknown. */

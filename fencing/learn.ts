@@ -3,6 +3,7 @@ import type { Census, ClusterFacts, Recheck } from './cluster-facts.ts';
 import { Denied, InvalidConfiguration, InvalidInput, ProofExpired, Refused, type CloudfenceError } from './errors.ts';
 import { imagined } from './imagine.ts';
 import type { Ending, Known, Read } from './known.ts';
+import type { Admission } from './ledger.ts';
 import type { MachineFacts, Witness } from './machine.ts';
 import { baselineLease, clusterRead, machineRead } from './memory.ts';
 import type { Command } from './next.ts';
@@ -17,9 +18,10 @@ export type Answer =
   | { readonly to: 'locate'; readonly found: readonly Found[] }
   | { readonly to: 'witness'; readonly says: Witness }
   | { readonly to: 'census'; readonly says: Census }
+  | { readonly to: 'claim'; readonly says: Admission }
   | { readonly to: 'recheck'; readonly says: Recheck; readonly askedAt: Moment; readonly step: string }
   | { readonly to: 'act'; readonly says: Applied; readonly sentAt: Moment }
-  | { readonly to: 'imagine' | 'pause' | 'tell' }
+  | { readonly to: 'imagine' | 'pause' | 'tell' | 'conclude' }
   | { readonly to: 'end'; readonly ending: Ending }
   | { readonly to: 'failed'; readonly error: CloudfenceError; readonly sentAt: Moment };
 
@@ -39,6 +41,8 @@ export const learn = (known: Known, command: Command, answer: Answer, now: Momen
       return { ...known, memory: { ...known.memory, witness: answer.says } };
     case 'census':
       return { ...known, memory: { ...known.memory, census: answer.says } };
+    case 'claim':
+      return { ...known, memory: { ...known.memory, admission: answer.says } };
     case 'recheck':
       return rechecked(known, answer.says, answer.step, answer.askedAt);
     case 'act':
@@ -49,6 +53,8 @@ export const learn = (known: Known, command: Command, answer: Answer, now: Momen
       return rested(known, command);
     case 'tell':
       return { ...known, told: true };
+    case 'conclude':
+      return { ...known, concluded: true };
     case 'end':
       return { ...known, ending: answer.ending };
     case 'failed':
@@ -94,6 +100,7 @@ const rested = (known: Known, command: Command): Known => {
 
 const failed = (known: Known, command: Command, error: CloudfenceError, sentAt: Moment, now: Moment): Known => {
   if (command.do === 'tell') return { ...known, told: true };
+  if (command.do === 'conclude') return { ...known, concluded: true };
   if (error instanceof ProofExpired) return expired(known, now);
   const after = command.do === 'act' ? notActed(known, command, error, sentAt, now) : known;
   if (after.ending) return after;

@@ -7,6 +7,9 @@ import type { Memory, Moment } from './view.ts';
 /** States that are proof, or become proof by a second read or a witness. */
 const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
+/** A machine that the cloud has forgotten by now has no boot left that could be another. */
+const sameBoot = (before: string | null, now: string | null): boolean => before === null || now === null || before === now;
+
 /**
  * Adds a read of the machine. An off-read of another generation, or one that does not say off, ends what came before;
  * what the cluster said below another boot, or another power state, is forgotten; and a witness is asked anew, so that it
@@ -22,7 +25,8 @@ export const machineRead = (known: Known, machine: Read<MachineFacts>, now: Mome
   const lease = same ? memory.lease : undefined;
   const unchanged = known.machine?.says.power === power && known.machine.says.generation === generation;
   const attachments = memory.firstOff === null || same ? memory.attachments : null;
-  return { ...known, machine, cluster: unchanged ? known.cluster : null, memory: { ...memory, firstOff, lease, attachments, witness: null } };
+  const admission = sameBoot(known.machine?.says.generation ?? null, generation) ? memory.admission : null;
+  return { ...known, machine, cluster: unchanged ? known.cluster : null, memory: { ...memory, firstOff, lease, attachments, admission, witness: null } };
 };
 
 /** A Lease is a baseline only when it was asked for after the machine was seen off. */

@@ -1,11 +1,12 @@
 import { decide } from './decide.ts';
+import type { Claim } from './ledger.ts';
 import type { DiskId, MachineFacts } from './machine.ts';
 import type { Told } from './cluster.ts';
 import { viewOf, type Known, type Place, type Read } from './known.ts';
 import type { Outcome } from './outcome.ts';
 import { endingOf, outcomeOf, toldOf } from './ending.ts';
 import { CONNECTING_LASTS_MS, PROOF_LASTS_MS } from './permit.ts';
-import { because, type Reason } from './reason.ts';
+import { because, type Reason, type ReasonCode } from './reason.ts';
 import { stepKey, type Step } from './steps.ts';
 import type { Decision, Moment } from './view.ts';
 
@@ -16,6 +17,9 @@ export type Command =
   | { readonly do: 'locate'; readonly facts: MachineFacts }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
   | { readonly do: 'census'; readonly node: string }
+  | { readonly do: 'claim'; readonly place: Place; readonly claim: Claim }
+  /** Enters that the fence is over. */
+  | { readonly do: 'conclude'; readonly place: Place }
   | { readonly do: 'recheck'; readonly place: Place; readonly node: string; readonly step: Step }
   | { readonly do: 'act'; readonly place: Place; readonly step: Step; readonly because: Reason; readonly expires: number }
   /** Dry run: the step is only imagined. */
@@ -35,6 +39,8 @@ const CLUSTER_FACTS_LAST_MS = 5_000;
 const SLOW_CLOUD_MS = 2_000;
 /** What a recheck may take between the proof and the call. */
 const RECHECK_TAKES_MS = 200;
+
+const takenByHand: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['fence-removed-by-hand', 'taint-removed-by-hand']);
 
 const lookAt = (wanted: { readonly machine?: boolean; readonly cluster?: boolean; readonly disks?: boolean; readonly search?: boolean }): Command => ({
   do: 'look',
@@ -60,7 +66,15 @@ export const next = (known: Known, now: Moment): Command => {
   return outdated ? lookAt({ cluster: true }) : follow(known, decision, now);
 };
 
+/** Nothing of the fence is left to do, or somebody has taken it out of our hands. */
+const endsTheFence = ({ ending, policy, memory: { admission } }: Known): boolean => {
+  if (!ending || policy.dryRun) return false;
+  const over = ending.outcome === 'fenced' || ending.outcome === 'released' || (ending.outcome === 'ignored' && admission?.admitted === true);
+  return over || takenByHand.has(ending.reason.code);
+};
+
 const leave = (known: Known, now: Moment): Command => {
+  if (known.place && endsTheFence(known) && !known.concluded) return { do: 'conclude', place: known.place };
   const outcome = outcomeOf(known, now);
   const event = toldOf(outcome);
   return known.place && event && !known.told ? { do: 'tell', place: known.place, event, outcome } : { do: 'finish', outcome };
@@ -81,14 +95,19 @@ const follow = (known: Known, decision: Decision, now: Moment): Command => {
       return { do: 'witness', disks: decision.disks };
     case 'census':
       return { do: 'census', node: known.cluster?.says.nodeName ?? '' };
+    case 'claim':
+      return claim(known, decision.boot);
     case 'search':
       return lookAt({ cluster: true, search: true });
     case 'wait':
       return dryRunEnds(known) ?? waitOrEnd(known, decision.ms, decision.because, now);
     case 'end':
-      return { do: 'end', ending: { outcome: decision.outcome, reason: decision.because, lookAgainIn: null, retry: decision.outcome === 'failed' } };
+      return { do: 'end', ending: { outcome: decision.outcome, reason: decision.because, lookAgainIn: decision.lookAgainIn ?? null, retry: decision.outcome === 'failed' } };
   }
 };
+
+const claim = ({ place, request: { machine }, policy: { cap, dryRun } }: Known, boot: string | null): Command =>
+  place ? { do: 'claim', place, claim: { machine, boot, cap, onlyAsked: dryRun } } : lookAt({ machine: true });
 
 /** In a dry run nothing will ever be gone: what was imagined so far is the answer. */
 const dryRunEnds = (known: Known): Command | null => {
@@ -143,7 +162,6 @@ export const isDestructive = (step: Step): boolean => {
     case 'detach-disk':
     case 'power-off':
       return true;
-    case 'withdraw':
     case 'note':
     case 'nudge':
     case 'readmit-volumes':

@@ -37,7 +37,7 @@ export interface Outcome {
   readonly provenAt: number | null;
   readonly steps: readonly StepReport[];
   readonly left: readonly LeftAlone[];
-  /** Only when waiting: look again after this many ms. */
+  /** When waiting, or refused until a time that is known: look again after this many ms. */
   readonly lookAgainIn: number | null;
   /** A failed run may succeed later. */
   readonly retry: boolean;

@@ -13,8 +13,11 @@ export interface Policy {
   readonly unreachable: 'report' | 'power-off';
   /** Whether a person's word may stand in for a proof that no cloud can give. */
   readonly vouching: 'refused' | 'accepted';
-  /** At most this many fences begun and unfinished at a time: the larger of a number and a share of all nodes. */
-  readonly cap: { readonly nodes: number; readonly share: number };
+  /**
+   * How much of a cluster may be fenced within the window, finished or not, and how much of it may be unfinished at a time:
+   * shares of all Nodes, never less than one.
+   */
+  readonly cap: { readonly share: number; readonly atOnce: number };
 }
 
 export const defaultPolicy: Policy = {
@@ -25,7 +28,7 @@ export const defaultPolicy: Policy = {
   deleteNode: 'when-terminated',
   unreachable: 'report',
   vouching: 'refused',
-  cap: { nodes: 1, share: 0.2 },
+  cap: { share: 0.49, atOnce: 0.2 },
 };
 
 /** Times that are part of the protocol, not of anybody's policy (ms). */
@@ -46,7 +49,7 @@ export const patience = {
   plainDetach: 20_000,
   /** Between two nudges of the same attacher. */
   nudge: 3_000,
-  /** A fence begun longer ago than this no longer counts for the cap. */
+  /** A fence begun longer ago than this no longer counts for the cap, finished or not. */
   capWindow: 15 * 60_000,
   /** A machine that is `stopping` for longer is an alarm. */
   stopping: 10 * 60_000,

@@ -17,8 +17,8 @@ export const fenceRecord = z
   .object({
     version: z.literal(1),
     fence: z.string().min(1),
-    /** `marked`: nothing is destroyed yet, so the mark may still be taken back. */
-    phase: z.enum(['marked', 'fencing', 'fenced', 'releasing']),
+    /** `marked` was written by versions that could take a mark back. */
+    phase: z.enum(['marked', 'fencing', 'fenced', 'releasing']).transform((phase) => (phase === 'marked' ? 'fencing' : phase)),
     cloud: z.string(),
     machine: z.string().min(1),
     generation: z.string().nullable(),

@@ -50,10 +50,13 @@ const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: Know
       return { to: 'witness', says: await cloud.witness(known.request.machine, command.disks, signal) };
     case 'census':
       return { to: 'census', says: await clusterAt(known.place, ports).census(command.node, STALE_LEASE_MS, signal) };
-    case 'recheck': {
-      const askedAt = clock.now();
-      return { to: 'recheck', says: await clusterAt(command.place, ports).recheck(command.node, signal), askedAt, step: stepKey(command.step) };
-    }
+    case 'claim':
+      return { to: 'claim', says: await clusterAt(command.place, ports).claim(command.claim, signal) };
+    case 'conclude':
+      await clusterAt(command.place, ports).conclude(known.request.machine, signal);
+      return { to: 'conclude' };
+    case 'recheck':
+      return recheck(command, ports);
     case 'act': {
       const sentAt = clock.now();
       return { to: 'act', says: await act(command.step, command.place, command.expires, ports), sentAt };
@@ -69,6 +72,11 @@ const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: Know
       await clusterAt(command.place, ports).tell({ node: command.outcome.node ?? '', uid: command.outcome.nodeUid }, command.event, signal);
       return { to: 'tell' };
   }
+};
+
+const recheck = async ({ place, node, step }: Extract<Command, { do: 'recheck' }>, ports: Ports): Promise<Answer> => {
+  const askedAt = ports.clock.now();
+  return { to: 'recheck', says: await clusterAt(place, ports).recheck(node, ports.signal), askedAt, step: stepKey(step) };
 };
 
 const act = async (step: Step, place: Place, expires: number, ports: Ports) => {

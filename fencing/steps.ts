@@ -27,8 +27,6 @@ export interface AttachmentTarget {
 export type ClusterStep =
   /** Taints, label and record in one conditional patch: the fence begins, or begins again under a new record. */
   | { readonly do: 'mark'; readonly node: NodeTarget; readonly record: FenceRecord; readonly addOutOfService: boolean }
-  /** Takes the mark back before anything was destroyed. */
-  | { readonly do: 'withdraw'; readonly node: NodeTarget; readonly record: FenceRecord }
   /** Writes the record anew and nothing else. */
   | { readonly do: 'note'; readonly node: NodeTarget; readonly record: FenceRecord }
   | { readonly do: 'fail-pod'; readonly pod: PodTarget }
@@ -51,7 +49,6 @@ export type Step = ClusterStep | CloudStep;
 export const targetOf = (step: Step): string => {
   switch (step.do) {
     case 'mark':
-    case 'withdraw':
     case 'note':
     case 'delete-node':
     case 'readmit-volumes':
@@ -85,7 +82,6 @@ export const stepKey = (step: Step): string => {
     case 'power-off':
       return `${step.do} ${step.target.machine}`;
     case 'mark':
-    case 'withdraw':
     case 'note':
     case 'delete-node':
     case 'readmit-volumes':

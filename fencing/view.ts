@@ -1,5 +1,6 @@
 import type { Cloud } from './cloud.ts';
 import type { Census, ClusterFacts } from './cluster-facts.ts';
+import type { Admission } from './ledger.ts';
 import type { DiskId, MachineFacts, MachineId, Witness } from './machine.ts';
 import type { Policy } from './policy.ts';
 import type { FenceRecord } from './record.ts';
@@ -47,6 +48,8 @@ export interface Memory {
   readonly searched: boolean;
   readonly marks: number;
   readonly census: Census | null;
+  /** Whether the cap lets this fence begin; null until it was asked about this boot. */
+  readonly admission: Admission | null;
   /** Looks since something last changed. */
   readonly polls: number;
 }
@@ -70,10 +73,12 @@ export type Decision =
   | { readonly do: 'step'; readonly step: Step; readonly because: Reason }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[]; readonly because: Reason }
   | { readonly do: 'census'; readonly because: Reason }
+  /** Enter the fence where the cap counts, before it begins. */
+  | { readonly do: 'claim'; readonly boot: string | null; readonly because: Reason }
   /** Look again, and this time through the list of all attachments. */
   | { readonly do: 'search'; readonly because: Reason }
   | { readonly do: 'wait'; readonly ms: number; readonly because: Reason }
-  | { readonly do: 'end'; readonly outcome: 'fenced' | 'released' | 'refused' | 'ignored' | 'failed'; readonly because: Reason };
+  | { readonly do: 'end'; readonly outcome: 'fenced' | 'released' | 'refused' | 'ignored' | 'failed'; readonly because: Reason; readonly lookAgainIn?: number };
 
 /** One line of the ladder in `decide`: speaks, or leaves it to the next. */
 export type Rule = (view: View) => Decision | null;

@@ -40,7 +40,6 @@ const deleteNode = (desk: Desk, { name, uid, resourceVersion }: NodeTarget): Pro
 export const apply = (desk: Desk, step: ClusterStep): Promise<Applied> => {
   switch (step.do) {
     case 'mark':
-    case 'withdraw':
     case 'note':
     case 'readmit-volumes':
     case 'readmit-pods':

@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { connect } from './connection.ts';
 import { find } from './find.ts';
+import { claim, conclude, type Registry } from './ledger.ts';
 import type { Link } from './link.ts';
 import { look } from './look.ts';
 import { readStanding } from './node-look.ts';
@@ -19,6 +20,8 @@ export interface ClusterOptions {
   readonly clock: Clock;
   /** How long one request may take, in ms. */
   readonly callLasts?: number;
+  /** From 0 to 1: how long to pause when many write the ledger at once. */
+  readonly jitter?: () => number;
 }
 
 const CALL_LASTS_MS = 10_000;
@@ -29,6 +32,8 @@ export const connectionOf = ({ link, clock, callLasts = CALL_LASTS_MS }: Cluster
 export const clusterOf = (options: ClusterOptions): Cluster => {
   const { reader, writer, clock } = connectionOf(options);
   const version = versionReader(clock);
+  const { jitter = Math.random } = options;
+  const registry = (signal: AbortSignal): Registry => ({ reader: reader(signal), writer: writer(null, signal), clock, signal, jitter });
   return {
     name: options.name,
     find: (clues, signal) => find(reader(signal), clues),
@@ -38,6 +43,8 @@ export const clusterOf = (options: ClusterOptions): Cluster => {
     apply: (step, permit, signal) => apply({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),
     tell: (about, event, signal) => tell(writer(null, signal), about, event, clock.now()),
     census: (node, staleFor, signal) => census(reader(signal), node, { now: clock.now(), staleFor }),
+    claim: (wanted, signal) => claim(registry(signal), wanted),
+    conclude: (machine, signal) => conclude(registry(signal), machine),
     suspects: (staleFor, signal) => suspects(reader(signal), { now: clock.now(), staleFor }),
   };
 };

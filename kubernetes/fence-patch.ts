@@ -8,7 +8,7 @@ import type { NodePatch, TaintOf } from './node-patch.ts';
 import { addTaints, putLabel, putRecord, removeLabel, removeRecord, removeTaints } from './node-patch.ts';
 import { stillAsSeen, testBoot, testRecord, testUid, writtenRecord } from './node-patch.ts';
 
-export type FenceStep = Extract<ClusterStep, { readonly do: 'mark' | 'withdraw' | 'note' | 'readmit-volumes' | 'readmit-pods' }>;
+export type FenceStep = Extract<ClusterStep, { readonly do: 'mark' | 'note' | 'readmit-volumes' | 'readmit-pods' }>;
 type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }>;
 
 const bothTests = (node: V1Node, target: NodeTarget): NodePatch => [testUid(target), testRecord(node, target)];
@@ -43,8 +43,6 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
       return markPatch(node, step);
     case 'note':
       return [...bothTests(node, step.node), ...putRecord(node, step.record)];
-    case 'withdraw':
-      return [...bothTests(node, step.node), ...removeTaints(node, [...ownTaint(step), QUARANTINE]), ...removeLabel(node), removeRecord];
     case 'readmit-volumes':
       return [...bothTests(node, step.node), testBoot(step.node), ...removeTaints(node, ownTaint(step)), ...putRecord(node, step.record)];
     case 'readmit-pods':
@@ -60,7 +58,6 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
     case 'note':
     case 'readmit-volumes':
       return text === writtenRecord(step.record);
-    case 'withdraw':
     case 'readmit-pods':
       return text === null && !hasTaint(node, QUARANTINE.key);
   }

@@ -26,6 +26,5 @@ export const look = async (reader: Reader, { version, now }: LookAids, request: 
     readSurroundings(reader),
     version(reader),
   ]);
-  const fences = surroundings.fences.filter(({ node }) => node !== found.node?.name);
-  return { ...found, surroundings: { ...surroundings, fences }, taintSupported };
+  return { ...found, surroundings, taintSupported };
 };

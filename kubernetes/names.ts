@@ -20,7 +20,13 @@ export const INSTANCE_LABELS = ['cloudfence.dev/instance', 'alpha.eksctl.io/inst
 /** Annotations whose value is the machine's immutable id: a person's word, and Google's. */
 export const INSTANCE_ID_ANNOTATIONS = ['cloudfence.dev/instance-id', 'container.googleapis.com/instance_id'] as const;
 
-export const PAUSE = { namespace: 'kube-system', name: 'cloudfence', key: 'pause' } as const;
+/** Where the people who run the cluster switch Cloudfence: it may only read this. */
+export const SETTINGS = { namespace: 'kube-system', name: 'cloudfence' } as const;
+export const PAUSE_KEY = 'pause';
+export const CAP_LIFT = { until: 'cap-lifted-until', reason: 'cap-lifted-because' } as const;
+
+/** Where fences are counted: only Cloudfence, and administrators, may write this. */
+export const LEDGER = { namespace: 'kube-system', name: 'cloudfence-ledger', key: 'fences' } as const;
 
 export const LEASE_NAMESPACE = 'kube-node-lease';
 /** Events about objects without a namespace are kept here. */

@@ -1,4 +1,4 @@
-import { EVENT_NAMESPACE, LEASE_NAMESPACE, PAUSE } from './names.ts';
+import { EVENT_NAMESPACE, LEASE_NAMESPACE, LEDGER, SETTINGS } from './names.ts';
 
 /** One verb that Cloudfence calls: what `doctor` asks about and what the RBAC manifest has to grant. */
 export interface NeededPermission {
@@ -14,11 +14,11 @@ export interface NeededPermission {
 
 const STORAGE = 'storage.k8s.io';
 const COORDINATION = 'coordination.k8s.io';
-const pauseMap = { namespace: PAUSE.namespace, name: PAUSE.name };
+const ledgerMap = { namespace: LEDGER.namespace, name: LEDGER.name };
 
 export const neededPermissions: readonly NeededPermission[] = [
   { verb: 'get', group: '', resource: 'nodes', for: 'finding and looking at a Node' },
-  { verb: 'list', group: '', resource: 'nodes', for: 'counting Nodes and fences, and finding a Node whose name cannot be guessed' },
+  { verb: 'list', group: '', resource: 'nodes', for: 'counting Nodes, and finding a Node whose name cannot be guessed' },
   { verb: 'patch', group: '', resource: 'nodes', for: 'setting and taking back the fence' },
   { verb: 'delete', group: '', resource: 'nodes', for: 'removing the Node of a terminated machine' },
   { verb: 'get', group: '', resource: 'pods', for: 'failing the pods of Jobs' },
@@ -27,7 +27,9 @@ export const neededPermissions: readonly NeededPermission[] = [
   { verb: 'patch', group: '', resource: 'pods', subresource: 'status', for: 'failing the pods of Jobs' },
   { verb: 'get', group: '', resource: 'persistentvolumeclaims', for: 'finding the volumes of a pod' },
   { verb: 'get', group: '', resource: 'persistentvolumes', for: 'finding the disk behind a volume' },
-  { verb: 'get', group: '', resource: 'configmaps', ...pauseMap, for: 'heeding the global pause' },
+  { verb: 'get', group: '', resource: 'configmaps', ...SETTINGS, for: 'heeding the global pause and a lifted cap' },
+  { verb: 'get', group: '', resource: 'configmaps', ...ledgerMap, for: 'counting the fences begun lately' },
+  { verb: 'patch', group: '', resource: 'configmaps', ...ledgerMap, for: 'entering a fence before it begins' },
   { verb: 'get', group: STORAGE, resource: 'csinodes', for: 'proving which machine a Node is' },
   { verb: 'get', group: STORAGE, resource: 'volumeattachments', for: 'watching a volume being detached' },
   { verb: 'list', group: STORAGE, resource: 'volumeattachments', for: 'finding what a deleted Node left behind' },

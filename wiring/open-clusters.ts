@@ -22,6 +22,8 @@ const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => 
   apply: async (...args) => (await opened()).cluster.apply(...args),
   tell: async (...args) => (await opened()).cluster.tell(...args),
   census: async (...args) => (await opened()).cluster.census(...args),
+  claim: async (...args) => (await opened()).cluster.claim(...args),
+  conclude: async (...args) => (await opened()).cluster.conclude(...args),
   suspects: async (...args) => (await opened()).cluster.suspects(...args),
 });
 

@@ -5,6 +5,14 @@ import { duration } from './duration.ts';
 
 /** What people write in the configuration file; `docs/configuration.md` explains each line. */
 
+const PERCENT = /^(\d+(?:\.\d+)?) ?%$/;
+
+/** A share of a cluster's Nodes, as `0.49` or as `49%`. */
+const share = z.preprocess((written) => {
+  const [, percent] = typeof written === 'string' ? (PERCENT.exec(written) ?? []) : [];
+  return percent === undefined ? written : Number(percent) / 100;
+}, z.number().min(0).max(1));
+
 const policy = z
   .strictObject({
     fenceAfter: duration.default(defaultPolicy.fenceAfter),
@@ -14,9 +22,11 @@ const policy = z
     vouching: z.enum(['refused', 'accepted']).default(defaultPolicy.vouching),
     cap: z
       .strictObject({
-        nodes: z.int().min(1).default(defaultPolicy.cap.nodes),
-        share: z.number().min(0).max(1).default(defaultPolicy.cap.share),
+        share: share.default(defaultPolicy.cap.share),
+        atOnce: share.default(defaultPolicy.cap.atOnce),
+        nodes: z.never({ error: 'is gone, for a number of Nodes says nothing of a cluster: set cap.share (fenced within 15 minutes) and cap.atOnce (unfinished at a time), shares of all Nodes and never less than one' }).optional(),
       })
+      .transform(({ share, atOnce }) => ({ share, atOnce }))
       .prefault({}),
   })
   .prefault({});

@@ -1,6 +1,5 @@
-import type { OtherFence, Surroundings } from '../cluster-facts.ts';
-import { patience, type Policy } from '../policy.ts';
-import { because } from '../reason.ts';
+import type { Admission } from '../ledger.ts';
+import { because, type Reason } from '../reason.ts';
 import { ignore, refuse, wait, type Rule, type View } from '../view.ts';
 import { podsToDelete } from './pods.ts';
 
@@ -23,19 +22,27 @@ export const nothingToFree: Rule = (view) => {
   return attached || podsToDelete(view).length > 0 ? null : ignore(because('nothing-to-free', 'no volume is attached and no pod would move'));
 };
 
-export const capOf = (policy: Policy, { nodes }: Surroundings): number => Math.max(policy.cap.nodes, Math.floor(policy.cap.share * nodes));
+const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`;
 
-/** Fences that still count: begun lately and not finished. Nodes parked long ago hold nobody back. */
-export const unfinished = ({ fences }: Surroundings, wall: number): readonly OtherFence[] =>
-  fences.filter((fence) => (fence.phase === 'marked' || fence.phase === 'fencing') && wall - fence.begun < patience.capWindow);
+/** What stands in the way, with the numbers, and when it goes. */
+const whyNotAdmitted = ({ policy: { cap } }: View, { begun, unfinished, limits, nodes, opens }: Admission): Reason => {
+  const share = `${begun} of at most ${limits.begun} Nodes (${percent(cap.share)} of ${nodes}) were fenced within 15 minutes`;
+  const atOnce = `${unfinished} of at most ${limits.unfinished} fences (${percent(cap.atOnce)} of ${nodes}) are unfinished`;
+  const until = opens === null ? 'this one begins when one of them is finished' : `this one may begin at ${new Date(opens).toISOString()}`;
+  return because('cap-reached', `${[...(opens === null ? [] : [share]), ...(unfinished < limits.unfinished ? [] : [atOnce])].join('; ')}; ${until}`);
+};
 
-/** When many machines vanish at once it may be the cloud's answers, or us, that are wrong. */
-export const capReached: Rule = ({ policy, cluster: { surroundings }, now }) => {
-  const cap = capOf(policy, surroundings);
-  const begun = unfinished(surroundings, now.wall);
-  if (begun.length < cap) return null;
-  const names = begun.map((fence) => fence.node).join(', ');
-  return refuse(because('cap-reached', `${begun.length} of at most ${cap} fences are under way (${names})`));
+/** The boot that has ended. Of a machine that the cloud has forgotten, the fence's record may still know it. */
+const endedBoot = ({ machine, remembered }: View): string | null =>
+  machine.generation ?? (remembered?.machine === machine.machine ? remembered.generation : null);
+
+/** When many machines vanish at once it may be the cloud's answers, or us, that are wrong. Whoever enters first, goes first. */
+export const capReached: Rule = (view) => {
+  const { admission } = view.memory;
+  if (!admission) return { do: 'claim', boot: endedBoot(view), because: because('cap-reached', 'asking whether the cap lets it begin') };
+  if (admission.admitted) return null;
+  const reason = whyNotAdmitted(view, admission);
+  return admission.opens === null ? refuse(reason) : { do: 'end', outcome: 'refused', because: reason, lookAgainIn: Math.max(0, admission.opens - view.now.wall) };
 };
 
 /** Where the cloud does not say since when, the kubelet's last sign of life does: the machine was up until then. */

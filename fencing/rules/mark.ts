@@ -3,7 +3,6 @@ import type { FenceRecord, NamedVolume, OutOfServiceTaint } from '../record.ts';
 import { because, type Reason } from '../reason.ts';
 import type { NodeTarget } from '../steps.ts';
 import { refuse, take, type Rule, type View } from '../view.ts';
-import { capOf, unfinished } from './guards.ts';
 import { podsToDelete } from './pods.ts';
 
 export const targetNode = (node: NodeFacts): NodeTarget => ({
@@ -44,7 +43,7 @@ const namedPods = (view: View) => podsToDelete(view).map(({ namespace, name, uid
 export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
   version: 1,
   fence: `${view.runId}.${view.memory.marks + 1}`,
-  phase: 'marked',
+  phase: 'fencing',
   cloud: view.reading.name,
   machine: view.machine.machine,
   generation: view.machine.generation,
@@ -101,22 +100,4 @@ export const removedByHand: Rule = (view) => {
   if (!node || !remembered || !isSameBoot(remembered, node, view)) return null;
   const takenBack = node.record === null || (node.record.phase === 'releasing' && isSameBoot(node.record, node, view));
   return takenBack ? refuse(because('fence-removed-by-hand', `fence ${remembered.fence} was taken from Node ${node.name} while its machine is off, in the same boot`)) : null;
-};
-
-/**
- * Fences that begin at the same moment do not see each other before the mark; after it the later ones step back. Nothing
- * is destroyed while the record says `marked`, so whoever finds it there, this run or a later one, decides the same.
- */
-export const overTheCap: Rule = (view) => {
-  const record = currentRecord(view);
-  const { node, surroundings } = view.cluster;
-  if (!node || record?.phase !== 'marked') return null;
-  const mine = Date.parse(record.begun);
-  const before = unfinished(surroundings, view.now.wall).filter(
-    (other) => other.begun < mine || (other.begun === mine && other.fence < record.fence),
-  );
-  if (before.length >= capOf(view.policy, surroundings)) {
-    return take({ do: 'withdraw', node: targetNode(node), record }, because('over-the-cap', `${before.length} fences began at the same time and a little earlier (${before.map((other) => other.node).join(', ')})`));
-  }
-  return take({ do: 'note', node: targetNode(node), record: { ...record, phase: 'fencing' } }, because('under-the-cap', 'few enough fences are under way: this one goes on'));
 };

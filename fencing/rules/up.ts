@@ -4,7 +4,7 @@ import { because } from '../reason.ts';
 import { stepKey } from '../steps.ts';
 import { fenced, ignore, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
 import { pollDelay } from './going.ts';
-import { optedOut, paused } from './guards.ts';
+import { capReached, optedOut, paused } from './guards.ts';
 import { targetMachine } from './identity.ts';
 import { isFencedWithoutRecord } from './release.ts';
 
@@ -31,7 +31,7 @@ export const stopping: Rule = (view) => {
   if (since === null || view.now.wall - since < patience.stopping) return wait(pollDelay(view), because('stopping', `${machine} is stopping; its guest may still write`));
   const says = `${machine} has been stopping since ${new Date(since).toISOString()}`;
   if (view.policy.unreachable !== 'power-off') return wait(pollDelay(view), because('stopping-too-long', says));
-  return mayPowerOff(view) ?? powerOffOnce(view, says);
+  return mayPowerOff(view) ?? capReached(view) ?? powerOffOnce(view, says);
 };
 
 /** Both an off-switch and doubt about it are destructive: the same guards as for a fence. */
@@ -71,5 +71,5 @@ export const running: Rule = (view) => {
   if (view.policy.unreachable === 'report') {
     return refuse(because('unreachable-but-running', `Node ${node.name} is unreachable, yet the cloud says that ${machine} is running: it may still write`));
   }
-  return mayPowerOff(view) ?? powerOffForbidden(view, node) ?? powerOffOnce(view, `Node ${node.name} is unreachable while ${machine} runs`);
+  return mayPowerOff(view) ?? powerOffForbidden(view, node) ?? capReached(view) ?? powerOffOnce(view, `Node ${node.name} is unreachable while ${machine} runs`);
 };

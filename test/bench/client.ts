@@ -22,7 +22,7 @@ const EC2_CALL_TAKES = 80;
 const RUN_LASTS_MS = 300_000;
 
 /** No fence of a sweep is refused for the size of the cluster: all sizes have the same to do. */
-const policy = { ...defaultPolicy, cap: { ...defaultPolicy.cap, nodes: 10 } };
+const policy = { ...defaultPolicy, cap: { share: 1, atOnce: 1 } };
 
 const clusterAt = ({ kubernetes: { url, ca, token } }: Job, pace: Pace, seen: () => void): { readonly cluster: Cluster; readonly link: Link } => {
   const inner = linkFromToken({ server: url, ca, token: async () => token });

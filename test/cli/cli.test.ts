@@ -35,7 +35,7 @@ describe('fence', () => {
     expect(stdout.trim().split('\n')).toHaveLength(1);
     const answer: unknown = JSON.parse(stdout);
     expect(answer).toMatchObject({ outcome: 'fenced', cluster: 'default', node: node(), instance: sandbox.scene.holder, mode: 'taint', dryRun: false, evidence: { state: 'stopped' } });
-    expect(answer).toMatchObject({ steps: [{ step: 'mark', result: 'done' }, { step: 'note', result: 'done' }, { step: 'delete-pod', target: 'pod/default/db-0', result: 'done' }, { step: 'note', result: 'done' }] });
+    expect(answer).toMatchObject({ steps: [{ step: 'mark', result: 'done' }, { step: 'delete-pod', target: 'pod/default/db-0', result: 'done' }, { step: 'note', result: 'done' }] });
     expect(Object.keys(answer ?? {})).toEqual(['outcome', 'reason', 'cluster', 'node', 'instance', 'mode', 'dryRun', 'evidence', 'steps', 'left']);
     expect(stateOf(sandbox.world)).toMatchObject({ nodes: fencedNode(), harm: [] });
   });
@@ -51,7 +51,7 @@ describe('fence', () => {
     const before = sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin').length;
     const { code, stdout } = await cli('fence', sandbox.scene.holder, '--dry-run', '--json');
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'fenced', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'note', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'fenced', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
     expect(sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin')).toHaveLength(before);
   });
 
@@ -111,7 +111,7 @@ describe('usage and configuration', () => {
 
   it('a broken configuration file is refused with all its faults at once', async () => {
     const file = path.join(sandbox.folder, 'config.yaml');
-    await writeFile(file, 'pollcy: {}\npolicy: { detach: sometimes, fenceAfter: soon, cap: { nodes: 0 } }\nclusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]\n');
+    await writeFile(file, 'pollcy: {}\npolicy: { detach: sometimes, fenceAfter: soon, cap: { nodes: 3 } }\nclusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]\n');
     const { code, stderr } = await cli('sweep', '--config', file);
     expect(code).toBe(2);
     for (const fault of ['pollcy', 'policy.detach', '"soon" is no time', 'policy.cap.nodes']) expect(stderr).toContain(fault);

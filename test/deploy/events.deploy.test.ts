@@ -61,7 +61,7 @@ it('a function that is killed in mid-fence leaves its record, and the redelivery
   stopIn(deployed.world, holder, 500);
   await expect.poll(() => deployed.stateOf(holder)).toBe('stopped');
   await deployed.tell(holder.machine, 'stopped');
-  await expect.poll(() => killed, { timeout: 10_000 }).toEqual([{ functions: expect.any(Number), phase: 'marked', diskMoved: false }]);
+  await expect.poll(() => killed, { timeout: 10_000 }).toEqual([{ functions: expect.any(Number), phase: 'fencing', diskMoved: false }]);
   expect(killed).not.toMatchObject([{ functions: 0 }]);
   await untilFenced(holder, 110_000);
 }, 130_000);

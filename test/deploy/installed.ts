@@ -48,7 +48,7 @@ const PLACE = ['--stage', STAGE, '--region', SANDBOX_REGION] as const;
 
 /** As many fences at a time as these tests make; a time-out of 10 s, after which the queue gives back within a minute. */
 const paramsFor = (ec2Endpoint: string, { params = {} }: Wanted): readonly string[] =>
-  Object.entries({ ec2Endpoint, sweepEvery: '60m', timeout: '10s', policy: '{"cap":{"nodes":9}}', ...params }).map(([name, value]) => `--param=${name}=${value}`);
+  Object.entries({ ec2Endpoint, sweepEvery: '60m', timeout: '10s', policy: '{"cap":{"share":1,"atOnce":1}}', ...params }).map(([name, value]) => `--param=${name}=${value}`);
 
 const openCluster = async ({ holders: count, faults, before = () => undefined }: Wanted, authority: Authority | null) => {
   let holders: readonly Holder[] = [];

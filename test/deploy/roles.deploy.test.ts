@@ -17,7 +17,7 @@ let trial: Trial;
 
 const params = {
   clusters: '[{"name":"sandbox","secret":"cloudfence-sandbox-kubeconfig"},{"name":"annex","parameter":"/cloudfence/annex"}]',
-  policy: '{"cap":{"nodes":30},"detach":"always","unreachable":"power-off"}',
+  policy: '{"cap":{"share":1,"atOnce":1},"detach":"always","unreachable":"power-off"}',
 };
 
 /** This stage has no archive. ministack asks for no archive by name; test/infra holds the shipped statement to the one. */

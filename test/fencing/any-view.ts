@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import type { AttachmentFacts, NodeFacts, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
+import type { Admission } from '../../fencing/ledger.ts';
 import type { MachineFacts, Power } from '../../fencing/machine.ts';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import type { FenceRecord } from '../../fencing/record.ts';
 import type { Memory, View } from '../../fencing/view.ts';
-import { ago, attachment, cluster, machine, node, NOW, pod, record, view, volume } from './view-builder.ts';
+import { admitted, ago, attachment, cluster, machine, node, NOW, pod, record, view, volume } from './view-builder.ts';
 
 /** Any situation at all, sensible or not, with every field near the values on which rules turn. */
 
@@ -37,7 +38,7 @@ const anyMachine: fc.Arbitrary<MachineFacts> = fc
 const anyRecord: fc.Arbitrary<FenceRecord> = fc
   .record({
     machine: mostly('m-1', 'm-2'),
-    phase: mostly<FenceRecord['phase']>('fencing', 'marked', 'fenced', 'releasing'),
+    phase: mostly<FenceRecord['phase']>('fencing', 'fenced', 'releasing'),
     generation: boots,
     bootID: mostly('boot-a', 'boot-b'),
     outOfService: fc.constantFrom('ours' as const, 'foreign' as const, 'unsupported' as const),
@@ -114,6 +115,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
   lease: fc.constantFrom(undefined, ago(20_000), ago(3_000)),
   unwanted: fc.constantFrom(new Map([['a-driver^disk-1', -60_000], ['a-driver^disk-2', 0]]), new Map<string, number>()),
   searched: mostly(true, false),
+  admission: mostly<Admission | null>(admitted, { ...admitted, admitted: false }, null),
   census: maybe(fc.constant({ unreachable: ['node-a'], zone: ['node-a', 'node-b'] })),
 });
 
@@ -144,7 +146,7 @@ export const anyView: fc.Arbitrary<View> = fc
         pods: any.pods,
         volumes: any.volumes,
         lease: any.lease,
-        surroundings: { nodes: 10, fences: [], paused: any.paused },
+        surroundings: { paused: any.paused },
       }),
       memory: { ...view().memory, ...any.memory },
     }),

@@ -21,7 +21,7 @@ describe('the mark', () => {
     const step = stepOf(view());
     expect(step).toMatchObject({ do: 'mark', addOutOfService: true, node: { uid: 'node-uid', bootID: 'boot-a' } });
     expect(step?.do === 'mark' && step.record).toMatchObject({
-      phase: 'marked', machine: 'm-1', generation: 'boot-1', bootID: 'boot-a', lease: ago(20_000), outOfService: 'ours', evidence: { state: 'off' },
+      phase: 'fencing', machine: 'm-1', generation: 'boot-1', bootID: 'boot-a', lease: ago(20_000), outOfService: 'ours', evidence: { state: 'off' },
       volumes: [{ handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1' }], pods: [{ name: 'db-0', uid: 'pod-uid' }],
     });
   });

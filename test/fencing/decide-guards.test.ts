@@ -1,32 +1,34 @@
 import { describe, expect, it } from 'vitest';
-import type { OtherFence } from '../../fencing/cluster-facts.ts';
 import { decide } from '../../fencing/decide.ts';
+import type { Admission } from '../../fencing/ledger.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, node, NOW, pod, view, volume } from './view-builder.ts';
+import { admitted, ago, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
 
-const fence = (change: Partial<OtherFence> = {}): OtherFence => ({ node: 'node-b', fence: 'other.1', phase: 'fencing', begun: NOW - 60_000, ...change });
-const among = (nodes: number, ...fences: OtherFence[]) => cluster({ surroundings: { nodes, fences, paused: null } });
+const refusedAt: Admission = { ...admitted, admitted: false, begun: 4, unfinished: 2, opens: NOW + 60_000 };
+const asked = (admission: Admission | null, change: Partial<View> = {}) => view({ memory: { ...view().memory, admission }, ...change });
 const policy = (change: Partial<typeof defaultPolicy>) => ({ ...defaultPolicy, ...change });
 
 describe('guards forbid a fence of a machine that is off', () => {
   const cases: readonly [string, View, string][] = [
     ['a pause of all', view({ policy: policy({ paused: 'upgrade' }) }), 'refused paused'],
-    ['a pause of the cluster', view({ cluster: cluster({ surroundings: { nodes: 10, fences: [], paused: 'upgrade' } }) }), 'refused paused'],
-    ['a pause in mid-fence', view({ cluster: cluster({ node: marked(), surroundings: { nodes: 10, fences: [], paused: 'upgrade' } }) }), 'refused paused'],
+    ['a pause of the cluster', view({ cluster: cluster({ surroundings: { paused: 'upgrade' } }) }), 'refused paused'],
+    ['a pause in mid-fence', view({ cluster: cluster({ node: marked(), surroundings: { paused: 'upgrade' } }) }), 'refused paused'],
     ['an opted-out Node', view({ cluster: cluster({ node: node({ optOut: 'bare metal' }) }) }), 'refused opted-out'],
     ['one opted-out Pod refuses the whole Node', view({ cluster: cluster({ pods: [pod({ uid: 'a' }), pod({ uid: 'b', optOut: 'licence' })] }) }), 'refused opted-out'],
     ['a finished opted-out Pod does not', view({ cluster: cluster({ pods: [pod(), pod({ uid: 'b', optOut: 'licence', finished: true })] }) }), 'mark'],
     ['an opt-out after the mark comes too late', view({ cluster: cluster({ node: marked({}, { optOut: 'late' }) }) }), 'delete-pod'],
     ['an opted-out Pod of a Node that is gone', view({ cluster: cluster({ node: null, pods: [pod({ optOut: 'licence' })] }) }), 'refused opted-out'],
-    ['another fence under way in a small cluster', view({ cluster: among(4, fence()) }), 'refused cap-reached'],
-    ['one of at most two in a cluster of ten', view({ cluster: among(10, fence()) }), 'mark'],
-    ['two of at most two in a cluster of ten', view({ cluster: among(10, fence(), fence({ node: 'node-c' })) }), 'refused cap-reached'],
-    ['a fence that is finished does not count', view({ cluster: among(4, fence({ phase: 'fenced' })) }), 'mark'],
-    ['a fence begun long ago does not count', view({ cluster: among(4, fence({ begun: NOW - 16 * 60_000 })) }), 'mark'],
-    ['the cap does not stop a fence that has begun', view({ cluster: { ...among(4, fence()), node: marked() } }), 'delete-pod'],
-    ['another fence under way, the Node being gone', view({ cluster: { ...among(4, fence()), node: null } }), 'refused cap-reached'],
+    ['the cap is asked before the mark', asked(null), 'claim cap-reached'],
+    ['... and when the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'claim cap-reached'],
+    ['... and when the fence begins again for a later boot', asked(null, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }), 'claim cap-reached'],
+    ['... but never when there is nothing to free', asked(null, { cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }), 'ignored nothing-to-free'],
+    ['what the cap does not admit', asked(refusedAt), 'refused cap-reached'],
+    ['... the Node being gone', asked(refusedAt, { cluster: cluster({ node: null }) }), 'refused cap-reached'],
+    ['... for a later boot', asked(refusedAt, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }), 'refused cap-reached'],
+    ['the cap does not stop a fence that has begun', asked(refusedAt, { cluster: cluster({ node: marked() }) }), 'delete-pod'],
+    ['... nor asks about it again', asked(null, { cluster: cluster({ node: marked() }) }), 'delete-pod'],
     ['nothing to free', view({ cluster: cluster({ pods: [pod({ kind: 'mirror' }), pod({ kind: 'daemon', volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }), 'ignored nothing-to-free'],
     ['an attached volume is something to free', view({ cluster: cluster({ pods: [] }) }), 'mark'],
     ['a pod without a volume is something to move', view({ cluster: cluster({ pods: [pod({ volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }), 'mark'],
@@ -38,16 +40,20 @@ describe('guards forbid a fence of a machine that is off', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('fences that began at the same moment', () => {
-  const meeting = (other: OtherFence) => view({ cluster: { ...among(4, other), node: marked({ phase: 'marked', begun: new Date(NOW).toISOString(), fence: 'm' }) } });
-  it.each([
-    ['the later one takes its mark back', fence({ begun: NOW - 1 }), 'withdraw'],
-    ['the earlier one goes on, and says so before it destroys anything', fence({ begun: NOW + 1 }), 'note'],
-    ['at the same millisecond the name of the fence decides', fence({ begun: NOW, fence: 'a' }), 'withdraw'],
-    ['... so that not both step back', fence({ begun: NOW, fence: 'z' }), 'note'],
-  ])('%s', (_, other, expected) => expect(said(meeting(other))).toBe(expected));
-  it('whoever steps back names those that go on', () => {
-    expect(decide(meeting(fence({ begun: NOW - 1, node: 'node-ahead' }))).because.says).toContain('node-ahead');
+describe('what the cap says', () => {
+  it('names the numbers and the time at which the window has moved on, and asks for a look then', () => {
+    expect(decide(asked(refusedAt))).toMatchObject({ lookAgainIn: 60_000, because: { says: '4 of at most 4 Nodes (49 % of 10) were fenced within 15 minutes; 2 of at most 2 fences (20 % of 10) are unfinished; this one may begin at 2026-01-01T12:01:00.000Z' } });
+  });
+  it('waits for no time where only another fence has to end', () => {
+    const decision = decide(asked({ ...refusedAt, begun: 2, opens: null }));
+    expect(decision).not.toHaveProperty('lookAgainIn');
+    expect(decision.because.says).toBe('2 of at most 2 fences (20 % of 10) are unfinished; this one begins when one of them is finished');
+  });
+  it('is asked about the boot that has ended, which a machine that is gone may have left in the record', () => {
+    expect(decide(asked(null))).toMatchObject({ do: 'claim', boot: 'boot-1' });
+    const gone = { machine: machine({ power: 'missing', generation: null }), cluster: cluster({ node: null }), memory: { ...view().memory, admission: null, witness: 'released' as const } };
+    expect(decide(view({ ...gone, remembered: record() }))).toMatchObject({ do: 'claim', boot: 'boot-1' });
+    expect(decide(view(gone))).toMatchObject({ do: 'claim', boot: null });
   });
 });
 
@@ -60,6 +66,8 @@ describe('a machine that runs while its Node is unreachable', () => {
     ['is reported, and left alone', running({ policy: defaultPolicy }), 'refused unreachable-but-running'],
     ['under power-off, others are asked about first', running({}), 'census unreachable-but-running'],
     ['under power-off it is switched off when it is the only one', running(census(['node-a'])), 'power-off'],
+    ['... and when the cap admits it', running({ memory: { ...census(['node-a']).memory, admission: null } }), 'claim cap-reached'],
+    ['never past the cap: what is switched off has to be fenced', running({ memory: { ...census(['node-a']).memory, admission: refusedAt } }), 'refused cap-reached'],
     ['never before five minutes', running(census(['node-a']), node({ ready: 'Unknown', readySince: NOW - 60_000 })), 'refused power-off-refused'],
     ['never a control-plane node', running(census(['node-a']), { ...unreachable, controlPlane: true }), 'refused power-off-refused'],
     ['never when another node is unreachable too', running(census(['node-a', 'node-c'])), 'refused power-off-refused'],

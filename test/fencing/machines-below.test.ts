@@ -19,6 +19,8 @@ const clusterWith = (disks: readonly string[], nameTaken = false): Cluster => ({
   apply: unasked,
   tell: unasked,
   census: unasked,
+  claim: unasked,
+  conclude: unasked,
   suspects: unasked,
 });
 

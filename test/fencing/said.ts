@@ -12,6 +12,7 @@ export const said = (given: View): string => {
     case 'wait':
     case 'witness':
     case 'census':
+    case 'claim':
     case 'search':
       return `${decision.do} ${decision.because.code}`;
   }

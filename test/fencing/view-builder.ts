@@ -1,5 +1,6 @@
 import type { AttachmentFacts, ClusterFacts, NodeFacts, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
 import { emptyMemory } from '../../fencing/known.ts';
+import type { Admission } from '../../fencing/ledger.ts';
 import type { IdentityCarrier, MachineFacts, VolumeHandle } from '../../fencing/machine.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
 import type { FenceRecord } from '../../fencing/record.ts';
@@ -125,10 +126,13 @@ export const cluster = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
   pods: [pod()],
   volumes: [volume()],
   lease: ago(20_000),
-  surroundings: { nodes: 10, fences: [], paused: null },
+  surroundings: { paused: null },
   taintSupported: true,
   ...change,
 });
+
+/** The cap lets the fence begin. */
+export const admitted: Admission = { admitted: true, begun: 0, unfinished: 0, limits: { begun: 4, unfinished: 2 }, nodes: 10, opens: null };
 
 export const view = (change: Partial<View> = {}): View => ({
   request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
@@ -138,7 +142,7 @@ export const view = (change: Partial<View> = {}): View => ({
   machine: machine(),
   cluster: cluster(),
   remembered: null,
-  memory: { ...emptyMemory, firstOff: { wall: NOW - 100, mono: 900, generation: 'boot-1' }, firstLease: ago(20_000) },
+  memory: { ...emptyMemory, admission: admitted, firstOff: { wall: NOW - 100, mono: 900, generation: 'boot-1' }, firstLease: ago(20_000) },
   now: { wall: NOW, mono: 1_000 },
   ...change,
 });

@@ -34,7 +34,7 @@ describe('replay', () => {
     const install = installOver(world);
     const before = stateOf(world);
     const answer = await replay(async () => install.wiring, never)(eventFor(scene.holder), install.context());
-    expect(answer).toMatchObject({ outcome: 'fenced', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'note', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
+    expect(answer).toMatchObject({ outcome: 'fenced', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
     expect(stateOf(world)).toEqual(before);
   });
 

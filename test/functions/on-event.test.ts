@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseRecord } from '../../fencing/record.ts';
 import { MOST_HOPS } from '../../functions/look-again.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
-import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
+import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
@@ -12,6 +12,8 @@ import { addInstance, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { fence } from '../simulation/ends.ts';
 import { attacherDown, startMachine, stopMachine, stopped, terminated } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
+import { clusterOver } from '../simulation/rig.ts';
+import { never } from '../sandbox/in-process.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 
 const deliver = (install: Install, ...bodies: readonly unknown[]) => onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
@@ -125,12 +127,13 @@ describe('what has to wait', () => {
 
   it('is looked at again when only the cap stood in the way', async () => {
     const { world, scene } = stopped();
-    const spare = world.parts.cluster.objects.nodes[`/${scene.nodeOf(scene.spare)}`];
-    const other = { version: 1, fence: 'other.1', phase: 'fencing', cloud: 'aws', machine: scene.spare, generation: null, node: '', nodeUid: '', bootID: '', lease: null, outOfService: 'ours', begun: new Date(world.now()).toISOString(), released: null, vouched: null, evidence: {}, volumes: [], pods: [] };
-    if (spare) spare.metadata = { ...spare.metadata, labels: { ...spare.metadata.labels, [FENCED_LABEL.key]: FENCED_LABEL.value }, annotations: { [RECORD_ANNOTATION]: JSON.stringify(other) } };
+    await clusterOver(world).claim({ machine: 'i-another', boot: null, cap: { share: 1, atOnce: 1 }, onlyAsked: false }, never());
     const install = installOver(world);
     expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
-    expect(install.sentAgain).toMatchObject([{ message: { machine: scene.holder, because: 'cap-reached' } }]);
+    expect(install.sentAgain).toMatchObject([{ message: { machine: scene.holder, because: 'cap-reached' }, delaySeconds: expect.toSatisfy((seconds: number) => seconds > 880 && seconds <= 900) }]);
+    world.advance(900_000);
+    await deliver(install, install.sentAgain[0]?.message);
+    expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 
   it('carries the record, so that a Node which is deleted meanwhile is fenced to the end', async () => {
@@ -175,7 +178,6 @@ it('logs one line for each step and end, under the same names, with its measures
   for (const line of install.lines) expect(Object.keys(line)).toEqual(expect.arrayContaining(names));
   expect(install.lines).toMatchObject([
     { decision: 'step', step: 'mark', event: `e-${scene.holder}`, instance: scene.holder, requestId: expect.stringMatching(/./) },
-    { decision: 'step', step: 'note', because: 'under-the-cap' },
     { decision: 'step', step: 'delete-pod' },
     { decision: 'step', step: 'delete-node' },
     { decision: 'fenced', Outcomes: 1, Outcome: 'fenced', EventToProof: expect.any(Number), ProofToMark: expect.any(Number), MarkToPodsGone: expect.any(Number), PodsGoneToFenced: expect.any(Number), _aws: { CloudWatchMetrics: expect.arrayContaining([{ Namespace: 'Cloudfence', Dimensions: [['Outcome']], Metrics: [{ Name: 'Outcomes', Unit: 'Count' }] }]) } },

@@ -22,7 +22,7 @@ describe('the doctor', () => {
     const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] }];
     const permissions = await doctorFor(sandboxServer({ users: { [FENCE_TOKEN]: { name: 'poor', rules } } })).permissions(unhurried());
     const missing = permissions.filter(({ allowed }) => !allowed).map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource ? `/${subresource}` : ''}`);
-    expect(missing).toEqual(['patch nodes', 'delete nodes', 'delete pods', 'patch pods/status', 'patch volumeattachments', 'delete volumeattachments', 'create events']);
+    expect(missing).toEqual(['patch nodes', 'delete nodes', 'delete pods', 'patch pods/status', 'patch configmaps', 'patch volumeattachments', 'delete volumeattachments', 'create events']);
   });
 
   it('reads the identity of every Node, page after page', async () => {

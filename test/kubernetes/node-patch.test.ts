@@ -53,17 +53,15 @@ describe('the patch that marks', () => {
 });
 
 describe('the patch that takes back', () => {
-  it('removes taints from the last to the first, each tested at its place', () => {
-    const patch = fencePatch(fenced([OUT, taint('a'), QUARANTINE]), { do: 'withdraw', node: targetOf(meta, text), record });
+  it('removes the quarantine, tested at its place, and leaves every other taint', () => {
+    const patch = fencePatch(fenced([OUT, taint('a'), QUARANTINE]), { do: 'readmit-pods', node: targetOf(meta, text), record });
     expect(patch).toEqual([
       { op: 'test', path: '/metadata/uid', value: 'u1' },
       { op: 'test', path: RECORD_PATH, value: text },
+      { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
       { op: 'test', path: '/spec/taints/2/key', value: QUARANTINE.key },
       { op: 'test', path: '/spec/taints/2/effect', value: 'NoSchedule' },
       { op: 'remove', path: '/spec/taints/2' },
-      { op: 'test', path: '/spec/taints/0/key', value: OUT.key },
-      { op: 'test', path: '/spec/taints/0/effect', value: 'NoSchedule' },
-      { op: 'remove', path: '/spec/taints/0' },
       { op: 'remove', path: LABEL_PATH },
       { op: 'remove', path: RECORD_PATH },
     ]);
@@ -78,6 +76,6 @@ describe('the patch that takes back', () => {
   });
 
   it('is refused where no fence was read', () => {
-    expect(() => fencePatch(node([QUARANTINE]), { do: 'withdraw', node: targetOf(meta), record })).toThrow(Refused);
+    expect(() => fencePatch(node([QUARANTINE]), { do: 'readmit-pods', node: targetOf(meta), record })).toThrow(Refused);
   });
 });

@@ -26,13 +26,13 @@ describe('the configuration file', () => {
 region: eu-west-1
 pause: upgrade to 1.37
 shadow: true
-policy: { fenceAfter: 90s, detach: never, deleteNode: always, unreachable: power-off, cap: { nodes: 3, share: 0.1 } }
+policy: { fenceAfter: 90s, detach: never, deleteNode: always, unreachable: power-off, cap: { share: 30%, atOnce: 0.1 } }
 clusters:
   - { name: prod, kubeconfig: /etc/kube, context: admin }
   - { name: stage, eks: { region: eu-central-1 } }
 `;
     const read = parseConfiguration(text, 'cf.yaml');
-    expect(policyOf(read, false)).toEqual({ paused: 'upgrade to 1.37', dryRun: true, fenceAfter: 90_000, detach: 'never', deleteNode: 'always', unreachable: 'power-off', vouching: 'refused', cap: { nodes: 3, share: 0.1 } });
+    expect(policyOf(read, false)).toEqual({ paused: 'upgrade to 1.37', dryRun: true, fenceAfter: 90_000, detach: 'never', deleteNode: 'always', unreachable: 'power-off', vouching: 'refused', cap: { share: 0.3, atOnce: 0.1 } });
     expect(read.clusters.map(({ name }) => name)).toEqual(['prod', 'stage']);
   });
 
@@ -41,6 +41,9 @@ clusters:
     ['a value that is none of the choices', 'policy: { detach: maybe }', /policy\.detach/],
     ['a time without a unit', 'policy: { fenceAfter: "90" }', /"90" is no time/],
     ['a share above 1', 'policy: { cap: { share: 20 } }', /policy\.cap\.share/],
+    ['a share below none', 'policy: { cap: { atOnce: -0.1 } }', /policy\.cap\.atOnce/],
+    ['more than all, in percent', 'policy: { cap: { share: 120% } }', /policy\.cap\.share/],
+    ['the number of Nodes of earlier versions, and says what to write', 'policy: { cap: { nodes: 3 } }', /policy\.cap\.nodes.*cap\.share.*cap\.atOnce/],
     ['a cluster without access', 'clusters: [{ name: a }]', /clusters\.0/],
     ['two clusters of one name', 'clusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]', /two clusters are named "a"/],
     ['what is no YAML', 'policy: {', /cf\.yaml/],

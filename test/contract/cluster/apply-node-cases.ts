@@ -77,16 +77,6 @@ export const applyNodeCases = (stage: () => Stage): void => {
     expect((await read(node)).metadata.resourceVersion).toBe(node.resourceVersion);
   });
 
-  it('withdraws a mark and leaves everything else', async () => {
-    const { node, record, text } = await marked({ taints: [FOREIGN] });
-    const step: ClusterStep = { do: 'withdraw', node: targetOf(node, text), record };
-    expect(await apply(step)).toBe('done');
-    expect(await taints(node)).toEqual([FOREIGN]);
-    const { metadata } = await read(node);
-    expect([metadata.annotations?.['cloudfence.dev/fence'], metadata.labels?.[LABEL]]).toEqual([undefined, undefined]);
-    expect(await apply(step)).toBe('already');
-  });
-
   it('notes a new record and nothing else', async () => {
     const { node, record, text } = await marked();
     const step: ClusterStep = { do: 'note', node: targetOf(node, text), record: { ...record, phase: 'fenced' } };

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { applyNodeCases } from './apply-node-cases.ts';
 import { applyOtherCases } from './apply-other-cases.ts';
 import { findCases } from './find-cases.ts';
+import { ledgerCases } from './ledger-cases.ts';
 import { lookNodeCases } from './look-node-cases.ts';
 import { lookVolumeCases } from './look-volume-cases.ts';
 import { lookAfterCases } from './look-after-cases.ts';
@@ -41,6 +42,9 @@ export const clusterContract = (kind: string, open: () => Promise<Stage & { read
     });
     describe('sweeping and telling', () => {
       sweepCases(stage);
+    });
+    describe('counting fences', () => {
+      ledgerCases(stage);
     });
     describe('suspecting', () => {
       suspectCases(stage);

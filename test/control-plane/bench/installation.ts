@@ -27,7 +27,7 @@ export interface PolicyWish {
   readonly deleteNode?: 'when-terminated' | 'always' | 'never';
   readonly detach?: 'when-stuck' | 'always' | 'never';
   readonly unreachable?: 'report' | 'power-off';
-  readonly cap?: { readonly nodes?: number; readonly share?: number };
+  readonly cap?: { readonly share?: number; readonly atOnce?: number };
 }
 
 let count = 0;
@@ -38,8 +38,8 @@ const writeSettings = async (folder: string, policy: PolicyWish, settings: objec
   return path;
 };
 
-/** The defaults, but for the cap on fences under way: it would let only one scenario run at a time. */
-const SIDE_BY_SIDE: PolicyWish = { cap: { nodes: 100 } };
+/** The defaults, but for the cap: scenarios share one cluster and its ledger, and would stand in each other's way. */
+const SIDE_BY_SIDE: PolicyWish = { cap: { share: 1, atOnce: 1 } };
 
 export const storeSecret = async ({ endpoint, ec2 }: AwsAccess, name: string, text: string): Promise<void> => {
   const client = new SecretsManagerClient({ endpoint, region: ec2.region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });

@@ -6,6 +6,7 @@ import { until } from './until.ts';
 
 /** The kinds that a manifest of permissions is made of. */
 const plurals = {
+  ConfigMap: 'configmaps',
   ServiceAccount: 'serviceaccounts',
   ClusterRole: 'clusterroles',
   ClusterRoleBinding: 'clusterrolebindings',
@@ -22,7 +23,7 @@ const rule = z.strictObject({
 
 const object = z.strictObject({
   apiVersion: z.string(),
-  kind: z.enum(['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']),
+  kind: z.enum(['ConfigMap', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']),
   metadata: z.strictObject({ name: z.string(), namespace: z.string().exactOptional() }),
   rules: z.array(rule).exactOptional(),
   roleRef: z.strictObject({ apiGroup: z.string(), kind: z.string(), name: z.string() }).exactOptional(),

@@ -3,6 +3,7 @@ import type { Passing } from './gate.ts';
 
 /** What a request of Cloudfence's would change, in fencing's own words for its steps. */
 export type Change =
+  | 'enter'
   | 'mark'
   | 'note'
   | 'unmark'
@@ -31,6 +32,7 @@ const changeOfAttachment = (body: string): Change =>
 
 /** By method and path; the first that fits. */
 const changes: readonly (readonly [RegExp, (body: string) => Change])[] = [
+  [/^PATCH \/api\/v1\/namespaces\/kube-system\/configmaps\/cloudfence-ledger$/, () => 'enter'],
   [/^PATCH \/api\/v1\/nodes\/[^/]+$/, changeOfNode],
   [/^DELETE \/api\/v1\/nodes\/[^/]+$/, () => 'delete-node'],
   [/^PATCH \/api\/v1\/namespaces\/[^/]+\/pods\/[^/]+\/status$/, () => 'fail-pod'],

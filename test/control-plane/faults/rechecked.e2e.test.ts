@@ -26,9 +26,9 @@ describe.concurrent('the first pod of a dead machine is left alone when between 
     const [stage, gates] = await Promise.all([openStage(bench, 'rechecked'), openGates(bench.access)]);
     const { scene, home, pods } = stage;
     await home.stop();
-    gates.handle(atRecheck('note', () => happens(stage)));
+    gates.handle(atRecheck('mark', () => happens(stage)));
     const { says } = await cloudfence(gates.access, 'fence', home.instance, '--timeout', '60s');
-    expect({ reason: says.reason.split(':')[0], steps: says.steps.map(({ step }) => step) }).toEqual({ reason, steps: ['mark', 'note'] });
+    expect({ reason: says.reason.split(':')[0], steps: says.steps.map(({ step }) => step) }).toEqual({ reason, steps: ['mark'] });
     expect(podsOn(scene, scene.nodes)).toEqual(pods);
     expect((await worldOf(scene)).volumes).toEqual(worldWith(scene, { 'data-db-0': home }, []).volumes);
     await gates.close();

@@ -142,7 +142,7 @@ export const scenarios: readonly Scenario[] = [
     title: 'a stopped machine',
     needs: [
       'get nodes', 'list nodes', 'get csinodes', 'list pods', 'get persistentvolumeclaims', 'get persistentvolumes', 'get volumeattachments',
-      'get leases', 'get configmaps', 'patch nodes', 'delete pods',
+      'get leases', 'get configmaps cloudfence', 'get configmaps cloudfence-ledger', 'patch configmaps cloudfence-ledger', 'patch nodes', 'delete pods',
     ],
     open: stopped,
   },

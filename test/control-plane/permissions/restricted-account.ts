@@ -14,19 +14,19 @@ const NAMESPACE = 'kube-system';
 
 const resourceOf = ({ resource, subresource }: NeededPermission): string => (subresource === undefined ? resource : `${resource}/${subresource}`);
 
-/** One permission in words, such as `patch pods/status`. */
-export const inWords = (permission: NeededPermission): string => `${permission.verb} ${resourceOf(permission)}`;
+/** One permission in words, such as `patch pods/status` or `get configmaps cloudfence`. */
+export const inWords = (permission: NeededPermission): string => [permission.verb, resourceOf(permission), permission.name ?? ''].join(' ').trimEnd();
 
 /** One rule for each verb on each resource. */
 const single = (rule: GrantRule): readonly GrantRule[] =>
   rule.resources.flatMap((resource) => rule.verbs.map((verb) => ({ ...rule, resources: [resource], verbs: [verb] })));
 
-const isFor = ({ apiGroups: [group], resources: [resource], verbs: [verb] }: GrantRule, permission: NeededPermission): boolean =>
-  group === permission.group && resource === resourceOf(permission) && verb === permission.verb;
+const isFor = ({ apiGroups: [group], resources: [resource], resourceNames: [name] = [], verbs: [verb] }: GrantRule, permission: NeededPermission): boolean =>
+  group === permission.group && resource === resourceOf(permission) && name === permission.name && verb === permission.verb;
 
 /** The shipped grants for an account of another name, without one permission. */
 const without = (grants: readonly Grant[], permission: NeededPermission, account: string): readonly Grant[] =>
-  grants.map(({ metadata, rules, roleRef, subjects, ...grant }) => ({
+  grants.filter(({ kind }) => kind !== 'ConfigMap').map(({ metadata, rules, roleRef, subjects, ...grant }) => ({
     ...grant,
     metadata: { ...metadata, name: account },
     ...(rules && { rules: rules.flatMap(single).filter((rule) => !isFor(rule, permission)) }),

@@ -14,7 +14,7 @@ const deployedFunction = z.object({ Handler: z.string(), Environment: z.object({
 /** As deployed, but for what a stack would fill in and for the way into the cluster. */
 const variablesFor = async (sandbox: LiveSandbox, written: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, string>>> => {
   const plainOnes = Object.entries(written).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : []));
-  const settings = { clusters: [{ name: 'prod', kubeconfig: await readFile(sandbox.kubeconfig, 'utf8') }], policy: { cap: { nodes: 2 } } };
+  const settings = { clusters: [{ name: 'prod', kubeconfig: await readFile(sandbox.kubeconfig, 'utf8') }], policy: { cap: { atOnce: 0.5 } } };
   return { ...Object.fromEntries(plainOnes), ...sandbox.environment, CLOUDFENCE_ACCOUNT: SANDBOX_ACCOUNT, CLOUDFENCE_SETTINGS: JSON.stringify(settings) };
 };
 

@@ -1,0 +1,124 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Denied } from '../../../fencing/errors.ts';
+import type { Claim } from '../../../fencing/ledger.ts';
+import type { Stage } from './stage.ts';
+import { fresh, made, makeNode, NODES, unhurried } from './stage.ts';
+
+const MAPS = '/api/v1/namespaces/kube-system/configmaps';
+const LEDGER = `${MAPS}/cloudfence-ledger`;
+
+export const ledgerCases = (stage: () => Stage): void => {
+  const text = async (): Promise<string> => {
+    const { data } = (await stage().admin('GET', LEDGER)).body;
+    return typeof data === 'object' && data !== null && 'fences' in data ? String(data.fences) : '';
+  };
+  const lines = async (): Promise<readonly string[]> => (await text()).split('\n').filter((line) => line !== '');
+  const writes = (fences: string) => stage().admin('PATCH', LEDGER, { data: { fences } });
+  const countNodes = async (): Promise<number> => {
+    const { items } = (await stage().admin('GET', NODES)).body;
+    return Array.isArray(items) ? items.length : 0;
+  };
+  /** Shares that come to so many Nodes here. */
+  const capOf = async (begun: number, unfinished = begun): Promise<Claim['cap']> => {
+    while ((await countNodes()) < 25) await makeNode(stage());
+    const nodes = await countNodes();
+    return { share: (begun + 0.5) / nodes, atOnce: (unfinished + 0.5) / nodes };
+  };
+  const wanting = (cap: Claim['cap'], change: Partial<Claim> = {}): Claim => ({ machine: fresh('i'), boot: 'boot-1', cap, onlyAsked: false, ...change });
+  const claim = (wanted: Claim) => stage().cluster.claim(wanted, unhurried());
+
+  beforeEach(async () => {
+    await stage().admin('DELETE', LEDGER);
+    await made(stage(), MAPS, { metadata: { name: 'cloudfence-ledger' } });
+  });
+
+  it('admits as many as may begin, and no more: twenty claims at once, three places', async () => {
+    const cap = await capOf(3);
+    const says = await Promise.all(Array.from({ length: 20 }, () => claim(wanting(cap))));
+    expect(says.filter(({ admitted }) => admitted)).toHaveLength(3);
+    expect(await lines()).toHaveLength(3);
+  });
+
+  it('gets thirty through that may all begin, and counts each once', async () => {
+    const cap = { share: 2, atOnce: 2 };
+    await capOf(1);
+    const says = await Promise.all(Array.from({ length: 30 }, () => claim(wanting(cap))));
+    expect(says.every(({ admitted }) => admitted)).toBe(true);
+    expect(await lines()).toHaveLength(30);
+  });
+
+  it('admits a fence again that is entered already, whoever asks, and a later boot when the others leave room', async () => {
+    const cap = await capOf(1);
+    const wanted = wanting(cap);
+    for (const again of [wanted, wanted, { ...wanted, boot: null }, { ...wanted, boot: 'boot-2' }]) expect((await claim(again)).admitted).toBe(true);
+    expect(await lines()).toHaveLength(1);
+    expect(await claim(wanting(cap))).toMatchObject({ admitted: false, begun: 1, unfinished: 1, limits: { begun: 1, unfinished: 1 } });
+  });
+
+  it('gives the place at once back to others when a fence is over, and the share of the cluster not', async () => {
+    const cap = await capOf(2, 1);
+    const [first, second, third] = [wanting(cap), wanting(cap), wanting(cap)];
+    await claim(first);
+    expect((await claim(second)).admitted).toBe(false);
+    await stage().cluster.conclude(first.machine, unhurried());
+    expect((await claim(second)).admitted).toBe(true);
+    await stage().cluster.conclude(second.machine, unhurried());
+    expect(await claim(third)).toMatchObject({ admitted: false, begun: 2, unfinished: 0 });
+  });
+
+  it('is only asked in a dry run: nothing is written', async () => {
+    const cap = await capOf(1);
+    const before = (await stage().admin('GET', LEDGER)).body.metadata.resourceVersion;
+    expect((await claim(wanting(cap, { onlyAsked: true }))).admitted).toBe(true);
+    await writes('rubbish');
+    expect((await claim(wanting(cap, { onlyAsked: true }))).admitted).toBe(false);
+    expect([await text(), before]).toEqual(['rubbish', expect.any(String)]);
+  });
+
+  it.each([
+    ['a year that has not come', 'AAAAAAAAAA - 253370764800 o 9'],
+    ['rubbish', 'all your base\n'],
+    ['a line too long', `${'A'.repeat(400)} - 1 o 9`],
+  ])('counts %s as a fence begun now, and ages it from then on', async (_, fences) => {
+    const cap = await capOf(1);
+    await writes(fences);
+    expect((await claim(wanting(cap))).admitted).toBe(false);
+    const seconds = Number((await lines())[0]?.split(' ')[2]);
+    expect(Math.abs(seconds * 1_000 - stage().now())).toBeLessThan(60_000);
+  });
+
+  describe('while the cap is lifted by people', () => {
+    const lifted = (until: string) => made(stage(), MAPS, { metadata: { name: 'cloudfence' }, data: { 'cap-lifted-until': until, 'cap-lifted-because': 'the zone is lost' } });
+    const inMinutes = (minutes: number) => new Date(stage().now() + minutes * 60_000).toISOString();
+    it.each([
+      ['admits every claim and enters it', () => inMinutes(30), true],
+      ['does so no longer when the time is over', () => inMinutes(-1), false],
+      ['takes no lift that goes on for days', () => inMinutes(48 * 60), false],
+      ['takes nothing for a time that is none', () => 'always', false],
+    ])('%s', async (_, until, admitted) => {
+      const cap = await capOf(1);
+      await claim(wanting(cap));
+      await lifted(until());
+      const says = await claim(wanting(cap));
+      await stage().admin('DELETE', `${MAPS}/cloudfence`);
+      expect(says.admitted).toBe(admitted);
+      expect(await lines()).toHaveLength(admitted ? 2 : 1);
+    });
+  });
+
+  it('refuses to guess when the ledger is gone, and names the mend', async () => {
+    await stage().admin('DELETE', LEDGER);
+    const failing = claim(wanting(await capOf(1)));
+    await expect(failing).rejects.toThrow(Denied);
+    await expect(failing).rejects.toThrow('infra/kubernetes/rbac.yaml');
+  });
+
+  it('stays small: half of five thousand Nodes fenced within one window', async () => {
+    const begun = Math.floor(stage().now() / 1_000) - 60;
+    const full = Array.from({ length: 2_449 }, (_, at) => `${`m${at}`.padEnd(10, '-')} boot-1 ${begun} f 5000`);
+    await writes(full.join('\n'));
+    expect(await claim(wanting({ share: 0.49, atOnce: 0.2 }))).toMatchObject({ admitted: true, begun: 2_449, nodes: 5_000, limits: { begun: 2_450 } });
+    expect(JSON.stringify((await stage().admin('GET', LEDGER)).body).length).toBeLessThan(100_000);
+    expect((await claim(wanting({ share: 0.49, atOnce: 0.2 }))).admitted).toBe(false);
+  });
+};

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { json } from '../../sandbox/cluster/api/wire.ts';
+import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { all } from '../../sandbox/cluster/standing.ts';
+import type { Troubles } from './rig.ts';
+import { stateOf } from './state.ts';
+import { allOff, byEvents, fenceOne, MINUTE } from './zone.ts';
+
+describe('where fences are entered', () => {
+  const ledgerPath = /\/configmaps\/cloudfence-ledger$/;
+  const ledgers = (world: AwsWorld) => all(world, 'configmaps').map(({ metadata, data }) => [metadata.name, data]);
+  const denied = (methods: readonly string[]): Troubles => ({
+    api: {
+      before: ({ method, path }) =>
+        methods.includes(method) && ledgerPath.test(path) ? json(403, { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', message: 'User cannot resource configmaps', code: 403 }) : undefined,
+    },
+  });
+
+  it.each([[['GET']], [['PATCH']]])('nobody may %j: nothing is begun, and the mend is named', async (methods) => {
+    const { world, machines } = allOff(2);
+    const [first = '', second = ''] = machines;
+    await fenceOne(world, first, { cap: { share: 1, atOnce: 1 } });
+    const before = stateOf(world);
+    expect(await fenceOne(world, second, { cap: { share: 1, atOnce: 1 } }, denied(methods))).toMatchObject({ outcome: 'failed', reason: { code: 'denied', says: expect.stringContaining('infra/kubernetes/rbac.yaml') }, steps: [] });
+    expect(stateOf(world)).toEqual(before);
+  });
+
+  it('an end that cannot be entered ends with the window', async () => {
+    const { world, machines } = allOff(9);
+    const [first = '', second = ''] = machines;
+    let patches = 0;
+    const once: Troubles = { api: { before: ({ method, path }) => (method === 'PATCH' && ledgerPath.test(path) && (patches += 1) > 0 ? json(500, {}) : undefined) } };
+    expect(await fenceOne(world, first, {}, once)).toMatchObject({ outcome: 'fenced' });
+    expect(await fenceOne(world, second)).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
+    world.advance(15 * MINUTE);
+    expect(await fenceOne(world, second)).toMatchObject({ outcome: 'fenced' });
+  });
+
+  it('a dry run enters nothing, and is told what the cap would say', async () => {
+    const { world, machines } = allOff(9);
+    for (const machine of machines) expect(await fenceOne(world, machine, { dryRun: true })).toMatchObject({ outcome: 'fenced' });
+    expect(ledgers(world)).toEqual([]);
+    for (let times = 0; times < 4; times += 1) await byEvents({ world, machines });
+    const before = ledgers(world);
+    expect(await fenceOne(world, machines.at(-1) ?? '', { dryRun: true })).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
+    expect(ledgers(world)).toEqual(before);
+  });
+
+  it('while people have lifted the cap, all begin, and count afterwards', async () => {
+    const { world, machines } = allOff(9);
+    const data = { 'cap-lifted-until': new Date(world.now() + 30 * MINUTE).toISOString(), 'cap-lifted-because': 'the zone is lost' };
+    deskOf(world, 'admin').create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'kube-system', name: 'cloudfence' }, data });
+    for (const machine of machines) expect(await fenceOne(world, machine)).toMatchObject({ outcome: 'fenced' });
+    expect(ledgers(world).find(([name]) => name === 'cloudfence-ledger')?.[1]).toMatchObject({ fences: expect.stringMatching(/^([\w-]{10} [\w-]{6} \d+ f 9\n?){9}$/) });
+  });
+});
