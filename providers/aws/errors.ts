@@ -49,6 +49,12 @@ export const codeOf = (caught: unknown): string | null => {
   return read.success ? read.data.name : null;
 };
 
+/** The code with which EC2 declines a call for what it asks; what comes with any other status may be somebody else's word. */
+export const declinedWith = (caught: unknown): string | null => {
+  const read = answered.safeParse(caught);
+  return read.success && read.data.$metadata.httpStatusCode === 400 ? read.data.name : null;
+};
+
 /** Such as ECONNREFUSED. */
 const unanswered = z.object({ code: z.string() });
 

@@ -44,8 +44,8 @@ export const missingFacts = (machine: MachineId, volumes: readonly Volume[] | nu
   evidence: { state: 'not found', readFrom: READ_FROM },
 });
 
-/** EC2 says that this cannot be an instance id: there is nothing to be proved about it. */
-export const unknownFacts = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state: 'malformed id', readFrom: READ_FROM } });
+/** EC2 says nothing of it, or that this cannot be an instance id: there is nothing to be proved about it. */
+export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state, readFrom: READ_FROM } });
 
 /** A text for people with a time in it, such as `User initiated (2014-09-15 22:12:11 GMT)`. */
 const TRANSITION_TIME = /\((\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) (?:GMT|UTC)\)$/;

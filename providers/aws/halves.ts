@@ -1,4 +1,4 @@
-import { codeOf } from './errors.ts';
+import { declinedWith } from './errors.ts';
 
 /** EC2 refuses a whole call for one bad id. */
 export interface BadIds<T> {
@@ -17,7 +17,7 @@ export const askInHalves = async <T>(
   try {
     return await ask(ids);
   } catch (caught) {
-    const code = codeOf(caught);
+    const code = declinedWith(caught);
     if (code === null || !bad.codes.has(code)) throw caught;
     const [first] = ids;
     if (first !== undefined && ids.length === 1) return [bad.verdict(first, code)];

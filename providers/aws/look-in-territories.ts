@@ -24,7 +24,8 @@ interface Said {
   readonly facts: MachineFacts;
 }
 
-const isMissing = ({ facts }: Said): boolean => facts.power === 'missing';
+/** Not known there: another territory may know it. Left out of an answer is less than missing, and no more than a reason to ask on. */
+const isNotSeen = ({ facts }: Said): boolean => facts.power === 'missing' || facts.power === 'unknown';
 
 const saidBy = async (territory: Territory, machines: readonly MachineId[], look: Look): Promise<readonly Said[]> =>
   machines.length === 0 ? [] : (await look(territory, machines)).map((facts) => ({ territory, facts }));
@@ -35,10 +36,11 @@ const seen = ({ territory, facts }: Said, { home, owners }: Territories): Machin
 };
 
 /** Missing is what all of them call missing; whatever a disk says of the machine is kept. */
-const missing = (said: readonly Said[], first: Said, { owners }: Territories): MachineFacts => {
+const notSeen = (said: readonly Said[], first: Said, { owners }: Territories): MachineFacts => {
   owners.delete(first.facts.machine);
-  const evidence = { ...first.facts.evidence, territories: said.map(({ territory }) => territory.name).join(', ') };
-  return { ...first.facts, disks: said.flatMap(({ facts }) => facts.disks), evidence };
+  const { facts } = said.find(({ facts: { power } }) => power !== 'missing') ?? first;
+  const evidence = { ...facts.evidence, territories: said.map(({ territory }) => territory.name).join(', ') };
+  return { ...facts, disks: said.flatMap(({ facts: { disks } }) => disks), evidence };
 };
 
 type Answer = { readonly said: readonly Said[]; readonly silent: null } | { readonly said: readonly []; readonly silent: CloudfenceError };
@@ -59,11 +61,11 @@ const searched = async (lost: readonly Said[], territories: Territories, look: L
   const answers = await Promise.all(all.map((one) => answerOf(one, notAsked(one), look)));
   return lost.map((first) => {
     const said = [first, ...answers.flatMap((answer) => answer.said.filter(({ facts }) => facts.machine === first.facts.machine))];
-    const found = said.find((one) => !isMissing(one));
+    const found = said.find((one) => !isNotSeen(one));
     if (found) return seen(found, territories);
     const unanswered = answers.find(({ silent }) => silent !== null)?.silent;
     if (unanswered) throw unanswered;
-    return missing(said, first, territories);
+    return notSeen(said, first, territories);
   });
 };
 
@@ -76,7 +78,7 @@ const searched = async (lost: readonly Said[], territories: Territories, look: L
 export const lookInTerritories = async (machines: readonly MachineId[], territories: Territories, look: Look): Promise<readonly MachineFacts[]> => {
   const byPlace = [...Map.groupBy(new Set(machines), (machine) => territories.owners.get(machine) ?? territories.home)];
   const said = (await Promise.all(byPlace.map(([territory, ids]) => saidBy(territory, ids, look)))).flat();
-  const lost = said.filter(isMissing);
+  const lost = said.filter(isNotSeen);
   const elsewhere = lost.length === 0 ? [] : await searched(lost, territories, look);
-  return [...said.filter((one) => !isMissing(one)).map((one) => seen(one, territories)), ...elsewhere];
+  return [...said.filter((one) => !isNotSeen(one)).map((one) => seen(one, territories)), ...elsewhere];
 };

@@ -1,6 +1,7 @@
 import type { EC2Client, Instance, Volume } from '@aws-sdk/client-ec2';
 import { paginateDescribeInstances, paginateDescribeVolumes } from '@aws-sdk/client-ec2';
 import type { MachineFacts, MachineId } from '../../fencing/machine.ts';
+import { listed, wholeVolumes } from './answers.ts';
 import { translated } from './errors.ts';
 import { missingFacts, seenFacts, unknownFacts } from './facts.ts';
 import { askInHalves, chunksOf } from './halves.ts';
@@ -34,10 +35,21 @@ export const look = async (
   return facts;
 };
 
+/**
+ * EC2 calls an id that it does not know by name, in an error. An instance that is left out of an answer, or is in it twice,
+ * is not missing: nothing was said of it. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html
+ */
 const factsOf = (id: MachineId, all: readonly Said[], region: string, volumes: readonly Volume[] | null): MachineFacts => {
-  const said = all.find((one) => one.machine === id);
-  if (said?.said === 'seen') return seenFacts(said.instance, id, { region, requestId: said.requestId, volumes });
-  return said?.said === 'malformed' ? unknownFacts(id) : missingFacts(id, volumes);
+  const [said, ...more] = all.filter((one) => one.machine === id);
+  if (!said || more.length > 0) return unknownFacts(id, said ? 'contradictory' : 'not in the answer');
+  switch (said.said) {
+    case 'seen':
+      return seenFacts(said.instance, id, { region, requestId: said.requestId, volumes });
+    case 'not-found':
+      return missingFacts(id, volumes);
+    case 'malformed':
+      return unknownFacts(id, 'malformed id');
+  }
 };
 
 const sayAll = (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Said[]> =>
@@ -50,7 +62,7 @@ const describe = async (client: EC2Client, ids: readonly MachineId[], signal: Ab
   const said: Said[] = [];
   for await (const page of paginateDescribeInstances({ client }, { InstanceIds: [...ids] }, { abortSignal: signal })) {
     const requestId = page.$metadata.requestId ?? '';
-    for (const instance of page.Reservations?.flatMap((reservation) => reservation.Instances ?? []) ?? []) {
+    for (const instance of listed(page.Reservations, 'ec2:DescribeInstances').flatMap((reservation) => reservation.Instances ?? [])) {
       if (instance.InstanceId !== undefined) said.push({ machine: instance.InstanceId, said: 'seen', instance, requestId });
     }
   }
@@ -61,6 +73,6 @@ const describe = async (client: EC2Client, ids: readonly MachineId[], signal: Ab
 const volumesOn = async (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Volume[]> => {
   const volumes: Volume[] = [];
   const filter = { Filters: [{ Name: 'attachment.instance-id', Values: [...ids] }] };
-  for await (const page of paginateDescribeVolumes({ client }, filter, { abortSignal: signal })) volumes.push(...(page.Volumes ?? []));
+  for await (const page of paginateDescribeVolumes({ client }, filter, { abortSignal: signal })) volumes.push(...wholeVolumes(page.Volumes));
   return volumes;
 };

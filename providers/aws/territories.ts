@@ -34,7 +34,10 @@ const ownerOf = (machine: MachineId, { home, others, owners }: Territories): Clo
   throw new Refused(`no territory knows ${machine}: neither ${[home, ...others].map(({ name }) => name).join(' nor ')}`);
 };
 
-/** Every territory has to answer: the one that does not may be the one whose disk still names the machine. */
+/**
+ * Every territory has to answer: the one that does not may be the one whose disk still names the machine. One of them has to
+ * know all of the disks, for those of one machine are all of its own account and region.
+ */
 const witnessIn = async ({ home, others }: Territories, machine: MachineId, disks: readonly DiskId[], signal: AbortSignal): Promise<Witness> => {
   const said = await Promise.all([home, ...others].map(({ cloud }) => cloud.witness(machine, disks, signal)));
   if (said.includes('held')) return 'held';

@@ -1,6 +1,8 @@
 import type { EC2Client, Volume } from '@aws-sdk/client-ec2';
 import { DescribeVolumesCommand } from '@aws-sdk/client-ec2';
+import { Unavailable } from '../../fencing/errors.ts';
 import type { DiskId, MachineId } from '../../fencing/machine.ts';
+import { wholeVolumes } from './answers.ts';
 import { translated } from './errors.ts';
 import { askInHalves, chunksOf } from './halves.ts';
 
@@ -20,9 +22,12 @@ export const volumesById = (client: EC2Client, disks: readonly DiskId[], signal:
     return found;
   });
 
+/** EC2 answers for each id, or with an error: an answer that leaves one out does not say that it is gone. */
 const describe = async (client: EC2Client, ids: readonly DiskId[], signal: AbortSignal): Promise<readonly Volume[]> => {
   const answer = await client.send(new DescribeVolumesCommand({ VolumeIds: [...ids] }), { abortSignal: signal });
-  return answer.Volumes ?? [];
+  const volumes = wholeVolumes(answer.Volumes).filter(({ VolumeId }) => ids.some((id) => id === VolumeId));
+  if (new Set(volumes.map(({ VolumeId }) => VolumeId)).size === ids.length && volumes.length === ids.length) return volumes;
+  throw new Unavailable('ec2:DescribeVolumes did not answer for each volume that it was asked for');
 };
 
 export const names = (volume: Volume, machine: MachineId): boolean =>

@@ -1,7 +1,7 @@
 import { ComputeManagementClient, type ComputeManagementClientOptionalParams } from '@azure/arm-compute';
 import type { DiskId, MachineId } from '../../fencing/machine.ts';
 import { CONNECTING_LASTS_MS, type Permit } from '../../fencing/permit.ts';
-import { connectsBy, endsInTime, LAST, permitted } from './policies.ts';
+import { connectsBy, endsInTime, LAST, onlyArmsErrors, permitted } from './policies.ts';
 import { promptAgent } from './prompt-agent.ts';
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
@@ -39,6 +39,7 @@ const READ_RETRIES = 2;
 const open = (subscription: string, credential: Credential, options: ComputeManagementClientOptionalParams): ComputeManagementClient => {
   const client = new ComputeManagementClient(credential, subscription, { ...options, retryOptions: { maxRetries: READ_RETRIES } });
   client.pipeline.addPolicy(endsInTime);
+  client.pipeline.addPolicy(onlyArmsErrors);
   if (options.allowInsecureConnection) client.pipeline.removePolicy({ name: 'bearerTokenAuthenticationPolicy' });
   else client.pipeline.addPolicy(connectsBy(promptAgent(CONNECTING_LASTS_MS)));
   return client;

@@ -21,6 +21,18 @@ export const codeOf = (caught: unknown): string | null => {
   return statusCode === undefined ? null : code;
 };
 
+/** A call that ARM itself declined. */
+export interface Declined {
+  readonly status: number;
+  readonly code: string;
+}
+
+/** Null where nobody declined, or somebody who does not speak as ARM does: see `onlyArmsErrors`. */
+export const declinedWith = (caught: unknown): Declined | null => {
+  const { code, statusCode: status = 0 } = restError.safeParse(caught).data ?? {};
+  return code === undefined || status < 400 || status >= 500 ? null : { status, code };
+};
+
 const isTheirTrouble = (status: number): boolean => status < 400 || status === 408 || status === 429 || status >= 500;
 
 /** Of one credential the first line of its own words; of a whole chain they would fill a page, with headers of answers in it. */

@@ -1,7 +1,8 @@
 import type { VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { MachineId } from '../../fencing/machine.ts';
 import type { AzureClients } from './client.ts';
-import { codeOf, translated } from './errors.ts';
+import { declinedWith, translated } from './errors.ts';
+import { saysSetIsGone } from './gone.ts';
 import { machineBeside, machinePath, setPath, type SetPath } from './ids.ts';
 
 /**
@@ -26,7 +27,7 @@ const machinesOf = (clients: AzureClients, set: SetPath, signal: AbortSignal): P
     try {
       for await (const member of clients.reads.virtualMachineScaleSetVMs.list(set.group, set.set, { abortSignal: signal })) found.push(...memberId(set, member));
     } catch (caught) {
-      if (codeOf(caught) !== 'ResourceNotFound') throw caught;
+      if (!saysSetIsGone(declinedWith(caught))) throw caught;
     }
     return found;
   });

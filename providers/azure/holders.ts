@@ -2,7 +2,7 @@ import type { Disk } from '@azure/arm-compute';
 import pLimit from 'p-limit';
 import type { Holding, VolumeHandle } from '../../fencing/machine.ts';
 import type { AzureClients } from './client.ts';
-import { diskById, holdersOf, isHeldByNobodyNamed } from './disk-by-id.ts';
+import { diskById, holdersOf, tellsItsHolders } from './disk-by-id.ts';
 import { diskOf } from './disk-of.ts';
 import { machinePath } from './ids.ts';
 
@@ -10,7 +10,7 @@ const AT_ONCE = 10;
 
 /** Null where the disk cannot tell: it names somebody who cannot be read, or nobody although it is held. */
 export const machinesHolding = (disk: Disk): Holding['by'] | null => {
-  if (isHeldByNobodyNamed(disk)) return null;
+  if (!tellsItsHolders(disk)) return null;
   const by = holdersOf(disk).map((holder) => machinePath(holder)?.id ?? null);
   const known = by.filter((machine) => machine !== null);
   return known.length === by.length ? [...new Set(known)] : null;

@@ -1,8 +1,8 @@
 import type { MachineTarget } from '../../fencing/machine.ts';
 import type { AzureClients } from './client.ts';
-import { codeOf, translated } from './errors.ts';
+import { findVm } from './gone.ts';
 import { machinePath, type MachinePath } from './ids.ts';
-import { readVm, saysGone, type Vm } from './vm.ts';
+import type { Vm } from './vm.ts';
 
 /** Who bears the name of a machine now: the one that is meant, or somebody else, or nobody. */
 export type Bearer =
@@ -22,18 +22,9 @@ export const readIncarnation = async (clients: AzureClients, { machine, incarnat
   const path = machinePath(machine);
   if (!path || path.subscription !== clients.subscription.toLowerCase()) return other(`${machine} is no machine of the subscription ${clients.subscription}`);
   if (incarnation === null) return other('nobody of that name was left when it was looked at');
-  const vm = await vmOrNone(clients, path, reading);
-  if (!vm) return other('nobody of that name is left');
+  const found = await findVm(clients, path, reading);
+  if (found.is !== 'seen') return other(found.is === 'gone' ? 'nobody of that name is left' : `whether that name is borne cannot be told (${found.code})`);
+  const { vm } = found;
   const now = vm.vmId?.toLowerCase() ?? 'a machine without an id';
   return now === incarnation ? { said: 'meant', path, vm } : other(`the name is borne by ${now} and not by ${incarnation} any more`);
 };
-
-const vmOrNone = (clients: AzureClients, path: MachinePath, reading: Reading): Promise<Vm | null> =>
-  translated('virtualMachines/read', async () => {
-    try {
-      return await readVm(clients.reads, path, reading);
-    } catch (caught) {
-      if (saysGone(path, codeOf(caught))) return null;
-      throw caught;
-    }
-  });

@@ -3,10 +3,10 @@ import pLimit from 'p-limit';
 import type { DiskId, MachineFacts, MachineId } from '../../fencing/machine.ts';
 import type { AzureClients } from './client.ts';
 import { diskById } from './disk-by-id.ts';
-import { codeOf, translated } from './errors.ts';
 import { missingFacts, seenFacts, unknownFacts } from './facts.ts';
+import { findVm, type Found } from './gone.ts';
 import { machinePath, type MachinePath } from './ids.ts';
-import { readVm, saysGone, type Vm } from './vm.ts';
+import type { Vm } from './vm.ts';
 
 /** ARM has no read of many by id. Far below its limits for reads of one caller, and quick enough for a sweep. */
 const AT_ONCE = 10;
@@ -26,7 +26,7 @@ const lookAt = async (clients: AzureClients, machine: MachineId, scope: Scope, s
   if (!path) return unknownFacts(machine, 'no machine by its id');
   if (path.subscription !== clients.subscription.toLowerCase()) return unknownFacts(machine, 'of another subscription');
   const [said, expected] = await Promise.all([sayOf(clients, path, signal), expectedOsDisk(clients, machine, signal)]);
-  if ('code' in said) return saysGone(path, said.code) ? missingFacts(machine, said.code) : unknownFacts(machine, said.code);
+  if (said.is !== 'seen') return (said.is === 'gone' ? missingFacts : unknownFacts)(machine, said.code);
   const [osDisk, dataDisks] = await Promise.all([osDiskOf(clients, machine, said.vm, expected, signal), scope.disks ? dataDisksOf(clients, said.vm, signal) : null]);
   return seenFacts({ ...said, machine, osDisk, dataDisks });
 };
@@ -50,26 +50,15 @@ const osDiskOf = async (clients: AzureClients, machine: MachineId, vm: Vm, expec
   return expected?.id === id ? expected.disk : diskById(clients, id, signal);
 };
 
-type Said = { readonly vm: Vm; readonly requestId: string } | { readonly code: string };
-
-/** Any 404 says that it was not found, and only the code says what was not. */
-const sayOf = (clients: AzureClients, path: MachinePath, signal: AbortSignal): Promise<Said> =>
-  translated('virtualMachines/read', async () => {
-    let requestId = '';
-    try {
-      const onAnswer = ({ headers }: { readonly headers: { readonly get: (name: string) => string | undefined } }) => {
-        requestId = headers.get('x-ms-request-id') ?? '';
-      };
-      return { vm: await readVm(clients.reads, path, { signal, withView: true, onAnswer }), requestId };
-    } catch (caught) {
-      const code = codeOf(caught);
-      if (code !== null && NOT_FOUND.has(code)) return { code };
-      throw caught;
-    }
-  });
-
-/** All of them say that something was not found; `saysGone`, whether that is the machine. */
-const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGroupNotFound', 'SubscriptionNotFound', 'ParentResourceNotFound', 'NotFound', 'InstanceIdNotFound']);
+/** What ARM says of it, and under which id it can be asked about the answer. */
+const sayOf = async (clients: AzureClients, path: MachinePath, signal: AbortSignal): Promise<Found & { readonly requestId: string }> => {
+  let requestId = '';
+  const onAnswer = ({ headers }: { readonly headers: { readonly get: (name: string) => string | undefined } }) => {
+    requestId = headers.get('x-ms-request-id') ?? '';
+  };
+  const found = await findVm(clients, path, { signal, withView: true, onAnswer });
+  return { ...found, requestId };
+};
 
 /** What each of its data disks says itself; null for one that does not exist. */
 const dataDisksOf = async (clients: AzureClients, vm: Vm, signal: AbortSignal): Promise<ReadonlyMap<string, Disk | null>> => {

@@ -1,5 +1,7 @@
 import type { Agent } from 'node:https';
 import type { ComputeManagementClient } from '@azure/arm-compute';
+import { z } from 'zod';
+import { jsonIn } from '../../fencing/json-text.ts';
 import { CONNECTING_LASTS_MS, type Permit } from '../../fencing/permit.ts';
 
 type Policy = Parameters<ComputeManagementClient['pipeline']['addPolicy']>[0];
@@ -33,5 +35,21 @@ export const endsInTime: Policy = {
   sendRequest: (request, next) => {
     request.timeout = REQUEST_LASTS_MS;
     return next(request);
+  },
+};
+
+/** https://learn.microsoft.com/azure/azure-resource-manager/management/azure-services-resource-providers#error-response */
+const armError = z.object({ error: z.object({ code: z.string().min(1), message: z.string() }) });
+
+/**
+ * The SDK takes a `code` from whatever was answered. What is not in ARM's form is the word of something between us and ARM,
+ * such as a proxy's page, and has no code for us.
+ */
+export const onlyArmsErrors: Policy = {
+  name: 'onlyArmsErrors',
+  sendRequest: async (request, next) => {
+    const response = await next(request);
+    const isError = response.status >= 400 && response.status < 500;
+    return isError && !armError.safeParse(jsonIn(response.bodyAsText ?? '')).success ? { ...response, bodyAsText: null } : response;
   },
 };

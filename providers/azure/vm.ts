@@ -1,11 +1,13 @@
 import type { ComputeManagementClient, InstanceViewStatus, VirtualMachine } from '@azure/arm-compute';
-import type { MachinePath } from './ids.ts';
+import { z } from 'zod';
+import { Unavailable } from '../../fencing/errors.ts';
+import { machinePath, type MachinePath } from './ids.ts';
 
 /** What virtual machines and instances of scale sets have in common. */
 export interface Vm
   extends Pick<
     VirtualMachine,
-    'additionalCapabilities' | 'location' | 'name' | 'osProfile' | 'provisioningState' | 'storageProfile' | 'tags' | 'timeCreated' | 'vmId' | 'zones'
+    'additionalCapabilities' | 'id' | 'location' | 'name' | 'osProfile' | 'provisioningState' | 'storageProfile' | 'tags' | 'timeCreated' | 'vmId' | 'zones'
   > {
   readonly instanceView?: { readonly statuses?: InstanceViewStatus[] };
 }
@@ -15,7 +17,7 @@ export type Operation = ReturnType<ComputeManagementClient['virtualMachines']['p
 
 type Onlooker = (answer: { readonly headers: { readonly get: (name: string) => string | undefined } }) => void;
 
-interface Reading {
+export interface ReadingOfVm {
   readonly signal: AbortSignal;
   /** With its power state, for which ARM has to ask around. */
   readonly withView: boolean;
@@ -28,22 +30,39 @@ interface Ordering {
   readonly everyMs: number;
 }
 
-/** The scale set is gone, and all its instances with it; or the service behind ARM, which alone keeps a list of them, has no such instance. */
-const GONE_INSTANCE: ReadonlySet<string> = new Set(['ResourceNotFound', 'ParentResourceNotFound', 'NotFound']);
-
 /**
- * Whether a code of ARM's speaks of this very machine, and not of where it was looked for. ARM itself knows machines of their
- * own, and calls one that is not there `ResourceNotFound`. https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-not-found
+ * The same calls for both kinds of machines. One answer holds the model and, where it is asked for, the instance view.
+ *
+ * @throws Unavailable when the answer is of another machine, or of none; and whatever the SDK throws
  */
-export const saysGone = ({ kind }: MachinePath, code: string | null): boolean => code !== null && (kind === 'vm' ? code === 'ResourceNotFound' : GONE_INSTANCE.has(code));
-
-/** The same calls for both kinds of machines. One answer holds the model and, where it is asked for, the instance view. */
-export const readVm = (client: ComputeManagementClient, path: MachinePath, { signal, withView, onAnswer = () => undefined }: Reading): Promise<Vm> => {
+export const readVm = async (client: ComputeManagementClient, path: MachinePath, { signal, withView, onAnswer = () => undefined }: ReadingOfVm): Promise<Vm> => {
   const options = { ...(withView && { expand: 'instanceView' as const }), abortSignal: signal, onResponse: onAnswer };
-  return path.kind === 'vm'
+  const vm: Vm = await (path.kind === 'vm'
     ? client.virtualMachines.get(path.group, path.name, options)
-    : client.virtualMachineScaleSetVMs.get(path.group, path.set, path.instance, options);
+    : client.virtualMachineScaleSetVMs.get(path.group, path.set, path.instance, options));
+  const read = inForm.safeParse(vm);
+  if (read.success && machinePath(read.data.id)?.id === path.id) return vm;
+  throw new Unavailable(`virtualMachines/read was not answered with ${path.id}: this is no answer of ARM`, { cause: read.error });
 };
+
+const text = z.string().nullish();
+const managed = z.object({ managedDisk: z.object({ id: text }).nullish(), vhd: z.object({ uri: text }).nullish() });
+
+/** What is read of a machine, as ARM writes it: the SDK hands on whatever stands in an answer. */
+const inForm = z.object({
+  id: z.string(),
+  name: text,
+  vmId: text,
+  location: text,
+  provisioningState: text,
+  timeCreated: z.date().nullish(),
+  tags: z.record(z.string(), z.string()).nullish(),
+  zones: z.array(z.string()).nullish(),
+  osProfile: z.object({ computerName: text }).nullish(),
+  additionalCapabilities: z.object({ hibernationEnabled: z.boolean().nullish() }).nullish(),
+  storageProfile: z.object({ osDisk: managed.nullish(), dataDisks: z.array(managed.extend({ toBeDetached: z.boolean().nullish() })).nullish() }).nullish(),
+  instanceView: z.object({ statuses: z.array(z.object({ code: text, time: z.date().nullish() })).nullish() }).nullish(),
+});
 
 export const orderDetach = (client: ComputeManagementClient, path: MachinePath, disk: { readonly diskId: string; readonly detachOption?: string }, { signal, everyMs }: Ordering): Operation => {
   const options = { abortSignal: signal, updateIntervalInMs: everyMs };

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { InvalidInput } from '../../fencing/errors.ts';
+import { InvalidInput, Unavailable } from '../../fencing/errors.ts';
 import type { DiskId } from '../../fencing/machine.ts';
 import { reading } from './calls.ts';
 import type { ComputeClients } from './client.ts';
@@ -26,11 +26,17 @@ export const diskById = async (clients: ComputeClients, id: DiskId, signal: Abor
   const path = diskPath(id);
   if (!path) throw new InvalidInput(`${id} is no disk of Compute Engine`);
   try {
-    return { id, path, disk: await get(clients, path, signal) };
+    return { id, path, disk: thatDisk(await get(clients, path, signal), path) };
   } catch (caught) {
     if (caught instanceof Error && isNotFound(caught.cause)) return { id, path, disk: null };
     throw caught;
   }
+};
+
+/** The SDK makes a disk of any JSON: it has to be this one, in a state. */
+const thatDisk = (disk: Disk, path: DiskPath): Disk => {
+  if (disk.name === path.disk && disk.status) return disk;
+  throw new Unavailable(`${path.disk} was asked for and something else was answered: this is no answer of Compute Engine`);
 };
 
 const get = async (clients: ComputeClients, path: DiskPath, signal: AbortSignal): Promise<Disk> => {

@@ -12,23 +12,21 @@ const thrown = z.object({ code: z.number(), httpStatusCode: z.number().optional(
 
 /** The body of an answer. https://cloud.google.com/compute/docs/api/troubleshooting */
 const answer = z.object({
-  error: z.object({ errors: z.array(z.object({ domain: z.string().optional(), reason: z.string() })).default([]) }),
+  error: z.object({ code: z.number().optional(), errors: z.array(z.object({ domain: z.string().optional(), reason: z.string() })).default([]) }),
 });
 
 /** Under this key the SDK keeps the body: of its reasons, it hands on none. */
 const BODY = Symbol.for('google-gax.rawHttpResponsePayload');
 
+const errorIn = (caught: unknown) => (caught instanceof Error ? (answer.safeParse(jsonIn(Reflect.get(caught, BODY))).data?.error ?? null) : null);
+
 /** The first reason in the answer, such as `notFound`, or null when nothing that speaks this API has answered. */
-export const reasonOf = (caught: unknown): string | null => {
-  if (!(caught instanceof Error)) return null;
-  const read = answer.safeParse(jsonIn(Reflect.get(caught, BODY)));
-  return read.data?.error.errors[0]?.reason ?? null;
-};
+export const reasonOf = (caught: unknown): string | null => errorIn(caught)?.errors[0]?.reason ?? null;
 
 export const statusOf = (caught: unknown): number | null => thrown.safeParse(caught).data?.httpStatusCode ?? null;
 
 /** The service itself says that there is no such thing. A page of something between us and it is not its word. */
-export const isNotFound = (caught: unknown): boolean => statusOf(caught) === 404 && reasonOf(caught) === 'notFound';
+export const isNotFound = (caught: unknown): boolean => statusOf(caught) === 404 && errorIn(caught)?.code === 404 && reasonOf(caught) === 'notFound';
 
 /** The request that failed, as far down as the transport keeps it. */
 const request = z.object({ cause: z.object({ config: z.object({ url: z.instanceof(URL) }) }) });

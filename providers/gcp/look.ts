@@ -30,6 +30,13 @@ const lookAt = async (clients: ComputeClients, machine: MachineId, scope: { read
   return seenFacts(machine, path, instance, scope.disks ? await disksById(clients, disksNamedBy(instance), signal) : null);
 };
 
+/** The end of a link to a zone. */
+const ZONE = /(?:^|\/)zones\/([^/]+)$/;
+
+/** The SDK makes an instance of any JSON. */
+const isThat = ({ id, name, zone }: Instance, path: InstancePath): boolean =>
+  NUMERIC_ID.test(String(id)) && [name, String(id)].includes(path.instance) && (!zone || ZONE.exec(zone)?.[1] === path.zone);
+
 /**
  * Null when Compute Engine says that there is none. The path may name it by its numeric id.
  *
@@ -38,8 +45,8 @@ const lookAt = async (clients: ComputeClients, machine: MachineId, scope: { read
 export const instanceAt = async (clients: ComputeClients, path: InstancePath, signal: AbortSignal): Promise<Instance | null> => {
   try {
     const [instance] = await translated(clients, 'compute.instances.get', signal, () => clients.instances.get(path, reading(signal)));
-    if (!NUMERIC_ID.test(String(instance.id))) throw new Unavailable('compute.instances.get answered with an instance that has no id');
-    return instance;
+    if (isThat(instance, path)) return instance;
+    throw new Unavailable(`compute.instances.get was asked for ${path.instance} and answered something else: this is no answer of Compute Engine`);
   } catch (caught) {
     if (caught instanceof Error && isNotFound(caught.cause)) return null;
     throw caught;

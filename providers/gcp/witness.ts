@@ -8,15 +8,16 @@ const standsFirm = ({ disk }: AskedDisk): boolean => disk?.status === 'READY' &&
 
 /**
  * What the disks say of an instance that Compute Engine does not know. It answers "not found" for an unknown project in the
- * same form, so only a disk of that very project, and of a place from which it could be attached to the instance, vouches
- * for its answer.
+ * same form, so only disks of that very project, and of a place from which they could be attached to the instance, vouch
+ * for its answer; and all of them have to.
  */
 export const witness = async (clients: ComputeClients, machine: MachineId, disks: readonly DiskId[], signal: AbortSignal): Promise<Witness> => {
   const path = instancePath(machine);
   if (!path) return 'none';
-  const found = await disksById(clients, disks.filter((id) => mayTell(id, path)), signal);
-  if (found.some(({ disk }) => disk !== null && names(disk, path))) return 'held';
-  return found.some(standsFirm) ? 'released' : 'none';
+  const within = disks.filter((id) => mayTell(id, path));
+  const asked = await disksById(clients, within, signal);
+  if (asked.some(({ disk }) => disk !== null && names(disk, path))) return 'held';
+  return asked.length > 0 && within.length === disks.length && asked.every(standsFirm) ? 'released' : 'none';
 };
 
 const mayTell = (id: DiskId, machine: InstancePath): boolean => {

@@ -4,6 +4,7 @@ import type { MachineFacts, MachineId, MachineTarget } from '../../../fencing/ma
 import type { Permit } from '../../../fencing/permit.ts';
 import type { Bench } from './bench.ts';
 import { leadCases } from './lead-cases.ts';
+import { witnessCases } from './witness-cases.ts';
 
 const granted: Permit = { check: () => undefined };
 const expired: Permit = {
@@ -38,7 +39,7 @@ export const providerContract = (cloud: string, open: () => Promise<Bench>): voi
     powers(() => bench);
     disks(() => bench);
     detaching(() => bench);
-    witnesses(() => bench);
+    witnessCases(() => bench);
     leadCases(() => bench);
   });
 };
@@ -174,23 +175,5 @@ const detaching = (bench: () => Bench): void => {
     await expect(bench().cloud.detach(await targetOf(bench(), machine), disk, 'plain', granted, AbortSignal.abort())).rejects.toBeInstanceOf(Unavailable);
     await bench().settle();
     expect(await bench().holderOf(disk)).toBe(machine);
-  });
-};
-
-const witnesses = (bench: () => Bench): void => {
-  it('hears from a free disk that it was released, although another disk is unknown', async () => {
-    const disk = await bench().disk(null);
-    expect(await bench().cloud.witness(bench().unknownMachine, [bench().unknownDisk, disk], patient())).toBe('released');
-  });
-
-  it('hears from a disk that names the machine that it is held', async () => {
-    const machine = await bench().machine();
-    const [free, held] = [await bench().disk(null), await bench().disk(machine)];
-    expect(await bench().cloud.witness(machine, [free, held], patient())).toBe('held');
-  });
-
-  it('has no witness in unknown disks, or in none', async () => {
-    expect(await bench().cloud.witness(bench().unknownMachine, [bench().unknownDisk], patient())).toBe('none');
-    expect(await bench().cloud.witness(bench().unknownMachine, [], patient())).toBe('none');
   });
 };

@@ -98,11 +98,12 @@ describe('a power-off', () => {
 });
 
 describe('a witness', () => {
-  it('is heard past unknown disks, and an error is no witness', async () => {
+  it('needs every disk to be found, and an error is no witness', async () => {
     const { world, machine, disk } = withDisk();
     const unknown = ['vol-fffffff1', 'vol-fffffff2', 'vol-fffffffff'];
     expect(await cloudOf(world).witness(machine, [...unknown, disk], patient())).toBe('held');
-    expect(await cloudOf(world).witness('i-ffffffff', [...unknown, disk], patient())).toBe('released');
+    expect(await cloudOf(world).witness('i-ffffffff', [...unknown, disk], patient())).toBe('none');
+    expect(await cloudOf(world).witness('i-ffffffff', [disk], patient())).toBe('released');
     expect(await cloudOf(world).witness('i-ffffffff', unknown, patient())).toBe('none');
     addFault(world.parts.ec2, { action: 'DescribeVolumes', mishap: { kind: 'error', code: 'AuthFailure', status: 401 } });
     await expect(cloudOf(world).witness(machine, [disk], patient())).rejects.toBeInstanceOf(Denied);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Unavailable } from '../../../fencing/errors.ts';
-import { missingFacts } from '../../../providers/aws/facts.ts';
+import { missingFacts, unknownFacts } from '../../../providers/aws/facts.ts';
 import { lookInTerritories, type Territories, type Territory } from '../../../providers/aws/look-in-territories.ts';
 import { ec2World, cloudOf } from '../../sandbox/ec2/ec2-world.ts';
 
@@ -43,4 +43,15 @@ it('a machine that one of them knows does not wait for another that is down', as
     return territory === other ? said.map((one) => ({ ...one, power: 'running' })) : said;
   });
   expect(facts).toMatchObject([{ machine: MACHINE, power: 'running', evidence: { territory: 'other' } }]);
+});
+
+it('a machine that a territory leaves out of its answer is asked for in the others, and is missing only where all say so', async () => {
+  const territories: Territories = { home, others: [other], owners: new Map() };
+  const leftOut = (knows: boolean) => lookInTerritories([MACHINE], territories, async (territory, ids) => {
+    if (territory === home) return ids.map((id) => unknownFacts(id, 'not in the answer'));
+    const facts = await missing(territory, ids);
+    return knows ? facts.map((one) => ({ ...one, power: 'running' })) : facts;
+  });
+  expect(await leftOut(true)).toMatchObject([{ machine: MACHINE, power: 'running', evidence: { territory: 'other' } }]);
+  expect(await leftOut(false)).toMatchObject([{ machine: MACHINE, power: 'unknown', evidence: { state: 'not in the answer', territories: 'home, other' } }]);
 });

@@ -1,11 +1,19 @@
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
+import type { Witness } from '../../../fencing/machine.ts';
 import { witness } from '../../../providers/aws/witness.ts';
 import { answerXml, setOf } from '../../../sandbox/ec2/render.ts';
 
-/** EC2 with one volume in that state, attached to nothing. */
-const clientSeeing = (status: string): EC2Client => {
-  const xml = answerXml('DescribeVolumes', 'request', { volumeSet: setOf([{ volumeId: 'vol-abcd1111', status, attachmentSet: setOf([]) }]) });
+interface Seen {
+  readonly status: string;
+  /** Instances that it is attached to. */
+  readonly at?: readonly string[];
+}
+
+/** EC2 with volumes in those states. */
+const clientSeeing = (seen: readonly Seen[]): EC2Client => {
+  const volumes = seen.map(({ status, at = [] }, n) => ({ volumeId: `vol-abcd111${n}`, status, attachmentSet: setOf(at.map((instanceId) => ({ instanceId, status: 'attached' }))) }));
+  const xml = answerXml('DescribeVolumes', 'request', { volumeSet: setOf(volumes) });
   const handler = {
     handle: async () => ({ response: { statusCode: 200, headers: {}, body: new TextEncoder().encode(xml) } }),
     updateHttpClientConfig: () => undefined,
@@ -14,16 +22,26 @@ const clientSeeing = (status: string): EC2Client => {
   return new EC2Client({ region: 'eu-central-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' }, requestHandler: handler });
 };
 
-describe('a volume that does not name the machine', () => {
-  it.each([
-    ['available', 'released'],
-    ['in-use', 'released'],
-    ['creating', 'none'],
-    ['deleting', 'none'],
-    ['deleted', 'none'],
-    ['error', 'none'],
-  ])('testifies only while it stands firm: %s gives %s', async (status, expected) => {
-    const said = await witness(clientSeeing(status), 'i-abcd1111', ['vol-abcd1111'], new AbortController().signal);
-    expect(said).toBe(expected);
+const free: Seen = { status: 'available' };
+const elsewhere: Seen = { status: 'in-use', at: ['i-abcd2222'] };
+
+describe('what volumes testify of a machine that EC2 does not know', () => {
+  it.each<readonly [string, readonly Seen[], Witness]>([
+    ['free', [free], 'released'],
+    ['in use elsewhere', [elsewhere], 'released'],
+    ['free, and in use elsewhere', [free, elsewhere], 'released'],
+    ['in use, and does not say where', [{ status: 'in-use' }], 'none'],
+    ['free, and says where it is', [{ ...elsewhere, status: 'available' }], 'none'],
+    ['in use by somebody who is no instance', [{ status: 'in-use', at: ['task'] }], 'none'],
+    ['creating', [{ status: 'creating' }], 'none'],
+    ['deleting', [{ status: 'deleting' }], 'none'],
+    ['deleted', [{ status: 'deleted' }], 'none'],
+    ['in error', [{ status: 'error' }], 'none'],
+    ['free, and deleting: all have to stand firm', [free, { status: 'deleting' }], 'none'],
+    ['at the machine', [{ status: 'in-use', at: ['i-abcd1111'] }], 'held'],
+    ['free, and at the machine', [free, { status: 'in-use', at: ['i-abcd2222', 'i-abcd1111'] }], 'held'],
+  ])('%s', async (_, seen, expected) => {
+    const disks = seen.map((__, n) => `vol-abcd111${n}`);
+    expect(await witness(clientSeeing(seen), 'i-abcd1111', disks, new AbortController().signal)).toBe(expected);
   });
 });

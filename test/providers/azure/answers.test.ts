@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Denied, Refused } from '../../../fencing/errors.ts';
+import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
 import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
 import { credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
@@ -32,7 +32,8 @@ const vm = (codes: readonly string[] | null, properties: object = {}): Answered 
   },
 });
 
-const disk = (properties: object, more: object = {}): Answered => ({ body: { id: DISK, location: 'westeurope', ...more, properties } });
+const disk = (properties: object, more: object = {}, id = DISK): Answered => ({ body: { id, location: 'westeurope', ...more, properties } });
+const osDisk = (diskState: string): Answered => disk({ diskState }, {}, OS_DISK);
 
 describe('a machine that ARM shows', () => {
   const off = ['ProvisioningState/succeeded', 'PowerState/deallocated'];
@@ -44,16 +45,16 @@ describe('a machine that ARM shows', () => {
     ['deallocated, and about to be deleted', vm(off, { provisioningState: 'Deleting' }), 'stopping'],
     ['deallocated, after something that failed', vm(off, { provisioningState: 'Failed' }), 'unknown'],
     ['deallocated, without a provisioning state', vm(off, { provisioningState: undefined }), 'unknown'],
-    ['deallocated, with an OS disk that is frozen', vm(off), 'suspended', disk({ diskState: 'Frozen' })],
+    ['deallocated, with an OS disk that is frozen', vm(off), 'suspended', osDisk('Frozen')],
     ['deallocated, able to hibernate, with an OS disk that cannot be read', vm(off, { additionalCapabilities: { hibernationEnabled: true } }), 'suspended'],
-    ['deallocated, able to hibernate, with an OS disk in reserve', vm(off, { additionalCapabilities: { hibernationEnabled: true } }), 'off', disk({ diskState: 'Reserved' })],
+    ['deallocated, able to hibernate, with an OS disk in reserve', vm(off, { additionalCapabilities: { hibernationEnabled: true } }), 'off', osDisk('Reserved')],
     ['hibernated', vm([...off, 'HibernationState/Hibernated']), 'suspended'],
     ['stopped', vm(['PowerState/stopped']), 'off-if-repeated'],
     ['without a vmId', vm(off, { vmId: undefined }), 'unknown'],
     ['without an instance view', vm(null), 'unknown'],
     ['with an empty instance view', vm([]), 'unknown'],
-  ])('%s is %s', async (_, machine, power, osDisk?: Answered) => {
-    expect(await look(VM, machine, osDisk)).toMatchObject({ machine: VM, power });
+  ])('%s is %s', async (_, machine, power, itsDisk?: Answered) => {
+    expect(await look(VM, machine, itsDisk)).toMatchObject({ machine: VM, power });
   });
 });
 
@@ -65,7 +66,7 @@ describe('a machine that ARM does not find', () => {
     [VM, 'ResourceGroupNotFound', 'unknown'],
     [VM, 'SubscriptionNotFound', 'unknown'],
     [INSTANCE, 'ResourceNotFound', 'missing'],
-    [INSTANCE, 'NotFound', 'missing'],
+    [INSTANCE, 'NotFound', 'unknown'],
     [INSTANCE, 'ParentResourceNotFound', 'missing'],
     [INSTANCE, 'ResourceGroupNotFound', 'unknown'],
     [INSTANCE, 'SubscriptionNotFound', 'unknown'],
@@ -84,13 +85,72 @@ describe('a machine that ARM does not find', () => {
   });
 });
 
+describe('an instance of a scale set that ARM does not find', () => {
+  const set = `${prefix}/virtualMachineScaleSets/Pool/virtualMachines`;
+  const listed = (...ids: readonly string[]): Answered => ({ body: { value: ids.map((id) => ({ id, location: 'westeurope' })) } });
+  const lookAt = async (machine: Answered, list: (page: number) => Answered) => {
+    let page = 0;
+    door = await openStandIn(({ url }) => (/\/virtualmachines\/3\b/i.test(url) ? machine : list(page++)));
+    const [facts] = await azureCloud(azureClients({ subscription, credential, endpoint: door.url })).look([INSTANCE], { disks: true }, patient());
+    return facts;
+  };
+
+  it.each([
+    ['ResourceNotFound', 404],
+    ['NotFound', 404],
+    ['InstanceIdNotFound', 404],
+    ['InvalidParameter', 400],
+    ['BadRequest', 400],
+  ])('is gone where its set does not list it, whatever the code (%s, %i)', async (code, status) => {
+    expect(await lookAt(failure(code, status), () => listed(`${set}/1`, `${set}/33`))).toMatchObject({ power: 'missing', evidence: { state: code } });
+    await door?.close();
+    expect(await lookAt(failure(code, status), () => listed())).toMatchObject({ power: 'missing' });
+    await door?.close();
+    expect(await lookAt(failure(code, status), () => listed(`${set}/1`, `${set}/3`))).toMatchObject({ power: 'unknown', evidence: { state: `${code}, although its scale set lists it` } });
+  });
+
+  it('is looked for on every page, and not for ever', async () => {
+    const paged = (last: number, name: (page: number) => string) => (page: number): Answered => ({
+      body: { value: [{ id: `${set}/${name(page)}`, location: 'westeurope' }], ...(page < last && { nextLink: `${door?.url}${set}?$skiptoken=${page}` }) },
+    });
+    expect(await lookAt(failure('InvalidParameter', 400), paged(4, (page) => `${page + 10}`))).toMatchObject({ power: 'missing' });
+    await door?.close();
+    expect(await lookAt(failure('InvalidParameter', 400), paged(4, (page) => (page === 4 ? '3' : `${page + 10}`)))).toMatchObject({ power: 'unknown' });
+    await door?.close();
+    expect(await lookAt(failure('InvalidParameter', 400), paged(Infinity, (page) => `${page + 10}`))).toMatchObject({ power: 'unknown' });
+    expect(door?.asked.length).toBeLessThan(30);
+  });
+
+  it.each([
+    ['of another set', listed(`${set.replace('Pool', 'Other')}/1`)],
+    ['of machines of their own', listed(`${prefix}/virtualMachines/a`)],
+    ['of nothing that has an id', { body: { value: [{}] } }],
+    ['not found in words that say nothing', failure('NotFound')],
+  ])('is not gone by a list %s', async (_, list) => {
+    expect(await lookAt(failure('InvalidParameter', 400), () => list)).toMatchObject({ power: 'unknown' });
+  });
+
+  it.each([
+    ['without a list', { body: {} }, Unavailable],
+    ['that is empty', { body: '' }, Unavailable],
+    ['that is a page', { status: 404, body: '<html></html>' }, Refused],
+    ['that is declined', failure('AuthorizationFailed', 403), Denied],
+    ['that is declined for the same reason', failure('InvalidParameter', 400), Refused],
+  ])('is not gone by an answer %s', async (_, list, kind) => {
+    await expect(lookAt(failure('InvalidParameter', 400), () => list)).rejects.toBeInstanceOf(kind);
+  });
+});
+
 describe('the disk of a machine that is gone', () => {
   it.each([
     ['free', disk({ diskState: 'Unattached' }), 'released'],
-    ['free, as far as it says', disk({}), 'released'],
+    ['free, as far as it says', disk({}), 'none'],
+    ['free, in a state that is not known here', disk({ diskState: 'Waiting' }), 'none'],
+    ['free, and read by somebody', disk({ diskState: 'ActiveSAS' }), 'released'],
+    ['free and held', disk({ diskState: 'Unattached' }, { managedBy: `${VM}-1` }), 'none'],
     ['held by it', disk({ diskState: 'Reserved' }, { managedBy: VM.toUpperCase() }), 'held'],
     ['held by another', disk({ diskState: 'Attached' }, { managedBy: `${VM}-1` }), 'released'],
-    ['shared with it', disk({ maxShares: 2 }, { managedBy: `${VM}-1`, managedByExtended: [`${VM}-1`, VM] }), 'held'],
+    ['shared with it', disk({ maxShares: 2, diskState: 'Attached' }, { managedBy: `${VM}-1`, managedByExtended: [`${VM}-1`, VM] }), 'held'],
     ['held by nobody that it names', disk({ diskState: 'Attached' }), 'held'],
     ['held by somebody who cannot be told', disk({}, { managedBy: 'somebody' }), 'none'],
     ['gone, too', failure('ResourceNotFound'), 'none'],

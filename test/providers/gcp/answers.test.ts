@@ -68,7 +68,7 @@ describe('an instance that Compute Engine shows', () => {
     ['of a beta link', { source: `https://www.googleapis.com/compute/beta/${DISK}` }, null],
     ['whole', {}, null],
   ])('has a disk that may be taken only where nothing speaks against it: %s', async (_, more, keep) => {
-    const facts = await look(instance({ status: 'TERMINATED', disks: [{ ...attached, ...more }] }), { body: { status: 'READY', users: [`https://www.googleapis.com/compute/beta/${MACHINE}`] } });
+    const facts = await look(instance({ status: 'TERMINATED', disks: [{ ...attached, ...more }] }), { body: { name: 'pvc-1', status: 'READY', users: [`https://www.googleapis.com/compute/beta/${MACHINE}`] } });
     expect(facts?.disks).toEqual([{ disk: DISK, state: 'attached', keep: keep instanceof RegExp ? expect.stringMatching(keep) : keep }]);
   });
 });
@@ -82,7 +82,7 @@ describe('an instance that Compute Engine does not find', () => {
 });
 
 describe('the disk of an instance that is gone', () => {
-  const disk = (users: readonly string[] | undefined, more: object = {}): Answered => ({ body: { status: 'READY', ...(users && { users }), ...more } });
+  const disk = (users: readonly string[] | undefined, more: object = {}): Answered => ({ body: { name: 'pvc-1', status: 'READY', ...(users && { users }), ...more } });
   it.each([
     ['nobody', disk(undefined), 'released'],
     ['nobody, in a list', disk([]), 'released'],
@@ -104,7 +104,7 @@ describe('the disk of an instance that is gone', () => {
 
 describe('a detach of a disk that the instance does not have any more', () => {
   const detach = async (users: readonly string[]) => {
-    const cloud = await cloudAnswering(instance({ status: 'TERMINATED', disks: [] }), { body: { status: 'READY', users } });
+    const cloud = await cloudAnswering(instance({ status: 'TERMINATED', disks: [] }), { body: { name: 'pvc-1', status: 'READY', users } });
     return cloud.detach({ machine: MACHINE, incarnation: ID }, DISK, 'plain', { check: () => undefined }, patient());
   };
 

@@ -55,13 +55,14 @@ describe('a power-off', () => {
 });
 
 describe('a witness', () => {
-  it('is heard past unknown disks, and an error is no witness', async () => {
+  it('needs every disk to be found, and an error is no witness', async () => {
     const { world, machine } = running();
     const [held, free] = [addDisk(world, {}, { instance: machine }), addDisk(world)];
     const unknown = [`${free}-not`, `${free}-neither`];
     const gone = `${machine}-gone`;
     expect(await cloudOf(world).witness(machine, [...unknown, free, held], patient())).toBe('held');
-    expect(await cloudOf(world).witness(gone, [...unknown, held], patient())).toBe('released');
+    expect(await cloudOf(world).witness(gone, [free, held], patient())).toBe('released');
+    expect(await cloudOf(world).witness(gone, [free, held, ...unknown], patient())).toBe('none');
     expect(await cloudOf(world).witness(gone, unknown, patient())).toBe('none');
     addFault(world.parts.gce, { method: 'disks.get', mishap: forbidden });
     await expect(cloudOf(world).witness(gone, [held], patient())).rejects.toBeInstanceOf(Denied);
@@ -74,6 +75,7 @@ describe('a witness', () => {
     const gone = `${machine}-gone`;
     expect(await cloudOf(world).witness(gone, [zonal], patient())).toBe('none');
     expect(await cloudOf(world).witness(gone, [regional], patient())).toBe('released');
+    expect(await cloudOf(world).witness(gone, [zonal, regional], patient())).toBe('none');
     expect(await cloudOf(world).witness(gone.replace('my-project', 'nobodys'), [zonal, regional, addDisk(world)], patient())).toBe('none');
   });
 

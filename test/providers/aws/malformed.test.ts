@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { beforeAll, expect, it } from 'vitest';
+import { CloudfenceError } from '../../../fencing/errors.ts';
+import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
+import { handleEc2 } from '../../../sandbox/ec2/query.ts';
+import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
+import { credentials, ec2World, patient, region } from '../../sandbox/ec2/ec2-world.ts';
+import { malformedXml, type Malformed } from '../malformed.ts';
+import { openStandIn, type StandIn } from '../stand-in.ts';
+
+/** Hundreds of answers that are not EC2's, read by the SDK from a socket. The machine runs and holds its disk all the while. */
+
+const world = ec2World();
+const machine = addInstance(world);
+const disk = addVolume(world, {}, { instance: machine });
+const nobody = 'i-0ffffffffffffffff';
+
+let door: StandIn;
+let malform: Malformed = (truth) => truth;
+beforeAll(async () => {
+  door = await openStandIn(({ body }) => {
+    const { status, body: said, requestId } = handleEc2(world, new URLSearchParams(body.toString()));
+    return { headers: { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId }, ...malform({ status, body: said }) };
+  });
+  return door.close;
+});
+
+/** Without the SDK's retries, which take real time. */
+const cloud = () => {
+  const { writes } = ec2Clients({ region, credentials, endpoint: door.url });
+  return awsCloud({ clients: { reads: writes, writes }, region });
+};
+
+const answerOrNone = async <T>(call: Promise<T>): Promise<T | null> => {
+  try {
+    return await call;
+  } catch (error) {
+    expect(error).toBeInstanceOf(CloudfenceError);
+    return null;
+  }
+};
+
+it('no malformed answer makes a running machine missing or off', async () => {
+  const proven = cloud();
+  await fc.assert(
+    fc.asyncProperty(malformedXml, async (how) => {
+      malform = how;
+      const facts = await answerOrNone(proven.look([machine], { disks: true }, patient()));
+      expect(['running', 'unknown', 'none']).toContain(facts?.[0]?.power ?? 'none');
+    }),
+    { numRuns: 400 },
+  );
+});
+
+it('no malformed answer makes a disk free that a machine holds, nor one that is unknown', async () => {
+  const proven = cloud();
+  await fc.assert(
+    fc.asyncProperty(malformedXml, fc.constantFrom(disk, 'vol-0ffffffffffffffff'), async (how, asked) => {
+      malform = how;
+      expect(['held', 'none']).toContain((await answerOrNone(proven.witness(machine, [asked], patient()))) ?? 'none');
+    }),
+    { numRuns: 400 },
+  );
+});
+
+it('no malformed answer makes an unknown machine anything that acts', async () => {
+  const proven = cloud();
+  await fc.assert(
+    fc.asyncProperty(malformedXml, async (how) => {
+      malform = how;
+      const facts = await answerOrNone(proven.look([nobody], { disks: true }, patient()));
+      expect(['missing', 'unknown', 'none']).toContain(facts?.[0]?.power ?? 'none');
+    }),
+    { numRuns: 100 },
+  );
+});
+
+it('only EC2 itself calls a machine missing, by name', async () => {
+  malform = (truth) => truth;
+  expect(await cloud().look([machine, nobody], { disks: true }, patient())).toMatchObject([{ power: 'running' }, { power: 'missing' }]);
+  malform = ({ body }) => ({ status: 404, body });
+  await expect(cloud().look([nobody], { disks: false }, patient())).rejects.toBeInstanceOf(CloudfenceError);
+  malform = ({ status, body }) => ({ status, body: body.replaceAll(machine, 'i-0eeeeeeeeeeeeeeee') });
+  expect(await cloud().look([machine], { disks: false }, patient())).toMatchObject([{ power: 'unknown', evidence: { state: 'not in the answer' } }]);
+  malform = ({ status }) => ({ status, body: '<DescribeInstancesResponse><requestId>r</requestId><reservationSet/></DescribeInstancesResponse>' });
+  expect(await cloud().look([machine], { disks: false }, patient())).toMatchObject([{ power: 'unknown' }]);
+});

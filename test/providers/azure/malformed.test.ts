@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CloudfenceError } from '../../../fencing/errors.ts';
+import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
+import { handleArm } from '../../../sandbox/azure/arm.ts';
+import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';
+import { diskIn } from '../../../sandbox/azure/state.ts';
+import { azureWorld, credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
+import { malformedJson, type Malformed } from '../malformed.ts';
+import { openStandIn, type StandIn } from '../stand-in.ts';
+
+/** Hundreds of answers that are not ARM's, read by the SDK from a socket. The machines run and hold their disks all the while. */
+
+const world = azureWorld();
+const alone = addMachine(world);
+const member = addMachine(world, { set: 'Pool' });
+const held = [alone, member].map((machine) => addDisk(world, {}, { machine }));
+const machines = [alone, member];
+const nobodys = [`${prefix}/disks/nobodys`];
+
+let door: StandIn;
+let malform: Malformed = (truth) => truth;
+beforeAll(async () => {
+  door = await openStandIn(({ method, url, body: sent }) => {
+    const { status, headers, body } = handleArm(world, { method, url: `${door.url}${url}`, body: sent.toString() }).answer;
+    return { headers, ...malform({ status, body }) };
+  });
+  return door.close;
+});
+
+const cloud = () => azureCloud(azureClients({ subscription, credential, endpoint: door.url }));
+
+const answerOrNone = async <T>(call: Promise<T> | undefined): Promise<T | null> => {
+  try {
+    return (await call) ?? null;
+  } catch (error) {
+    expect(error).toBeInstanceOf(CloudfenceError);
+    return null;
+  }
+};
+
+const malformed = malformedJson([]);
+
+describe('no malformed answer', () => {
+  it('makes a running machine missing or off', async () => {
+    const proven = cloud();
+    await fc.assert(
+      fc.asyncProperty(malformed, fc.constantFrom(...machines), async (how, machine) => {
+        malform = how;
+        const facts = await answerOrNone(proven.look([machine], { disks: true }, patient()));
+        expect(['running', 'unknown', 'none']).toContain(facts?.[0]?.power ?? 'none');
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('makes a disk free that a machine holds, nor one that is unknown', async () => {
+    const proven = cloud();
+    await fc.assert(
+      fc.asyncProperty(malformed, fc.constantFrom(...machines), fc.constantFrom(...held, ...nobodys), async (how, machine, disk) => {
+        malform = how;
+        expect((await answerOrNone(proven.witness(`${machine}0`, [disk], patient()))) ?? 'none').not.toBe(nobodys.includes(disk) ? 'released' : 'free');
+        const asked = { driver: 'disk.csi.azure.com', handle: diskIn(world, disk)?.armId ?? disk };
+        const holdings = await answerOrNone(proven.holders?.([asked], patient()));
+        expect(holdings?.flatMap(({ by }) => (by.length === 0 ? [disk] : [])) ?? []).toEqual([]);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('makes a machine that holds its disk let go of it', async () => {
+    const proven = cloud();
+    await fc.assert(
+      fc.asyncProperty(malformed, fc.constantFrom(0, 1), async (how, at) => {
+        malform = how;
+        expect(['held', 'none']).toContain((await answerOrNone(proven.witness(machines[at] ?? '', [held[at] ?? ''], patient()))) ?? 'none');
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
