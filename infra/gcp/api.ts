@@ -13,6 +13,7 @@ export const hosts = {
   run: 'https://run.googleapis.com',
   scheduler: 'https://cloudscheduler.googleapis.com',
   secrets: 'https://secretmanager.googleapis.com',
+  services: 'https://serviceusage.googleapis.com',
 } as const;
 
 export type Host = keyof typeof hosts;
@@ -30,16 +31,21 @@ export interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface Api {
+export interface Asking {
   /** Whatever is answered. @throws Unavailable when nothing is */
   readonly ask: (call: Call) => Promise<Answer>;
   /** @throws Denied, Refused, Unavailable for any answer but a good one */
   readonly call: (call: Call) => Promise<Answer['body']>;
+}
+
+export interface Api extends Asking {
   /** Hands a file to the address that an API gave for it, which is its own permission. */
   readonly upload: (url: string, bytes: Buffer) => Promise<void>;
   /** Calls a function with a token of ours that is made for it. */
   readonly invoke: (url: string, audience: string, payload: unknown) => Promise<unknown>;
   readonly wait: (ms: number) => Promise<void>;
+  /** The same two ways to ask, by way of another `ask`. */
+  readonly over: (ask: Asking['ask']) => Asking;
 }
 
 export interface ApiOptions {
@@ -55,7 +61,15 @@ const INVOCATION_LASTS_MS = 10 * 60_000;
 
 const json = z.record(z.string(), z.unknown());
 /** https://cloud.google.com/apis/design/errors */
-const problem = z.object({ error: z.object({ message: z.string(), status: z.string().optional() }) });
+const problem = z.object({
+  error: z.object({ message: z.string(), status: z.string().optional(), details: z.array(z.looseObject({ reason: z.string().optional() })).optional() }),
+});
+
+/** What Google calls an error, such as NOT_FOUND; empty where it does not say. https://cloud.google.com/apis/design/errors#handling_errors */
+export const codeOf = ({ body }: Answer): string => problem.safeParse(body).data?.error.status ?? '';
+
+/** The API itself is not enabled in the project. https://cloud.google.com/apis/design/errors#error_info */
+export const isSwitchedOff = ({ status, body }: Answer): boolean => status === 403 && (problem.safeParse(body).data?.error.details ?? []).some(({ reason }) => reason === 'SERVICE_DISABLED');
 
 export const isGood = ({ status }: Answer): boolean => status >= 200 && status < 300;
 
@@ -75,13 +89,17 @@ export const apiAt = ({ endpoint, wait }: ApiOptions): Api => {
     const { status, data } = await answered(`${method} ${path}`, () => auth.request<unknown>(request));
     return { status, body: json.safeParse(data).data ?? {} };
   };
-  const call = async (wanted: Call): Promise<Answer['body']> => {
+  return { ...over(ask), over, upload, invoke: (url, audience, payload) => invoke(auth, url, audience, payload), wait };
+};
+
+const over = (ask: Asking['ask']): Asking => ({
+  ask,
+  call: async (wanted) => {
     const answer = await ask(wanted);
     if (!isGood(answer)) throw failureOf(wanted, answer);
     return answer.body;
-  };
-  return { ask, call, upload, invoke: (url, audience, payload) => invoke(auth, url, audience, payload), wait };
-};
+  },
+});
 
 const answered = async <T>(what: string, send: () => Promise<T>): Promise<T> => {
   try {

@@ -1,17 +1,21 @@
 import { z } from 'zod';
+import { Refused } from '../../fencing/errors.ts';
 import type { Deployer, PackagedFunction, Say } from '../serverless/deployer.ts';
 import { ensureAlarms, removeAlarms } from './alarms.ts';
 import type { Api } from './api.ts';
 import { absent, ensure, type Resource } from './ensure.ts';
-import { addressOf, ensureFunction, functionAt, removeFunction } from './functions.ts';
-import { grantsElsewhere, grantsOnOurs, INVOKER, invokers, mayPublishEvents, pubSubAgent, type Granted } from './grants.ts';
-import { accounts, role } from './identities.ts';
+import { addressOf, ensureFunction, functionAt, functionsAnywhere, removeFunction } from './functions.ts';
+import { grantsOnOurs, grantsToBuilder, grantsToRunner, INVOKER, invokers, leftElsewhere, mayPublishEvents, pubSubAgent, type Granted } from './grants.ts';
+import { accounts, fencingRole } from './identities.ts';
 import type { Install } from './install.ts';
 import { logLines } from './logs.ts';
 import { functionNames } from './names.ts';
-import { grant, restrict, revoke } from './policies.ts';
+import { checkPermissions } from './permissions.ts';
+import { expel, grant, restrict } from './policies.ts';
 import { subscriptions, topics } from './queues.ts';
+import { ensureRole } from './roles.ts';
 import { schedule } from './schedule.ts';
+import { ensureServices } from './services.ts';
 import { sink } from './sink.ts';
 import { metrics } from './watching.ts';
 
@@ -21,19 +25,38 @@ const ensureAll = async (api: Api, resources: readonly Resource[], say: Say): Pr
   for (const resource of resources) await ensure(api, resource, say);
 };
 
-const grantAll = async (api: Api, granted: readonly Granted[], say: Say): Promise<void> => {
-  for (const one of granted) await grant(api, one.on, one, say);
+/** Whether any of them was not granted before. */
+const grantAll = async (api: Api, granted: readonly Granted[], say: Say): Promise<boolean> => {
+  let isNew = false;
+  for (const one of granted) isNew = (await grant(api, one.on, one, say)) || isNew;
+  return isNew;
+};
+
+/** What would stand in the way is said before anything is made. */
+const opened = async (api: Api, install: Install, say: Say): Promise<Api> => {
+  const enabled = await ensureServices(api, install, say);
+  if (install.parameters.checkPermissions) await checkPermissions(enabled, install, say);
+  const elsewhere = (await functionsAnywhere(enabled, install)).filter((name) => !name.startsWith(`${install.names.region}/`));
+  if (elsewhere.length > 0) throw new Refused(`nothing was deployed: this install stands in another region already (${elsewhere.join(', ')}); remove it with --param='region=…' first`);
+  return enabled;
+};
+
+/** Their addresses, by their names. */
+const functionsOf = async (api: Api, install: Install, packaged: readonly PackagedFunction[], isFresh: boolean, say: Say): Promise<(name: string) => string> => {
+  const addresses = new Map<string, string>();
+  for (const one of packaged) addresses.set(one.name, await ensureFunction(api, install, one, isFresh, say));
+  for (const { on, members } of invokers(install)) await restrict(api, on, INVOKER, members, say);
+  return (name) => addresses.get(name) ?? install.names.address(name);
 };
 
 /** In the order in which one needs the other; events flow last, when all that takes them stands. */
-const deploy = async (api: Api, install: Install, packaged: readonly PackagedFunction[], say: Say): Promise<void> => {
-  await ensureAll(api, [...accounts(install), role(install)], say);
-  await grantAll(api, grantsElsewhere(install), say);
+const deploy = async (closed: Api, install: Install, packaged: readonly PackagedFunction[], say: Say): Promise<void> => {
+  const api = await opened(closed, install, say);
+  await ensureAll(api, accounts(install), say);
+  const isFresh = await grantAll(api, grantsToBuilder(install), say);
+  await grantAll(api, grantsToRunner(install, await ensureRole(api, install.names, fencingRole(install), say)), say);
   await ensureAll(api, topics(install), say);
-  const addresses = new Map<string, string>();
-  for (const one of packaged) addresses.set(one.name, await ensureFunction(api, install, one, say));
-  for (const { on, members } of invokers(install)) await restrict(api, on, INVOKER, members, say);
-  const addressFor = (name: string): string => addresses.get(name) ?? install.names.address(name);
+  const addressFor = await functionsOf(api, install, packaged, isFresh, say);
   await ensureAll(api, subscriptions(install, addressFor('on-event')), say);
   await grantAll(api, grantsOnOurs(install, await pubSubAgent(api, install)), say);
   const { writerIdentity } = writer.parse(await ensure(api, sink(install), say));
@@ -42,7 +65,7 @@ const deploy = async (api: Api, install: Install, packaged: readonly PackagedFun
   await ensureAlarms(api, install, say);
 };
 
-/** The other way round: first nothing comes any more. */
+/** The other way round: first nothing comes any more. The custom role stays, bound to nobody: roles.ts says why. */
 const remove = async (api: Api, install: Install, say: Say): Promise<void> => {
   const goAway = async (resources: readonly Resource[]): Promise<void> => {
     for (const resource of resources) await absent(api, resource, say);
@@ -51,8 +74,9 @@ const remove = async (api: Api, install: Install, say: Say): Promise<void> => {
   await goAway([schedule(install, ''), sink(install), ...metrics(install), ...subscriptions(install, '')]);
   for (const name of functionNames) await removeFunction(api, install, name, say);
   await goAway(topics(install));
-  for (const one of grantsElsewhere(install)) await revoke(api, one.on, one, say);
-  await goAway([role(install), ...accounts(install)]);
+  const { members, on } = leftElsewhere(install);
+  for (const one of on) await expel(api, one, members, say);
+  await goAway(accounts(install));
 };
 
 const info = async (api: Api, install: Install): Promise<readonly string[]> => {
@@ -67,7 +91,11 @@ const info = async (api: Api, install: Install): Promise<readonly string[]> => {
 
 const invoke = async (api: Api, install: Install, name: string, payload: unknown): Promise<unknown> => {
   const present = await functionAt(api, install, name);
-  return present ? api.invoke(addressOf(install, name, present), install.names.address(name), payload) : undefined;
+  // An empty answer is one: only a function that is not there has none.
+  if (present) return (await api.invoke(addressOf(install, name, present), install.names.address(name), payload)) ?? null;
+  const others = await functionsAnywhere(api, install);
+  if (others.length > 0) throw new Refused(`there is no function ${name} in ${install.parameters.region}, and yet there are ${others.join(', ')}: is the region right? deploy again`);
+  return undefined;
 };
 
 export const gcpDeployer = (api: Api, install: Install): Deployer => ({

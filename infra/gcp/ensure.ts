@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Refused } from '../../fencing/errors.ts';
 import type { Say } from '../serverless/deployer.ts';
 import { failureOf, isGood, type Answer, type Api, type Call } from './api.ts';
+import { callSoon } from './persistence.ts';
 
 /** One thing of ours, as it should be. */
 export interface Resource {
@@ -15,8 +16,8 @@ export interface Resource {
   readonly create: Omit<Call, 'host'>;
   /** Null for what never differs. */
   readonly change: Omit<Call, 'host'> | null;
-  /** What is found there, as good as gone: a role is deleted for weeks before it is away. */
-  readonly revive?: (found: Answer['body']) => Omit<Call, 'host'> | null;
+  /** Names an account, which may have been made a moment ago and not be known everywhere. */
+  readonly namesAccount?: true;
 }
 
 const isFields = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -41,11 +42,9 @@ export const found = async (api: Api, host: Call['host'], path: string): Promise
 
 /** Makes it, changes it, or leaves it; what the API last said of it. */
 export const ensure = async (api: Api, resource: Resource, say: Say): Promise<Answer['body']> => {
-  const { what, host, path, wanted, create, change, revive } = resource;
+  const { what, host, path, wanted, create, change, namesAccount } = resource;
   const present = await found(api, host, path);
-  if (present === null) return told(say, `${what}: made`, () => api.call({ host, ...create }));
-  const revival = revive?.(present) ?? null;
-  if (revival) await told(say, `${what}: taken back`, () => api.call({ host, ...revival }));
+  if (present === null) return told(say, `${what}: made`, () => (namesAccount ? callSoon(api, { host, ...create }) : api.call({ host, ...create })));
   if (covers(present, wanted)) return present;
   if (change === null) throw new Refused(`${what} is there, and not as it should be: delete it, and deploy again`);
   return told(say, `${what}: changed`, () => api.call({ host, ...change }));
@@ -58,8 +57,8 @@ const told = async <T>(say: Say, what: string, act: () => Promise<T>): Promise<T
 };
 
 /** Gone afterwards, whether or not it was there. */
-export const absent = async (api: Api, { what, host, path, revive }: Pick<Resource, 'what' | 'host' | 'path' | 'revive'>, say: Say): Promise<Answer['body'] | null> => {
+export const absent = async (api: Api, { what, host, path }: Pick<Resource, 'what' | 'host' | 'path'>, say: Say): Promise<Answer['body'] | null> => {
   const present = await found(api, host, path);
-  if (present === null || (revive?.(present) ?? null) !== null) return null;
+  if (present === null) return null;
   return told(say, `${what}: removed`, () => api.call({ host, method: 'DELETE', path }));
 };

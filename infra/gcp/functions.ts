@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { PackagedFunction, Say } from '../serverless/deployer.ts';
+import { Refused, Unavailable } from '../../fencing/errors.ts';
 import type { Api } from './api.ts';
 import { covers, found } from './ensure.ts';
 import { environmentOf, type Install } from './install.ts';
+import { functionNames } from './names.ts';
 import { finished } from './operation.ts';
+import { callSoon, SPREADS_WITHIN_MS } from './persistence.ts';
 
 /** https://cloud.google.com/functions/docs/reference/rest/v2/projects.locations.functions */
 const deployed = z.looseObject({
@@ -35,7 +38,7 @@ const wantedOf = (install: Install, { name, zip }: PackagedFunction) => {
     description: descriptions[name] ?? name,
     environment: 'GEN_2',
     labels: { [SOURCE]: digestOf(zip) },
-    buildConfig: { runtime: parameters.runtime, entryPoint: 'handler' },
+    buildConfig: { runtime: parameters.runtime, entryPoint: 'handler', serviceAccount: `${names.project}/serviceAccounts/${names.builder}` },
     serviceConfig: {
       serviceAccountEmail: names.runner,
       environmentVariables: environmentOf(install, name),
@@ -67,26 +70,68 @@ export const functionAt = async (api: Api, { names }: Install, name: string): Pr
 
 export const addressOf = ({ names }: Install, name: string, { url, serviceConfig }: DeployedFunction): string => url ?? serviceConfig.uri ?? names.address(name);
 
-/** Built anew only when its code or its configuration differs, or the last build did not come off. Answers with its address. */
-export const ensureFunction = async (api: Api, install: Install, packaged: PackagedFunction, say: Say): Promise<string> => {
+const built = async (api: Api, install: Install, packaged: PackagedFunction, isThere: boolean): Promise<void> => {
   const { names } = install;
   const wanted = wantedOf(install, packaged);
-  const present = await functionAt(api, install, packaged.name);
-  if (present && present.state === 'ACTIVE' && covers(present, wanted)) return addressOf(install, packaged.name, present);
-  say(`function ${packaged.name}: being built`);
   const storageSource = await uploaded(api, install, packaged.zip);
   const body = { ...wanted, buildConfig: { ...wanted.buildConfig, source: { storageSource } } };
-  const path = present
-    ? `v2/${wanted.name}?updateMask=description,labels,buildConfig,serviceConfig`
-    : `v2/${names.region}/functions?functionId=${names.functionId(packaged.name)}`;
-  await finished(api, await api.call({ method: present ? 'PATCH' : 'POST', host: 'functions', path, body }), `the build of ${packaged.name}`);
+  const path = isThere ? `v2/${wanted.name}?updateMask=description,labels,buildConfig,serviceConfig` : `v2/${names.region}/functions?functionId=${names.functionId(packaged.name)}`;
+  await finished(api, await callSoon(api, { method: isThere ? 'PATCH' : 'POST', host: 'functions', path, body }), `the build of ${packaged.name}`);
+};
+
+const BETWEEN_BUILDS_MS = 60_000;
+
+/** The account that builds is allowed to from now on, and that may not be known yet: until it is, a build fails in many words. */
+const builtSoon = async (api: Api, install: Install, packaged: PackagedFunction, isFresh: boolean, say: Say): Promise<void> => {
+  for (let waited = 0; ; waited += BETWEEN_BUILDS_MS) {
+    const isThere = (await functionAt(api, install, packaged.name)) !== null;
+    try {
+      return await built(api, install, packaged, isThere);
+    } catch (error) {
+      if (!isFresh || !(error instanceof Unavailable) || waited >= SPREADS_WITHIN_MS) throw error;
+      say(`function ${packaged.name}: built again, because its account was allowed to a moment ago: ${error.message}`);
+    }
+    await api.wait(BETWEEN_BUILDS_MS);
+  }
+};
+
+/**
+ * Built anew only when its code or its configuration differs, or the last build did not come off. Answers with its address.
+ * `isFresh` says that the account which builds it was allowed to by this very deployment.
+ */
+export const ensureFunction = async (api: Api, install: Install, packaged: PackagedFunction, isFresh: boolean, say: Say): Promise<string> => {
+  const present = await functionAt(api, install, packaged.name);
+  if (present && present.state === 'ACTIVE' && covers(present, wantedOf(install, packaged))) return addressOf(install, packaged.name, present);
+  say(`function ${packaged.name}: being built`);
+  await builtSoon(api, install, packaged, isFresh, say);
   say(`function ${packaged.name}: ${present ? 'changed' : 'made'}`);
-  const built = await functionAt(api, install, packaged.name);
-  return built ? addressOf(install, packaged.name, built) : names.address(packaged.name);
+  const now = await functionAt(api, install, packaged.name);
+  return now ? addressOf(install, packaged.name, now) : install.names.address(packaged.name);
+};
+
+const listed = z.looseObject({ functions: z.array(z.looseObject({ name: z.string() })).default([]), unreachable: z.array(z.string()).default([]), nextPageToken: z.string().default('') });
+
+/**
+ * Our functions in all regions, by their names.
+ * @throws Unavailable when a region does not say: there may be some in it
+ */
+export const functionsAnywhere = async (api: Api, { names, prefix }: Install): Promise<readonly string[]> => {
+  const ours = new Set(functionNames.map((name) => names.functionId(name)));
+  const all: string[] = [];
+  for (let token = ''; ; ) {
+    const page = new URLSearchParams({ pageSize: '1000', ...(token !== '' && { pageToken: token }) });
+    const { functions, unreachable, nextPageToken } = listed.parse(await api.call({ method: 'GET', host: 'functions', path: `v2/${names.project}/locations/-/functions?${page.toString()}` }));
+    if (unreachable.length > 0) throw new Unavailable(`nobody can say whether functions of ${prefix} stand in ${unreachable.join(', ')}`);
+    all.push(...functions.map(({ name }) => name));
+    if (nextPageToken === '' || nextPageToken === token) return all.filter((name) => ours.has(name.slice(name.lastIndexOf('/') + 1)));
+    token = nextPageToken;
+  }
 };
 
 export const removeFunction = async (api: Api, install: Install, name: string, say: Say): Promise<void> => {
-  if ((await functionAt(api, install, name)) === null) return;
+  const present = await functionAt(api, install, name);
+  if (present === null) return;
+  if (!(SOURCE in present.labels)) throw new Refused(`${install.names.function(name)} bears no label ${SOURCE}: it is none of ours, and is not removed`);
   await finished(api, await api.call({ method: 'DELETE', host: 'functions', path: `v2/${install.names.function(name)}` }), `the removal of ${name}`);
   say(`function ${name}: removed`);
 };

@@ -25,17 +25,30 @@ export const pubSubAgent = async (api: Api, { names }: Install): Promise<string>
   return serviceAccount(`service-${projectNumber}@gcp-sa-pubsub.iam.gserviceaccount.com`);
 };
 
-const secretsOf = ({ configuration: { clusters } }: Install): readonly string[] =>
+export const secretsOf = ({ configuration: { clusters } }: Install): readonly string[] =>
   clusters.flatMap((cluster) => ('secretManager' in cluster ? [cluster.secretManager.secret] : []));
 
-/** Stands on what we have not made, so it has to be taken back by itself. */
-export const grantsElsewhere = (install: Install): readonly Granted[] => {
+const ofProject = ({ names }: Install): Guarded => ({ host: 'projects', path: `v1/${names.project}`, read: 'POST with a body' });
+const ofSecret = (secret: string): Guarded => ({ host: 'secrets', path: `v1/${secret}`, read: 'GET' });
+
+/** What the functions run as, with the name of the role that it has in the project. */
+export const grantsToRunner = (install: Install, role: string): readonly Granted[] => {
   const member = serviceAccount(install.names.runner);
-  return [
-    { on: { host: 'projects', path: `v1/${install.names.project}`, read: 'POST with a body' }, role: install.names.role, member },
-    ...secretsOf(install).map((secret): Granted => ({ on: { host: 'secrets', path: `v1/${secret}`, read: 'GET' }, role: 'roles/secretmanager.secretAccessor', member })),
-  ];
+  return [{ on: ofProject(install), role, member }, ...secretsOf(install).map((secret): Granted => ({ on: ofSecret(secret), role: 'roles/secretmanager.secretAccessor', member }))];
 };
+
+/**
+ * Left to itself, a build acts as the project's Compute account, which may do almost everything in an old project and not
+ * enough in a new one. https://cloud.google.com/functions/docs/securing/build-custom-sa
+ */
+export const grantsToBuilder = (install: Install): readonly Granted[] =>
+  ['roles/artifactregistry.writer', 'roles/logging.logWriter', 'roles/storage.objectViewer'].map((role) => ({ on: ofProject(install), role, member: serviceAccount(install.names.builder) }));
+
+/** Stands on what we have not made, so it has to be taken back by itself: whose, and where. */
+export const leftElsewhere = (install: Install): { readonly members: readonly string[]; readonly on: readonly Guarded[] } => ({
+  members: [install.names.runner, install.names.builder].map(serviceAccount),
+  on: [ofProject(install), ...secretsOf(install).map(ofSecret)],
+});
 
 /** Goes with what it stands on. */
 export const grantsOnOurs = ({ names }: Install, agent: string): readonly Granted[] => [

@@ -1,7 +1,8 @@
 import type { Resource } from './ensure.ts';
 import type { Install } from './install.ts';
+import type { CustomRole } from './roles.ts';
 
-/** The two accounts of an install, and what the first may do: docs/gcp.md has the reason for each permission. */
+/** The accounts of an install, and what those may do that the functions run as: docs/gcp.md has the reason for each permission. */
 
 const account = ({ names, parameters }: Install, email: string, displayName: string): Resource => ({
   what: `service account ${email}`,
@@ -15,6 +16,7 @@ const account = ({ names, parameters }: Install, email: string, displayName: str
 export const accounts = (install: Install): readonly Resource[] => [
   account(install, install.names.runner, `${install.prefix}: what the functions run as`),
   account(install, install.names.caller, `${install.prefix}: what Pub/Sub and Cloud Scheduler call them as`),
+  account(install, install.names.builder, `${install.prefix}: what their images are built as`),
 ];
 
 /** In our own project, and by hand in each other one. */
@@ -28,17 +30,9 @@ export const permissions = ({ configuration: { policy, clusters } }: Pick<Instal
   ...(clusters.some((cluster) => 'gke' in cluster) ? ['container.clusters.connect', 'container.clusters.get'] : []),
 ];
 
-export const role = (install: Install): Resource => {
-  const { names, prefix } = install;
-  const wanted = { title: prefix, description: 'What Cloudfence does to machines and disks', includedPermissions: permissions(install), stage: 'GA' };
-  const path = `v1/${names.role}`;
-  return {
-    what: `role ${names.role}`,
-    host: 'iam',
-    path,
-    wanted,
-    create: { method: 'POST', path: `v1/${names.project}/roles`, body: { roleId: names.role.slice(names.role.lastIndexOf('/') + 1), role: wanted } },
-    change: { method: 'PATCH', path: `${path}?updateMask=title,description,includedPermissions,stage`, body: wanted },
-    revive: (found) => (found['deleted'] === true ? { method: 'POST', path: `${path}:undelete`, body: {} } : null),
-  };
-};
+export const fencingRole = (install: Install): CustomRole => ({
+  id: install.names.roleId,
+  title: install.prefix,
+  description: 'What Cloudfence does to machines and disks',
+  permissions: permissions(install),
+});

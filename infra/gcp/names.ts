@@ -16,10 +16,11 @@ export const names = ({ project, region, prefix }: Place) => {
   return {
     project: inProject,
     region: inRegion,
-    /** What the functions run as, and what Pub/Sub and Cloud Scheduler call them as. */
+    /** What the functions run as, what Pub/Sub and Cloud Scheduler call them as, and what their images are built as. */
     runner: account('run'),
     caller: account('push'),
-    role: `${inProject}/roles/${prefix.replaceAll('-', '_')}`,
+    builder: account('make'),
+    roleId: prefix.replaceAll('-', '_'),
     topic: (what: string) => `${inProject}/topics/${prefix}-${what}`,
     subscription: (what: string) => `${inProject}/subscriptions/${prefix}-${what}`,
     sink: `${inProject}/sinks/${prefix}-events`,

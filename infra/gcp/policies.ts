@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Say } from '../serverless/deployer.ts';
-import { failureOf, isGood, type Api, type Call } from './api.ts';
+import { failureOf, isGood, type Answer, type Api, type Call } from './api.ts';
+import { persistently, SPREADS_WITHIN_MS } from './persistence.ts';
 
 /** Whose policy it is, and how it is read: each API has its own way, with the version to be shown in the query or the body. */
 export interface Guarded {
@@ -20,58 +21,93 @@ const policy = z.looseObject({ etag: z.string().optional(), bindings: z.array(bi
 
 type Policy = z.infer<typeof policy>;
 
-const TRIES = 8;
-const BETWEEN_MS = 2_000;
 /** Version 3 shows conditions; a policy that is written back without them would lose them. */
 const SHOWN = 3;
 
-const readPolicy = async (api: Api, { host, path, read }: Guarded): Promise<Policy> => {
-  if (read === 'POST with a body') return policy.parse(await api.call({ method: 'POST', host, path: `${path}:getIamPolicy`, body: { options: { requestedPolicyVersion: SHOWN } } }));
-  return policy.parse(await api.call({ method: read, host, path: `${path}:getIamPolicy?options.requestedPolicyVersion=${SHOWN}` }));
+const reading = ({ host, path, read }: Guarded): Call => {
+  if (read === 'POST with a body') return { method: 'POST', host, path: `${path}:getIamPolicy`, body: { options: { requestedPolicyVersion: SHOWN } } };
+  return { method: read, host, path: `${path}:getIamPolicy?options.requestedPolicyVersion=${SHOWN}` };
 };
 
-const isOurs = ({ role, condition }: Policy['bindings'][number], wanted: string): boolean => role === wanted && condition === undefined;
+const isPlain = ({ role, condition }: Policy['bindings'][number], wanted: string): boolean => role === wanted && condition === undefined;
 
 const including = ({ bindings, ...rest }: Policy, { role, member }: Grant): Policy => {
-  const there = bindings.find((one) => isOurs(one, role));
+  const there = bindings.find((one) => isPlain(one, role));
   if (!there) return { ...rest, bindings: [...bindings, { role, members: [member] }] };
   return { ...rest, bindings: bindings.map((one) => (one === there ? { ...one, members: [...new Set([...one.members, member])] } : one)) };
 };
 
-const without = ({ bindings, ...rest }: Policy, { role, member }: Grant): Policy => ({
+const without = ({ bindings, ...rest }: Policy, members: readonly string[]): Policy => ({
   ...rest,
-  bindings: bindings.map((one) => (isOurs(one, role) ? { ...one, members: one.members.filter((other) => other !== member) } : one)).filter(({ members }) => members.length > 0),
+  bindings: bindings.map((one) => ({ ...one, members: one.members.filter((other) => !members.includes(other)) })).filter((one) => one.members.length > 0),
 });
 
-const holds = ({ bindings }: Policy, { role, member }: Grant): boolean => bindings.some((one) => isOurs(one, role) && one.members.includes(member));
+const holds = ({ bindings }: Policy, { role, member }: Grant): boolean => bindings.some((one) => isPlain(one, role) && one.members.includes(member));
 
-/** Changes nothing but that, whoever else writes the policy meanwhile. An account that was made just now may be unknown for some seconds. */
-const rewritten = async (api: Api, guarded: Guarded, isDone: (policy: Policy) => boolean, change: (policy: Policy) => Policy): Promise<boolean> => {
-  const call = { method: 'POST', host: guarded.host, path: `${guarded.path}:setIamPolicy` } as const;
-  for (let tries = 1; ; tries += 1) {
-    const present = await readPolicy(api, guarded);
-    if (isDone(present)) return false;
-    const answer = await api.ask({ ...call, body: { policy: { ...change(present), version: SHOWN } } });
-    if (isGood(answer)) return true;
-    if (![400, 404, 409].includes(answer.status) || tries === TRIES) throw failureOf(call, answer);
-    await api.wait(BETWEEN_MS);
-  }
+interface Rewriting {
+  readonly isDone: (policy: Policy) => boolean;
+  readonly change: (policy: Policy) => Policy;
+  /** Whether an answer may be another one later. */
+  readonly mayPass: (answer: Answer, call: Call) => boolean;
+}
+
+const NOTHING_TO_DO: Answer = { status: 204, body: {} };
+
+/** Changes nothing but that, whoever else writes the policy meanwhile: it is read anew before each writing. */
+const rewritten = async (api: Api, guarded: Guarded, { isDone, change, mayPass }: Rewriting): Promise<Answer> => {
+  let call = reading(guarded);
+  const attempt = async (): Promise<Answer> => {
+    call = reading(guarded);
+    const read = await api.ask(call);
+    if (!isGood(read)) return read;
+    const present = policy.parse(read.body);
+    if (isDone(present)) return NOTHING_TO_DO;
+    call = { method: 'POST', host: guarded.host, path: `${guarded.path}:setIamPolicy`, body: { policy: { ...change(present), version: SHOWN } } };
+    return api.ask(call);
+  };
+  const answer = await persistently(api, attempt, { mayPass: (one) => !isGood(one) && (isRaced(one) || mayPass(one, call)), within: SPREADS_WITHIN_MS });
+  if (isGood(answer) || answer.status === 404) return answer;
+  throw failureOf(call, answer);
 };
 
-export const grant = async (api: Api, guarded: Guarded, wanted: Grant, say: Say): Promise<void> => {
-  const changed = await rewritten(api, guarded, (present) => holds(present, wanted), (present) => including(present, wanted));
-  if (changed) say(`${wanted.role} on ${guarded.path}: granted to ${wanted.member}`);
+/** Somebody else wrote the policy between our reading and our writing. */
+const isRaced = ({ status }: Answer): boolean => status === 409;
+
+/** What the project and secrets are asked is not ours: what is not found there is not made a moment ago. */
+const isOfOthers = ({ host }: Guarded): boolean => host === 'projects' || host === 'secrets';
+
+/** What was made a moment ago, an account or the thing itself, may be unknown for some minutes. */
+const untilKnown =
+  (guarded: Guarded) =>
+  ({ status }: Answer, { method, path }: Call): boolean =>
+    status === 404 ? !isOfOthers(guarded) : status === 400 && method === 'POST' && path.endsWith(':setIamPolicy');
+
+const mustBeThere = (guarded: Guarded, answer: Answer): void => {
+  if (!isGood(answer)) throw failureOf(reading(guarded), answer);
 };
 
-export const revoke = async (api: Api, guarded: Guarded, unwanted: Grant, say: Say): Promise<void> => {
-  const changed = await rewritten(api, guarded, (present) => !holds(present, unwanted), (present) => without(present, unwanted));
-  if (changed) say(`${unwanted.role} on ${guarded.path}: taken from ${unwanted.member}`);
+/** Whether it was not granted before. */
+export const grant = async (api: Api, guarded: Guarded, wanted: Grant, say: Say): Promise<boolean> => {
+  const answer = await rewritten(api, guarded, { isDone: (present) => holds(present, wanted), change: (present) => including(present, wanted), mayPass: untilKnown(guarded) });
+  mustBeThere(guarded, answer);
+  if (answer === NOTHING_TO_DO) return false;
+  say(`${wanted.role} on ${guarded.path}: granted to ${wanted.member}`);
+  return true;
+};
+
+/** These members may nothing there any more. What is gone itself lets nobody in. */
+export const expel = async (api: Api, guarded: Guarded, members: readonly string[], say: Say): Promise<void> => {
+  const isOut = ({ bindings }: Policy): boolean => bindings.every((one) => one.members.every((member) => !members.includes(member)));
+  const answer = await rewritten(api, guarded, { isDone: isOut, change: (present) => without(present, members), mayPass: () => false });
+  if (answer.status === 404) say(`${guarded.path}: is gone already`);
+  else if (answer !== NOTHING_TO_DO) say(`${guarded.path}: lets ${members.join(', ')} do nothing any more`);
 };
 
 /** This role for these members, and nothing for anybody else: somebody may have let everybody in. */
 export const restrict = async (api: Api, guarded: Guarded, role: string, members: readonly string[], say: Say): Promise<void> => {
   const wanted = members.length === 0 ? [] : [{ role, members: members.toSorted() }];
   const isAsWanted = ({ bindings }: Policy): boolean => JSON.stringify(bindings.map(({ role: one, members: of }) => ({ role: one, members: of.toSorted() }))) === JSON.stringify(wanted);
-  const changed = await rewritten(api, guarded, isAsWanted, (present) => ({ ...present, bindings: wanted }));
-  if (changed) say(`${guarded.path}: may be called by ${members.join(', ') || 'nobody but those whom the project lets'}`);
+  const answer = await rewritten(api, guarded, { isDone: isAsWanted, change: (present) => ({ ...present, bindings: wanted }), mayPass: untilKnown(guarded) });
+  mustBeThere(guarded, answer);
+  if (answer !== NOTHING_TO_DO) say(`${guarded.path}: may be called by ${members.join(', ') || 'nobody but those whom the project lets'}`);
 };

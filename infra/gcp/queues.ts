@@ -26,6 +26,7 @@ const subscription = ({ names }: Install, name: string, topic: string, rest: Rea
     path,
     wanted: body,
     create: { method: 'PUT', path, body },
+    ...('pushConfig' in rest && { namesAccount: true }),
     change: { method: 'PATCH', path, body: { subscription: { name: names.subscription(name), ...body }, updateMask: ['expirationPolicy', ...Object.keys(rest)].join(',') } },
   };
 };

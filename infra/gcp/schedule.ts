@@ -20,6 +20,7 @@ export const schedule = ({ names, parameters }: Install, uri: string): Resource 
     host: 'scheduler',
     path: `v1/${names.job}`,
     wanted,
+    namesAccount: true,
     create: { method: 'POST', path: `v1/${names.region}/jobs`, body },
     change: { method: 'PATCH', path: `v1/${names.job}?updateMask=schedule,timeZone,attemptDeadline,httpTarget`, body },
   };

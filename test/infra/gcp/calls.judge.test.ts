@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { deployerAt, packaged } from './installed.ts';
 import { judged } from './google-documents.ts';
 import { openManagement, type Management } from './management.ts';
-import type { Fields } from './store.ts';
+import { PROJECT, type Fields } from './store.ts';
 
 /** One field of each thing that has any of these. */
 const changedByHand = (object: Fields): Fields => {
@@ -20,7 +20,10 @@ beforeAll(async () => {
   await deployer.deploy(packaged(' of tomorrow'), quiet);
   await deployer.info();
   await deployer.logs('on-event');
+  await deployer.invoke('nobody', {}).catch(() => undefined);
   await deployer.remove(quiet);
+  google.store.deletedRoles.set(`projects/${PROJECT}/roles/cloudfence_prod`, google.store.now);
+  google.store.services.delete('monitoring.googleapis.com');
   await deployer.deploy(packaged(), quiet);
 });
 afterAll(() => google.close());
@@ -36,18 +39,20 @@ it('makes these calls, and no others', () => {
       "cloudfunctions.projects.locations.functions.delete",
       "cloudfunctions.projects.locations.functions.generateUploadUrl",
       "cloudfunctions.projects.locations.functions.get",
+      "cloudfunctions.projects.locations.functions.list",
       "cloudfunctions.projects.locations.functions.patch",
       "cloudfunctions.projects.locations.operations.get",
+      "cloudresourcemanager.operations.get",
       "cloudresourcemanager.projects.get",
       "cloudresourcemanager.projects.getIamPolicy",
       "cloudresourcemanager.projects.setIamPolicy",
+      "cloudresourcemanager.projects.testIamPermissions",
       "cloudscheduler.projects.locations.jobs.create",
       "cloudscheduler.projects.locations.jobs.delete",
       "cloudscheduler.projects.locations.jobs.get",
       "cloudscheduler.projects.locations.jobs.patch",
       "iam.projects.roles.create",
-      "iam.projects.roles.delete",
-      "iam.projects.roles.get",
+      "iam.projects.roles.list",
       "iam.projects.roles.patch",
       "iam.projects.roles.undelete",
       "iam.projects.serviceAccounts.create",
@@ -84,6 +89,9 @@ it('makes these calls, and no others', () => {
       "run.projects.locations.services.setIamPolicy",
       "secretmanager.projects.secrets.getIamPolicy",
       "secretmanager.projects.secrets.setIamPolicy",
+      "secretmanager.projects.secrets.testIamPermissions",
+      "serviceusage.services.batchEnable",
+      "serviceusage.services.batchGet",
     ]
   `);
 });

@@ -36,7 +36,7 @@ const methodsIn = (name: string): readonly Described[] => {
   return Object.values(all).flatMap(methodsOf).map((one) => ({ method: one, document: { servicePath: '', schemas, resources: {} } }));
 };
 
-const documents = ['cloudfunctions.v2', 'cloudresourcemanager.v1', 'cloudscheduler.v1', 'iam.v1', 'logging.v2', 'monitoring.v3', 'pubsub.v1', 'run.v2', 'secretmanager.v1'];
+const documents = ['cloudfunctions.v2', 'cloudresourcemanager.v1', 'cloudscheduler.v1', 'iam.v1', 'logging.v2', 'monitoring.v3', 'pubsub.v1', 'run.v2', 'secretmanager.v1', 'serviceusage.v1'];
 const all = documents.flatMap((name) => methodsIn(`${name}.json`));
 
 const isCalled = ({ method: { httpMethod, flatPath } }: Described, { verb, url }: Recorded): boolean =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { openStandIn, type Answered, type Request } from '../../providers/stand-in.ts';
+import { gate } from './gate.ts';
 import { routes } from './routes.ts';
 import { emptyStore, Problem, type Fields, type Reply, type Store, type Verb } from './store.ts';
 
@@ -28,7 +29,7 @@ export interface Management {
 const verb = z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const fields = z.record(z.string(), z.unknown());
 
-const isWrite = ({ verb: one, url }: Recorded): boolean => one !== 'GET' && !/:(?:getIamPolicy|generateUploadUrl|list)$/.test(url.pathname);
+const isWrite = ({ verb: one, url }: Recorded): boolean => one !== 'GET' && !/:(?:getIamPolicy|generateUploadUrl|testIamPermissions|list)$/.test(url.pathname);
 
 const isBlank = (value: unknown): boolean => value === false || value === 0 || value === '' || (Array.isArray(value) && value.length === 0);
 
@@ -42,14 +43,17 @@ const asSent = (value: unknown): unknown => {
 const routed = (store: Store, method: Verb, url: URL, body: Fields): Reply => {
   const path = decodeURIComponent(url.pathname).replace(/^\/v\d\//, '');
   try {
+    const request = { verb: method, path, query: url.searchParams, body, base: url.origin };
+    gate(store, request);
     for (const route of routes) {
-      const answer = route(store, { verb: method, path, query: url.searchParams, body, base: url.origin });
+      const answer = route(store, request);
       if (answer) return { status: 200, body: fields.parse(asSent(answer)) };
     }
     throw new Problem(405, `there is no ${method} ${path}`);
   } catch (error) {
     const status = error instanceof Problem ? error.status : 400;
-    return { status, body: { error: { code: status, message: String(error), status: 'PROBLEM' } } };
+    const { code, details } = error instanceof Problem ? error : { code: 'INVALID_ARGUMENT', details: [] };
+    return { status, body: { error: { code: status, message: String(error), status: code, ...(details.length > 0 && { details }) } } };
   }
 };
 
@@ -62,7 +66,7 @@ export const openManagement = async (): Promise<Management> => {
     const [, place, name = ''] = /^\/(upload|call)\/(.+)$/.exec(url.pathname) ?? [];
     if (place === 'upload') store.uploads.set(name, sent);
     if (place === 'upload') return {};
-    if (place === 'call') return { status: answers.has(name) ? 200 : 500, body: answers.get(name) ?? { error: 'no answer from the API server' } };
+    if (place === 'call') return answers.has(name) ? { body: answers.get(name) } : { status: 500, body: { error: 'no answer from the API server' } };
     const body = sent.length === 0 ? null : fields.parse(JSON.parse(String(sent)));
     const said = routed(store, verb.parse(method), url, body ?? {});
     recorded.push({ verb: verb.parse(method), url, body, reply: said });

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { services } from './gate.ts';
+import { identities } from './identity-routes.ts';
 import { alertPolicies } from './monitoring-routes.ts';
-import { drop, make, masked, next, nothing, objectAt, policyOf, Problem, PROJECT, setPolicy, type Fields, type Store, type Verb } from './store.ts';
+import { accountAt, drop, make, masked, next, nothing, objectAt, policyOf, Problem, PROJECT, PROJECT_NUMBER, replaced, setPolicy, type Fields, type Store, type Verb } from './store.ts';
 
 /** The methods of the management APIs that a deployment calls, each as its reference describes it. */
 
@@ -26,34 +28,6 @@ const policies: Route = (store, { path, body }) => {
   return method === 'setIamPolicy' ? setPolicy(store, of, policy.parse(body).policy) : null;
 };
 
-const identities: Route = (store, { verb, path, query, body }) => {
-  if (verb === 'POST' && path.endsWith('/serviceAccounts')) {
-    const email = `${text.max(30).parse(body['accountId'])}@${PROJECT}.iam.gserviceaccount.com`;
-    return make(store, `${path}/${email}`, { name: `${path}/${email}`, email, ...fields.parse(body['serviceAccount']) });
-  }
-  if (verb === 'POST' && path.endsWith('/roles')) {
-    const name = `${path}/${z.string().regex(/^[\w.]{3,64}$/).parse(body['roleId'])}`;
-    return make(store, name, { name, ...fields.parse(body['role']) });
-  }
-  if (verb === 'PATCH' && path.includes('/serviceAccounts/')) return replaced(store, path, masked(objectAt(store, path), fields.parse(body['serviceAccount']), text.parse(body['updateMask'])));
-  if (!path.includes('/roles/')) return null;
-  if (verb === 'POST' && path.endsWith(':undelete')) return revived(store, path.replace(':undelete', ''));
-  if (verb === 'PATCH') return replaced(store, path, masked(objectAt(store, path), body, query.get('updateMask') ?? ''));
-  // A role is gone for good only weeks later, and nobody may have its name until then.
-  return verb === 'DELETE' ? replaced(store, path, { ...objectAt(store, path), deleted: true }) : null;
-};
-
-const replaced = (store: Store, path: string, object: Fields): Fields => {
-  store.objects.set(path, object);
-  return object;
-};
-
-const revived = (store: Store, path: string): Fields => {
-  const { deleted, ...role } = objectAt(store, path);
-  if (deleted !== true) throw new Problem(400, `${path} is not deleted`);
-  return replaced(store, path, role);
-};
-
 const has = (store: Store, path: unknown): void => void objectAt(store, text.parse(path));
 
 const queues: Route = (store, { verb, path, body }) => {
@@ -62,7 +36,7 @@ const queues: Route = (store, { verb, path, body }) => {
   if (verb === 'PUT' && kind === 'subscription') {
     has(store, body['topic']);
     const { pushConfig } = z.object({ pushConfig: z.object({ oidcToken: z.object({ serviceAccountEmail: text }) }).optional() }).parse(body);
-    if (pushConfig) has(store, `projects/${PROJECT}/serviceAccounts/${pushConfig.oidcToken.serviceAccountEmail}`);
+    if (pushConfig) accountAt(store, pushConfig.oidcToken.serviceAccountEmail);
   }
   if (verb === 'PUT') return make(store, path, { name: path, ...body });
   return verb === 'PATCH' ? replaced(store, path, masked(objectAt(store, path), fields.parse(body[kind]), text.parse(body['updateMask']))) : null;
@@ -77,7 +51,10 @@ const logging: Route = (store, { verb, path, query, body }) => {
 };
 
 const jobs: Route = (store, { verb, path, query, body }) => {
-  if (verb === 'POST' && path.endsWith('/jobs')) return make(store, text.parse(body['name']), { state: 'ENABLED', ...body });
+  if (verb === 'POST' && path.endsWith('/jobs')) {
+    accountAt(store, z.object({ httpTarget: z.object({ oidcToken: z.object({ serviceAccountEmail: text }) }) }).parse(body).httpTarget.oidcToken.serviceAccountEmail);
+    return make(store, text.parse(body['name']), { state: 'ENABLED', ...body });
+  }
   return verb === 'PATCH' && path.includes('/jobs/') ? replaced(store, path, masked(objectAt(store, path), body, query.get('updateMask') ?? '')) : null;
 };
 
@@ -93,37 +70,74 @@ const operations: Route = (store, { path }) => {
   if (!operation) return null;
   operation.polls += 1;
   if (operation.polls < 2) return { name: path, done: false };
-  if (operation.polls === 2) operation.finish();
+  try {
+    if (operation.polls === 2) operation.finish();
+  } catch (error) {
+    return { name: path, done: true, error: { code: 3, message: String(error) } };
+  }
   return { name: path, done: true };
 };
 
+const memory = z.string().regex(/^\d+M$/).transform((size) => Number.parseInt(size, 10));
 const sourced = z.looseObject({
-  buildConfig: z.looseObject({ source: z.object({ storageSource: z.object({ object: z.string() }) }) }),
-  serviceConfig: z.looseObject({ serviceAccountEmail: z.string() }),
+  buildConfig: z.looseObject({ serviceAccount: z.string().regex(/^projects\/[^/]+\/serviceAccounts\/[^/]+$/).optional(), source: z.object({ storageSource: z.object({ object: z.string() }) }) }),
+  serviceConfig: z.looseObject({ serviceAccountEmail: z.string(), availableMemory: memory, availableCpu: z.coerce.number(), maxInstanceRequestConcurrency: z.number() }),
 });
+
+/** https://cloud.google.com/run/docs/configuring/services/cpu */
+const limits: readonly (readonly [cpu: number, least: number, most: number])[] = [[8, 4_096, 32_768], [6, 4_096, 24_576], [4, 2_048, 16_384], [2, 128, 8_192], [1, 128, 4_096], [0.5, 128, 1_024], [0.08, 128, 512]];
+
+const checkSize = ({ availableMemory, availableCpu, maxInstanceRequestConcurrency }: z.infer<typeof sourced>['serviceConfig']): void => {
+  const [, least, most] = limits.find(([cpu]) => availableCpu >= cpu) ?? [0, 0, 0];
+  if (availableMemory < least || availableMemory > most) throw new Problem(400, `Invalid value specified for cpu. For the specified value, memory must be between ${least} and ${most} MB.`);
+  if (availableCpu < 1 && maxInstanceRequestConcurrency > 1) throw new Problem(400, 'Total cpu < 1 is not supported with concurrency > 1.');
+};
+
+/** What a build needs: in a new project the Compute account has none of it. https://cloud.google.com/functions/docs/securing/build-custom-sa */
+const BUILDS = ['roles/artifactregistry.writer', 'roles/logging.logWriter', 'roles/storage.objectViewer'];
+
+const checkBuilder = (store: Store, account: string | undefined): void => {
+  const member = `serviceAccount:${account?.slice(account.lastIndexOf('/') + 1) ?? `${PROJECT_NUMBER}-compute@developer.gserviceaccount.com`}`;
+  const held = (store.policies.get(`projects/${PROJECT}`)?.bindings ?? []).filter(({ members }) => members.includes(member)).map(({ role }) => role);
+  const since = store.grantedAt.get(member) ?? -Infinity;
+  if (!BUILDS.every((role) => held.includes(role)) || store.now - since < store.delays.grant) throw new Error('Build failed with status: FAILURE. Could not build the function due to a missing permission on the build service account.');
+};
 
 /** A function, and the Cloud Run service that it really is. */
 const built = (store: Store, path: string, body: Fields, base: string): void => {
-  const { buildConfig, serviceConfig } = sourced.parse(body);
+  const { buildConfig } = sourced.parse(body);
   if (!store.uploads.has(buildConfig.source.storageSource.object)) throw nothing(buildConfig.source.storageSource.object);
-  has(store, `projects/${PROJECT}/serviceAccounts/${serviceConfig.serviceAccountEmail}`);
   const service = path.replace('/functions/', '/services/');
-  store.objects.set(path, { ...body, state: 'ACTIVE', url: `${base}/call/${path.slice(path.lastIndexOf('/') + 1)}`, serviceConfig: { ...serviceConfig, service } });
+  store.objects.set(path, { ...body, name: path, state: 'FAILED' });
+  checkBuilder(store, buildConfig.serviceAccount);
+  store.objects.set(path, { ...body, name: path, state: 'ACTIVE', url: `${base}/call/${path.slice(path.lastIndexOf('/') + 1)}`, serviceConfig: { ...fields.parse(body['serviceConfig']), service } });
   if (!store.objects.has(service)) store.objects.set(service, { name: service });
 };
+
+const accepted = (store: Store, path: string, body: Fields, base: string): Fields => {
+  const { buildConfig, serviceConfig } = sourced.parse(body);
+  accountAt(store, serviceConfig.serviceAccountEmail);
+  if (buildConfig.serviceAccount !== undefined) objectAt(store, buildConfig.serviceAccount);
+  checkSize(serviceConfig);
+  return begun(store, () => built(store, path, body, base));
+};
+
+const listedFunctions = (store: Store): Fields => ({ functions: [...store.objects].filter(([path]) => path.includes('/functions/')).map(([, one]) => one), unreachable: store.unreachable });
 
 const functions: Route = (store, { verb, path, query, body, base }) => {
   if (path.endsWith(':generateUploadUrl')) {
     const object = `${next(store)}.zip`;
     return { uploadUrl: `${base}/upload/${object}`, storageSource: { bucket: 'uploads', object } };
   }
-  if (verb === 'POST' && path.endsWith('/functions')) return begun(store, () => built(store, `${path}/${text.parse(query.get('functionId'))}`, body, base));
+  if (verb === 'GET' && path.endsWith('/locations/-/functions')) return listedFunctions(store);
+  if (verb === 'POST' && path.endsWith('/functions')) return accepted(store, `${path}/${text.parse(query.get('functionId'))}`, body, base);
   if (!path.includes('/functions/')) return null;
-  if (verb === 'PATCH') return begun(store, () => built(store, path, masked(objectAt(store, path), body, text.parse(query.get('updateMask'))), base));
+  if (verb === 'PATCH') return accepted(store, path, masked(objectAt(store, path), body, text.parse(query.get('updateMask'))), base);
   if (verb !== 'DELETE') return null;
   return begun(store, () => {
     drop(store, path);
-    drop(store, path.replace('/functions/', '/services/'));
+    store.objects.delete(path.replace('/functions/', '/services/'));
+    store.policies.delete(path.replace('/functions/', '/services/'));
   });
 };
 
@@ -134,4 +148,4 @@ const plain: Route = (store, { verb, path }) => {
 
 const entries: Route = (_, { path }) => (path === 'entries:list' ? { entries: [{ timestamp: '2026-01-01T00:00:00Z', jsonPayload: { message: 'swept' } }] } : null);
 
-export const routes: readonly Route[] = [policies, identities, queues, logging, alertPolicies, jobs, operations, functions, entries, plain];
+export const routes: readonly Route[] = [services, policies, identities, queues, logging, alertPolicies, jobs, operations, functions, entries, plain];

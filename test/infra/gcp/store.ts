@@ -1,4 +1,5 @@
 import type { Call } from '../../../infra/gcp/api.ts';
+import { isBindable } from './role-stages.ts';
 
 /** What a project holds, as its management APIs tell it: everything by its path, and the policy of each. */
 
@@ -14,13 +15,26 @@ export interface Store {
   now: number;
   readonly born: Map<string, number>;
   /** How long (ms) what was just made is unknown elsewhere: a new account to the policies of others, a new metric to Cloud Monitoring. */
-  delays: { readonly account: number; readonly metric: number };
+  delays: { readonly account: number; readonly grant: number; readonly metric: number; readonly service: number };
+  /** When each member was last granted anything in the project. */
+  readonly grantedAt: Map<string, number>;
+  /** When each custom role was deleted, and whether one that is neither there nor free is listed; Google does not say. */
+  readonly deletedRoles: Map<string, number>;
+  showsPurged: boolean;
+  /** APIs that are switched on, and from when. */
+  readonly services: Map<string, number>;
+  /** What the caller may; null for everything. */
+  granted: ReadonlySet<string> | null;
+  /** Regions that do not answer. */
+  unreachable: readonly string[];
   /** As often as this, somebody else writes a policy between a reading and a writing of ours. */
   races: number;
 }
 
 export const PROJECT = 'my-project';
 export const PROJECT_NUMBER = '123456789012';
+
+const ON = ['artifactregistry', 'cloudbuild', 'cloudfunctions', 'cloudresourcemanager', 'cloudscheduler', 'compute', 'container', 'iam', 'logging', 'monitoring', 'pubsub', 'run', 'secretmanager', 'storage'];
 
 export const emptyStore = (): Store => ({
   objects: new Map([
@@ -33,7 +47,13 @@ export const emptyStore = (): Store => ({
   serial: 0,
   now: 0,
   born: new Map(),
-  delays: { account: 0, metric: 0 },
+  delays: { account: 0, grant: 0, metric: 0, service: 0 },
+  grantedAt: new Map(),
+  deletedRoles: new Map(),
+  showsPurged: false,
+  services: new Map(ON.map((name) => [`${name}.googleapis.com`, -Infinity])),
+  granted: null,
+  unreachable: [],
   races: 0,
 });
 
@@ -42,11 +62,18 @@ export interface Reply {
   readonly body: Fields;
 }
 
+/** https://cloud.google.com/apis/design/errors#handling_errors */
+const codes: Readonly<Record<number, string>> = { 400: 'INVALID_ARGUMENT', 403: 'PERMISSION_DENIED', 404: 'NOT_FOUND', 405: 'UNIMPLEMENTED', 409: 'ALREADY_EXISTS' };
+
 export class Problem extends Error {
   readonly status: number;
-  constructor(status: number, message: string) {
+  readonly code: string;
+  readonly details: readonly Fields[];
+  constructor(status: number, message: string, code = codes[status] ?? 'UNKNOWN', details: readonly Fields[] = []) {
     super(message);
     this.status = status;
+    this.code = code;
+    this.details = details;
   }
 }
 
@@ -72,12 +99,28 @@ export const drop = (store: Store, path: string): Fields => {
   return {};
 };
 
+export const replaced = (store: Store, path: string, object: Fields): Fields => {
+  store.objects.set(path, object);
+  return object;
+};
+
 export const next = (store: Store): string => String((store.serial += 1));
 
 /** Accounts of this project have to be there before they can be named. */
 const isKnown = (store: Store, member: string): boolean => {
   const [, email = ''] = /^serviceAccount:(.+)$/.exec(member) ?? [];
-  return !email.endsWith(`@${PROJECT}.iam.gserviceaccount.com`) || store.objects.has(`projects/${PROJECT}/serviceAccounts/${email}`);
+  return !email.endsWith(`@${PROJECT}.iam.gserviceaccount.com`) || isOld(store, email);
+};
+
+/** There, and for so long that others know of it. */
+const isOld = (store: Store, email: string): boolean => {
+  const path = `projects/${PROJECT}/serviceAccounts/${email}`;
+  return store.objects.has(path) && store.now - (store.born.get(path) ?? -Infinity) >= store.delays.account;
+};
+
+/** As other services find it: it is there, or the caller may not act as it, which is one answer. */
+export const accountAt = (store: Store, email: string): void => {
+  if (!isOld(store, email)) throw new Problem(403, `The principal lacks iam.serviceAccounts.actAs on ${email} (or it may not exist).`);
 };
 
 export const policyOf = (store: Store, path: string) => {
@@ -89,16 +132,26 @@ const lose = (store: Store, path: string): never => {
   store.races -= 1;
   const { bindings } = policyOf(store, path);
   store.policies.set(path, { etag: `e${next(store)}`, bindings: [...bindings, { role: `roles/other${store.serial}`, members: ['user:somebody@example.org'] }] });
-  throw new Problem(409, 'there were concurrent policy changes');
+  throw new Problem(409, 'there were concurrent policy changes', 'ABORTED');
+};
+
+type Bindings = readonly { readonly role: string; readonly members: readonly string[] }[];
+
+const noteGrants = (store: Store, before: Bindings, after: Bindings): void => {
+  const had = new Set(before.flatMap(({ role, members }) => members.map((member) => `${role} ${member}`)));
+  for (const { role, members } of after) for (const member of members) if (!had.has(`${role} ${member}`)) store.grantedAt.set(member, store.now);
 };
 
 export const setPolicy = (store: Store, path: string, { etag, bindings = [] }: { etag?: string | undefined; bindings?: readonly { role: string; members: readonly string[] }[] }): Fields => {
   const present = policyOf(store, path);
   if (store.races > 0) return lose(store, path);
-  if (etag !== present.etag) throw new Problem(409, 'there were concurrent policy changes');
+  if (etag !== present.etag) throw new Problem(409, 'there were concurrent policy changes', 'ABORTED');
   const stranger = bindings.flatMap(({ members }) => members).find((member) => !isKnown(store, member));
   if (stranger !== undefined) throw new Problem(400, `${stranger} does not exist`);
+  const dead = bindings.find(({ role }) => !isBindable(store, role));
+  if (dead !== undefined) throw new Problem(400, `Role ${dead.role} does not exist in the resource's hierarchy.`);
   const policy = { etag: `e${next(store)}`, bindings };
+  if (path === `projects/${PROJECT}`) noteGrants(store, present.bindings, bindings);
   store.policies.set(path, policy);
   return policy;
 };

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { Denied } from '../../fencing/errors.ts';
+import type { Say } from '../serverless/deployer.ts';
+import { failureOf, isGood, type Api, type Call } from './api.ts';
+import { secretsOf } from './grants.ts';
+import type { Install } from './install.ts';
+
+/** What the person who deploys has to be allowed: docs/gcp.md has the same list, and a test holds both against the calls that are made. */
+
+export const onProject = [
+  'cloudfunctions.functions.create',
+  'cloudfunctions.functions.delete',
+  'cloudfunctions.functions.get',
+  'cloudfunctions.functions.list',
+  'cloudfunctions.functions.sourceCodeSet',
+  'cloudfunctions.functions.update',
+  'cloudfunctions.operations.get',
+  'cloudscheduler.jobs.create',
+  'cloudscheduler.jobs.delete',
+  'cloudscheduler.jobs.get',
+  'cloudscheduler.jobs.update',
+  'iam.roles.create',
+  'iam.roles.list',
+  'iam.roles.undelete',
+  'iam.roles.update',
+  'iam.serviceAccounts.actAs',
+  'iam.serviceAccounts.create',
+  'iam.serviceAccounts.delete',
+  'iam.serviceAccounts.get',
+  'iam.serviceAccounts.getIamPolicy',
+  'iam.serviceAccounts.setIamPolicy',
+  'iam.serviceAccounts.update',
+  'logging.logEntries.list',
+  'logging.logMetrics.create',
+  'logging.logMetrics.delete',
+  'logging.logMetrics.get',
+  'logging.logMetrics.update',
+  'logging.sinks.create',
+  'logging.sinks.delete',
+  'logging.sinks.get',
+  'logging.sinks.update',
+  'monitoring.alertPolicies.create',
+  'monitoring.alertPolicies.delete',
+  'monitoring.alertPolicies.list',
+  'monitoring.alertPolicies.update',
+  'pubsub.subscriptions.create',
+  'pubsub.subscriptions.delete',
+  'pubsub.subscriptions.get',
+  'pubsub.subscriptions.getIamPolicy',
+  'pubsub.subscriptions.setIamPolicy',
+  'pubsub.subscriptions.update',
+  'pubsub.topics.attachSubscription',
+  'pubsub.topics.create',
+  'pubsub.topics.delete',
+  'pubsub.topics.get',
+  'pubsub.topics.getIamPolicy',
+  'pubsub.topics.setIamPolicy',
+  'resourcemanager.projects.get',
+  'resourcemanager.projects.getIamPolicy',
+  'resourcemanager.projects.setIamPolicy',
+  'run.services.getIamPolicy',
+  'run.services.setIamPolicy',
+  'serviceusage.services.enable',
+  'serviceusage.services.get',
+] as const;
+
+/** On each secret that a cluster is got at with. */
+export const onSecret = ['secretmanager.secrets.getIamPolicy', 'secretmanager.secrets.setIamPolicy'] as const;
+
+const allowed = z.looseObject({ permissions: z.array(z.string()).default([]) });
+/** https://cloud.google.com/resource-manager/reference/rest/v1/projects/testIamPermissions */
+const MOST_AT_ONCE = 100;
+
+const lacking = async (api: Api, call: Omit<Call, 'method' | 'body'>, permissions: readonly string[], say: Say): Promise<readonly string[]> => {
+  const asked: Call = { method: 'POST', ...call, path: `${call.path}:testIamPermissions`, body: { permissions: permissions.slice(0, MOST_AT_ONCE) } };
+  const answer = await api.ask(asked);
+  // A permission that Google no longer knows makes the question itself a wrong one, which is no reason not to deploy.
+  if (answer.status === 400) say(`what you may do was not checked: ${failureOf(asked, answer).message}`);
+  if (answer.status === 400) return [];
+  if (!isGood(answer)) throw failureOf(asked, answer);
+  const may = new Set(allowed.parse(answer.body).permissions);
+  return permissions.filter((one) => !may.has(one));
+};
+
+/** @throws Denied, with everything that the caller lacks, before anything of the install is made */
+export const checkPermissions = async (api: Api, install: Install, say: Say): Promise<void> => {
+  const { names } = install;
+  const faults = (await lacking(api, { host: 'projects', path: `v1/${names.project}` }, onProject, say)).map((one) => `${one} on ${names.project}`);
+  for (const secret of secretsOf(install)) faults.push(...(await lacking(api, { host: 'secrets', path: `v1/${secret}` }, onSecret, say)).map((one) => `${one} on ${secret}`));
+  if (faults.length > 0) throw new Denied(`nothing was deployed, because these credentials lack ${faults.join(', ')} (docs/gcp.md, "Who deploys"; checkPermissions: false deploys without asking)`);
+};

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { QUESTION } from '../../../infra/serverless/fences.ts';
+import { guardRemoval } from '../../../infra/serverless/removal-guard.ts';
+import { deployerAt, packaged } from './installed.ts';
+import { openManagement, type Management } from './management.ts';
+import { PROJECT } from './store.ts';
+
+/** A removal goes on only when the function doctor says that no fence stands, or when there is nothing left that could have made any. */
+
+let google: Management;
+beforeEach(async () => {
+  google = await openManagement();
+});
+afterEach(() => google.close());
+
+const service = { classes: { Error } };
+const guarded = async (written = {}): Promise<string> => {
+  const notices: string[] = [];
+  const log = { notice: (text: string) => void notices.push(text), warning: (text: string) => void notices.push(text) };
+  const deployer = deployerAt(google, written);
+  await guardRemoval({ name: 'doctor', ask: () => deployer.invoke('doctor', QUESTION) }, service, {}, { log });
+  return notices.join(' ');
+};
+const path = (name: string, region = 'europe-west1') => `projects/${PROJECT}/locations/${region}/functions/cloudfence-prod-${name}`;
+
+describe('the removal guard', () => {
+  beforeEach(() => deployerAt(google).deploy(packaged(), () => undefined));
+
+  it('lets a removal go on when no fence stands', async () => {
+    google.answers.set('cloudfence-prod-doctor', { fences: [] });
+    expect(await guarded()).toBe('');
+  });
+
+  it('refuses an answer that is empty', async () => {
+    google.answers.set('cloudfence-prod-doctor', undefined);
+    await expect(guarded()).rejects.toThrow(/cannot say whether fences stand/);
+  });
+
+  it('refuses when the region is another one than the functions stand in', async () => {
+    await expect(guarded({ region: 'us-central1' })).rejects.toThrow(/no function doctor in us-central1, and yet there are .*europe-west1\/functions\/cloudfence-prod-doctor/);
+  });
+
+  it('refuses when only the doctor is gone', async () => {
+    google.store.objects.delete(path('doctor'));
+    await expect(guarded()).rejects.toThrow(/and yet there are .*cloudfence-prod-on-event/);
+  });
+
+  it('refuses when a region does not say what stands in it', async () => {
+    for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
+    google.store.unreachable = ['projects/my-project/locations/asia-east1'];
+    await expect(guarded()).rejects.toThrow(/asia-east1/);
+  });
+
+  it('refuses when who asks may not see functions', async () => {
+    google.store.granted = new Set();
+    await expect(guarded()).rejects.toThrow(/cloudfunctions\.functions\.get/);
+  });
+
+  it('lets a removal go on that was cut off when all functions were gone', async () => {
+    for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
+    expect(await guarded()).toMatch(/no function doctor any more/);
+  });
+
+  it('is not in the way of a cut-off removal of another stage', async () => {
+    for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) google.store.objects.delete(path(name));
+    google.store.objects.set(path('x-doctor'), { name: path('x-doctor') });
+    expect(await guarded()).toMatch(/no function doctor any more/);
+  });
+});
+
+it('a deployment into another region is refused while the install stands in the first', async () => {
+  await deployerAt(google).deploy(packaged(), () => undefined);
+  const writes = google.writes().length;
+  await expect(deployerAt(google, { region: 'us-central1' }).deploy(packaged(), () => undefined)).rejects.toThrow(/stands in another region already/);
+  expect(google.writes().slice(writes)).toEqual([]);
+});

@@ -1,0 +1,17 @@
+import type { Store } from './store.ts';
+
+const DAY = 24 * 3_600_000;
+
+/** For seven days a deleted role can be taken back; for thirty more it is neither there nor is its id free. */
+type Stage = 'alive' | 'deleted' | 'purged' | 'free';
+
+export const stageOf = (store: Store, name: string): Stage => {
+  const since = store.deletedRoles.get(name);
+  if (since === undefined) return store.objects.has(name) ? 'alive' : 'free';
+  const days = (store.now - since) / DAY;
+  if (days < 7) return 'deleted';
+  return days < 37 ? 'purged' : 'free';
+};
+
+/** What a policy may name: custom roles of this project have to be alive. */
+export const isBindable = (store: Store, role: string): boolean => !role.startsWith('projects/') || stageOf(store, role) === 'alive';
