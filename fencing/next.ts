@@ -5,7 +5,7 @@ import type { Told } from './cluster.ts';
 import { viewOf, type Known, type Place, type Read } from './known.ts';
 import type { Outcome } from './outcome.ts';
 import { endingOf, outcomeOf, toldOf } from './ending.ts';
-import { CONNECTING_LASTS_MS, PROOF_LASTS_MS } from './permit.ts';
+import { PROOF_LASTS_MS } from './permit.ts';
 import { because, type Reason, type ReasonCode } from './reason.ts';
 import { stepKey, type Step } from './steps.ts';
 import type { Decision, Moment } from './view.ts';
@@ -127,26 +127,23 @@ const towards = (known: Known, step: Step, reason: Reason, now: Moment): Command
   const { place, machine, cluster } = known;
   if (!place || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
   const cleared = known.cleared === stepKey(step);
-  if (!carriesStep(known, machine, step, cleared, now)) return renewProof(known, machine, step, now);
+  if (!carriesStep(known, machine, cleared, now)) return renewProof(known, machine, now);
   const node = cluster.says.nodeName;
   if (isDestructive(step) && node !== null && !cleared) return { do: 'recheck', place, node, step };
   return { do: 'act', place, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
 };
 
-/** How long a proof carries a step: the cloud's calls may still wait for a connection after their last check. */
-const carriedFor = (step: Step): number => (step.do === 'detach-disk' || step.do === 'power-off' ? PROOF_LASTS_MS - CONNECTING_LASTS_MS : PROOF_LASTS_MS);
-
 /** A proof that was renewed for this step is used while it can be: a slow cloud gives none that is younger. */
-const carriesStep = ({ proofRenewed }: Known, { askedAt }: Read<MachineFacts>, step: Step, cleared: boolean, now: Moment): boolean => {
+const carriesStep = ({ proofRenewed }: Known, { askedAt }: Read<MachineFacts>, cleared: boolean, now: Moment): boolean => {
   const spare = proofRenewed ? (cleared ? 0 : RECHECK_TAKES_MS) : KEPT_FOR_THE_CALL_MS;
-  return now.mono - askedAt.mono < carriedFor(step) - spare;
+  return now.mono - askedAt.mono < PROOF_LASTS_MS - spare;
 };
 
 /** A cloud that takes longer to answer than its answer lasts as proof gives none: then nothing is done, and tried again. */
-const renewProof = (known: Known, machine: Read<MachineFacts>, step: Step, now: Moment): Command => {
+const renewProof = (known: Known, machine: Read<MachineFacts>, now: Moment): Command => {
   const took = machine.gotAt - machine.askedAt.mono;
-  const fresh = now.mono - machine.gotAt < carriedFor(step);
-  const tooSlow = known.proofRenewed && fresh && took >= carriedFor(step) - RECHECK_TAKES_MS;
+  const fresh = now.mono - machine.gotAt < PROOF_LASTS_MS;
+  const tooSlow = known.proofRenewed && fresh && took >= PROOF_LASTS_MS - RECHECK_TAKES_MS;
   if (!tooSlow) return lookAt({ machine: true, disks: false });
   return waitOrEnd(known, SLOW_CLOUD_MS, because('unavailable', `the cloud took ${Math.round(took)} ms to answer: too long for a proof`), now);
 };

@@ -80,7 +80,7 @@ const recheck = async ({ place, node, step }: Extract<Command, { do: 'recheck' }
 };
 
 const act = async (step: Step, place: Place, expires: number, ports: Ports) => {
-  const permit = permitUntil(expires, () => ports.clock.now().mono);
+  const permit = permitUntil(expires, ports.clock);
   if (!isCloudStep(step)) return clusterAt(place, ports).apply(step, permit, ports.signal);
   if (step.do === 'detach-disk') await ports.cloud.detach(step.from, step.disk, step.manner, permit, ports.signal);
   else await ports.cloud.powerOff(step.target, permit, ports.signal);

@@ -69,7 +69,7 @@ export const connect = (link: Link, clock: Clock, callLasts: number): Connection
     };
   };
   const writerFor = (permit: Permit | null, signal: AbortSignal): Writer => {
-    const sending = { signal, ...(permit && { lastCheck: permit.check }) };
+    const sending = { signal, ...(permit && { permit }) };
     return { write: asking(sending, 'once'), mergePatch: asking({ ...sending, headers: MERGE_PATCH }, 'once') };
   };
   return { clock, reader: readerFor, writer: writerFor, close: link.close };

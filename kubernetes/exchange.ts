@@ -1,5 +1,4 @@
 import { request as requestBy, type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Transport } from './link.ts';
@@ -18,8 +17,6 @@ export interface Way {
   /** Makes the connections, and so decides whether they are TLS. */
   readonly agent: Agent;
   readonly signal: AbortSignal | undefined;
-  /** Called synchronously before the first byte leaves; may throw to hold the request back. */
-  readonly lastCheck: () => void;
 }
 
 /** The length is said for every method: of a DELETE Node would send the body, ours are preconditions, and no length. */
@@ -29,32 +26,13 @@ const headersOf = ({ headers, body }: Outgoing): Readonly<Record<string, string 
   ...(body !== '' && { 'Content-Length': Buffer.byteLength(body) }),
 });
 
-const isBeingMade = (socket: Socket): boolean => socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true);
-
-const whenItStands = (socket: Socket, tls: boolean, go: () => void): void => {
-  if (isBeingMade(socket)) socket.once(tls ? 'secureConnect' : 'connect', go);
-  else go();
-};
-
-/**
- * Between handing a request over and its leaving may lie a wait for a free connection, a TLS handshake, or a frozen
- * process. So it is held here until its connection stands, and checked then.
- */
-const answerTo = (outgoing: Outgoing, { agent, signal, lastCheck }: Way): Promise<IncomingMessage> =>
+/** A request that waits for a connection says nothing when it is destroyed: whoever gave it up does not wait for its word. */
+const answerTo = (outgoing: Outgoing, { agent, signal }: Way): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
-    const tls = outgoing.url.startsWith('https:');
     const options = { method: outgoing.method, headers: headersOf(outgoing), agent, ...(signal && { signal }) };
     const request = requestBy(outgoing.url, options);
-    const leave = (): void => {
-      try {
-        lastCheck();
-        request.end(outgoing.body);
-      } catch (error) {
-        reject(error);
-        request.destroy();
-      }
-    };
-    request.on('error', reject).once('response', resolve).once('socket', (socket) => whenItStands(socket, tls, leave));
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    request.on('error', reject).once('response', resolve).end(outgoing.body);
   });
 
 const unzipped = (answer: IncomingMessage): Readable => (answer.headers['content-encoding'] === 'gzip' ? pipeline(answer, createGunzip(), () => undefined) : answer);

@@ -1,8 +1,9 @@
 import type { SecurityAuthentication } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Agent } from 'node:http';
+import { underPermit } from '../transport/under-permit.ts';
 import { exchange } from './exchange.ts';
 import type { Link } from './link.ts';
-import { responseOf, textOf } from './link.ts';
+import { lineOf, responseOf, textOf } from './link.ts';
 import { retire } from './pool.ts';
 
 export interface HttpsEnds {
@@ -19,11 +20,13 @@ export interface HttpsEnds {
 export const httpsLink = ({ server, authentication, agent }: HttpsEnds): Link => ({
   server,
   authentication,
-  send: async (request, lastCheck) => {
+  send: async (request, permit) => {
     const outgoing = { method: request.getHttpMethod(), url: request.getUrl(), headers: request.getHeaders(), body: textOf(request) };
-    const way = { agent: await agent(), signal: request.getSignal(), lastCheck };
-    lastCheck();
-    return responseOf(await exchange(outgoing, way));
+    const pool = await agent();
+    const signal = request.getSignal();
+    if (!permit) return responseOf(await exchange(outgoing, { agent: pool, signal }));
+    const call = { name: lineOf(request), permit, signal };
+    return responseOf(await underPermit(call, (passage) => exchange(outgoing, { agent: passage.through(pool), signal: passage.signal })));
   },
   close: async () => retire(await agent()),
 });

@@ -1,13 +1,15 @@
 import type { RequestContext, SecurityAuthentication } from '@kubernetes/client-node/dist/gen/index.js';
 import { ResponseContext } from '@kubernetes/client-node/dist/gen/index.js';
 import { InvalidInput } from '../fencing/errors.ts';
+import type { Permit } from '../fencing/permit.ts';
+import { underPermit } from '../transport/under-permit.ts';
 
 /** A way to one API server: where it is, how a request proves who asks, and how it gets there. */
 export interface Link {
   readonly server: string;
   readonly authentication: SecurityAuthentication;
-  /** Sends one request, once. `lastCheck` is called synchronously before it leaves and may throw to hold it back. */
-  readonly send: (request: RequestContext, lastCheck: () => void) => Promise<ResponseContext>;
+  /** Sends one request, once, and under its permit if it has one. */
+  readonly send: (request: RequestContext, permit: Permit | null) => Promise<ResponseContext>;
   readonly close: () => Promise<void>;
 }
 
@@ -38,6 +40,9 @@ const pathOf = (request: RequestContext): string => {
 const lowerCased = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
+/** For messages. */
+export const lineOf = (request: RequestContext): string => `${request.getHttpMethod()} ${new URL(request.getUrl()).pathname}`;
+
 /** A whole answer in the client's shape. */
 export const responseOf = ({ status, headers, body }: Awaited<ReturnType<Transport>>): ResponseContext =>
   new ResponseContext(status, { ...headers }, {
@@ -49,10 +54,15 @@ export const responseOf = ({ status, headers, body }: Awaited<ReturnType<Transpo
 export const transportLink = (transport: Transport, token: string): Link => ({
   server: 'https://in-process.invalid',
   authentication: bearer(async () => token),
-  send: async (request, lastCheck) => {
+  send: async (request, permit) => {
     const wire = { method: request.getHttpMethod(), path: pathOf(request), headers: lowerCased(request.getHeaders()), body: textOf(request) };
-    lastCheck();
-    return responseOf(await transport(wire, request.getSignal()));
+    const signal = request.getSignal();
+    if (!permit) return responseOf(await transport(wire, signal));
+    const carried = await underPermit({ name: lineOf(request), permit, signal }, async (passage) => {
+      passage.check();
+      return transport(wire, passage.signal);
+    });
+    return responseOf(carried);
   },
   close: async () => undefined,
 });

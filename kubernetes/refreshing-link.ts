@@ -15,8 +15,8 @@ const FRESH_FOR_MS = 5_000;
 
 /**
  * A link whose credentials live in a secret: read again after a while, and at once when the API server says that it does not
- * know them any more. A request that was answered with 401 had no effect, so it may be sent again, even a destructive one:
- * its last check is made again too.
+ * know them any more. A request that was answered with 401 had no effect, so it may be sent again, even a destructive one: under
+ * the same permit.
  */
 export const refreshingLink = async ({ open, now, keptFor }: Refreshing): Promise<Link> => {
   let held = { link: await open(), since: now() };
@@ -33,12 +33,12 @@ export const refreshingLink = async ({ open, now, keptFor }: Refreshing): Promis
       getName: () => 'credentials from a secret',
       applySecurityAuthentication: async (request) => (await current()).authentication.applySecurityAuthentication(request),
     },
-    send: async (request, lastCheck) => {
-      const answer = await held.link.send(request, lastCheck);
+    send: async (request, permit) => {
+      const answer = await held.link.send(request, permit);
       if (answer.httpStatusCode !== UNAUTHORIZED || now() - held.since < FRESH_FOR_MS) return answer;
       const renewed = await renew();
       await renewed.authentication.applySecurityAuthentication(request);
-      return renewed.send(request, lastCheck);
+      return renewed.send(request, permit);
     },
     close: async () => held.link.close(),
   };

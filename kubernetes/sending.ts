@@ -1,12 +1,13 @@
 import type { Configuration, RequestContext } from '@kubernetes/client-node/dist/gen/index.js';
 import { ServerConfiguration, createConfiguration, wrapHttpLibrary } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Link } from './link.ts';
+import type { Permit } from '../fencing/permit.ts';
+import { lineOf, type Link } from './link.ts';
 
 /** How the requests of one call are sent. */
 export interface Sending {
   readonly signal: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly lastCheck?: () => void;
+  readonly permit?: Permit;
 }
 
 interface Watched extends Sending {
@@ -18,10 +19,10 @@ interface Watched extends Sending {
 /** The client's configuration for one call: everything that must hold for the request is done where it is sent, after all else. */
 export const configurationFor = (link: Link, sending: Watched): Configuration => {
   const send = (request: RequestContext) => {
-    sending.note(`${request.getHttpMethod()} ${new URL(request.getUrl()).pathname}`);
+    sending.note(lineOf(request));
     for (const [name, value] of Object.entries(sending.headers ?? {})) request.setHeaderParam(name, value);
     request.setSignal(AbortSignal.any([sending.signal, sending.deadline()]));
-    return link.send(request, sending.lastCheck ?? (() => undefined));
+    return link.send(request, sending.permit ?? null);
   };
   return createConfiguration({
     baseServer: new ServerConfiguration(link.server, {}),

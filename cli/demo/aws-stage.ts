@@ -31,10 +31,11 @@ const FORWARDED: ReadonlySet<string> = new Set(['stopped', 'terminated', 'runnin
 /** The SDK's own clients; each attempt of theirs waits for its turn before it leaves. */
 const clientsAt = (endpoint: string, inTurn: InTurn) => {
   const clients = ec2Clients({ region: SANDBOX_REGION, endpoint, credentials: { accessKeyId: 'demo', secretAccessKey: 'demo' } });
-  for (const { middlewareStack } of [clients.reads, clients.writes]) {
-    middlewareStack.add((next) => (request) => inTurn(() => next(request)), { step: 'deserialize', priority: 'high' });
-  }
-  return clients;
+  const waiting = (client: typeof clients.reads): typeof clients.reads => {
+    client.middlewareStack.add((next) => (request) => inTurn(() => next(request)), { step: 'deserialize', priority: 'high' });
+    return client;
+  };
+  return { reads: waiting(clients.reads), writes: (passage: Parameters<typeof clients.writes>[0]) => waiting(clients.writes(passage)) };
 };
 
 /** The record as Lambda hands it to a function: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html */

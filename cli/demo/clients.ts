@@ -34,7 +34,7 @@ export interface OpenCluster {
 
 export const clusterBehind = ({ kubernetes: { url, ca, token } }: Doors, turns: Turns, now: () => number, random: () => number): OpenCluster => {
   const link = linkFromToken({ server: url, ca, token: async () => token });
-  const send: Link['send'] = (request, lastCheck) => turns.call(around(TAKES.kubernetes, random), () => complete(link.send(request, lastCheck)));
+  const send: Link['send'] = (request, permit) => turns.call(around(TAKES.kubernetes, random), () => complete(link.send(request, permit)));
   const clock = { now, sleep: turns.sleep, deadline: systemClock.deadline };
   return { cluster: clusterOf({ name: 'demo', link: { ...link, send }, clock }), close: link.close };
 };

@@ -4,11 +4,13 @@ import type { DiskId, MachineId } from '../../fencing/machine.ts';
 import type { Permit } from '../../fencing/permit.ts';
 import type { Ec2Clients } from './client.ts';
 import { codeOf, inOurWords } from './errors.ts';
-import { AFTER_SIGNING, permitted } from './permitted.ts';
+import { permitted } from './permitted.ts';
 import { names, volumesById } from './volumes-by-id.ts';
 
 /** Answers that may mean "already detached", and may mean "attached elsewhere", or "in another state". */
 const PERHAPS_DONE = new Set(['IncorrectState', 'InvalidAttachment.NotFound', 'InvalidVolume.NotFound']);
+
+const CALL = 'ec2:DetachVolume';
 
 export interface DetachOrder {
   readonly machine: MachineId;
@@ -24,12 +26,11 @@ export interface DetachOrder {
  */
 export const detach = async (clients: Ec2Clients, order: DetachOrder, permit: Permit, signal: AbortSignal): Promise<void> => {
   const command = new DetachVolumeCommand({ VolumeId: order.disk, InstanceId: order.machine, Force: order.manner === 'forced' });
-  command.middlewareStack.add(permitted(permit), AFTER_SIGNING);
   try {
-    await clients.writes.send(command, { abortSignal: signal });
+    await permitted(clients, { name: CALL, permit, signal }, (client, sending) => client.send(command, sending));
   } catch (caught) {
     const code = codeOf(caught);
-    if (code === null || !PERHAPS_DONE.has(code)) throw inOurWords(caught, 'ec2:DetachVolume');
+    if (code === null || !PERHAPS_DONE.has(code)) throw inOurWords(caught, CALL);
     await confirmDetached(clients, order, caught, signal);
   }
 };
@@ -37,6 +38,6 @@ export const detach = async (clients: Ec2Clients, order: DetachOrder, permit: Pe
 const confirmDetached = async (clients: Ec2Clients, { machine, disk }: DetachOrder, refusal: unknown, signal: AbortSignal): Promise<void> => {
   const volumes = await volumesById(clients.reads, [disk], signal);
   if (volumes.some((volume) => names(volume, machine))) {
-    throw new Refused(`ec2:DetachVolume was declined and ${disk} still names ${machine}`, { cause: refusal });
+    throw new Refused(`${CALL} was declined and ${disk} still names ${machine}`, { cause: refusal });
   }
 };

@@ -3,7 +3,9 @@ import type { MachineId } from '../../fencing/machine.ts';
 import type { Permit } from '../../fencing/permit.ts';
 import type { Ec2Clients } from './client.ts';
 import { translated } from './errors.ts';
-import { AFTER_SIGNING, permitted } from './permitted.ts';
+import { permitted } from './permitted.ts';
+
+const CALL = 'ec2:StopInstances';
 
 /**
  * Stops the machine whether or not its operating system goes along.
@@ -12,8 +14,7 @@ import { AFTER_SIGNING, permitted } from './permitted.ts';
  * @throws Unavailable, Denied, Refused, ProofExpired
  */
 export const powerOff = (clients: Ec2Clients, machine: MachineId, permit: Permit, signal: AbortSignal): Promise<void> =>
-  translated('ec2:StopInstances', async () => {
+  translated(CALL, async () => {
     const command = new StopInstancesCommand({ InstanceIds: [machine], Force: true });
-    command.middlewareStack.add(permitted(permit), AFTER_SIGNING);
-    await clients.writes.send(command, { abortSignal: signal });
+    await permitted(clients, { name: CALL, permit, signal }, (client, sending) => client.send(command, sending));
   });

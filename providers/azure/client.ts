@@ -1,8 +1,8 @@
 import { ComputeManagementClient, type ComputeManagementClientOptionalParams } from '@azure/arm-compute';
 import type { DiskId, MachineId } from '../../fencing/machine.ts';
-import { CONNECTING_LASTS_MS, type Permit } from '../../fencing/permit.ts';
+import { connections } from '../../transport/pool.ts';
+import type { Passage } from '../../transport/under-permit.ts';
 import { connectsBy, endsInTime, LAST, onlyArmsErrors, permitted } from './policies.ts';
-import { promptAgent } from './prompt-agent.ts';
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 
@@ -13,14 +13,14 @@ export interface Following {
   readonly times: number;
 }
 
-/** Reads are retried by the SDK; an order has a client of its own that carries its permit, and leaves once or not at all. */
+/** Reads are retried by the SDK; an order has a client of its own, and leaves once or not at all. */
 export interface AzureClients {
   readonly subscription: string;
   readonly following: Following;
   /** Ids of the OS disks, as the machines named them last: where to read, never what was read. */
   readonly osDisks: Map<MachineId, DiskId>;
   readonly reads: ComputeManagementClient;
-  readonly writes: (permit: Permit) => ComputeManagementClient;
+  readonly writes: (passage: Passage) => ComputeManagementClient;
 }
 
 /** Where to call and as whom; all but the first two is for tests and unusual networks. */
@@ -40,15 +40,16 @@ const open = (subscription: string, credential: Credential, options: ComputeMana
   const client = new ComputeManagementClient(credential, subscription, { ...options, retryOptions: { maxRetries: READ_RETRIES } });
   client.pipeline.addPolicy(endsInTime);
   client.pipeline.addPolicy(onlyArmsErrors);
+  client.pipeline.addPolicy(connectsBy(connections()));
   if (options.allowInsecureConnection) client.pipeline.removePolicy({ name: 'bearerTokenAuthenticationPolicy' });
-  else client.pipeline.addPolicy(connectsBy(promptAgent(CONNECTING_LASTS_MS)));
   return client;
 };
 
-/** An order goes through the same policies as a read, with the same token and connections, but for the retries. */
+/** An order goes through the same policies as a read, with the same token and connections; but it is neither sent again nor sent elsewhere. */
 const orderPipeline = ({ pipeline }: ComputeManagementClient) => {
   const once = pipeline.clone();
   once.removePolicy({ name: 'defaultRetryPolicy' });
+  once.removePolicy({ name: 'redirectPolicy' });
   return once;
 };
 
@@ -56,9 +57,9 @@ export const azureClients = ({ subscription, credential, following = usualFollow
   const allowInsecureConnection = where.endpoint?.startsWith('http://') ?? false;
   const options: ComputeManagementClientOptionalParams = { ...where, allowInsecureConnection, userAgentOptions: { userAgentPrefix: 'cloudfence' } };
   const reads = open(subscription, credential, options);
-  const writes = (permit: Permit): ComputeManagementClient => {
+  const writes = (passage: Passage): ComputeManagementClient => {
     const pipeline = orderPipeline(reads);
-    pipeline.addPolicy(permitted(permit), LAST);
+    pipeline.addPolicy(permitted(passage), LAST);
     return new ComputeManagementClient(credential, subscription, { ...options, pipeline });
   };
   return { subscription, following, osDisks: new Map(), reads, writes };

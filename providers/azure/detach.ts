@@ -5,7 +5,7 @@ import type { Permit } from '../../fencing/permit.ts';
 import { keepReason } from './attached-disks.ts';
 import type { AzureClients } from './client.ts';
 import { diskById, isHeldBy } from './disk-by-id.ts';
-import { follow } from './follow.ts';
+import { orderUnderPermit } from './follow.ts';
 import { sameDisk } from './ids.ts';
 import { readIncarnation, type Bearer } from './incarnation.ts';
 import { orderDetach } from './vm.ts';
@@ -30,10 +30,9 @@ export const detach = async (clients: AzureClients, order: DetachOrder, permit: 
   if (!disk || !isHeldBy(disk, order.from.machine)) return;
   const path = mayDetach(disk, bearer, order);
   const detachOption = order.manner === 'forced' ? { detachOption: 'ForceDetach' } : {};
-  const { everyMs } = clients.following;
   try {
-    const operation = orderDetach(clients.writes(permit), path, { diskId: disk.id ?? order.disk, ...detachOption }, { signal, everyMs });
-    await follow(operation, CALL, clients.following, signal);
+    const wanted = { diskId: disk.id ?? order.disk, ...detachOption };
+    await orderUnderPermit(clients, { name: CALL, permit, signal }, (client, ordering) => orderDetach(client, path, wanted, ordering));
   } catch (refusal) {
     if (!(refusal instanceof Refused)) throw refusal;
     await confirmDetached(clients, order, refusal, signal);

@@ -1,10 +1,14 @@
 import { Denied, Refused } from '../../fencing/errors.ts';
-import type { Following } from './client.ts';
+import { underPermit, type PermittedCall } from '../../transport/under-permit.ts';
+import type { AzureClients, Following } from './client.ts';
 import { inOurWords } from './errors.ts';
-import type { Operation } from './vm.ts';
+import type { Operation, Ordering } from './vm.ts';
+
+/** Sends the order; the request has left, or is held, by the time that it returns. */
+type Order = (client: ReturnType<AzureClients['writes']>, ordering: Ordering) => Operation;
 
 /**
- * Sees an operation accepted, and then to its end if that comes soon.
+ * Sends an order, sees it accepted, and then to its end if that comes soon.
  *
  * Fencing needs no more than the acceptance: whether a disk is gone, the next look shows. It is followed all the same,
  * because while it runs the machine proves nothing (it is `Updating`) and takes no other order, and because its failure is
@@ -13,18 +17,27 @@ import type { Operation } from './vm.ts';
  *
  * @throws Unavailable, Denied (the order itself), Refused, ProofExpired
  */
-export const follow = async (operation: Operation, call: string, following: Following, signal: AbortSignal): Promise<void> => {
+export const orderUnderPermit = async ({ writes, following }: AzureClients, call: PermittedCall, order: Order): Promise<void> => {
   try {
-    await operation.submitted();
+    // Kept in an object: an operation by itself is a promise of its end.
+    const { operation } = await underPermit(call, async (passage) => {
+      const operation = order(writes(passage), { signal: passage.signal, everyMs: following.everyMs });
+      await operation.submitted();
+      return { operation };
+    });
+    return await follow(operation, call, following);
   } catch (caught) {
-    throw inOurWords(caught, call);
+    throw inOurWords(caught, call.name);
   }
+};
+
+const follow = async (operation: Operation, { name, signal }: PermittedCall, following: Following): Promise<void> => {
   const enough = new AbortController();
   try {
     countTo(operation, following.times, () => enough.abort());
-    await operation.pollUntilDone({ abortSignal: AbortSignal.any([signal, enough.signal]) });
+    await operation.pollUntilDone({ abortSignal: AbortSignal.any([...(signal ? [signal] : []), enough.signal]) });
   } catch (caught) {
-    throwUnlessUnderWay(operation, call, caught);
+    throwUnlessUnderWay(operation, name, caught);
   }
 };
 

@@ -1,28 +1,31 @@
-import type { Agent } from 'node:https';
+import { Agent } from 'node:http';
 import type { ComputeManagementClient } from '@azure/arm-compute';
 import { z } from 'zod';
 import { jsonIn } from '../../fencing/json-text.ts';
-import { CONNECTING_LASTS_MS, type Permit } from '../../fencing/permit.ts';
+import type { Connections } from '../../transport/pool.ts';
+import type { Passage } from '../../transport/under-permit.ts';
 
 type Policy = Parameters<ComputeManagementClient['pipeline']['addPolicy']>[0];
 
 /** The last place before the wire: every wait for a token lies before. */
 export const LAST = { afterPhase: 'Sign' } as const;
 
-/** Checks the permit in the moment in which the order is handed to its connection. Questions about it afterwards need none. */
-export const permitted = (permit: Permit): Policy => ({
-  name: 'checkPermit',
+/** An order leaves by its passage. Questions about it afterwards need none. */
+export const permitted = ({ check, through }: Passage): Policy => ({
+  name: 'permitted',
   sendRequest: async (request, next) => {
-    if (request.method !== 'GET') permit.check(CONNECTING_LASTS_MS);
+    if (request.method === 'GET') return next(request);
+    check();
+    if (request.agent instanceof Agent) request.agent = through(request.agent);
     return next(request);
   },
 });
 
 /** A proxy that the environment names has put an agent of its own there before. */
-export const connectsBy = (agent: Agent): Policy => ({
-  name: 'connectsPromptly',
+export const connectsBy = ({ http, https }: Connections): Policy => ({
+  name: 'connectsByOurs',
   sendRequest: (request, next) => {
-    request.agent ??= agent;
+    request.agent ??= request.url.startsWith('http:') ? http : https;
     return next(request);
   },
 });

@@ -3,7 +3,7 @@ import type { MachineTarget } from '../../fencing/machine.ts';
 import type { Permit } from '../../fencing/permit.ts';
 import { statusesOf } from './classify.ts';
 import type { AzureClients } from './client.ts';
-import { follow } from './follow.ts';
+import { orderUnderPermit } from './follow.ts';
 import { readIncarnation } from './incarnation.ts';
 import { orderPowerOff } from './vm.ts';
 
@@ -21,6 +21,5 @@ export const powerOff = async (clients: AzureClients, target: MachineTarget, per
   if (bearer.said === 'other') throw new Refused(`${target.machine} is not powered off: ${bearer.why}`);
   const { power } = statusesOf(bearer.vm);
   if (!ENDS.has(power)) throw new Refused(`${target.machine} is not powered off: it is ${power}`);
-  const operation = orderPowerOff(clients.writes(permit), bearer.path, { signal, everyMs: clients.following.everyMs });
-  await follow(operation, 'powerOff/action', clients.following, signal);
+  await orderUnderPermit(clients, { name: 'powerOff/action', permit, signal }, (client, ordering) => orderPowerOff(client, bearer.path, ordering));
 };

@@ -12,7 +12,7 @@ export interface Vm
   readonly instanceView?: { readonly statuses?: InstanceViewStatus[] };
 }
 
-/** A long-running operation: its request has left by the time that the caller holds it. */
+/** A long-running operation: its request is on its way by the time that the caller holds it. */
 export type Operation = ReturnType<ComputeManagementClient['virtualMachines']['powerOff']> | ReturnType<ComputeManagementClient['virtualMachines']['attachDetachDataDisks']>;
 
 type Onlooker = (answer: { readonly headers: { readonly get: (name: string) => string | undefined } }) => void;
@@ -24,7 +24,7 @@ export interface ReadingOfVm {
   readonly onAnswer?: Onlooker;
 }
 
-interface Ordering {
+export interface Ordering {
   readonly signal: AbortSignal;
   /** Between two questions about the operation (ms), unless ARM says otherwise. */
   readonly everyMs: number;

@@ -4,8 +4,7 @@ import { RegionDisksClient } from '@google-cloud/compute/build/src/v1/region_dis
 import { ZoneOperationsClient } from '@google-cloud/compute/build/src/v1/zone_operations_client.js';
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { Denied } from '../../fencing/errors.ts';
-import type { Permit } from '../../fencing/permit.ts';
-import { guardedTransport, type Fetch } from './transport.ts';
+import { guardedTransport, type Fetch, type GuardedTransport } from './transport.ts';
 
 /** The four services that are used, by deep imports: the package's index loads a hundred of them, and 30 MB. */
 export interface ComputeClients {
@@ -18,7 +17,7 @@ export interface ComputeClients {
   /** Finds the credentials, which every call needs first: for want of them, the SDK itself ends the whole process. @throws Denied */
   readonly ready: () => Promise<void>;
   /** Sends one destructive call under its permit; a call without one never leaves. */
-  readonly permitted: <T>(permit: Permit, send: (requestId: string) => Promise<T>) => Promise<T>;
+  readonly permitted: GuardedTransport['permitted'];
 }
 
 export interface ClientOptions {

@@ -37,8 +37,8 @@ const deviceOf = async (clients: ComputeClients, path: InstancePath, disk: DiskI
 /** Null when the disk is gone, or going; else why Compute Engine declined: perhaps because it was gone already. */
 const ordered = async (clients: ComputeClients, path: InstancePath, deviceName: string, permit: Permit, signal: AbortSignal): Promise<Refused | null> => {
   try {
-    const [{ latestResponse }] = await clients.permitted(permit, (requestId) =>
-      translated(clients, CALL, signal, () => clients.instances.detachDisk({ ...path, deviceName, requestId }, writing(signal))),
+    const [{ latestResponse }] = await clients.permitted({ name: CALL, permit, signal }, (sending) =>
+      translated(clients, CALL, sending.signal, () => clients.instances.detachDisk({ ...path, deviceName, requestId: sending.requestId }, writing(sending.signal))),
     );
     const failure = errorOf(await ended(clients, path, latestResponse, signal), CALL);
     if (failure) throw failure;

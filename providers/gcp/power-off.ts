@@ -7,6 +7,8 @@ import { translated } from './errors.ts';
 import { instanceAt } from './look.ts';
 import { instancePath, type InstancePath } from './paths.ts';
 
+const CALL = 'compute.instances.stop';
+
 /**
  * Stops this very incarnation without the time that a graceful shutdown may have. Compute Engine asks what is to become of
  * local SSDs: they are kept, and where they cannot be, the stop is refused. To give them up is a person's decision.
@@ -27,9 +29,9 @@ export const powerOff = async (clients: ComputeClients, { machine, incarnation }
 };
 
 const ordered = (clients: ComputeClients, path: InstancePath, permit: Permit, signal: AbortSignal): Promise<unknown> =>
-  clients.permitted(permit, (requestId) =>
-    translated(clients, 'compute.instances.stop', signal, () =>
-      clients.instances.stop({ ...path, requestId, noGracefulShutdown: true, discardLocalSsd: false }, writing(signal)),
+  clients.permitted({ name: CALL, permit, signal }, (sending) =>
+    translated(clients, CALL, sending.signal, () =>
+      clients.instances.stop({ ...path, requestId: sending.requestId, noGracefulShutdown: true, discardLocalSsd: false }, writing(sending.signal)),
     ),
   );
 

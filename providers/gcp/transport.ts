@@ -1,17 +1,21 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import type { gaxios } from 'google-auth-library';
 import { ProofExpired } from '../../fencing/errors.ts';
-import { CONNECTING_LASTS_MS, type Permit } from '../../fencing/permit.ts';
-import { connectingIsShort } from './short-connecting.ts';
+import { connections } from '../../transport/pool.ts';
+import { underPermit, type Passage, type PermittedCall } from '../../transport/under-permit.ts';
 
 type Adapter = NonNullable<gaxios.GaxiosOptions['adapter']>;
 export type Fetch = NonNullable<gaxios.GaxiosOptions['fetchImplementation']>;
 
+/** What a destructive call has to be sent with. */
+export interface Sending {
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
 export interface GuardedTransport {
   /** The last step before the wire: credentials, and every wait for them, lie before it. */
   readonly adapter: Adapter;
-  readonly permitted: <T>(permit: Permit, send: (requestId: string) => Promise<T>) => Promise<T>;
+  readonly permitted: <T>(call: PermittedCall, send: (sending: Sending) => Promise<T>) => Promise<T>;
 }
 
 /** All else that goes this way asks for credentials. */
@@ -22,31 +26,34 @@ const isDestructive = (method: string | undefined, url: URL): boolean => method 
 
 /**
  * The SDK has no hook of its own between its credentials and the connection, and none that knows which call is going
- * through. So each destructive call is known by its request id, and one whose permit is not on file is not sent.
+ * through. So each destructive call is known by its request id, and one whose passage is not on file is not sent. It is not sent
+ * on to where an answer points, either.
  */
 export const guardedTransport = (newRequestId: () => string): GuardedTransport => {
-  const permits = new Map<string, Permit>();
-  const agents = { 'http:': connectingIsShort(new HttpAgent({ keepAlive: true })), 'https:': connectingIsShort(new HttpsAgent({ keepAlive: true })) };
-  const check = (url: URL): void => {
-    const permit = permits.get(url.searchParams.get('requestId') ?? '');
-    if (!permit) throw new ProofExpired('a destructive call had no permit any more; it was not sent');
-    permit.check(CONNECTING_LASTS_MS);
+  const passages = new Map<string, Passage>();
+  const { http, https } = connections();
+  const passageOf = (url: URL): Passage => {
+    const passage = passages.get(url.searchParams.get('requestId') ?? '');
+    if (!passage) throw new ProofExpired('a destructive call had no permit any more; it was not sent');
+    passage.check();
+    return passage;
   };
   return {
     adapter: async (request, send) => {
-      const agent = request.url.protocol === 'http:' ? agents['http:'] : agents['https:'];
+      const agent = request.url.protocol === 'http:' ? http : https;
       request.signal?.throwIfAborted();
-      if (isDestructive(request.method, request.url)) check(request.url);
-      return send({ ...request, agent });
+      if (!isDestructive(request.method, request.url)) return send({ ...request, agent });
+      return send({ ...request, agent: passageOf(request.url).through(agent), redirect: 'error' });
     },
-    permitted: async (permit, send) => {
-      const requestId = newRequestId();
-      permits.set(requestId, permit);
-      try {
-        return await send(requestId);
-      } finally {
-        permits.delete(requestId);
-      }
-    },
+    permitted: (call, send) =>
+      underPermit(call, async (passage) => {
+        const requestId = newRequestId();
+        passages.set(requestId, passage);
+        try {
+          return await send({ requestId, signal: passage.signal });
+        } finally {
+          passages.delete(requestId);
+        }
+      }),
   };
 };

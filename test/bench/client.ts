@@ -26,10 +26,10 @@ const policy = { ...defaultPolicy, cap: { share: 1, atOnce: 1 } };
 
 const clusterAt = ({ kubernetes: { url, ca, token } }: Job, pace: Pace, seen: () => void): { readonly cluster: Cluster; readonly link: Link } => {
   const inner = linkFromToken({ server: url, ca, token: async () => token });
-  const send: Link['send'] = (request, lastCheck) =>
+  const send: Link['send'] = (request, permit) =>
     pace.call(API_CALL_TAKES, async (arrives) => {
       request.setHeaderParam(MOMENT_HEADER, String(arrives));
-      const response = await inner.send(request, lastCheck);
+      const response = await inner.send(request, permit);
       const body = await response.body.text();
       seen();
       response.body = { ...response.body, text: async () => body };
@@ -44,8 +44,8 @@ const hasHeaders = (request: unknown): request is { headers: Record<string, stri
 
 const cloudAt = ({ ec2: { url, region } }: Job, pace: Pace): Cloud => {
   const clients = ec2Clients({ region, endpoint: url, credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' } });
-  for (const { middlewareStack } of [clients.reads, clients.writes]) {
-    middlewareStack.add(
+  const paced = (client: typeof clients.reads): typeof clients.reads => {
+    client.middlewareStack.add(
       (next) => (args) =>
         pace.call(EC2_CALL_TAKES, (arrives) => {
           if (hasHeaders(args.request)) args.request.headers[MOMENT_HEADER] = String(arrives);
@@ -53,8 +53,10 @@ const cloudAt = ({ ec2: { url, region } }: Job, pace: Pace): Cloud => {
         }),
       { step: 'deserialize', priority: 'high' },
     );
-  }
-  return awsCloud({ clients, region });
+    return client;
+  };
+  const pacedClients: typeof clients = { reads: paced(clients.reads), writes: (passage) => paced(clients.writes(passage)) };
+  return awsCloud({ clients: pacedClients, region });
 };
 
 const outcomesOf = async (machine: string | null, ports: Ports): Promise<readonly Outcome[]> => {

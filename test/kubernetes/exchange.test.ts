@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, type RequestListener, type Server } from 'node:http';
-import { Agent as TlsAgent } from 'node:https';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { linkFromKubeConfig } from '../../kubernetes/access.ts';
@@ -32,7 +30,7 @@ const serving = async (listener: RequestListener): Promise<{ readonly server: Se
 };
 
 const get = (url: string) => ({ method: 'GET', url, headers: {}, body: '' });
-const way = (agent: Agent, signal?: AbortSignal) => ({ agent, signal, lastCheck: () => undefined });
+const way = (agent: Agent, signal?: AbortSignal) => ({ agent, signal });
 
 describe('an exchange', () => {
   it('reads an answer that comes compressed', async () => {
@@ -43,17 +41,6 @@ describe('an exchange', () => {
   it('sends a body with a DELETE, and says its length', async () => {
     const { url } = await serving((request, response) => void text(request).then((body) => response.end(`${request.headers['content-length']}: ${body}`)));
     expect((await exchange({ ...get(url), method: 'DELETE', body: 'précondition' }, way(new Agent(POOL)))).body).toBe('13: précondition');
-  });
-
-  it('is checked when its connection stands, TLS and all, and not while it is being made', async () => {
-    const door = await openHttpsDoor(sandboxServer());
-    const agent = new TlsAgent({ ...POOL, ca: door.caData });
-    const checked: boolean[] = [];
-    const lastCheck = () => void checked.push(Object.values(agent.sockets).flat().every((socket) => socket instanceof TLSSocket && socket.authorized));
-    await exchange(get(`${door.url}/version`), { agent, signal: undefined, lastCheck });
-    expect(checked).toEqual([true]);
-    retire(agent);
-    await door.close();
   });
 
   it.each(['before the answer', 'in the middle of it'])('ends with its signal, %s', async (when) => {

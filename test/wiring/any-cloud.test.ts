@@ -7,6 +7,7 @@ import { identityOf } from '../../fencing/rules/identity.ts';
 import { anyCloud } from '../../wiring/any-cloud.ts';
 import type { CloudKit, RegisteredCloud } from '../../wiring/cloud-kit.ts';
 import { machine as factsOf } from '../fencing/view-builder.ts';
+import { granted } from '../permits.ts';
 
 const never = () => Promise.reject(new Error('nobody asked for this'));
 
@@ -74,7 +75,7 @@ describe('several clouds as one', () => {
   it('know nothing of an id that is of none, and act on none', async () => {
     const { kit, opened } = clouds();
     expect(await kit.cloud.look(['garbled'], { disks: true }, patient())).toMatchObject([{ machine: 'garbled', power: 'unknown' }]);
-    const order = kit.cloud.powerOff({ machine: 'garbled', incarnation: null }, { check: () => undefined }, patient());
+    const order = kit.cloud.powerOff({ machine: 'garbled', incarnation: null }, granted, patient());
     await expect(order).rejects.toBeInstanceOf(Refused);
     expect(opened).toEqual([]);
   });

@@ -3,6 +3,7 @@ import { ProofExpired, Refused } from '../../../fencing/errors.ts';
 import type { FenceRecord } from '../../../fencing/record.ts';
 import type { ClusterStep } from '../../../fencing/steps.ts';
 import type { Meta, Stage } from './stage.ts';
+import { expired } from '../../permits.ts';
 import { NODES, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './stage.ts';
 
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
@@ -72,7 +73,6 @@ export const applyNodeCases = (stage: () => Stage): void => {
 
   it('sends nothing once the proof has expired', async () => {
     const node = await makeNode(stage());
-    const expired = { check: () => { throw new ProofExpired('too old'); } };
     await expect(stage().cluster.apply(mark(node, recordFor(node, 'i-1')), expired, unhurried())).rejects.toThrow(ProofExpired);
     expect((await read(node)).metadata.resourceVersion).toBe(node.resourceVersion);
   });

@@ -122,4 +122,4 @@ export const targetOf = (node: Meta, recordText: string | null = null): NodeTarg
 });
 
 export const unhurried = (): AbortSignal => new AbortController().signal;
-export const granted = { check: () => undefined };
+export { granted } from '../../permits.ts';

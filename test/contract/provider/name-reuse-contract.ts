@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CloudfenceError } from '../../../fencing/errors.ts';
 import type { DiskId, MachineFacts, MachineId } from '../../../fencing/machine.ts';
-import type { Permit } from '../../../fencing/permit.ts';
 import type { Bench } from './bench.ts';
+import { granted } from '../../permits.ts';
 
 /** A bench of a cloud in which the next machine may bear the name of one before it. */
 export interface NamesBench extends Bench {
@@ -12,7 +12,6 @@ export interface NamesBench extends Bench {
   readonly attach: (disk: DiskId, machine: MachineId) => Promise<void>;
 }
 
-const granted: Permit = { check: () => undefined };
 const patient = (): AbortSignal => new AbortController().signal;
 
 const lookAt = async (bench: NamesBench, machine: MachineId): Promise<MachineFacts> => {

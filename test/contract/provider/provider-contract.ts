@@ -1,17 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
 import type { MachineFacts, MachineId, MachineTarget } from '../../../fencing/machine.ts';
-import type { Permit } from '../../../fencing/permit.ts';
 import type { Bench } from './bench.ts';
 import { leadCases } from './lead-cases.ts';
 import { witnessCases } from './witness-cases.ts';
+import { expired, granted } from '../../permits.ts';
 
-const granted: Permit = { check: () => undefined };
-const expired: Permit = {
-  check: () => {
-    throw new ProofExpired('too late');
-  },
-};
 const patient = (): AbortSignal => new AbortController().signal;
 
 const lookAt = async (bench: Bench, machine: MachineId, disks = false): Promise<MachineFacts> => {

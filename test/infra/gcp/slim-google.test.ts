@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Cloud } from '../../../fencing/cloud.ts';
-import type { Permit } from '../../../fencing/permit.ts';
 import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
 import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
 import { addFault, limited } from '../../../sandbox/gce/faults.ts';
@@ -14,6 +13,7 @@ import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, pathOf } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn, type GceWorld } from '../../../sandbox/gce/state.ts';
 import { gceWorld, place, requestIds } from '../../sandbox/gce/gce-world.ts';
+import { granted } from '../../permits.ts';
 
 /** The bundled SDK, of which most was left out, beside the whole of it: every call that the provider makes, and what comes of it. */
 
@@ -31,7 +31,6 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rm(folder, { recursive: true }));
 
-const granted: Permit = { check: () => undefined };
 const patient = (): AbortSignal => new AbortController().signal;
 
 const stage = () => {

@@ -5,6 +5,7 @@ import { addInstance } from '../../../sandbox/ec2/scenario.ts';
 import { ec2WorldOf } from './another-world.ts';
 import { HOUR, twoTerritories, type TwoTerritories } from './two-territories.ts';
 import { ec2World, patient } from '../../sandbox/ec2/ec2-world.ts';
+import { granted } from '../../permits.ts';
 
 const opened: TwoTerritories[] = [];
 afterEach(async () => void (await Promise.all(opened.splice(0).map(({ close }) => close()))));
@@ -25,7 +26,7 @@ it('a machine of another account is seen with the credentials of its role', asyn
 it('a role is assumed once, for reads and writes alike, while its credentials are good', async () => {
   const { look, cloud, machine, sts, role } = await stage();
   await Promise.all([look(), look(), look()]);
-  await cloud.powerOff({ machine, incarnation: null }, { check: () => undefined }, patient());
+  await cloud.powerOff({ machine, incarnation: null }, granted, patient());
   expect(sts.assumed(role.arn)).toBe(1);
 });
 

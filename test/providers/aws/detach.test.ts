@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
-import type { Permit } from '../../../fencing/permit.ts';
-import { permitUntil } from '../../../fencing/permit.ts';
 import { ec2Clients } from '../../../providers/aws/index.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
 import type { Mishap } from '../../../sandbox/ec2/faults.ts';
@@ -10,8 +8,8 @@ import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World, Instance } from '../../../sandbox/ec2/state.ts';
 import { instanceIn, volumeIn } from '../../../sandbox/ec2/state.ts';
 import { MINUTE, cloudOf, credentials, ec2World, patient, region } from '../../sandbox/ec2/ec2-world.ts';
+import { granted, grantedUntil } from '../../permits.ts';
 
-const granted: Permit = { check: () => undefined };
 const target = (machine: string) => ({ machine, incarnation: null });
 
 const withDisk = (wanted: Partial<Instance> = { state: 'stopped' }) => {
@@ -53,7 +51,7 @@ describe('a detach', () => {
       return credentials;
     };
     const clients = ec2Clients({ region, credentials: slowly, requestHandler: inProcessHandler(world) });
-    const permit = permitUntil(2_000, () => monotonic);
+    const permit = grantedUntil(2_000, () => monotonic);
     permit.check();
     await expect(cloudOf(world, clients).detach(target(machine), disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
     expect(held(world, disk)).toBe(true);

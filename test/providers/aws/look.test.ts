@@ -11,7 +11,7 @@ const look = (world: Ec2World, machines: readonly string[], disks = false) => cl
 
 /** The same without the SDK's retries, which take real time. */
 const lookOnce = (world: Ec2World, machines: readonly string[], disks = false) => {
-  const clients = { reads: clientOf(world), writes: clientOf(world) };
+  const clients = { reads: clientOf(world), writes: () => clientOf(world) };
   return cloudOf(world, clients).look(machines, { disks }, patient());
 };
 

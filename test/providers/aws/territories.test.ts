@@ -7,12 +7,12 @@ import { volumeIn } from '../../../sandbox/ec2/state.ts';
 import { ec2World, patient } from '../../sandbox/ec2/ec2-world.ts';
 import { ec2WorldOf } from './another-world.ts';
 import { twoTerritories, type TwoTerritories } from './two-territories.ts';
+import { granted } from '../../permits.ts';
 
 const opened: TwoTerritories[] = [];
 afterEach(async () => void (await Promise.all(opened.splice(0).map(({ close }) => close()))));
 
 const NOBODY = 'i-0fffffffffffffff1';
-const granted = { check: () => undefined };
 
 const stage = async () => {
   const worlds = { home: ec2World(), other: ec2WorldOf('222233334444', 'eu-west-1') };

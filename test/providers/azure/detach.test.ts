@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
-import { permitUntil, type Permit } from '../../../fencing/permit.ts';
 import { attach, detach } from '../../../sandbox/azure/attachments.ts';
 import { addFault, throttled, type Mishap } from '../../../sandbox/azure/faults.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine, forget, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { disksOf, diskIn, machineIn, type AzureCloudWorld, type Knobs } from '../../../sandbox/azure/state.ts';
 import { azureWorld, clientsOf, cloudOf, MINUTE, patient } from '../../sandbox/azure/azure-world.ts';
+import { granted, grantedUntil } from '../../permits.ts';
 
-const granted: Permit = { check: () => undefined };
 const POST = 'machine.attachDetachDataDisks';
 
 const withDisk = (wanted: Wanted = { power: 'deallocated' }, knobs: Partial<Knobs> = {}) => {
@@ -54,12 +53,12 @@ describe('a detach', () => {
       if (reads === 2) monotonic += 2_001;
       return { token: 'test', expiresOnTimestamp: 1 };
     };
-    const permit = permitUntil(2_000, () => monotonic);
+    const permit = grantedUntil(2_000, () => monotonic);
     permit.check();
     const cloud = cloudOf(world, clientsOf(world, { credential: { getToken }, arrived: () => void (reads += 1) }));
     await expect(cloud.detach(target, disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
     expect(held(world, disk)).toBe(true);
-    await cloudOf(world).detach(target, disk, 'plain', permitUntil(2_000, () => 999), patient());
+    await cloudOf(world).detach(target, disk, 'plain', grantedUntil(2_000, () => 999), patient());
     expect(held(world, disk)).toBe(false);
   });
 

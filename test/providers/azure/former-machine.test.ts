@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { Refused } from '../../../fencing/errors.ts';
-import type { Permit } from '../../../fencing/permit.ts';
 import { attach } from '../../../sandbox/azure/attachments.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { azureWorld, cloudOf, MINUTE, patient } from '../../sandbox/azure/azure-world.ts';
+import { granted } from '../../permits.ts';
 
 /** Every order would be accepted; what is declined here never left. */
-const granted: Permit = { check: () => undefined };
 
 /** A machine that bears the name of one that is gone, and holds its disk. */
 const successor = (wanted: Wanted) => {

@@ -11,7 +11,7 @@ const look = (world: AzureCloudWorld, machines: readonly string[], disks = false
 /** The same without the SDK's retries, which take real time. */
 const lookOnce = (world: AzureCloudWorld, machines: readonly string[], disks = false) => {
   const clients = clientsOf(world);
-  return cloudOf(world, { ...clients, reads: clients.writes({ check: () => undefined }) }).look(machines, { disks }, patient());
+  return cloudOf(world, { ...clients, reads: clients.writes({ check: () => undefined, through: (agent) => agent, signal: patient() }) }).look(machines, { disks }, patient());
 };
 
 const after = (world: AzureCloudWorld, id: string, change: (world: AzureCloudWorld, machine: NonNullable<ReturnType<typeof machineIn>>) => unknown): void => {

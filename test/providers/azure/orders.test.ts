@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Refused, Unavailable } from '../../../fencing/errors.ts';
-import type { Permit } from '../../../fencing/permit.ts';
 import { memberId } from '../../../providers/azure/expand.ts';
 import { setPath } from '../../../providers/azure/ids.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { addMachine, showAs, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { machineIn } from '../../../sandbox/azure/state.ts';
 import { azureWorld, cloudOf, MINUTE, patient, prefix } from '../../sandbox/azure/azure-world.ts';
+import { granted } from '../../permits.ts';
 
-const granted: Permit = { check: () => undefined };
 
 const pool = `${prefix}/virtualMachineScaleSets/Pool`;
 

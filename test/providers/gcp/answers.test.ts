@@ -3,6 +3,7 @@ import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
 import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
 import { patient, requestIds } from '../../sandbox/gce/gce-world.ts';
 import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
+import { granted } from '../../permits.ts';
 
 /** Answers of Compute Engine that no sandbox gives by itself, read by the SDK from a socket. */
 
@@ -105,7 +106,7 @@ describe('the disk of an instance that is gone', () => {
 describe('a detach of a disk that the instance does not have any more', () => {
   const detach = async (users: readonly string[]) => {
     const cloud = await cloudAnswering(instance({ status: 'TERMINATED', disks: [] }), { body: { name: 'pvc-1', status: 'READY', users } });
-    return cloud.detach({ machine: MACHINE, incarnation: ID }, DISK, 'plain', { check: () => undefined }, patient());
+    return cloud.detach({ machine: MACHINE, incarnation: ID }, DISK, 'plain', granted, patient());
   };
 
   it('is done when the disk says so, and not while it cannot be told whom it names', async () => {

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { Denied, InvalidInput, ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
-import { permitUntil, type Permit } from '../../../fencing/permit.ts';
 import { addFault, limited, unavailable, type Mishap } from '../../../sandbox/gce/faults.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, recreate } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn, type GceWorld, type Instance, type Knobs } from '../../../sandbox/gce/state.ts';
 import { MINUTE, clientsOf, cloudOf, freshClientsOf, gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
+import { granted, grantedUntil } from '../../permits.ts';
 
-const granted: Permit = { check: () => undefined };
 const stopped: Partial<Instance> = { status: 'TERMINATED', guest: 'down' };
 
 const withDisk = (knobs: Partial<Knobs> = {}) => {
@@ -120,11 +119,11 @@ describe('the permit of a detach', () => {
     const { auth } = clients.instances;
     const getClient = auth.getClient.bind(auth);
     auth.getClient = () => {
-      monotonic += 700;
+      monotonic += 1_001;
       return getClient();
     };
-    const permit = permitUntil(2_000, () => monotonic);
-    permit.check(1_000);
+    const permit = grantedUntil(2_000, () => monotonic);
+    permit.check();
     await expect(cloudOf(world, clients).detach(target, disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
     expect(world.parts.gce.operations).toEqual([]);
   });

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Denied, Refused } from '../../../fencing/errors.ts';
-import type { Permit } from '../../../fencing/permit.ts';
 import { addFault, forbidden } from '../../../sandbox/gce/faults.ts';
 import { addDisk, addInstance, addLocalSsd } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type Instance } from '../../../sandbox/gce/state.ts';
 import { MINUTE, cloudOf, gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
+import { granted } from '../../permits.ts';
 
-const granted: Permit = { check: () => undefined };
 
 const running = (wanted: Partial<Instance> = {}) => {
   const world = gceWorld();

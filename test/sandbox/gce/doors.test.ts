@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../../fencing/errors.ts';
-import type { Permit } from '../../../fencing/permit.ts';
 import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
 import { addFault } from '../../../sandbox/gce/faults.ts';
 import { openHttpDoor } from '../../../sandbox/gce/http-door.ts';
@@ -8,8 +7,8 @@ import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
 import { MINUTE, cloudOf, gceWorld, patient, requestIds } from './gce-world.ts';
+import { granted } from '../../permits.ts';
 
-const granted: Permit = { check: () => undefined };
 
 describe("the doors of the sandbox's Compute Engine", () => {
   it('answer the same on a socket as in the process, and count', async () => {

@@ -1,0 +1,93 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { ProofExpired, Unavailable } from '../../fencing/errors.ts';
+import { proof } from '../permits.ts';
+import { trustOnly } from './slow-front.ts';
+import { subjects, type Subject } from './subjects.ts';
+
+/** What every destructive call keeps to, whatever sends it, told by the server that it is sent to. */
+
+const unhurried = (): AbortSignal => new AbortController().signal;
+
+/** What it was rejected with; a call that ended well says so. */
+const failure = (acting: Promise<unknown>): Promise<unknown> => acting.then((done) => ['done', done], (error: unknown) => error);
+
+/** Whatever is on its way to the server has come by then. */
+const arrivals = async ({ front }: Subject): Promise<readonly string[]> => {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  return front.arrived();
+};
+
+describe.each(subjects)('a destructive call to %s', (_name, open) => {
+  let subject: Subject | null = null;
+  const opened = async (): Promise<Subject> => (subject = await open());
+  afterEach(async () => {
+    trustOnly(null);
+    await subject?.front.close();
+  });
+
+  it('is done, and told, while its proof lasts', async () => {
+    const one = await opened();
+    await one.act(proof().permit, unhurried());
+    expect(one.front.arrived()).toHaveLength(1);
+  });
+
+  it('does not leave when its proof ends during a slow TLS handshake', async () => {
+    const one = await opened();
+    const { permit, end } = proof();
+    one.front.holdHandshakes(one.readsBefore);
+    const failed = failure(one.act(permit, unhurried()));
+    await one.front.holding();
+    end();
+    expect(await failed).toBeInstanceOf(ProofExpired);
+    one.front.release();
+    expect(await arrivals(one)).toEqual([]);
+  });
+
+  it('does not leave when only the clock knows that the proof has ended, as in a process that was frozen', async () => {
+    const one = await opened();
+    const { permit, age } = proof();
+    one.front.holdHandshakes(one.readsBefore);
+    const failed = failure(one.act(permit, unhurried()));
+    await one.front.holding();
+    age();
+    one.front.release();
+    expect(await failed).toBeInstanceOf(ProofExpired);
+    expect(await arrivals(one)).toEqual([]);
+  });
+
+  it('does not leave over a connection that is warm, once its proof has ended', async () => {
+    const one = await opened();
+    await one.warm(unhurried());
+    const { permit, age } = proof();
+    age();
+    expect(await failure(one.act(permit, unhurried()))).toBeInstanceOf(ProofExpired);
+    expect(await arrivals(one)).toEqual([]);
+    await one.act(proof().permit, unhurried());
+    expect(one.front.arrived()).toHaveLength(1);
+  });
+
+  it('is reset when its answer has not come while its proof lasts, and its result is unknown', async () => {
+    const one = await opened();
+    const { permit, end } = proof();
+    one.front.holdAnswers();
+    const failed = failure(one.act(permit, unhurried()));
+    await one.front.holding();
+    end();
+    expect(await failed).toBeInstanceOf(Unavailable);
+    expect(await failed).toMatchObject({ message: expect.stringMatching(/whether it took effect is unknown/), retry: true });
+    await expect.poll(() => one.front.resets()).toBe(1);
+    one.front.release();
+    expect(await arrivals(one)).toHaveLength(1);
+  });
+
+  it('is reset, too, when the caller gives up', async () => {
+    const one = await opened();
+    const giveUp = new AbortController();
+    one.front.holdAnswers();
+    const failed = failure(one.act(proof().permit, giveUp.signal));
+    await one.front.holding();
+    giveUp.abort();
+    expect(await failed).toMatchObject({ message: expect.stringMatching(/whether it took effect is unknown/), retry: true });
+    await expect.poll(() => one.front.resets()).toBe(1);
+  });
+});
