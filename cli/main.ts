@@ -4,6 +4,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { parseDuration } from '../wiring/duration.ts';
 import { answerOne, outcomeOfError, type Output } from './answer.ts';
 import { USAGE } from './exit-code.ts';
+import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
 import type { ReleaseOptions } from './commands/release.ts';
@@ -49,6 +50,14 @@ const addLoop = (root: Command, done: Done): void => {
   );
 };
 
+const addCap = (root: Command, done: Done): Command =>
+  withCommonOptions(root.command('cap').description('show how much of a cluster was fenced lately, and lift the limit for a while'))
+    .addOption(new Option('--lift <time>', 'let every fence begin for so long, such as 30m; 24h at most').argParser(time))
+    .option('--reason <text>', 'why it is lifted: say what you checked')
+    .option('--end', 'take a lift back')
+    .option('--cluster <name>', 'the one cluster that is meant')
+    .action(async (options: CapOptions) => done(await (await import('./commands/cap.ts')).cap(options, output)));
+
 const addKubeconfig = (root: Command, done: Done): Command =>
   root
     .command('kubeconfig')
@@ -74,6 +83,7 @@ const addDemo = (root: Command, done: Done): Command =>
 const program = (done: Done): Command => {
   const root = new Command('cloudfence').description('Fences Kubernetes nodes whose cloud machine is provably off, and takes it back after a fresh boot.').version(manifest.version).exitOverride();
   addLoop(root, done);
+  addCap(root, done);
   addKubeconfig(root, done);
   addDemo(root, done);
   return root;

@@ -33,9 +33,9 @@ export interface Limits {
   readonly unfinished: number;
 }
 
-export interface Admission {
-  readonly admitted: boolean;
-  /** Fences of other machines that were begun within the window, and those of them that are not finished. */
+/** How far the cap is used up. */
+export interface CapUse {
+  /** Fences that were begun within the window, and those of them that are not finished. */
   readonly begun: number;
   readonly unfinished: number;
   readonly limits: Limits;
@@ -43,6 +43,11 @@ export interface Admission {
   readonly nodes: number;
   /** When the window has moved on far enough (epoch ms); null when the share of the cluster does not stand in the way. */
   readonly opens: number | null;
+}
+
+/** What stands in the way of one fence, or does not: the fences that are counted are those of the other machines. */
+export interface Admission extends CapUse {
+  readonly admitted: boolean;
 }
 
 /** So much (ms) may clocks of our own differ before a time counts as forged. */
@@ -68,13 +73,18 @@ export const tidied = (read: readonly LedgerEntry[], now: number): { readonly en
   return { entries: [...latest.values()], mended: read.some(({ begun }) => forged(begun)) };
 };
 
-const unfinishedIn = (entries: readonly LedgerEntry[]): readonly LedgerEntry[] => entries.filter(({ finished }) => !finished);
-
 /** When so many have left the window that one more may begin; null when one may now. */
 const opening = (entries: readonly LedgerEntry[], limit: number): number | null => {
   const oldestFirst = entries.map(({ begun }) => begun).sort((a, b) => a - b);
   const leaves = oldestFirst[oldestFirst.length - limit];
   return leaves === undefined ? null : leaves + patience.capWindow;
+};
+
+/** Of the cluster at its present size; entries know how large it was when they were made. */
+export const capUse = (counted: readonly LedgerEntry[], cap: Policy['cap'], nodesNow: number): CapUse => {
+  const nodes = counted.reduce((most, entry) => Math.max(most, entry.nodes), nodesNow);
+  const limits = limitsOf(cap, nodes);
+  return { begun: counted.length, unfinished: counted.filter(({ finished }) => !finished).length, limits, nodes, opens: opening(counted, limits.begun) };
 };
 
 /** A claim as the ledger knows it: by short names, and with what the cluster says at that moment. */
@@ -94,13 +104,11 @@ export const admit = (read: readonly LedgerEntry[], claimant: Claimant): { reado
   const { entries, mended } = tidied(read, now);
   const others = entries.filter((entry) => entry.machine !== machine);
   const entered = entries.some((entry) => entry.machine === machine && (boot === null || entry.boot === boot));
-  const nodes = entries.reduce((most, entry) => Math.max(most, entry.nodes), claimant.nodes);
-  const limits = limitsOf(claimant.cap, nodes);
-  const unfinished = unfinishedIn(others).length;
-  const admitted = entered || claimant.lifted || (others.length < limits.begun && unfinished < limits.unfinished);
+  const use = capUse(others, claimant.cap, claimant.nodes);
+  const admitted = entered || claimant.lifted || (use.begun < use.limits.begun && use.unfinished < use.limits.unfinished);
   const begins: LedgerEntry = { machine, boot: boot ?? '', begun: now, finished: false, nodes: claimant.nodes };
   return {
-    says: { admitted, begun: others.length, unfinished, limits, nodes, opens: opening(others, limits.begun) },
+    says: { ...use, admitted },
     write: admitted && !entered ? [...others, begins] : mended ? entries : null,
   };
 };

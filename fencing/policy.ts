@@ -51,6 +51,8 @@ export const patience = {
   nudge: 3_000,
   /** A fence begun longer ago than this no longer counts for the cap, finished or not. */
   capWindow: 15 * 60_000,
+  /** A lift of the cap is for an incident: one that ends later than this is a slip, or forgotten, and does not count. */
+  longestLift: 24 * 3_600_000,
   /** A machine that is `stopping` for longer is an alarm. */
   stopping: 10 * 60_000,
   /** A Node must have been NotReady this long before its running machine may be powered off. */

@@ -40,6 +40,7 @@ const phases = ({ outcome, provenAt, steps }: Outcome, eventAt: number | null): 
 export const measuresOf = (outcome: Outcome, eventAt: number | null): readonly Measured[] => [
   { name: metric.outcomes, value: 1, unit: 'Count', by: { [dimension.outcome]: outcome.outcome } },
   ...(outcome.outcome === 'refused' ? [{ name: metric.refusals, value: 1, unit: 'Count' as const, by: { [dimension.reason]: outcome.reason.code } }] : []),
+  ...(outcome.reason.code === 'cap-reached' && !outcome.dryRun ? [{ name: metric.capReached, value: 1, unit: 'Count' as const }] : []),
   ...phases(outcome, eventAt),
 ];
 

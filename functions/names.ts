@@ -5,6 +5,8 @@ export const metric = {
   outcomes: 'Outcomes',
   /** One for each refusal, by the code of its reason. */
   refusals: 'Refusals',
+  /** One for each refusal by the cap: many machines vanished at once. A dry run does not count. */
+  capReached: 'CapReached',
   /** Machines that are proven off and whose fence is not finished, as a sweep found them. */
   deadNodeUnfenced: 'DeadNodeUnfenced',
   /** Messages that nobody could read. */

@@ -2,6 +2,7 @@ import { AuthorizationV1Api, CoreV1Api } from '@kubernetes/client-node/dist/gen/
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { nodeCarriers } from './carriers.ts';
 import type { Connection, Writer } from './connection.ts';
+import { readEntries } from './ledger.ts';
 import type { NeededPermission } from './needed-permissions.ts';
 import { neededPermissions } from './needed-permissions.ts';
 import { pages } from './pages.ts';
@@ -23,6 +24,8 @@ export interface NodeIdentity {
 export interface Doctor {
   readonly permissions: (signal: AbortSignal) => Promise<readonly CheckedPermission[]>;
   readonly version: (signal: AbortSignal) => Promise<ServerVersion>;
+  /** Whether there is a ledger in which fences are counted. */
+  readonly ledger: (signal: AbortSignal) => Promise<boolean>;
   /** What names the machine of each Node, a page of Nodes at a time. */
   readonly identities: (signal: AbortSignal) => AsyncGenerator<readonly NodeIdentity[]>;
 }
@@ -40,6 +43,7 @@ export const doctorOf = ({ reader, writer, clock }: Connection): Doctor => {
   return {
     permissions: (signal) => Promise.all(neededPermissions.map((permission) => check(writer(null, signal), permission))),
     version: (signal) => version(reader(signal)),
+    ledger: async (signal) => (await readEntries(reader(signal))) !== null,
     identities: async function* (signal) {
       for await (const page of pages((paging) => reader(signal).read(CoreV1Api, (core) => core.listNode(paging)))) {
         yield page.map((node) => ({ node: node.metadata?.name ?? '', carriers: nodeCarriers(node), created: node.metadata?.creationTimestamp?.getTime() ?? 0 }));

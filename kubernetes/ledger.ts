@@ -32,13 +32,14 @@ const LONGEST_PAUSE_MS = 500;
 
 const { namespace, name, key } = LEDGER;
 
-const readMap = ({ reader }: Registry): Promise<V1ConfigMap | null> =>
+const readMap = ({ reader }: Pick<Registry, 'reader'>): Promise<V1ConfigMap | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedConfigMap({ namespace, name }));
 
 const entriesIn = (map: V1ConfigMap | null): readonly LedgerEntry[] => readLedger(map?.data?.[key] ?? '');
 
+/** Null when there is no ledger. */
 export const readEntries = async (reader: Reader): Promise<readonly LedgerEntry[] | null> => {
-  const map = await reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedConfigMap({ namespace, name }));
+  const map = await readMap({ reader });
   return map && entriesIn(map);
 };
 

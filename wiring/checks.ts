@@ -10,8 +10,8 @@ const cloudChecks = ({ where, ask }: CloudProbe, signal: AbortSignal): Promise<r
   return checked(what, async () => [{ what, ok: true, says: await ask(signal) }]);
 };
 
-const spelledOut = ({ verb, group, resource, subresource, namespace }: CheckedPermission): string =>
-  `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${group === '' ? '' : `.${group}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+const spelledOut = ({ verb, group, resource, subresource, namespace, name }: CheckedPermission): string =>
+  `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` "${name}"`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 
 const permissionCheck = (cluster: string, permission: CheckedPermission): Check => ({
   what: `${cluster}: may ${spelledOut(permission)}`,
@@ -25,6 +25,11 @@ const versionCheck = async (name: string, doctor: Doctor, signal: AbortSignal): 
   return [{ what: `${name}: reachable`, ok: true, says: `${text} ${says}` }];
 };
 
+const ledgerCheck = async (name: string, doctor: Doctor, signal: AbortSignal): Promise<readonly Check[]> => {
+  const ok = await doctor.ledger(signal);
+  return [{ what: `${name}: the ledger of fences`, ok, says: ok ? 'the cap has where to count' : 'the ConfigMap kube-system/cloudfence-ledger is gone, and without it nothing is fenced: apply infra/kubernetes/rbac.yaml' }];
+};
+
 const clusterChecks = async (opened: OpenCluster, kit: CloudKit, named: Set<MachineId>, signal: AbortSignal): Promise<readonly Check[]> => {
   const { name } = opened.cluster;
   return checked(`${name}: reachable`, async () => {
@@ -33,7 +38,8 @@ const clusterChecks = async (opened: OpenCluster, kit: CloudKit, named: Set<Mach
     const permissions = await checked(`${name}: permissions`, async () =>
       (await doctor.permissions(signal)).map((permission) => permissionCheck(name, permission)),
     );
-    return [...version, ...permissions, ...(await checked(`${name}: identities`, () => identityChecks(name, doctor, kit, named, signal)))];
+    const ledger = await checked(`${name}: the ledger of fences`, () => ledgerCheck(name, doctor, signal));
+    return [...version, ...permissions, ...ledger, ...(await checked(`${name}: identities`, () => identityChecks(name, doctor, kit, named, signal)))];
   });
 };
 

@@ -6,6 +6,7 @@ import { jsonIn } from '../fencing/json-text.ts';
 import type { KubeConfigText } from '../kubernetes/access.ts';
 import { linkFromKubeConfigs } from '../kubernetes/access.ts';
 import { systemClock } from '../kubernetes/clock.ts';
+import { capDeskOf, type CapDesk } from '../kubernetes/cap-desk.ts';
 import { clusterOf, connectionOf } from '../kubernetes/cluster.ts';
 import { doctorOf, type Doctor } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/link.ts';
@@ -18,6 +19,7 @@ import { fileText } from './settings.ts';
 export interface OpenedCluster {
   readonly cluster: Cluster;
   readonly doctor: Doctor;
+  readonly cap: CapDesk;
   readonly close: () => Promise<void>;
 }
 
@@ -63,5 +65,6 @@ const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSig
 export const connectCluster = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): Promise<OpenedCluster> => {
   const link = await linkTo(entry, access, signal);
   const options = { name: entry.name, link, clock: systemClock };
-  return { cluster: clusterOf(options), doctor: doctorOf(connectionOf(options)), close: link.close };
+  const connection = connectionOf(options);
+  return { cluster: clusterOf(options), doctor: doctorOf(connection), cap: capDeskOf(connection), close: link.close };
 };

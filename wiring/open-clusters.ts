@@ -1,4 +1,5 @@
 import type { Cluster } from '../fencing/cluster.ts';
+import type { CapDesk } from '../kubernetes/cap-desk.ts';
 import type { Doctor } from '../kubernetes/doctor.ts';
 import type { CloudAccess } from './cloud-kit.ts';
 import type { OpenedCluster } from './connect-cluster.ts';
@@ -7,6 +8,7 @@ import type { ClusterEntry } from './cluster-entry.ts';
 export interface OpenCluster {
   readonly cluster: Cluster;
   readonly doctor: () => Promise<Doctor>;
+  readonly cap: () => Promise<CapDesk>;
   /** Opens it now, so that what is wrong with the way into it shows at once. @throws CloudfenceError */
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -41,6 +43,7 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal):
   return {
     cluster: lazily(entry.name, opened),
     doctor: async () => (await opened()).doctor,
+    cap: async () => (await opened()).cap,
     open: async () => void (await opened()),
     close: async () => {
       if (held) await (await held).close();

@@ -104,7 +104,7 @@ interface Asked {
 const lines = 'AppTraces | extend line = parse_json(Message)';
 const swept = `${lines} | where tostring(line.decision) == "swept"`;
 
-/** A machine that all sweeps of five minutes found dead and unfenced; no sweep at all for a while. */
+/** A machine that all sweeps of five minutes found dead and unfenced; more of them than the cap lets be fenced; no sweep at all for a while. */
 const asked = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
   {
     name: 'dead-node-unfenced',
@@ -113,6 +113,14 @@ const asked = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
     operator: 'GreaterThanOrEqual',
     threshold: sweepEvery >= FIVE_MINUTES ? 1 : Math.floor(FIVE_MINUTES / sweepEvery) - 1,
     window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT5M',
+  },
+  {
+    name: 'cap-reached',
+    says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin',
+    query: `${lines} | where toint(line.${metric.capReached}) > 0`,
+    operator: 'GreaterThan',
+    threshold: 0,
+    window: 'PT5M',
   },
   { name: 'sweep-missing', says: 'The sweep does not run', query: swept, operator: 'LessThan', threshold: 1, window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M' },
   {

@@ -38,6 +38,10 @@ const lines = ({ parameters: { sweepEvery } }: Install): readonly Line[] => {
     { name: metric.outcomes, label: dimension.outcome, alarm: { name: 'failures', says: 'Runs failed. The log of on-event and sweep says why.', only: 'failed', moreThan: 0, within: 15 * MINUTE } },
     { name: metric.refusals, label: dimension.reason },
     {
+      name: metric.capReached,
+      alarm: { name: 'cap-reached', says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin.', moreThan: 0, within: FIVE_MINUTES },
+    },
+    {
       name: metric.deadNodeUnfenced,
       alarm: {
         name: 'dead-node-unfenced',

@@ -23,6 +23,13 @@ export interface ClusterState {
   readonly knobs: Knobs;
 }
 
+/** What infra/kubernetes/rbac.yaml brings beside permissions: where fences are counted. */
+const ledger = (): Resources['configmaps'] => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { namespace: 'kube-system', name: 'cloudfence-ledger', uid: '00000000-0000-4000-8000-00000000c0de', resourceVersion: '1', creationTimestamp: '2025-01-01T00:00:00Z' },
+});
+
 export const emptyCluster = (): ClusterState => ({
   revision: 1,
   uids: 0,
@@ -42,7 +49,7 @@ export const emptyCluster = (): ClusterState => ({
     daemonsets: {},
     jobs: {},
     events: {},
-    configmaps: {},
+    configmaps: { 'kube-system/cloudfence-ledger': ledger() },
   },
 });
 

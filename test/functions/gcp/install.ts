@@ -5,6 +5,7 @@ import { foreign } from '../../../functions/gcp/territory.ts';
 import type { GcpWiring } from '../../../functions/gcp/wire.ts';
 import { metricFields } from '../../../functions/metrics.ts';
 import { clusterOf, connectionOf } from '../../../kubernetes/cluster.ts';
+import { capDeskOf } from '../../../kubernetes/cap-desk.ts';
 import { doctorOf } from '../../../kubernetes/doctor.ts';
 import { pushIdentity } from '../../../providers/gcp/push-identity.ts';
 import type { Message } from '../../../providers/gcp/publish.ts';
@@ -65,7 +66,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     log: (line) => install.lines.push({ ...line }),
     letIn: (authorization) => check(authorization, never()),
     kit: { cloud: ports.cloud, probes: [], readHints: () => ({ hints: [], faults: [], asides: [] }), access: { managedCluster: nothing, secret: nothing } },
-    opened: [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }],
+    opened: [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster)), cap: async () => capDeskOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }],
   };
   const limit = () => {
     const endsAt = world.now() + LASTS_MS;

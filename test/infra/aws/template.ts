@@ -136,7 +136,7 @@ export const describeTemplate = (made: () => Made): void => {
     });
 
     it('tell the topic, if there is one', () => {
-      expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(9);
+      expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(10);
       for (const alarm of Object.values(ofType(made().usual, 'AWS::CloudWatch::Alarm'))) expect(alarm).toMatchObject({ AlarmActions: [], OKActions: [] });
       for (const alarm of Object.values(ofType(made().other, 'AWS::CloudWatch::Alarm'))) expect(alarm).toMatchObject({ AlarmActions: [full.alarmTopic], OKActions: [full.alarmTopic] });
     });
@@ -144,7 +144,8 @@ export const describeTemplate = (made: () => Made): void => {
     it('watch a dead node for five minutes, under the name that the functions measure by', () => {
       expect(propertiesOf(made().usual, 'DeadNodeUnfencedAlarm')).toMatchObject({ Namespace: 'Cloudfence/prod', MetricName: metric.deadNodeUnfenced, Period: 60, EvaluationPeriods: 5, Threshold: 0 });
       expect(propertiesOf(made().other, 'DeadNodeUnfencedAlarm')).toMatchObject({ Period: 180, EvaluationPeriods: 2 });
-      for (const { Dimensions } of [propertiesOf(made().usual, 'DeadNodeUnfencedAlarm')]) expect(Dimensions).toBeUndefined();
+      expect(propertiesOf(made().usual, 'CapReachedAlarm')).toMatchObject({ Namespace: 'Cloudfence/prod', MetricName: metric.capReached, Statistic: 'Sum', Threshold: 0, TreatMissingData: 'notBreaching' });
+      for (const { Dimensions } of [propertiesOf(made().usual, 'DeadNodeUnfencedAlarm'), propertiesOf(made().usual, 'CapReachedAlarm')]) expect(Dimensions).toBeUndefined();
       const body = JSON.stringify(propertiesOf(made().usual, 'Dashboard')['DashboardBody']);
       for (const name of Object.values(metric).filter((one) => one !== metric.refusals)) expect(body).toContain(name);
     });

@@ -1,0 +1,87 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { standing } from '../../sandbox/cluster/standing.ts';
+import { stopMachine } from '../simulation/incidents.ts';
+import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
+import { runCli } from './run-cli.ts';
+
+/** Two nodes, so that one fence is all that may begin within a quarter of an hour. */
+
+let sandbox: LiveSandbox;
+beforeEach(async () => {
+  sandbox = await openLiveSandbox((world, { holder }) => {
+    stopMachine(world, holder);
+    world.advance(30_000);
+  });
+});
+afterEach(() => sandbox.close());
+
+const cli = (...args: string[]) => runCli(args, sandbox);
+const settings = () => standing(sandbox.world, 'configmaps', 'cloudfence', 'kube-system')?.data;
+const lifted = (minutes: number) => expect.toSatisfy((text: string) => Math.abs(Date.parse(text) - Date.now() - minutes * 60_000) < 60_000);
+
+it('shows what was begun lately, and of how much', async () => {
+  expect(await cli('cap')).toMatchObject({ code: 0, stdout: 'default: 0 of at most 1 Nodes (49 % of 2) were fenced within 15 minutes, 0 of at most 1 fences (20 %) are unfinished\n' });
+  await cli('fence', sandbox.scene.holder);
+  const { code, stdout } = await cli('cap', '--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({
+    dryRun: false, share: 0.49, atOnce: 0.2,
+    clusters: [{ cluster: 'default', nodes: 2, begun: 1, unfinished: 0, limits: { begun: 1, unfinished: 1 }, opens: lifted(15), lifted: null, fences: [{ begun: expect.any(String), finished: true }] }],
+  });
+  expect((await cli('cap')).stdout).toMatch(/the next may begin at .*Z\n  begun .*Z, finished\n$/);
+});
+
+describe('a lift', () => {
+  it('lets fences begin past the cap, and is taken back', async () => {
+    await cli('fence', sandbox.scene.holder);
+    stopMachine(sandbox.world, sandbox.scene.spare);
+    sandbox.world.advance(30_000);
+    expect(await cli('fence', sandbox.scene.spare, '--json', '--timeout', '45s')).toMatchObject({ code: 4, stdout: expect.stringContaining('cap-reached: 1 of at most 1 Nodes (49 % of 2) were fenced within 15 minutes') });
+    expect(await cli('cap', '--lift', '30m', '--reason', 'both are off, the console says so')).toMatchObject({ code: 0, stdout: expect.stringMatching(/lifted until .*Z: both are off, the console says so/) });
+    expect(settings()).toEqual({ 'cap-lifted-until': lifted(30), 'cap-lifted-because': 'both are off, the console says so' });
+    expect((await cli('fence', sandbox.scene.spare, '--json')).code).toBe(0);
+    expect(await cli('cap', '--end')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('lifted') });
+    expect(settings()).toEqual({});
+  });
+
+  it('leaves a pause alone', async () => {
+    await cli('cap', '--lift', '1h', '--reason', 'a drill');
+    const map = standing(sandbox.world, 'configmaps', 'cloudfence', 'kube-system');
+    if (map) map.data = { ...map.data, pause: 'upgrade' };
+    await cli('cap', '--end');
+    expect(settings()).toEqual({ pause: 'upgrade' });
+  });
+
+  it('in a dry run changes nothing', async () => {
+    expect((await cli('cap', '--lift', '1h', '--reason', 'asking', '--dry-run')).code).toBe(0);
+    expect(settings()).toBeUndefined();
+  });
+
+  it.each([
+    ['without a reason', ['--lift', '30m'], /--reason/],
+    ['with an empty one', ['--lift', '30m', '--reason', ' '], /--reason/],
+    ['for more than a day', ['--lift', '25h', '--reason', 'x'], /at most 24h/],
+    ['for no time', ['--lift', '0s', '--reason', 'x'], /more than nothing/],
+    ['that is no time', ['--lift', 'soon', '--reason', 'x'], /such as 90s/],
+    ['that is to end at once', ['--lift', '5m', '--reason', 'x', '--end'], /not both/],
+    ['of a cluster that is not there', ['--cluster', 'other', '--lift', '5m', '--reason', 'x'], /no cluster "other"/],
+  ])('%s is refused', async (_, args, words) => {
+    expect(await cli('cap', ...args)).toMatchObject({ code: 2, stderr: expect.stringMatching(words) });
+    expect(settings()).toBeUndefined();
+  });
+
+  it('wants one of several clusters to be named', async () => {
+    const config = path.join(sandbox.folder, 'two.yaml');
+    await writeFile(config, `clusters: [{ name: a, kubeconfig: ${sandbox.kubeconfig} }, { name: b, kubeconfig: ${sandbox.kubeconfig} }]\n`);
+    expect(await cli('cap', '--config', config, '--lift', '5m', '--reason', 'x')).toMatchObject({ code: 2, stderr: expect.stringContaining('--cluster: a, b') });
+    const { stdout } = await cli('cap', '--config', config, '--cluster', 'b', '--lift', '5m', '--reason', 'x');
+    expect(stdout).toMatch(/^b: /);
+  });
+});
+
+it('a cluster without a ledger is said to be without one', async () => {
+  delete sandbox.world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
+  expect(await cli('cap')).toMatchObject({ code: 1, stderr: expect.stringContaining('apply infra/kubernetes/rbac.yaml') });
+});
