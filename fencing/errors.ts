@@ -46,3 +46,20 @@ export class Refused extends CloudfenceError {
 export class ProofExpired extends CloudfenceError {
   readonly retry = true;
 }
+
+/** A fault of our own, or an answer that nobody thought of: it ends what it happened in, and nothing beside it. */
+export class Unexpected extends CloudfenceError {
+  readonly retry = true;
+}
+
+const LONGEST = 200;
+
+/** One sentence; the stack stays with the cause. */
+const inOneLine = (caught: unknown): string => {
+  const said = caught instanceof Error ? `${caught.name}: ${caught.message}` : typeof caught;
+  return (said.split('\n', 1)[0] ?? '').slice(0, LONGEST);
+};
+
+/** Whatever was caught, as an error of the hierarchy. */
+export const inHierarchy = (caught: unknown): CloudfenceError =>
+  caught instanceof CloudfenceError ? caught : new Unexpected(`an unexpected fault ended this: ${inOneLine(caught)}`, { cause: caught });

@@ -1,6 +1,6 @@
 import type { Applied } from './cluster.ts';
 import type { Census, ClusterFacts, Recheck } from './cluster-facts.ts';
-import { Denied, InvalidConfiguration, InvalidInput, ProofExpired, Refused, type CloudfenceError } from './errors.ts';
+import { Denied, InvalidConfiguration, InvalidInput, ProofExpired, Refused, Unexpected, type CloudfenceError } from './errors.ts';
 import { imagined } from './imagine.ts';
 import type { Ending, Known, Read } from './known.ts';
 import type { Admission } from './ledger.ts';
@@ -105,7 +105,7 @@ const failed = (known: Known, command: Command, error: CloudfenceError, sentAt: 
   const after = command.do === 'act' ? notActed(known, command, error, sentAt, now) : known;
   if (after.ending) return after;
   const passedBy = command.do === 'act' && concernsOneObject(command.step);
-  const hopeless = (error instanceof Denied && !letThroughBefore(known, command)) || error instanceof InvalidInput || error instanceof InvalidConfiguration;
+  const hopeless = (error instanceof Denied && !letThroughBefore(known, command)) || error instanceof InvalidInput || error instanceof InvalidConfiguration || error instanceof Unexpected;
   return hopeless && !passedBy ? { ...after, ending: failedEnding(error) } : tryLater(after, error, now);
 };
 
@@ -126,13 +126,15 @@ const expired = (known: Known, now: Moment): Known => {
 const codeOf = (error: CloudfenceError): ReasonCode => {
   if (error instanceof Denied) return 'denied';
   if (error instanceof Refused) return 'step-refused';
+  if (error instanceof Unexpected) return 'unexpected';
   return error instanceof InvalidInput || error instanceof InvalidConfiguration ? 'invalid' : 'unavailable';
 };
 
 /** The reason that a caught error gives. */
 export const reasonOf = (error: CloudfenceError): Reason => because(codeOf(error), error.message);
 
-const failedEnding = (error: CloudfenceError): Ending => ({ outcome: 'failed', reason: reasonOf(error), lookAgainIn: null, retry: error.retry });
+/** How a run ends that an error has ended. */
+export const failedEnding = (error: CloudfenceError): Ending => ({ outcome: 'failed', reason: reasonOf(error), lookAgainIn: null, retry: error.retry });
 
 const tryLater = (known: Known, error: CloudfenceError, now: Moment): Known => {
   const ms = backOff(known.refusals?.times ?? known.failures);

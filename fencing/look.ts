@@ -1,6 +1,6 @@
 import type { Cluster, Clues, LookRequest } from './cluster.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
-import { CloudfenceError, Unavailable } from './errors.ts';
+import { inHierarchy, Unavailable } from './errors.ts';
 import type { Known, Place, Read } from './known.ts';
 import type { Answer } from './learn.ts';
 import type { MachineFacts } from './machine.ts';
@@ -66,7 +66,6 @@ const findIn = async (cluster: Cluster, machine: MachineFacts, known: Known, por
     const leftovers = nodes.length > 0 ? null : await lookIn(cluster, request, known, ports);
     return { cluster: cluster.name, nodes, leftovers, error: null };
   } catch (error) {
-    if (error instanceof CloudfenceError) return { cluster: cluster.name, nodes: [], leftovers: null, error };
-    throw error;
+    return { cluster: cluster.name, nodes: [], leftovers: null, error: inHierarchy(error) };
   }
 };

@@ -1,6 +1,7 @@
-import { CloudfenceError } from './errors.ts';
+import { outcomeOf } from './ending.ts';
+import { inHierarchy } from './errors.ts';
 import type { Known, Place } from './known.ts';
-import { learn, type Answer } from './learn.ts';
+import { failedEnding, learn, type Answer } from './learn.ts';
 import { locate, look } from './look.ts';
 import { next, type Command } from './next.ts';
 import type { Outcome } from './outcome.ts';
@@ -8,22 +9,30 @@ import { permitUntil } from './permit.ts';
 import { clusterAt, STALE_LEASE_MS, type Ports } from './ports.ts';
 import { stepKey, type CloudStep, type Step } from './steps.ts';
 
-/** The thin driver around the pure loop: asks for the next command, carries it out, learns from the answer. */
+/**
+ * The thin driver around the pure loop: asks for the next command, carries it out, learns from the answer. It always ends
+ * with an outcome: a fault of ours ends this run and none beside it.
+ */
 export const run = async (start: Known, ports: Ports): Promise<Outcome> => {
   let known = start;
-  for (;;) {
-    const command = next(known, ports.clock.now());
-    if (command.do === 'finish') return command.outcome;
-    const answer = await answerTo(command, known, ports);
-    known = learn(known, command, answer, ports.clock.now());
-    ports.observe(command, answer, known);
+  try {
+    for (;;) {
+      const command = next(known, ports.clock.now());
+      if (command.do === 'finish') return command.outcome;
+      const answer = await answerTo(command, known, ports);
+      known = learn(known, command, answer, ports.clock.now());
+      ports.observe(command, answer, known);
+    }
+  } catch (caught) {
+    // Whatever the facts did to us, they are not looked at again.
+    return outcomeOf({ ...known, machine: null, cluster: null, ending: failedEnding(inHierarchy(caught)) }, ports.clock.now());
   }
 };
 
 /** After the run's time is up there is this long (ms) for the last words, such as the Event on the Node. */
 const LAST_CALLS_MS = 1_000;
 
-/** Carries out one command. Errors of the hierarchy are answers; anything else is a fault of ours and is thrown. */
+/** Carries out one command. Errors are answers, too; one that nobody thought of keeps its stack as its cause. */
 export const answerTo = async (command: Exclude<Command, { do: 'finish' }>, known: Known, ports: Ports): Promise<Answer> => {
   const sentAt = ports.clock.now();
   const inFlight = new AbortController();
@@ -32,8 +41,7 @@ export const answerTo = async (command: Exclude<Command, { do: 'finish' }>, know
   try {
     return await carryOut(command, known, { ...ports, signal });
   } catch (error) {
-    if (error instanceof CloudfenceError) return { to: 'failed', error, sentAt };
-    throw error;
+    return { to: 'failed', error: inHierarchy(error), sentAt };
   } finally {
     inFlight.abort();
   }

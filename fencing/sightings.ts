@@ -1,7 +1,8 @@
 import type { Cluster, Suspect } from './cluster.ts';
-import { CloudfenceError } from './errors.ts';
+import { CloudfenceError, inHierarchy } from './errors.ts';
 import { outcomeOf } from './ending.ts';
-import { begin } from './known.ts';
+import { begin, type Ending } from './known.ts';
+import { failedEnding } from './learn.ts';
 import type { MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
 import type { Lead, Occasion } from './react.ts';
@@ -16,6 +17,8 @@ export interface Sighting {
   readonly machines: readonly MachineId[];
   /** Why none of them is known although one should be, in words for people; null otherwise. */
   readonly doubt: string | null;
+  /** The fault that kept it from being told, or null. */
+  readonly fault: CloudfenceError | null;
 }
 
 export interface Asked {
@@ -27,8 +30,8 @@ const machinesOf = ({ carriers }: Suspect, { cloud }: Ports): readonly MachineId
   [...new Set(carriers.map(cloud.machineOf).filter((machine) => machine !== null))];
 
 /** Where a Node itself does not name its machine, all that may name it is asked; where it is gone, its disks are. */
-const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Sighting> => {
-  const sighting = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null };
+const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Sighting> => {
+  const sighting = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
   if (sighting.machines.length > 0) return sighting;
   if (suspect.because === 'node-missing') return { ...sighting, ...(await machinesBelow(cluster, suspect, ports)) };
   const asked = { ...suspect, carriers: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.carriers };
@@ -37,14 +40,23 @@ const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promis
   return { ...sighting, suspect: asked, machines, doubt };
 };
 
+/** A fault of ours with one suspect says nothing of the others; a cluster or cloud that does not answer says nothing of any. */
+const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Sighting> => {
+  try {
+    return await toldOf(cluster, suspect, ports);
+  } catch (error) {
+    if (error instanceof CloudfenceError) throw error;
+    return { cluster: cluster.name, suspect, machines: [], doubt: null, fault: inHierarchy(error) };
+  }
+};
+
 /** What stands out in one cluster. A cluster that gives no answer is named: its nodes are unknown, not fine. */
 export const sightingsIn = async (cluster: Cluster, ports: Ports): Promise<Asked> => {
   try {
     const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
     return { sightings: await Promise.all(suspects.map((suspect) => sighted(cluster, suspect, ports))), unreachable: [] };
   } catch (error) {
-    if (error instanceof CloudfenceError) return { sightings: [], unreachable: [{ cluster: cluster.name, error }] };
-    throw error;
+    return { sightings: [], unreachable: [{ cluster: cluster.name, error: inHierarchy(error) }] };
   }
 };
 
@@ -64,14 +76,24 @@ export const leadTo = (machine: MachineId, [only, ...others]: readonly Sighting[
   return [[machine, { place: { cluster, node: gone ? null : suspect.node }, attachments: gone ? suspect.attachments : null }]];
 };
 
-const refused = (machine: MachineId, { cluster, suspect }: Sighting, reason: Reason, { newRunId, ...occasion }: Occasion, { cloud, clock }: Ports): Outcome => {
+const ended = (machine: MachineId, { cluster, suspect }: Sighting, ending: Ending, { newRunId, ...occasion }: Occasion, { cloud, clock }: Ports): Outcome => {
   const known = begin({ ...occasion, place: { cluster, node: suspect.node }, request: { machine, intent: 'react', accepted: null, vouched: null }, reading: cloud, runId: newRunId() });
-  return outcomeOf({ ...known, ending: { outcome: 'refused', reason, lookAgainIn: null, retry: false } }, clock.now());
+  return outcomeOf({ ...known, ending }, clock.now());
+};
+
+const refusal = (reason: Reason): Ending => ({ outcome: 'refused', reason, lookAgainIn: null, retry: false });
+
+const whyUnnamed = ({ doubt, fault }: Sighting): Ending | null => {
+  if (fault) return failedEnding(fault);
+  return doubt === null ? null : refusal(because('identity-unproven', doubt));
 };
 
 /** Silent Nodes of which nothing says which machine they are: nobody can prove them off, and somebody should know. */
 export const unnamed = (sightings: readonly Sighting[], occasion: Occasion, ports: Ports): readonly Outcome[] =>
-  sightings.flatMap((sighting) => (sighting.doubt === null ? [] : [refused('', sighting, because('identity-unproven', sighting.doubt), occasion, ports)]));
+  sightings.flatMap((sighting) => {
+    const why = whyUnnamed(sighting);
+    return why ? [ended('', sighting, why, occasion, ports)] : [];
+  });
 
 /** Two standing Nodes that claim one machine: neither is acted on. */
 export const claimedTwice = (machine: MachineId, sightings: readonly Sighting[], occasion: Occasion, ports: Ports): Outcome | null => {
@@ -79,5 +101,5 @@ export const claimedTwice = (machine: MachineId, sightings: readonly Sighting[],
   const [first, second] = standing;
   if (!first || !second) return null;
   const names = standing.map(({ cluster, suspect }) => `${suspect.node} in ${cluster}`).join(', ');
-  return refused(machine, first, because('identity-ambiguous', `more than one Node names ${machine}: ${names}; run doctor for the mend`), occasion, ports);
+  return ended(machine, first, refusal(because('identity-ambiguous', `more than one Node names ${machine}: ${names}; run doctor for the mend`)), occasion, ports);
 };

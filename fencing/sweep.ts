@@ -1,4 +1,3 @@
-import { CloudfenceError } from './errors.ts';
 import type { Suspect } from './cluster.ts';
 import type { MachineFacts, MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
@@ -36,15 +35,8 @@ export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> =>
 };
 
 /** One look at all machines. Where it fails, each run looks for itself: one bad zone must not hide the others. */
-const factsOf = async (machines: readonly MachineId[], { cloud, signal }: Ports): Promise<readonly MachineFacts[]> => {
-  if (machines.length === 0) return [];
-  try {
-    return await cloud.look(machines, { disks: false }, signal);
-  } catch (error) {
-    if (error instanceof CloudfenceError) return [];
-    throw error;
-  }
-};
+const factsOf = async (machines: readonly MachineId[], { cloud, signal }: Ports): Promise<readonly MachineFacts[]> =>
+  machines.length === 0 ? [] : cloud.look(machines, { disks: false }, signal).catch(() => []);
 
 /** A fence that is finished and whose machine is still off in the same boot: nothing to do until it comes back, or goes for good. */
 const isParked = ({ record }: Suspect, { power, generation, forGood }: MachineFacts): boolean =>

@@ -23,12 +23,16 @@ export const notAnothers =
 export const attachmentPages = (reader: Reader): AsyncGenerator<readonly V1VolumeAttachment[]> =>
   pages((paging) => reader.read(StorageV1Api, (storage) => storage.listVolumeAttachment(paging)));
 
-/** Attachments to the Node, found in the list of all: none is left out because the Node's status does not name it any more. */
-export const searchAttachments = async (reader: Reader, node: string, clues: Clues): Promise<readonly V1VolumeAttachment[]> => {
+/** Attachments to a Node of this name, found in the list of all. */
+export const attachmentsOn = async (reader: Reader, node: string): Promise<readonly V1VolumeAttachment[]> => {
   const found: V1VolumeAttachment[] = [];
-  for await (const page of attachmentPages(reader)) found.push(...page.filter(({ spec }) => spec.nodeName === node).filter(notAnothers(clues)));
+  for await (const page of attachmentPages(reader)) found.push(...page.filter(({ spec }) => spec.nodeName === node));
   return found;
 };
+
+/** The machine's among them: none is left out because the Node's status does not name it any more. */
+export const searchAttachments = async (reader: Reader, node: string, clues: Clues): Promise<readonly V1VolumeAttachment[]> =>
+  (await attachmentsOn(reader, node)).filter(notAnothers(clues));
 
 /** The PersistentVolumes that the attachments attach, as they stand now. */
 export const readSources = async (reader: Reader, attachments: readonly V1VolumeAttachment[]): Promise<readonly V1PersistentVolume[]> => {

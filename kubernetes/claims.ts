@@ -39,9 +39,12 @@ const readBound = async (reader: Reader, claim: Claim): Promise<V1PersistentVolu
   return back?.namespace === claim.namespace && back.name === claim.name ? volume : null;
 };
 
+/** More claims than these no Node's pods have: those beyond are not asked for, and count as claims that cannot be resolved. */
+const MOST_CLAIMS = 1_000;
+
 /** The PersistentVolumes behind the pods' claims, by claim key; claims without one are left out. */
 export const readClaimed = async (reader: Reader, pods: readonly V1Pod[]): Promise<ReadonlyMap<string, V1PersistentVolume>> => {
   const claims = new Map(pods.flatMap(claimsOf).map((claim) => [claimKey(claim), claim]));
-  const bound = await Promise.all([...claims].map(async ([key, claim]) => [key, await readBound(reader, claim)] as const));
+  const bound = await Promise.all([...claims].slice(0, MOST_CLAIMS).map(async ([key, claim]) => [key, await readBound(reader, claim)] as const));
   return new Map(bound.flatMap(([key, volume]) => (volume ? [[key, volume] as const] : [])));
 };

@@ -41,7 +41,8 @@ export const lookAtNode = async (reader: Reader, request: LookRequest, name: str
   const [claimed, found] = await Promise.all([readClaimed(reader, pods), searched(reader, request, name)]);
   const volumes = await readVolumes(reader, {
     node: name,
-    bare: [...volumesOnStatus(standing.node), ...inlineHandles(pods), ...found.bare],
+    onStatus: volumesOnStatus(standing.node),
+    bare: [...inlineHandles(pods), ...found.bare],
     remembered: [...(remembered?.volumes ?? []), ...(node.record?.volumes ?? [])],
     read: [...claimed.values(), ...found.read],
     owns: () => true,

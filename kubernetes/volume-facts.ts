@@ -4,6 +4,7 @@ import type { VolumeHandle } from '../fencing/machine.ts';
 import type { NamedVolume } from '../fencing/record.ts';
 import { attachmentFacts, readAttachment } from './attachment-facts.ts';
 import { attachmentName } from './attachment-name.ts';
+import { attachmentsOn } from './attachments-of.ts';
 import { claimKey, readVolume } from './claims.ts';
 import type { Reader } from './connection.ts';
 import { handleOf } from './volume-handle.ts';
@@ -12,7 +13,9 @@ import { volumeKey } from './volume-key.ts';
 /** All places where a Node's volumes are named. */
 export interface VolumeTraces {
   readonly node: string;
-  /** On the Node's status, or named by a pod or an attachment itself, without a PersistentVolume. */
+  /** On the Node's status, where its kubelet writes what it likes. */
+  readonly onStatus: readonly VolumeHandle[];
+  /** Named by a pod or an attachment itself, without a PersistentVolume. */
   readonly bare: readonly VolumeHandle[];
   /** In fencing records. */
   readonly remembered: readonly NamedVolume[];
@@ -29,23 +32,29 @@ export interface SeenVolume {
 }
 
 interface Candidate extends VolumeHandle {
-  readonly names: ReadonlySet<string>;
+  readonly names: readonly string[];
 }
 
 const named = ({ driver, handle }: VolumeHandle, name: string | null | undefined) => ({ driver, handle, name: name ?? '' });
 
-const candidatesOf = ({ bare, remembered, read }: VolumeTraces): readonly Candidate[] => {
+const namedByRead = ({ read }: VolumeTraces) =>
+  read.flatMap((volume) => {
+    const handle = handleOf(volume);
+    return handle ? [named(handle, volume.metadata?.name)] : [];
+  });
+
+/** More PersistentVolumes than these never go by one handle, but a record may be written to say so. */
+const MOST_NAMES = 5;
+
+const candidatesOf = (all: VolumeTraces): readonly Candidate[] => {
   const traces = [
-    ...bare.map((handle) => named(handle, null)),
-    ...remembered.map((volume) => named(volume, volume.persistentVolume)),
-    ...read.flatMap((volume) => {
-      const handle = handleOf(volume);
-      return handle ? [named(handle, volume.metadata?.name)] : [];
-    }),
+    ...[...all.onStatus, ...all.bare].map((handle) => named(handle, null)),
+    ...all.remembered.map((volume) => named(volume, volume.persistentVolume)),
+    ...namedByRead(all),
   ];
   const groups = Map.groupBy(traces, volumeKey);
   return [...groups.values()].flatMap((group) => {
-    const names = new Set(group.map(({ name }) => name).filter((name) => name !== ''));
+    const names = [...new Set(group.map(({ name }) => name).filter((name) => name !== ''))].slice(-MOST_NAMES);
     return group.slice(0, 1).map(({ driver, handle }) => ({ driver, handle, names }));
   });
 };
@@ -70,10 +79,12 @@ const carrying = async (
   return null;
 };
 
-const seen = async (reader: Reader, candidate: Candidate, { node, read, owns }: VolumeTraces): Promise<SeenVolume> => {
+type ReadAttachment = (name: string) => Promise<V1VolumeAttachment | null>;
+
+const seen = async (reader: Reader, candidate: Candidate, { node, read, owns }: VolumeTraces, attachmentAt: ReadAttachment): Promise<SeenVolume> => {
   const { driver, handle } = candidate;
   const name = attachmentName(candidate, node);
-  const found = await readAttachment(reader, name);
+  const found = await attachmentAt(name);
   const attachment = found && owns(found) ? found : null;
   const source = attachment?.spec.source.persistentVolumeName;
   const volume = await carrying(reader, candidate, new Set([...(source === undefined ? [] : [source]), ...candidate.names]), read);
@@ -90,6 +101,20 @@ const seen = async (reader: Reader, candidate: Candidate, { node, read, owns }: 
   return { facts, volume };
 };
 
+/** A Node has about 128 attachments at the most. Where more are named, somebody makes them up, and they are not asked for one by one. */
+const MOST_ASKED = 300;
+
+/** What one list of all attachments shows on the Node, and what others than its kubelet name: of a record, as much as a Node can have. */
+const readBelievable = async (reader: Reader, traces: VolumeTraces, candidates: readonly Candidate[]): Promise<readonly SeenVolume[]> => {
+  const attached = new Map((await attachmentsOn(reader, traces.node)).map((attachment) => [attachment.metadata?.name ?? '', attachment]));
+  const sure = new Set([...namedByRead(traces), ...traces.bare, ...traces.remembered.slice(0, MOST_ASKED)].map(volumeKey));
+  const believable = candidates.filter((candidate) => sure.has(volumeKey(candidate)) || attached.has(attachmentName(candidate, traces.node)));
+  return Promise.all(believable.map((candidate) => seen(reader, candidate, traces, async (name) => attached.get(name) ?? null)));
+};
+
 /** Every volume that hangs on the Node, each once, with its attachment and PersistentVolume as they stand now. */
-export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<readonly SeenVolume[]> =>
-  Promise.all(candidatesOf(traces).map((candidate) => seen(reader, candidate, traces)));
+export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<readonly SeenVolume[]> => {
+  const candidates = candidatesOf(traces);
+  if (candidates.length > MOST_ASKED) return readBelievable(reader, traces, candidates);
+  return Promise.all(candidates.map((candidate) => seen(reader, candidate, traces, (name) => readAttachment(reader, name))));
+};

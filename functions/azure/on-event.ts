@@ -1,4 +1,4 @@
-import { CloudfenceError } from '../../fencing/errors.ts';
+import { inHierarchy } from '../../fencing/errors.ts';
 import type { Outcome } from '../../fencing/outcome.ts';
 import { runErrands } from '../errands.ts';
 import { settle } from '../settle.ts';
@@ -27,8 +27,7 @@ const opened = async (batch: readonly Received[], { wiring, limit }: Invoked): P
     try {
       ready.push({ ...received, delivery: await expanded(received.delivery, wiring.expand, limit) });
     } catch (error) {
-      if (!(error instanceof CloudfenceError)) throw error;
-      failures.push({ received, why: error.message });
+      failures.push({ received, why: inHierarchy(error).message });
     }
   }
   return { ready, failures };

@@ -1,6 +1,7 @@
 import type { EC2Client, Instance, Volume } from '@aws-sdk/client-ec2';
 import { paginateDescribeInstances, paginateDescribeVolumes } from '@aws-sdk/client-ec2';
 import type { MachineFacts, MachineId } from '../../fencing/machine.ts';
+import { bounded } from '../../fencing/paged.ts';
 import { listed, wholeVolumes } from './answers.ts';
 import { translated } from './errors.ts';
 import { missingFacts, seenFacts, unknownFacts } from './facts.ts';
@@ -13,6 +14,9 @@ export type Said =
 
 /** Ids in one call: small enough that one bad id costs few extra calls, and within EC2's limit of 200 filter values. */
 const AT_ONCE = 100;
+
+/** A hundred instances have 128 volumes each at the most: some tens of pages. */
+const MOST_PAGES = 100;
 
 const BAD_IDS = new Set(['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed']);
 
@@ -60,7 +64,7 @@ const sayAll = (client: EC2Client, ids: readonly MachineId[], signal: AbortSigna
 
 const describe = async (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Said[]> => {
   const said: Said[] = [];
-  for await (const page of paginateDescribeInstances({ client }, { InstanceIds: [...ids] }, { abortSignal: signal })) {
+  for await (const page of bounded(paginateDescribeInstances({ client }, { InstanceIds: [...ids] }, { abortSignal: signal }), MOST_PAGES, 'ec2:DescribeInstances')) {
     const requestId = page.$metadata.requestId ?? '';
     for (const instance of listed(page.Reservations, 'ec2:DescribeInstances').flatMap((reservation) => reservation.Instances ?? [])) {
       if (instance.InstanceId !== undefined) said.push({ machine: instance.InstanceId, said: 'seen', instance, requestId });
@@ -73,6 +77,6 @@ const describe = async (client: EC2Client, ids: readonly MachineId[], signal: Ab
 const volumesOn = async (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Volume[]> => {
   const volumes: Volume[] = [];
   const filter = { Filters: [{ Name: 'attachment.instance-id', Values: [...ids] }] };
-  for await (const page of paginateDescribeVolumes({ client }, filter, { abortSignal: signal })) volumes.push(...wholeVolumes(page.Volumes));
+  for await (const page of bounded(paginateDescribeVolumes({ client }, filter, { abortSignal: signal }), MOST_PAGES, 'ec2:DescribeVolumes')) volumes.push(...wholeVolumes(page.Volumes));
   return volumes;
 };

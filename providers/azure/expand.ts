@@ -1,5 +1,6 @@
 import type { VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { MachineId } from '../../fencing/machine.ts';
+import { bounded } from '../../fencing/paged.ts';
 import type { AzureClients } from './client.ts';
 import { declinedWith, translated } from './errors.ts';
 import { saysSetIsGone } from './gone.ts';
@@ -21,11 +22,15 @@ export const expand = async (clients: AzureClients, machines: readonly MachineId
   return [...new Set(expanded)];
 };
 
+/** A scale set has a thousand machines at the most. https://learn.microsoft.com/azure/virtual-machine-scale-sets/overview */
+const MOST_PAGES = 100;
+
 const machinesOf = (clients: AzureClients, set: SetPath, signal: AbortSignal): Promise<readonly MachineId[]> =>
   translated('virtualMachineScaleSets/virtualMachines/read', async () => {
     const found: MachineId[] = [];
     try {
-      for await (const member of clients.reads.virtualMachineScaleSetVMs.list(set.group, set.set, { abortSignal: signal })) found.push(...memberId(set, member));
+      const listed = clients.reads.virtualMachineScaleSetVMs.list(set.group, set.set, { abortSignal: signal }).byPage();
+      for await (const page of bounded(listed, MOST_PAGES, 'the list of a scale set')) found.push(...page.flatMap((member) => memberId(set, member)));
     } catch (caught) {
       if (!saysSetIsGone(declinedWith(caught))) throw caught;
     }

@@ -5,7 +5,9 @@ import { plainStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume, forget, stopGuest } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
 import { instanceIn, volumesOf } from '../../../sandbox/ec2/state.ts';
-import { MINUTE, clientOf, cloudOf, ec2World, patient } from '../../sandbox/ec2/ec2-world.ts';
+import { EC2Client } from '@aws-sdk/client-ec2';
+import { inProcessHandler } from '../../../sandbox/ec2/in-process-handler.ts';
+import { MINUTE, clientOf, cloudOf, credentials, ec2World, patient, region } from '../../sandbox/ec2/ec2-world.ts';
 
 const look = (world: Ec2World, machines: readonly string[], disks = false) => cloudOf(world).look(machines, { disks }, patient());
 
@@ -19,6 +21,30 @@ const stop = (world: Ec2World, id: string, hibernate = false): void => {
   const instance = instanceIn(world, id);
   if (instance) stopByUser(world, instance, { ...plainStop, hibernate });
 };
+
+describe('a list of EC2 that never ends', () => {
+  const promising = (world: Ec2World, action: string) => {
+    const inner = inProcessHandler(world);
+    let calls = 0;
+    const handle: typeof inner.handle = async (request, options) => {
+      if (new URLSearchParams(String(request.body)).get('Action') !== action) return inner.handle(request, options);
+      calls += 1;
+      const body = Buffer.from(`<${action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId><reservationSet/><volumeSet/><nextToken>page-${calls}</nextToken></${action}Response>`);
+      return { response: { statusCode: 200, headers: { 'content-type': 'text/xml' }, body } };
+    };
+    const client = new EC2Client({ region, credentials, requestHandler: { ...inner, handle }, maxAttempts: 1 });
+    return { cloud: cloudOf(world, { reads: client, writes: client }), calls: () => calls };
+  };
+
+  it.each(['DescribeInstances', 'DescribeVolumes'])('of %s is given up: what was read by then is no answer', async (action) => {
+    const world = ec2World();
+    const { cloud, calls } = promising(world, action);
+    const asked = cloud.look([addInstance(world)], { disks: true }, patient());
+    await expect(asked).rejects.toThrow(Unavailable);
+    await expect(asked).rejects.toThrow(/does not end/);
+    expect(calls()).toBeLessThan(110);
+  });
+});
 
 describe('a look at instances of EC2', () => {
   it('says what EC2 said, in evidence and in facts', async () => {

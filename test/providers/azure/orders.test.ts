@@ -5,7 +5,8 @@ import { setPath } from '../../../providers/azure/ids.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { addMachine, showAs, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { machineIn } from '../../../sandbox/azure/state.ts';
-import { azureWorld, cloudOf, MINUTE, patient, prefix } from '../../sandbox/azure/azure-world.ts';
+import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
+import { azureWorld, clientsOf, cloudOf, MINUTE, patient, prefix } from '../../sandbox/azure/azure-world.ts';
 import { granted } from '../../permits.ts';
 
 
@@ -62,6 +63,24 @@ describe('a scale set in the place of a machine', () => {
     const alone = addMachine(world);
     const set = `${prefix}/virtualmachinescalesets/pool`;
     expect(await cloudOf(world).expand([alone, set, set, 'i-1'], patient())).toEqual([alone, ...instances, 'i-1']);
+  });
+
+  it('is given up when the list of its machines never ends', async () => {
+    const world = azureWorld();
+    addMachine(world, { set: 'Pool' });
+    const inner = inProcessClient(world);
+    let calls = 0;
+    const httpClient: typeof inner = {
+      sendRequest: async (request) => {
+        const answer = await inner.sendRequest(request);
+        calls += 1;
+        const nextLink = `https://management.azure.com${prefix}/virtualMachineScaleSets/pool/virtualMachines?api-version=2024-11-01&page=${calls}`;
+        return request.url.includes('virtualMachineScaleSets') ? { ...answer, bodyAsText: JSON.stringify({ value: [], nextLink }) } : answer;
+      },
+    };
+    const asked = cloudOf(world, clientsOf(world, { httpClient })).expand([`${prefix}/virtualmachinescalesets/pool`], patient());
+    await expect(asked).rejects.toThrow(/does not end/);
+    expect(calls).toBeLessThan(110);
   });
 
   it('has no machines when it is gone, and is left as it is when it is of another subscription', async () => {
