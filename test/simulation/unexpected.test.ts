@@ -34,7 +34,7 @@ const twoDead = () => {
 
 const occasion = (world: AwsWorld) => {
   let runs = 0;
-  return { policy: defaultPolicy, deadline: world.now() + 300_000, newRunId: () => `run-${(runs += 1)}` };
+  return { policy: { ...defaultPolicy, cap: { share: 1, atOnce: 1 } }, deadline: world.now() + 300_000, newRunId: () => `run-${(runs += 1)}` };
 };
 
 const sweepOf = (world: AwsWorld, ports: Ports): Promise<Swept> => sweep(occasion(world), ports);
