@@ -33,7 +33,7 @@ describe('a list of EC2 that never ends', () => {
       return { response: { statusCode: 200, headers: { 'content-type': 'text/xml' }, body } };
     };
     const client = new EC2Client({ region, credentials, requestHandler: { ...inner, handle }, maxAttempts: 1 });
-    return { cloud: cloudOf(world, { reads: client, writes: client }), calls: () => calls };
+    return { cloud: cloudOf(world, { reads: client, writes: () => client }), calls: () => calls };
   };
 
   it.each(['DescribeInstances', 'DescribeVolumes'])('of %s is given up: what was read by then is no answer', async (action) => {
