@@ -23,7 +23,7 @@ const bug = (): never => {
 /** Three machines with a disk each; two of them are off, and one of those two is the unlucky one. */
 const twoDead = () => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
-  const [, unlucky = '', other = ''] = [addMachine(world), addMachine(world), addMachine(world)];
+  const [, unlucky, other] = [addMachine(world), addMachine(world), addMachine(world)];
   const disks = [addVolume(world), addVolume(world), addVolume(world)];
   addStatefulSet(world, { name: 'db', disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
   settle(world);

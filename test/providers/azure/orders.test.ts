@@ -9,7 +9,6 @@ import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
 import { azureWorld, clientsOf, cloudOf, MINUTE, patient, prefix } from '../../sandbox/azure/azure-world.ts';
 import { granted } from '../../permits.ts';
 
-
 const pool = `${prefix}/virtualMachineScaleSets/Pool`;
 
 const powered = (wanted: Wanted = {}) => {
