@@ -4,16 +4,14 @@ import { fence as fenceOver } from './fence.ts';
 import { onEvent as onEventOver } from './on-event.ts';
 import { replay as replayOver } from './replay.ts';
 import { sweep as sweepOver } from './sweep.ts';
-import { webhook as webhookOver } from './webhook.ts';
 import { wireOnce } from './wire.ts';
 
-/** One app, as Azure has it: all functions in one process. https://learn.microsoft.com/azure/azure-functions/functions-reference-node */
+/** All functions of an app are in one process, as Azure has it: these have the identity that fences. https://learn.microsoft.com/azure/azure-functions/functions-reference-node */
 
 const wired = wireOnce();
 
 export const onEvent = onEventOver(wired);
 export const sweep = sweepOver(wired);
-export const webhook = webhookOver(wired);
 export const replay = replayOver(wired);
 export const fence = fenceOver(wired);
 export const doctor = doctorOver(wired);
@@ -26,7 +24,6 @@ app.timer('sweep', {
     await sweep(timer, context);
   },
 });
-app.http('webhook', { methods: ['POST', 'OPTIONS'], authLevel: 'function', handler: webhook });
 app.http('replay', { methods: ['POST'], authLevel: 'function', handler: replay });
 app.http('fence', { methods: ['POST'], authLevel: 'function', handler: fence });
 app.http('doctor', { methods: ['POST'], authLevel: 'function', handler: doctor });

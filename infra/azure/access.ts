@@ -1,7 +1,7 @@
-import { EVENTS, DEAD_LETTERS } from './names.ts';
 import { known, type TemplateResource } from './arm-template.ts';
 import type { Install } from './install.ts';
 import { tagsOf } from './install.ts';
+import { appNames, DEAD_LETTERS, EVENTS, type App } from './names.ts';
 
 export const IDENTITY_API = '2023-01-31';
 export const AUTHORIZATION_API = '2022-04-01';
@@ -9,6 +9,7 @@ export const AUTHORIZATION_API = '2022-04-01';
 /** Roles of Azure's own that its Functions host asks for. https://learn.microsoft.com/azure/role-based-access-control/built-in-roles */
 export const builtIn = {
   blobOwner: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b',
+  blobContributor: 'ba92f5b4-2d11-453d-a403-e96b0029c9fe',
   busReceiver: '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0',
   busSender: '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39',
   metricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb',
@@ -22,17 +23,29 @@ export const identity = ({ parameters, ...install }: Install, id: string): Templ
   tags: tagsOf(install),
 });
 
+export const identitiesOf = ({ names, parameters }: Install): readonly string[] => [
+  ...appNames.map((name) => names.apps[name].identityId),
+  ...(parameters.keylessDelivery ? [names.deliveryId] : []),
+];
+
+/** Who may do what where. */
 export interface Grant {
+  /** Full ids of the role, of what it is on, and of the identity. */
   readonly role: string;
-  /** Full id of what it is on, and the scope as the template around it spells it; without one it is the template's own. */
   readonly on: string;
-  readonly scope?: string;
   readonly to: string;
+}
+
+export const assignmentId = ({ names }: Install, { role, on, to }: Grant): string => `${on}/providers/Microsoft.Authorization/roleAssignments/${names.assignment(role, on, to)}`;
+
+/** How the template around it spells what the grant is on; without a scope it is what the template is deployed into. */
+interface Spelt {
+  readonly scope?: string;
   readonly dependsOn: readonly string[];
 }
 
 /** The type of the principal is named because a new one may not be known everywhere yet. */
-export const assignment = ({ names }: Install, { role, on, scope, to, dependsOn }: Grant): TemplateResource => ({
+export const assignment = ({ names }: Install, { role, on, to }: Grant, { scope, dependsOn }: Spelt): TemplateResource => ({
   type: 'Microsoft.Authorization/roleAssignments',
   apiVersion: AUTHORIZATION_API,
   name: names.assignment(role, on, to),
@@ -43,18 +56,34 @@ export const assignment = ({ names }: Install, { role, on, scope, to, dependsOn 
 
 const roleOf = ({ names }: Install, role: string): string => `${names.scope}/providers/Microsoft.Authorization/roleDefinitions/${role}`;
 
-/** What the app may do with its own storage, queues and metrics. */
-export const ownGrants = (install: Install): readonly TemplateResource[] => {
+/** Event Grid's own identity may send to the one queue, and nothing else. */
+export const deliveryGrant = (install: Install): Grant => ({ role: roleOf(install, builtIn.busSender), on: install.names.queueId(EVENTS), to: install.names.deliveryId });
+
+/** What the Functions host and Azure's logs ask of each app: on what is its own. */
+const hostGrants = (install: Install, { identityId: to, storageId, containerId }: App): readonly Grant[] => [
+  { role: roleOf(install, builtIn.blobOwner), on: storageId, to },
+  { role: roleOf(install, builtIn.blobContributor), on: containerId, to },
+  { role: roleOf(install, builtIn.metricsPublisher), on: install.names.insightsId, to },
+];
+
+const queueGrants = (install: Install): readonly Grant[] => {
   const { names, parameters } = install;
-  const within = (id: string): string => id.slice(`${names.groupId}/providers/`.length);
-  const grant = (role: string, on: string, to = names.identityId): TemplateResource => assignment(install, { role: roleOf(install, role), on, scope: within(on), to, dependsOn: [to, on] });
+  const [receiver, sender] = [roleOf(install, builtIn.busReceiver), roleOf(install, builtIn.busSender)];
   const [events, dead] = [names.queueId(EVENTS), names.queueId(DEAD_LETTERS)];
+  const { app, door } = names.apps;
   return [
-    grant(builtIn.blobOwner, names.storageId),
-    grant(builtIn.busReceiver, events),
-    grant(builtIn.busSender, events),
-    grant(builtIn.busSender, dead),
-    grant(builtIn.metricsPublisher, names.insightsId),
-    ...(parameters.keylessDelivery ? [grant(builtIn.busSender, events, names.deliveryId)] : []),
+    { role: receiver, on: events, to: app.identityId },
+    { role: sender, on: events, to: app.identityId },
+    { role: sender, on: dead, to: app.identityId },
+    { role: sender, on: events, to: door.identityId },
+    ...(parameters.keylessDelivery ? [deliveryGrant(install)] : []),
   ];
+};
+
+/** What the apps, and Event Grid, may do in the install's own group. */
+export const ownGrants = (install: Install): readonly Grant[] => [...appNames.flatMap((name) => hostGrants(install, install.names.apps[name])), ...queueGrants(install)];
+
+export const ownAssignments = (install: Install): readonly TemplateResource[] => {
+  const within = (id: string): string => id.slice(`${install.names.groupId}/providers/`.length);
+  return ownGrants(install).map((grant) => assignment(install, grant, { scope: within(grant.on), dependsOn: [grant.to, grant.on] }));
 };

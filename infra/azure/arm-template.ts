@@ -19,7 +19,6 @@ export interface Template {
   readonly $schema: string;
   readonly contentVersion: string;
   readonly resources: readonly TemplateResource[];
-  readonly outputs?: Readonly<Record<string, { readonly type: 'string'; readonly value: string }>>;
 }
 
 const SCHEMAS = 'https://schema.management.azure.com/schemas';
@@ -28,11 +27,10 @@ const SUBSCRIPTION = `${SCHEMAS}/2018-05-01/subscriptionDeploymentTemplate.json#
 
 export const DEPLOYMENTS_API = '2022-09-01';
 
-export const subscriptionTemplate = (resources: readonly TemplateResource[], outputs: NonNullable<Template['outputs']>): Template => ({
+export const subscriptionTemplate = (resources: readonly TemplateResource[]): Template => ({
   $schema: SUBSCRIPTION,
   contentVersion: '1.0.0.0',
   resources,
-  outputs,
 });
 
 /** What is deployed into a group, from a template of the subscription. All ids in it are written out, so that none is relative to it. */

@@ -1,4 +1,4 @@
-import { bearerTokenAuthenticationPolicy, createDefaultHttpClient, createHttpHeaders, createPipelineFromOptions, createPipelineRequest, type Pipeline } from '@azure/core-rest-pipeline';
+import { bearerTokenAuthenticationPolicy, createDefaultHttpClient, createHttpHeaders, createPipelineFromOptions, createPipelineRequest, type HttpClient, type Pipeline } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencing/errors.ts';
 import { jsonOrText } from '../../fencing/json-text.ts';
@@ -29,6 +29,8 @@ export interface Arm {
   readonly ask: (call: Call) => Promise<Answer>;
   /** @throws Denied, Refused, Unavailable for any answer but a good one */
   readonly call: (call: Call) => Promise<Answer>;
+  /** The same; null when ARM itself says that there is no such thing. A 404 of anybody else's throws. */
+  readonly find: (call: Call) => Promise<Answer | null>;
   readonly wait: (ms: number) => Promise<void>;
 }
 
@@ -37,6 +39,8 @@ export interface ArmOptions {
   /** URL of another endpoint, for tests and clouds that are apart. */
   readonly endpoint: string | null;
   readonly wait: (ms: number) => Promise<void>;
+  /** In the place of the network's. */
+  readonly httpClient?: HttpClient;
 }
 
 const ANSWER_LASTS_MS = 120_000;
@@ -59,6 +63,12 @@ const reasonOf = (body: unknown): string => {
   return ` ${said.code}: ${said.message}${said.details === undefined ? '' : ` ${JSON.stringify(said.details)}`}`;
 };
 
+/** ARM's own code for why it declines; null where what answered is not ARM, such as a proxy. */
+const codeOf = ({ body }: Pick<Answer, 'body'>): string | null => problem.safeParse(body).data?.error.code ?? null;
+
+/** With these ARM says that a thing, or its group, is not there; others such as SubscriptionNotFound say that it was asked wrongly. */
+const ABSENT: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGroupNotFound', 'ParentResourceNotFound', 'NotFound', 'DeploymentNotFound', 'RoleDefinitionDoesNotExist', 'RoleAssignmentNotFound']);
+
 export const isGood = ({ status }: Answer): boolean => status >= 200 && status < 300;
 
 export const failureOf = ({ method, path }: Pick<Call, 'method' | 'path'>, { status, body }: Pick<Answer, 'status' | 'body'>): CloudfenceError => {
@@ -72,14 +82,14 @@ const contentOf = (body: Call['body']): Readonly<Record<string, string>> => {
   return { 'content-type': Buffer.isBuffer(body) ? 'application/zip' : 'application/json' };
 };
 
-export const armAt = ({ credential, endpoint, wait }: ArmOptions): Arm => {
+export const armAt = ({ credential, endpoint, wait, httpClient = createDefaultHttpClient() }: ArmOptions): Arm => {
   const origin = armUrl(endpoint);
   const ask = async ({ method, path, body, headers, scope = armScope(endpoint) }: Call): Promise<Answer> => {
     const url = path.startsWith('/') ? `${origin}${path}` : path;
     const sent = Buffer.isBuffer(body) ? new Uint8Array(body) : body && JSON.stringify(body);
     const request = createPipelineRequest({ method, url, timeout: ANSWER_LASTS_MS, headers: createHttpHeaders({ ...contentOf(body), ...headers }), ...(sent !== undefined && { body: sent }) });
     try {
-      const { status, headers: told, bodyAsText } = await pipelineFor(credential, scope).sendRequest(createDefaultHttpClient(), request);
+      const { status, headers: told, bodyAsText } = await pipelineFor(credential, scope).sendRequest(httpClient, request);
       return { status, headers: told, body: jsonOrText(bodyAsText ?? '') };
     } catch (caught) {
       throw inOurWords(caught, `${method} ${path.split('?')[0]}`);
@@ -90,5 +100,11 @@ export const armAt = ({ credential, endpoint, wait }: ArmOptions): Arm => {
     if (!isGood(answer)) throw failureOf(wanted, answer);
     return answer;
   };
-  return { ask, call, wait };
+  const find = async (wanted: Call): Promise<Answer | null> => {
+    const answer = await ask(wanted);
+    if (isGood(answer)) return answer;
+    if (answer.status === 404 && ABSENT.has(codeOf(answer) ?? '')) return null;
+    throw failureOf(wanted, answer);
+  };
+  return { ask, call, find, wait };
 };

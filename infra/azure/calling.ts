@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { lastDeployment } from './deployment.ts';
+import { Refused } from '../../fencing/errors.ts';
 import { failureOf, isGood, type Arm } from './arm.ts';
 import { WEB_API } from './hosting.ts';
 import type { Install } from './install.ts';
-import { httpFunctions } from './names.ts';
+import { appOf, httpFunctions, type App } from './names.ts';
+import { readSite } from './site.ts';
+import { WORKSPACE_API } from './watching.ts';
 
 /** https://learn.microsoft.com/rest/api/appservice/web-apps/list-function-keys */
 const keys = z.record(z.string(), z.unknown()).transform((all, context) => {
@@ -13,22 +15,26 @@ const keys = z.record(z.string(), z.unknown()).transform((all, context) => {
   return z.NEVER;
 });
 
-const keyOf = async (arm: Arm, { names }: Install, name: string): Promise<string | null> => {
-  const call = { method: 'POST', path: `${names.siteId}/functions/${name}/listkeys?api-version=${WEB_API}` } as const;
-  const answer = await arm.ask(call);
-  if (answer.status === 404) return null;
-  if (!isGood(answer)) throw failureOf(call, answer);
+/** An app without it has stopped half-way through a deployment, or never came to its package: what it did before that nobody knows. */
+const keyOf = async (arm: Arm, { site, siteId }: App, name: string): Promise<string> => {
+  const answer = await arm.find({ method: 'POST', path: `${siteId}/functions/${name}/listkeys?api-version=${WEB_API}` });
+  if (answer === null) throw new Refused(`the app ${site} stands, and has no function ${name}: deploy again`);
   return keys.parse(answer.body);
 };
 
-/** What a function answers, called with its key; undefined when there is none, or none that can be called. */
+/**
+ * What a function answers, called with its key where the app itself says that it is; undefined when ARM says that there is no
+ * such app. Whatever else is in the way throws: a removal takes no answer for "no fence stands".
+ */
 export const invoke = async (arm: Arm, install: Install, name: string, payload: unknown): Promise<unknown> => {
-  if (!httpFunctions.some((one) => one === name)) return undefined;
-  const key = await keyOf(arm, install, name);
-  const outputs = await lastDeployment(arm, install);
-  if (key === null || outputs === null || outputs.host === null) return undefined;
+  const called = appOf(name);
+  if (called === null || !httpFunctions.some((one) => one === name)) return undefined;
+  const app = install.names.apps[called];
+  const site = await readSite(arm, app);
+  if (site === null) return undefined;
+  const key = await keyOf(arm, app, name);
   const body = Buffer.from(JSON.stringify(payload));
-  const call = { method: 'POST', path: `https://${outputs.host}/api/${name}`, body, headers: { 'x-functions-key': key, 'content-type': 'application/json' }, scope: null } as const;
+  const call = { method: 'POST', path: `https://${site.host}/api/${name}`, body, headers: { 'x-functions-key': key, 'content-type': 'application/json' }, scope: null } as const;
   const answer = await arm.ask(call);
   if (isGood(answer)) return answer.body;
   throw failureOf(call, { status: answer.status, body: { error: { code: 'said', message: JSON.stringify(answer.body) } } });
@@ -36,15 +42,18 @@ export const invoke = async (arm: Arm, install: Install, name: string, payload: 
 
 const table = z.object({ tables: z.array(z.object({ rows: z.array(z.array(z.unknown())) })).min(1) });
 
+const workspace = z.object({ properties: z.object({ customerId: z.string() }) });
+
 const LOGS = 'https://api.loganalytics.azure.com';
 const LOGS_SCOPE = 'https://api.loganalytics.io/.default';
 const MOST_LINES = 100;
 
 /** The latest lines, the oldest first. https://learn.microsoft.com/azure/azure-monitor/logs/api/overview */
 export const logLines = async (arm: Arm, install: Install, name: string, endpoint: string | null): Promise<readonly string[]> => {
-  const outputs = await lastDeployment(arm, install);
-  if (outputs === null || outputs.workspace === null) return [];
+  const found = await arm.find({ method: 'GET', path: `${install.names.workspaceId}?api-version=${WORKSPACE_API}` });
+  if (found === null) return [];
+  const { customerId } = workspace.parse(found.body).properties;
   const query = `AppTraces | where OperationName == "${name.replaceAll(/[^\w-]/g, '')}" | top ${MOST_LINES} by TimeGenerated desc | order by TimeGenerated asc | project TimeGenerated, Message`;
-  const { body } = await arm.call({ method: 'POST', path: `${endpoint ?? LOGS}/v1/workspaces/${outputs.workspace}/query`, body: { query, timespan: 'P1D' }, scope: LOGS_SCOPE });
+  const { body } = await arm.call({ method: 'POST', path: `${endpoint ?? LOGS}/v1/workspaces/${customerId}/query`, body: { query, timespan: 'P1D' }, scope: LOGS_SCOPE });
   return (table.parse(body).tables[0]?.rows ?? []).map((row) => row.map(String).join(' '));
 };

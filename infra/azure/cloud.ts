@@ -9,6 +9,7 @@ import { azureDeployer } from './deployer.ts';
 import { host } from './host.ts';
 import { installOf } from './install.ts';
 import { invokeLocally } from './invoke-locally.ts';
+import { appOf } from './names.ts';
 import { ownSettings } from './settings.ts';
 
 const whenRight = (prefix: string) => (checked: CheckedInstall) => {
@@ -17,7 +18,7 @@ const whenRight = (prefix: string) => (checked: CheckedInstall) => {
     const { endpoint } = readAzurePlace();
     return azureDeployer(armAt({ credential: lazyCredential(), endpoint, wait: patienceAt(endpoint) }), install, endpoint);
   };
-  return { environmentOf: () => ownSettings(install), open };
+  return { environmentOf: (name: string) => ownSettings(install, appOf(name) ?? 'app'), open };
 };
 
 export const azureDeployable: DeployableCloud = {

@@ -2,16 +2,21 @@ import { Refused } from '../../fencing/errors.ts';
 import type { Deployer, PackagedFunction, Say } from '../serverless/deployer.ts';
 import type { Arm } from './arm.ts';
 import { invoke, logLines } from './calling.ts';
-import { applyTemplate, lastDeployment, previewed } from './deployment.ts';
+import { applyTemplate, isLastDeployed, previewed } from './deployment.ts';
+import { ownGroupStands } from './group.ts';
 import type { Install } from './install.ts';
-import { removeAssignments, removeLeftovers } from './leftovers.ts';
-import { DEAD_LETTERS, EVENTS, functionNames, httpFunctions } from './names.ts';
-import { hashOf, publish, readSite } from './publish.ts';
+import { principalOf, removeAssignments, removeLeftovers, removeStaleAssignments } from './leftovers.ts';
+import { appNames, appOf, DEAD_LETTERS, EVENTS, functionNames, httpFunctions, type App, type AppName } from './names.ts';
+import { hashOf, publish } from './publish.ts';
 import { remove } from './removal.ts';
+import { readSite, type Site } from './site.ts';
 import { templateOf } from './template.ts';
 
-/** As it stands: the tag of the app's package is not the template's to change. */
-const asItStands = async (arm: Arm, install: Install): Promise<Install> => ({ ...install, published: (await readSite(arm, install))?.published ?? null });
+/** As it stands: the tag of an app's package is not the template's to change. */
+const asItStands = async (arm: Arm, install: Install): Promise<Install> => {
+  const published = async (name: AppName): Promise<string | null> => (await readSite(arm, install.names.apps[name]))?.published ?? null;
+  return { ...install, published: { app: await published('app'), door: await published('door') } };
+};
 
 const preview = async (arm: Arm, install: Install, say: Say): Promise<void> => {
   const changes = await previewed(arm, await asItStands(arm, install));
@@ -19,18 +24,19 @@ const preview = async (arm: Arm, install: Install, say: Say): Promise<void> => {
   if (changes.length === 0) say('nothing would change');
 };
 
-/** All functions are one app, so their packages are one and the same. */
-const packageIn = ([first]: readonly PackagedFunction[]): Buffer => {
-  if (!first) throw new Refused('nothing is packaged');
-  return first.zip;
+/** All functions of an app are one package. */
+const packageOf = (name: AppName, functions: readonly PackagedFunction[]): Buffer => {
+  const found = functions.find((one) => appOf(one.name) === name);
+  if (!found) throw new Refused('nothing is packaged');
+  return found.zip;
 };
 
-const upload = async (arm: Arm, install: Install, zip: Buffer, say: Say): Promise<void> => {
-  const site = await readSite(arm, install);
-  if (site?.published === hashOf(zip)) return say('the package: unchanged');
-  if (!site || site.door === null) throw new Refused(`the app ${install.names.site} has no door for its package`);
-  await publish(arm, install, site.door, zip);
-  say('the package: published');
+const upload = async (arm: Arm, app: App, zip: Buffer, say: Say): Promise<void> => {
+  const site = await readSite(arm, app);
+  if (site?.published === hashOf(app, zip)) return say(`the package of ${app.site}: unchanged`);
+  if (!site || site.door === null) throw new Refused(`the app ${app.site} has no door for its package`);
+  await publish(arm, app, site.door, zip, say);
+  say(`the package of ${app.site}: published`);
 };
 
 /**
@@ -38,26 +44,45 @@ const upload = async (arm: Arm, install: Install, zip: Buffer, say: Say): Promis
  * nested deployment, so its silence counts only for a template that was deployed before.
  */
 const deploy = async (arm: Arm, wanted: Install, functions: readonly PackagedFunction[], say: Say): Promise<void> => {
-  const zip = packageIn(functions);
+  const packages = appNames.map((name) => ({ app: wanted.names.apps[name], zip: packageOf(name, functions) }));
+  await ownGroupStands(arm, wanted);
   const install = await asItStands(arm, wanted);
   const changes = await previewed(arm, install);
   for (const { changeType, resourceId } of changes) say(`${resourceId}: ${changeType.toLowerCase()}`);
-  const last = await lastDeployment(arm, install);
-  if (changes.length === 0 && last?.isThisOne) say('the template: unchanged');
-  else await applyTemplate(arm, install);
+  if (changes.length === 0 && (await isLastDeployed(arm, install))) say('the template: unchanged');
+  else {
+    await removeStaleAssignments(arm, install, say);
+    await applyTemplate(arm, install);
+  }
   const template = templateOf(install);
-  await removeLeftovers(arm, install, template, say);
+  // First what an identity may do, for nobody finds that once the identity is gone.
   await removeAssignments(arm, install, template, say);
-  await upload(arm, install, zip, say);
+  await removeLeftovers(arm, install, template, say);
+  for (const { app, zip } of packages) await upload(arm, app, zip, say);
 };
+
+const addresses = (sites: Readonly<Record<AppName, Site | null>>): readonly string[] =>
+  functionNames.map((name) => {
+    const host = sites[appOf(name) ?? 'app']?.host ?? '(unknown)';
+    return `${name}: ${httpFunctions.some((one) => one === name) ? `https://${host}/api/${name}` : 'called by Azure only'}`;
+  });
 
 const info = async (arm: Arm, install: Install): Promise<readonly string[]> => {
   const { names, parameters } = install;
-  const [site, outputs] = [await readSite(arm, install), await lastDeployment(arm, install)];
-  const lines = [`subscription: ${parameters.subscription}`, `group: ${names.group}`, `location: ${parameters.location}`, `app: ${site ? `${names.site}, ${site.state}` : 'not deployed'}`];
-  if (!site) return lines;
-  const addressOf = (name: string): string => (httpFunctions.some((one) => one === name) ? `https://${outputs?.host ?? '(unknown)'}/api/${name}` : 'called by Azure only');
-  return [...lines, `identity: ${outputs?.principal ?? 'unknown'}`, `package: ${site.published ?? 'none yet'}`, ...functionNames.map((name) => `${name}: ${addressOf(name)}`), `events: ${names.queueId(EVENTS)}`, `dead letters: ${names.queueId(DEAD_LETTERS)}`];
+  const { app, door } = names.apps;
+  const sites = { app: await readSite(arm, app), door: await readSite(arm, door) };
+  const lines = [`subscription: ${parameters.subscription}`, `group: ${names.group}`, `location: ${parameters.location}`, `app: ${sites.app ? `${app.site}, ${sites.app.state}` : 'not deployed'}`];
+  if (!sites.app) return lines;
+  const principal = await principalOf(arm, app.identityId);
+  return [
+    ...lines,
+    `door: ${sites.door ? `${door.site}, ${sites.door.state}` : 'not deployed'}`,
+    `identity: ${principal ?? 'unknown'}`,
+    `package: ${sites.app.published ?? 'none yet'}`,
+    ...addresses(sites),
+    `events: ${names.queueId(EVENTS)}`,
+    `dead letters: ${names.queueId(DEAD_LETTERS)}`,
+  ];
 };
 
 export const azureDeployer = (arm: Arm, install: Install, endpoint: string | null): Deployer => ({

@@ -1,48 +1,49 @@
-import { known, type TemplateResource } from './arm-template.ts';
+import type { TemplateResource } from './arm-template.ts';
 import { PACKAGE, tagsOf, type Install } from './install.ts';
-import { CONTAINER } from './names.ts';
+import { appNames, type App } from './names.ts';
 import { settingsOf } from './settings.ts';
 
 export const WEB_API = '2024-04-01';
-const STORAGE_API = '2023-05-01';
+export const STORAGE_API = '2023-05-01';
 
-/** For the app's package, and for what the Functions host keeps: keys, and which instance runs the timer. */
+const account = (install: Install, name: string): TemplateResource => ({
+  type: 'Microsoft.Storage/storageAccounts',
+  apiVersion: STORAGE_API,
+  name,
+  location: install.parameters.location,
+  tags: tagsOf(install),
+  kind: 'StorageV2',
+  sku: { name: 'Standard_LRS' },
+  properties: {
+    accessTier: 'Hot',
+    allowBlobPublicAccess: false,
+    allowSharedKeyAccess: false,
+    allowCrossTenantReplication: false,
+    defaultToOAuthAuthentication: true,
+    minimumTlsVersion: 'TLS1_2',
+    supportsHttpsTrafficOnly: true,
+    publicNetworkAccess: 'Enabled',
+  },
+});
+
+/** An account of each app for what its host keeps, and one for packages, with a container for each app's. */
 const storage = (install: Install): readonly TemplateResource[] => {
-  const { names, parameters } = install;
-  const account: TemplateResource = {
-    type: 'Microsoft.Storage/storageAccounts',
-    apiVersion: STORAGE_API,
-    name: names.storage,
-    location: parameters.location,
-    tags: tagsOf(install),
-    kind: 'StorageV2',
-    sku: { name: 'Standard_LRS' },
-    properties: {
-      accessTier: 'Hot',
-      allowBlobPublicAccess: false,
-      allowSharedKeyAccess: false,
-      allowCrossTenantReplication: false,
-      defaultToOAuthAuthentication: true,
-      minimumTlsVersion: 'TLS1_2',
-      supportsHttpsTrafficOnly: true,
-      publicNetworkAccess: 'Enabled',
-    },
-  };
-  const container: TemplateResource = {
+  const { names } = install;
+  const containers = appNames.map((name) => ({
     type: 'Microsoft.Storage/storageAccounts/blobServices/containers',
     apiVersion: STORAGE_API,
-    name: `${names.storage}/default/${CONTAINER}`,
-    dependsOn: [names.storageId],
+    name: `${names.packages}/default/${name}`,
+    dependsOn: [names.packagesId],
     properties: { publicAccess: 'None' },
-  };
-  return [account, container];
+  }));
+  return [...appNames.map((name) => account(install, names.apps[name].storage)), account(install, names.packages), ...containers];
 };
 
-/** https://learn.microsoft.com/azure/azure-functions/flex-consumption-plan */
-const plan = (install: Install): TemplateResource => ({
+/** A plan holds one app. https://learn.microsoft.com/azure/azure-functions/flex-consumption-plan */
+const plan = (install: Install, { planId }: App): TemplateResource => ({
   type: 'Microsoft.Web/serverfarms',
   apiVersion: WEB_API,
-  name: install.prefix,
+  name: planId.split('/').at(-1) ?? '',
   location: install.parameters.location,
   tags: tagsOf(install),
   kind: 'functionapp',
@@ -50,56 +51,58 @@ const plan = (install: Install): TemplateResource => ({
   properties: { reserved: true },
 });
 
-const appConfig = ({ names, parameters }: Install): object => ({
+const appConfig = ({ parameters }: Install, { containerUrl, identityId }: App): object => ({
   deployment: {
     storage: {
       type: 'blobContainer',
-      value: `https://${names.storage}.blob.core.windows.net/${CONTAINER}`,
-      authentication: { type: 'UserAssignedIdentity', userAssignedIdentityResourceId: names.identityId },
+      value: containerUrl,
+      authentication: { type: 'UserAssignedIdentity', userAssignedIdentityResourceId: identityId },
     },
   },
   runtime: { name: 'node', version: String(parameters.node) },
   scaleAndConcurrency: { instanceMemoryMB: parameters.memory, maximumInstanceCount: parameters.maximumInstances },
 });
 
-const siteOf = (install: Install): object => {
-  const { names, parameters } = install;
+/** Flex Consumption refuses what other plans know, such as `ftpsState`: https://learn.microsoft.com/azure/azure-functions/functions-app-settings#flex-consumption-plan-deprecations */
+const siteOf = (install: Install, app: App): object => {
+  const { parameters } = install;
   return {
-    serverFarmId: names.planId,
+    serverFarmId: app.planId,
     httpsOnly: true,
-    keyVaultReferenceIdentity: names.identityId,
+    keyVaultReferenceIdentity: app.identityId,
     ...(parameters.subnet !== null && { virtualNetworkSubnetId: parameters.subnet }),
-    functionAppConfig: appConfig(install),
-    siteConfig: { minTlsVersion: '1.2', scmMinTlsVersion: '1.2', ftpsState: 'Disabled', http20Enabled: true, appSettings: settingsOf(install) },
+    functionAppConfig: appConfig(install, app),
+    siteConfig: { minTlsVersion: '1.2', scmMinTlsVersion: '1.2', http20Enabled: true, appSettings: settingsOf(install, app) },
   };
 };
 
-const site = (install: Install): TemplateResource => {
+const site = (install: Install, app: App): TemplateResource => {
   const { names, parameters, published } = install;
+  const runs = published[app.name];
   return {
     type: 'Microsoft.Web/sites',
     apiVersion: WEB_API,
-    name: names.site,
+    name: app.site,
     location: parameters.location,
-    tags: { ...tagsOf(install), ...(published !== null && { [PACKAGE]: published }) },
+    tags: { ...tagsOf(install), ...(runs !== null && { [PACKAGE]: runs }) },
     kind: 'functionapp,linux',
-    identity: { type: 'UserAssigned', userAssignedIdentities: { [names.identityId]: {} } },
-    dependsOn: [names.planId, names.identityId, names.insightsId, `${names.storageId}/blobServices/default/containers/${CONTAINER}`],
-    properties: siteOf(install),
+    identity: { type: 'UserAssigned', userAssignedIdentities: { [app.identityId]: {} } },
+    dependsOn: [app.planId, app.identityId, app.storageId, app.containerId, names.insightsId],
+    properties: siteOf(install, app),
   };
 };
 
 /** Nobody uploads with a password. */
-const noPasswords = ({ names }: Install): readonly TemplateResource[] =>
+const noPasswords = ({ site: name, siteId }: App): readonly TemplateResource[] =>
   ['ftp', 'scm'].map((door) => ({
     type: 'Microsoft.Web/sites/basicPublishingCredentialsPolicies',
     apiVersion: WEB_API,
-    name: `${names.site}/${door}`,
-    dependsOn: [names.siteId],
+    name: `${name}/${door}`,
+    dependsOn: [siteId],
     properties: { allow: false },
   }));
 
-export const hosting = (install: Install): readonly TemplateResource[] => [...storage(install), plan(install), site(install), ...noPasswords(install)];
-
-export const siteHost = ({ names }: Install): string => known(names.siteId, WEB_API, 'defaultHostName');
-
+export const hosting = (install: Install): readonly TemplateResource[] => [
+  ...storage(install),
+  ...appNames.map((name) => install.names.apps[name]).flatMap((app) => [plan(install, app), site(install, app), ...noPasswords(app)]),
+];

@@ -1,19 +1,21 @@
 import type { CheckedInstall } from './check.ts';
-import { names, type Names } from './names.ts';
+import { names, type AppName, type Names } from './names.ts';
 
 /** What is deployed, before anything is. */
 export interface Install extends CheckedInstall {
   readonly prefix: string;
   readonly names: Names;
-  /** The package that the app runs, by its hash; null before the first. Kept as a tag. */
-  readonly published: string | null;
+  /** The package that each app runs, by its hash; null before the first. Kept as a tag. */
+  readonly published: Readonly<Record<AppName, string | null>>;
 }
+
+export const noPackages: Install['published'] = { app: null, door: null };
 
 export const installOf = (prefix: string, checked: CheckedInstall): Install => ({
   ...checked,
   prefix,
   names: names({ subscription: checked.parameters.subscription, prefix }),
-  published: null,
+  published: noPackages,
 });
 
 /** By this tag we know what is ours. */

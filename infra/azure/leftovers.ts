@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { Say } from '../serverless/deployer.ts';
-import { AUTHORIZATION_API, IDENTITY_API } from './access.ts';
+import { assignmentId, AUTHORIZATION_API, IDENTITY_API, ownGrants } from './access.ts';
 import { DEPLOYMENTS_API, type Template, type TemplateResource } from './arm-template.ts';
-import { failureOf, type Arm } from './arm.ts';
+import type { Arm } from './arm.ts';
 import { OURS, type Install } from './install.ts';
+import { appNames } from './names.ts';
 import { carriedOut } from './operation.ts';
+import { customGrants } from './roles.ts';
 
 /** What an earlier deployment made and this one does not want any more: a template adds and changes, and takes nothing away. */
 
@@ -41,25 +43,42 @@ export const removeLeftovers = async (arm: Arm, { names, prefix }: Install, temp
 const principal = z.object({ properties: z.object({ principalId: z.string() }) });
 const assignments = z.object({ value: z.array(z.object({ id: z.string(), name: z.string(), properties: z.object({ principalId: z.string() }) })) });
 
-const principalOf = async (arm: Arm, id: string): Promise<string | null> => {
-  const call = { method: 'GET', path: `${id}?api-version=${IDENTITY_API}` } as const;
-  const answer = await arm.ask(call);
-  if (answer.status === 404) return null;
-  if (answer.status !== 200) throw failureOf(call, answer);
-  return principal.parse(answer.body).properties.principalId;
+export const principalOf = async (arm: Arm, id: string): Promise<string | null> => {
+  const answer = await arm.find({ method: 'GET', path: `${id}?api-version=${IDENTITY_API}` });
+  return answer && principal.parse(answer.body).properties.principalId;
 };
 
+/** Of any identity that ever was ours, as far as it still is there. */
+const identityIds = ({ names }: Install): readonly string[] => [...appNames.map((name) => names.apps[name].identityId), names.deliveryId];
+
 /** What our identities may do anywhere in the subscription, but for what the template wants. */
-export const removeAssignments = async (arm: Arm, { names }: Install, template: Template | null, say: Say): Promise<void> => {
+export const removeAssignments = async (arm: Arm, install: Install, template: Template | null, say: Say): Promise<void> => {
+  const { names } = install;
   const kept = new Set(template ? flat(template.resources).map(({ name }) => name) : []);
-  for (const id of [names.identityId, names.deliveryId]) {
+  for (const id of identityIds(install)) {
     const of = await principalOf(arm, id);
     if (of === null) continue;
     const path = `${names.scope}/providers/Microsoft.Authorization/roleAssignments?api-version=${AUTHORIZATION_API}&$filter=${encodeURIComponent(`principalId eq '${of}'`)}`;
     const { value } = assignments.parse((await arm.call({ method: 'GET', path })).body);
-    for (const one of value.filter(({ name, properties }) => properties.principalId === of && !kept.has(name))) {
-      await arm.call({ method: 'DELETE', path: `${one.id}?api-version=${AUTHORIZATION_API}` });
-      say(`${one.id}: removed`);
-    }
+    for (const one of value.filter(({ name, properties }) => properties.principalId === of && !kept.has(name))) await removeAssignment(arm, one.id, say);
+  }
+};
+
+const removeAssignment = async (arm: Arm, id: string, say: Say): Promise<void> => {
+  await arm.call({ method: 'DELETE', path: `${id}?api-version=${AUTHORIZATION_API}` });
+  say(`${id}: removed`);
+};
+
+/**
+ * Assignments of an identity that is no more, or that has been made anew since: their names are those that the template
+ * wants, and ARM does not let an assignment change its principal (RoleAssignmentUpdateNotPermitted).
+ */
+export const removeStaleAssignments = async (arm: Arm, install: Install, say: Say): Promise<void> => {
+  const present = new Map<string, string | null>();
+  for (const id of identityIds(install)) present.set(id, await principalOf(arm, id));
+  for (const grant of [...ownGrants(install), ...customGrants(install)]) {
+    const id = assignmentId(install, grant);
+    const found = await arm.find({ method: 'GET', path: `${id}?api-version=${AUTHORIZATION_API}` });
+    if (found && principal.parse(found.body).properties.principalId !== present.get(grant.to)) await removeAssignment(arm, id, say);
   }
 };

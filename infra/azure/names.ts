@@ -2,7 +2,16 @@ import { createHash } from 'node:crypto';
 
 /** Everything that an install makes bears its prefix, `cloudfence-<stage>`, so that stages stand beside each other. */
 
-export const functionNames = ['on-event', 'sweep', 'webhook', 'replay', 'fence', 'doctor'] as const;
+/** An app has one set of identities, whatever its functions are: what may fence stands apart from what is open to the outside. */
+export const appNames = ['app', 'door'] as const;
+
+export type AppName = (typeof appNames)[number];
+
+const functionsIn: Readonly<Record<AppName, readonly string[]>> = { app: ['on-event', 'sweep', 'replay', 'fence', 'doctor'], door: ['webhook'] };
+
+export const functionNames: readonly string[] = appNames.flatMap((name) => functionsIn[name]);
+
+export const appOf = (name: string): AppName | null => appNames.find((app) => functionsIn[app].includes(name)) ?? null;
 
 /** Those that a person can call. */
 export const httpFunctions = ['webhook', 'replay', 'fence', 'doctor'] as const;
@@ -17,15 +26,53 @@ const digest = (...parts: readonly string[]): string => createHash('sha256').upd
 /** The same for the same words, as ARM wants names of role definitions and assignments. */
 const guid = (...parts: readonly string[]): string => digest(...parts).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 
-export const names = ({ subscription, prefix }: Place) => {
+/** One function app with what is its own alone: no other app may write its package, or read its keys. */
+export interface App {
+  readonly name: AppName;
+  readonly site: string;
+  readonly siteId: string;
+  readonly planId: string;
+  readonly identityId: string;
+  /** For what the Functions host keeps: keys, and which instance runs the timer. */
+  readonly storage: string;
+  readonly storageId: string;
+  /** For its package, in the account for packages. */
+  readonly containerId: string;
+  readonly containerUrl: string;
+}
+
+/** The ids of what is in the install's own group, and names that have to be one for all of Azure. */
+const placesOf = ({ subscription, prefix }: Place) => {
   const scope = `/subscriptions/${subscription}`;
   const groupId = `${scope}/resourceGroups/${prefix}`;
-  /** Where names are one for all of Azure. */
-  const own = digest(subscription, prefix).slice(0, 6);
-  const resource = (type: string, name: string) => `${groupId}/providers/${type}/${name}`;
-  const storage = `${prefix.replaceAll('-', '').slice(0, 18)}${own}`;
+  const own = (...what: readonly string[]): string => digest(subscription, prefix, ...what).slice(0, 6);
+  const accountFor = (...what: readonly string[]): string => `${prefix.replaceAll('-', '').slice(0, 18)}${own(...what)}`;
+  return { scope, groupId, own: own(), accountFor, resource: (type: string, name: string): string => `${groupId}/providers/${type}/${name}` };
+};
+
+const appsOf = (place: Place): Readonly<Record<AppName, App>> => {
+  const { own, accountFor, resource } = placesOf(place);
+  const packages = accountFor('packages');
+  const appAt = (name: AppName, called: string, storage: string): App => ({
+    name,
+    site: `${called}-${own}`,
+    siteId: resource('Microsoft.Web/sites', `${called}-${own}`),
+    planId: resource('Microsoft.Web/serverfarms', called),
+    identityId: resource('Microsoft.ManagedIdentity/userAssignedIdentities', called),
+    storage,
+    storageId: resource('Microsoft.Storage/storageAccounts', storage),
+    containerId: `${resource('Microsoft.Storage/storageAccounts', packages)}/blobServices/default/containers/${name}`,
+    containerUrl: `https://${packages}.blob.core.windows.net/${name}`,
+  });
+  return { app: appAt('app', place.prefix, accountFor()), door: appAt('door', `${place.prefix}-door`, accountFor('door')) };
+};
+
+export const names = (place: Place) => {
+  const { subscription, prefix } = place;
+  const { scope, groupId, own, accountFor, resource } = placesOf(place);
   const bus = `${prefix}-bus-${own}`;
-  const site = `${prefix}-${own}`;
+  const packages = accountFor('packages');
+  const apps = appsOf(place);
   return {
     prefix,
     scope,
@@ -34,15 +81,15 @@ export const names = ({ subscription, prefix }: Place) => {
     /** As templates of a subscription name a group that they make. */
     groupMade: `${scope}/providers/Microsoft.Resources/resourceGroups/${prefix}`,
     deployment: prefix,
-    storage,
-    storageId: resource('Microsoft.Storage/storageAccounts', storage),
+    packages,
+    packagesId: resource('Microsoft.Storage/storageAccounts', packages),
+    apps,
     bus,
     busId: resource('Microsoft.ServiceBus/namespaces', bus),
     queueId: (queue: string) => `${resource('Microsoft.ServiceBus/namespaces', bus)}/queues/${queue}`,
-    site,
-    siteId: resource('Microsoft.Web/sites', site),
-    planId: resource('Microsoft.Web/serverfarms', prefix),
-    identityId: resource('Microsoft.ManagedIdentity/userAssignedIdentities', prefix),
+    /** Of what fences. */
+    identityId: apps.app.identityId,
+    /** Of Event Grid, where it delivers by one. */
     deliveryId: resource('Microsoft.ManagedIdentity/userAssignedIdentities', `${prefix}-delivery`),
     workspaceId: resource('Microsoft.OperationalInsights/workspaces', prefix),
     insightsId: resource('Microsoft.Insights/components', prefix),
@@ -56,4 +103,3 @@ export type Names = ReturnType<typeof names>;
 
 export const EVENTS = 'events';
 export const DEAD_LETTERS = 'dead-letters';
-export const CONTAINER = 'app';

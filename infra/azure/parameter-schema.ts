@@ -12,10 +12,20 @@ const resource = (type: string, what: string) => z.string().regex(new RegExp(`^/
 
 const group = z.string().regex(/^[-\w.()]{0,89}[-\w()]$/, 'is no name of a resource group');
 
+/** Said in words, so that nobody gets it by leaving something out. */
+export const WHOLE_SUBSCRIPTION = 'all-of-subscription';
+
+const WHICH_GROUPS = `name the resource groups whose machines and disks may be looked at and acted on (of AKS: its node resource group), or write ${WHOLE_SUBSCRIPTION}`;
+
+const resourceGroups = z.union([z.literal(WHOLE_SUBSCRIPTION), z.array(group).min(1, WHICH_GROUPS)], { error: WHICH_GROUPS });
+
+/** A system topic of somebody else's does not bear our identity, and it is not ours to give it one. */
+const KEYS_THERE = 'Event Grid delivers from a topic that was there before by its keys: set keylessDelivery: false beside systemTopic';
+
 export const azureParameters = z.strictObject({
   subscription: z.guid('name the id of a subscription'),
   location: z.string().regex(/^[a-z]+[a-z0-9]*$/, 'is no location: write it as in westeurope'),
-  resourceGroups: z.array(group),
+  resourceGroups,
   keyVaults: z.array(resource('Microsoft.KeyVault/vaults', 'a Key Vault')),
   systemTopic: resource('Microsoft.EventGrid/systemTopics', 'a system topic').nullable(),
   health: z.boolean(),
@@ -28,6 +38,7 @@ export const azureParameters = z.strictObject({
   subnet: resource('Microsoft.Network/virtualNetworks/[^/]+/subnets', 'a subnet').nullable(),
   logDays: z.int().min(30).max(730),
   actionGroup: resource('Microsoft.Insights/actionGroups', 'an action group').nullable(),
-});
+})
+  .refine(({ systemTopic, keylessDelivery }) => systemTopic === null || !keylessDelivery, { path: ['keylessDelivery'], message: KEYS_THERE });
 
 export type AzureParameters = z.infer<typeof azureParameters>;

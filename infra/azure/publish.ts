@@ -1,37 +1,15 @@
 import { z } from 'zod';
 import { createHash } from 'node:crypto';
-import { Refused, Unavailable } from '../../fencing/errors.ts';
+import { Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import type { Say } from '../serverless/deployer.ts';
 import { failureOf, type Arm } from './arm.ts';
-import { WEB_API } from './hosting.ts';
-import { PACKAGE, type Install } from './install.ts';
+import { PACKAGE } from './install.ts';
+import type { App } from './names.ts';
 
 /** The app's package: handed to the app's own door, which puts it into the container. https://learn.microsoft.com/azure/azure-functions/functions-deployment-technologies */
 
-const site = z.object({
-  tags: z.record(z.string(), z.string()).nullish(),
-  properties: z.object({ state: z.string().default('unknown'), hostNameSslStates: z.array(z.object({ name: z.string(), hostType: z.string() })).default([]) }),
-});
-
-export interface Site {
-  /** The package that it runs, by its hash. */
-  readonly published: string | null;
-  readonly state: string;
-  /** Host of the door for packages. */
-  readonly door: string | null;
-}
-
-/** Null when there is none. */
-export const readSite = async (arm: Arm, { names }: Install): Promise<Site | null> => {
-  const call = { method: 'GET', path: `${names.siteId}?api-version=${WEB_API}` } as const;
-  const answer = await arm.ask(call);
-  if (answer.status === 404) return null;
-  if (answer.status !== 200) throw failureOf(call, answer);
-  const { tags, properties } = site.parse(answer.body);
-  const door = properties.hostNameSslStates.find(({ hostType }) => hostType === 'Repository');
-  return { published: tags?.[PACKAGE] ?? null, state: properties.state, door: door?.name ?? null };
-};
-
-export const hashOf = (zip: Buffer): string => createHash('sha256').update(zip).digest('hex');
+/** Where it lies is a part of it: a package in another container is not published yet. */
+export const hashOf = ({ containerUrl }: Pick<App, 'containerUrl'>, zip: Buffer): string => createHash('sha256').update(`${containerUrl}\n`).update(zip).digest('hex');
 
 const progress = z.object({ status: z.int(), status_text: z.string().nullish() });
 /** https://github.com/projectkudu/kudu/wiki/REST-API */
@@ -58,9 +36,33 @@ const untilPublished = async (arm: Arm, door: string, id: string): Promise<void>
   throw new Unavailable('nobody said within five minutes that the package was taken');
 };
 
-export const publish = async (arm: Arm, install: Install, door: string, zip: Buffer): Promise<void> => {
+const published = async (arm: Arm, door: string, zip: Buffer): Promise<void> => {
   const { body } = await arm.call({ method: 'POST', path: `https://${door}/api/publish`, body: zip });
   await untilPublished(arm, door, z.string().min(1).parse(body));
-  const tags = { [PACKAGE]: hashOf(zip) };
-  await arm.call({ method: 'PATCH', path: `${install.names.siteId}/providers/Microsoft.Resources/tags/default?api-version=2021-04-01`, body: { operation: 'Merge', properties: { tags } } });
+};
+
+/** As long as Azure says that a new role may take until it is known everywhere. https://learn.microsoft.com/azure/role-based-access-control/troubleshooting */
+const ROLE_SPREADS_MS = 600_000;
+const AGAIN_MS = 20_000;
+
+/**
+ * The door writes the package with the app's identity, whose role may be minutes old and not known yet: then it is denied, or
+ * takes the package and fails. Neither says so in a code of its own, so that a refusal is believed only when it lasts.
+ */
+const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: Say): Promise<void> => {
+  for (let waited = 0; ; waited += AGAIN_MS) {
+    try {
+      return await published(arm, door, zip);
+    } catch (error) {
+      if (!(error instanceof Denied || error instanceof Refused) || waited >= ROLE_SPREADS_MS) throw error;
+      say(`the package: not taken yet, asked again in ${AGAIN_MS / 1_000} s: ${error.message}`);
+      await arm.wait(AGAIN_MS);
+    }
+  }
+};
+
+export const publish = async (arm: Arm, app: App, door: string, zip: Buffer, say: Say): Promise<void> => {
+  await untilTaken(arm, door, zip, say);
+  const tags = { [PACKAGE]: hashOf(app, zip) };
+  await arm.call({ method: 'PATCH', path: `${app.siteId}/providers/Microsoft.Resources/tags/default?api-version=2021-04-01`, body: { operation: 'Merge', properties: { tags } } });
 };

@@ -1,6 +1,7 @@
-import { assignment, AUTHORIZATION_API } from './access.ts';
+import { assignment, AUTHORIZATION_API, type Grant } from './access.ts';
 import { inGroup, nestedId, type TemplateResource } from './arm-template.ts';
 import type { Install } from './install.ts';
+import { WHOLE_SUBSCRIPTION } from './parameter-schema.ts';
 
 /** What the functions may do with machines, disks and clusters, and nothing else. docs/azure.md has the reason of each line. */
 
@@ -50,29 +51,29 @@ const definition = ({ names, prefix, parameters }: Install, { name, description,
   },
 });
 
+/** What a grant is on, in a group of somebody else's. */
 interface Target {
   readonly groupId: string;
   /** In that group, as type and name; null for the group itself. */
   readonly within: string | null;
 }
 
-/** The machines of the whole subscription, or of some groups. */
-const machineGrants = (install: Install, dependsOn: readonly string[]): readonly TemplateResource[] => {
-  const { names, parameters } = install;
-  const role = names.roleId('machines');
-  if (parameters.resourceGroups.length === 0) return [assignment(install, { role, on: names.scope, to: names.identityId, dependsOn: [...dependsOn, role] })];
-  const operations = names.roleId('operations');
-  return [
-    assignment(install, { role: operations, on: names.scope, to: names.identityId, dependsOn: [...dependsOn, operations] }),
-    ...parameters.resourceGroups.map((group) => elsewhere(install, role, { groupId: `${names.scope}/resourceGroups/${group}`, within: null }, dependsOn)),
-  ];
+interface Elsewhere extends Grant {
+  /** Null for the subscription itself. */
+  readonly target: Target | null;
+}
+
+const grantAt = ({ names }: Install, role: RoleName, target: Target | null): Elsewhere => {
+  const on = target === null ? names.scope : `${target.groupId}${target.within === null ? '' : `/providers/${target.within}`}`;
+  return { role: names.roleId(role), on, to: names.identityId, target };
 };
 
-/** In a group of somebody else's nothing but this assignment is deployed. */
-const elsewhere = (install: Install, role: string, { groupId, within }: Target, dependsOn: readonly string[]): TemplateResource => {
-  const on = within === null ? groupId : `${groupId}/providers/${within}`;
-  const grant = assignment(install, { role, on, ...(within !== null && { scope: within }), to: install.names.identityId, dependsOn: [] });
-  return inGroup(`${install.prefix}-${grant.name}`, { id: groupId, dependsOn: [...dependsOn, role] }, [grant]);
+/** The machines of the groups that are named, or of the whole subscription where exactly that is asked for. */
+const machineGrants = (install: Install): readonly Elsewhere[] => {
+  const { names, parameters } = install;
+  if (parameters.resourceGroups === WHOLE_SUBSCRIPTION) return [grantAt(install, 'machines', null)];
+  const groups = parameters.resourceGroups.map((group) => grantAt(install, 'machines', { groupId: `${names.scope}/resourceGroups/${group}`, within: null }));
+  return [grantAt(install, 'operations', null), ...groups];
 };
 
 const clusterTargets = ({ configuration, names, parameters }: Install): readonly Target[] =>
@@ -96,20 +97,28 @@ export const customRoles = (install: Install): readonly TemplateResource[] => {
   const { configuration, parameters } = install;
   const roles = [
     ofMachines(configuration.policy.unreachable === 'power-off'),
-    ...(parameters.resourceGroups.length > 0 ? [ofOperations] : []),
+    ...(parameters.resourceGroups === WHOLE_SUBSCRIPTION ? [] : [ofOperations]),
     ...(clusterTargets(install).length > 0 ? [ofClusters] : []),
     ...(secretTargets(install).length > 0 ? [ofSecrets] : []),
   ];
   return roles.map((role) => definition(install, role));
 };
 
-/** Assignments of those roles; the identity is made by the install's own deployment. */
-export const customGrants = (install: Install): readonly TemplateResource[] => {
+/** Grants of those roles, all to the identity that fences. */
+export const customGrants = (install: Install): readonly Elsewhere[] => [
+  ...machineGrants(install),
+  ...clusterTargets(install).map((target) => grantAt(install, 'clusters', target)),
+  ...secretTargets(install).map((target) => grantAt(install, 'secrets', target)),
+];
+
+/** The identity is made by the install's own deployment. In a group of somebody else's nothing but the assignment is deployed. */
+export const customAssignments = (install: Install): readonly TemplateResource[] => {
   const { names, prefix } = install;
-  const made = [nestedId(names.groupId, prefix)];
-  return [
-    ...machineGrants(install, made),
-    ...clusterTargets(install).map((target) => elsewhere(install, names.roleId('clusters'), target, made)),
-    ...secretTargets(install).map((target) => elsewhere(install, names.roleId('secrets'), target, made)),
-  ];
+  const made = nestedId(names.groupId, prefix);
+  return customGrants(install).map((grant) => {
+    const { target, role } = grant;
+    if (target === null) return assignment(install, grant, { dependsOn: [made, role] });
+    const inside = assignment(install, grant, { ...(target.within !== null && { scope: target.within }), dependsOn: [] });
+    return inGroup(`${prefix}-${inside.name}`, { id: target.groupId, dependsOn: [made, role] }, [inside]);
+  });
 };

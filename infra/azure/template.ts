@@ -1,11 +1,11 @@
-import { identity, IDENTITY_API, ownGrants } from './access.ts';
-import { DEPLOYMENTS_API, inGroup, known, nestedId, subscriptionTemplate, type Template, type TemplateResource } from './arm-template.ts';
+import { identitiesOf, identity, ownAssignments } from './access.ts';
+import { DEPLOYMENTS_API, inGroup, nestedId, subscriptionTemplate, type Template, type TemplateResource } from './arm-template.ts';
 import { bus } from './bus.ts';
-import { hosting, siteHost } from './hosting.ts';
+import { hosting } from './hosting.ts';
 import { tagsOf, type Install } from './install.ts';
-import { customGrants, customRoles } from './roles.ts';
+import { customAssignments, customRoles } from './roles.ts';
 import { onForeignTopic, topics } from './topics.ts';
-import { watching, WORKSPACE_API } from './watching.ts';
+import { watching } from './watching.ts';
 
 const ownGroup = (install: Install): TemplateResource => ({
   type: 'Microsoft.Resources/resourceGroups',
@@ -15,18 +15,14 @@ const ownGroup = (install: Install): TemplateResource => ({
   tags: tagsOf(install),
 });
 
-const inOwnGroup = (install: Install): readonly TemplateResource[] => {
-  const { names, parameters } = install;
-  return [
-    identity(install, names.identityId),
-    ...(parameters.keylessDelivery ? [identity(install, names.deliveryId)] : []),
-    ...bus(install),
-    ...watching(install),
-    ...hosting(install),
-    ...ownGrants(install),
-    ...topics(install),
-  ];
-};
+const inOwnGroup = (install: Install): readonly TemplateResource[] => [
+  ...identitiesOf(install).map((id) => identity(install, id)),
+  ...bus(install),
+  ...watching(install),
+  ...hosting(install),
+  ...ownAssignments(install),
+  ...topics(install),
+];
 
 const subscribed = (install: Install): readonly TemplateResource[] => {
   const foreign = onForeignTopic(install);
@@ -46,13 +42,8 @@ export const templateOf = (install: Install): Template => {
       ownGroup(install),
       inGroup(prefix, { id: names.groupId, dependsOn: [names.groupMade] }, inOwnGroup(install)),
       ...customRoles(install),
-      ...customGrants(install),
+      ...customAssignments(install),
       ...subscribed(install),
     ],
-    {
-      host: { type: 'string', value: siteHost(install) },
-      workspace: { type: 'string', value: known(names.workspaceId, WORKSPACE_API, 'customerId') },
-      principal: { type: 'string', value: known(names.identityId, IDENTITY_API, 'principalId') },
-    },
   );
 };

@@ -1,6 +1,8 @@
+import { assignmentId, deliveryGrant } from './access.ts';
 import type { TemplateResource } from './arm-template.ts';
 import { tagsOf, type Install } from './install.ts';
 import { EVENTS } from './names.ts';
+import { WHOLE_SUBSCRIPTION } from './parameter-schema.ts';
 
 export const EVENT_GRID_API = '2025-02-15';
 
@@ -48,7 +50,7 @@ const topic = (install: Install, name: string, topicType: string): TemplateResou
     name,
     location: 'global',
     tags: tagsOf(install),
-    ...(parameters.keylessDelivery && { dependsOn: [names.deliveryId], identity: { type: 'UserAssigned', userAssignedIdentities: { [names.deliveryId]: {} } } }),
+    ...(parameters.keylessDelivery ? { dependsOn: [names.deliveryId], identity: { type: 'UserAssigned', userAssignedIdentities: { [names.deliveryId]: {} } } } : { identity: { type: 'None' } }),
     properties: { source: names.scope, topicType },
   };
 };
@@ -63,7 +65,7 @@ const subscription = (install: Install, topicName: string, filter: object, depen
   type: 'Microsoft.EventGrid/systemTopics/eventSubscriptions',
   apiVersion: EVENT_GRID_API,
   name: `${topicName}/${install.prefix}`,
-  dependsOn: [...dependsOn, install.names.queueId(EVENTS)],
+  dependsOn: [...dependsOn, install.names.queueId(EVENTS), ...(install.parameters.keylessDelivery ? [assignmentId(install, deliveryGrant(install))] : [])],
   properties: {
     ...toQueue(install),
     filter,
@@ -72,7 +74,15 @@ const subscription = (install: Install, topicName: string, filter: object, depen
   },
 });
 
-const operations = { includedEventTypes: operationTypes, advancedFilters: operationsOnMachines, enableAdvancedFilteringOnArrays: false };
+/** As many values as are left. Of more groups all events come, and what is not served is let go by its id. */
+const MOST_GROUPS = 5;
+
+const inServedGroups = ({ names, parameters: { resourceGroups } }: Install): readonly object[] => {
+  if (resourceGroups === WHOLE_SUBSCRIPTION || resourceGroups.length > MOST_GROUPS) return [];
+  return [{ operatorType: 'StringBeginsWith', key: 'subject', values: resourceGroups.map((group) => `${names.scope}/resourceGroups/${group}/`) }];
+};
+
+const operations = (install: Install) => ({ includedEventTypes: operationTypes, advancedFilters: [...operationsOnMachines, ...inServedGroups(install)], enableAdvancedFilteringOnArrays: false });
 const health = { includedEventTypes: healthTypes, advancedFilters: healthOfMachines, enableAdvancedFilteringOnArrays: false };
 
 /** The subscription on a topic that was there before us, for its own group; null when we make the topic. */
@@ -80,13 +90,13 @@ export const onForeignTopic = (install: Install): { readonly groupId: string; re
   const { systemTopic } = install.parameters;
   if (systemTopic === null) return null;
   const [groupId = '', name = ''] = systemTopic.split(/\/providers\/Microsoft\.EventGrid\/systemTopics\//i);
-  const { dependsOn: _inAnotherTemplate, ...resource } = subscription(install, name, operations, []);
+  const { dependsOn: _inAnotherTemplate, ...resource } = subscription(install, name, operations(install), []);
   return { groupId, resource };
 };
 
 export const topics = (install: Install): readonly TemplateResource[] => {
   const { names, parameters, prefix } = install;
-  const own = parameters.systemTopic === null ? [topic(install, prefix, 'Microsoft.Resources.Subscriptions'), subscription(install, prefix, operations, [names.topicId])] : [];
+  const own = parameters.systemTopic === null ? [topic(install, prefix, 'Microsoft.Resources.Subscriptions'), subscription(install, prefix, operations(install), [names.topicId])] : [];
   if (!parameters.health) return own;
   const name = `${prefix}-health`;
   const id = `${names.groupId}/providers/Microsoft.EventGrid/systemTopics/${name}`;

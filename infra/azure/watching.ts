@@ -104,6 +104,9 @@ interface Asked {
 const lines = 'AppTraces | extend line = parse_json(Message)';
 const swept = `${lines} | where tostring(line.decision) == "swept"`;
 
+/** So many in a row lie so far apart, the first and the last; one says it where they are further apart anyway. */
+const sweepsFor = (ms: number, every: number): number => (every > ms ? 1 : Math.ceil(ms / every) + 1);
+
 /** A machine that all sweeps of five minutes found dead and unfenced; more of them than the cap lets be fenced; no sweep at all for a while. */
 const asked = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
   {
@@ -111,8 +114,8 @@ const asked = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
     says: 'A machine has been proven off for five minutes and is not fenced',
     query: `${swept} | where toint(line.${metric.deadNodeUnfenced}) > 0`,
     operator: 'GreaterThanOrEqual',
-    threshold: sweepEvery >= FIVE_MINUTES ? 1 : Math.floor(FIVE_MINUTES / sweepEvery) - 1,
-    window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT5M',
+    threshold: sweepsFor(FIVE_MINUTES, sweepEvery),
+    window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
   },
   {
     name: 'cap-reached',
@@ -123,14 +126,9 @@ const asked = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
     window: 'PT5M',
   },
   { name: 'sweep-missing', says: 'The sweep does not run', query: swept, operator: 'LessThan', threshold: 1, window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M' },
-  {
-    name: 'failures',
-    says: 'An invocation failed as a whole, or a cluster or the cloud cannot be reached',
-    query: `union (AppRequests | where Success == false | project OperationName), (${lines} | where tostring(line.decision) == "failed" | project OperationName)`,
-    operator: 'GreaterThan',
-    threshold: 0,
-    window: 'PT15M',
-  },
+  // One table each: a rule may have only one, and a union of two is refused where the first line of either is not there yet.
+  { name: 'failed-invocations', says: 'An invocation failed as a whole', query: 'AppRequests | where Success == false', operator: 'GreaterThan', threshold: 0, window: 'PT15M' },
+  { name: 'failures', says: 'A cluster or the cloud cannot be reached', query: `${lines} | where tostring(line.decision) == "failed"`, operator: 'GreaterThan', threshold: 0, window: 'PT15M' },
 ];
 
 const logAlert = (install: Install, { name, says, query, operator, threshold, window }: Asked): TemplateResource => {

@@ -16,7 +16,7 @@ const standing = async (ask: Doctor['ask']): Promise<Fences | null> => {
 const why = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** An install goes only when none of its fences is left standing, for nobody else would take them back. */
-export const guardRemoval = async ({ name, ask }: Doctor, { classes }: Pick<Serverless, 'classes'>, options: Options, { log }: Writers): Promise<void> => {
+export const guardRemoval = async ({ name, ask }: Doctor, { classes }: Pick<Serverless, 'classes'>, options: Options, { log }: Pick<Writers, 'log'>): Promise<void> => {
   const refuse = (reason: string): never => {
     throw new classes.Error(refusal(reason));
   };

@@ -13,14 +13,14 @@ import type { BenchedCloud } from './functions.ts';
 
 const exportOf: Readonly<Record<string, string>> = { 'on-event': 'onEvent' };
 
-/** All functions are one app: the package of one is the package of each. */
+/** The package of one is the package of each, but for the door's. */
 const deployedIn = async (service: PackagedService): Promise<readonly Deployed[]> => {
   const { code, said, folder } = await service.package('prod', '-c', 'serverless.azure.yml');
   if (code !== 0) throw new Error(said);
   const unpacked = path.join(folder, 'unpacked');
   await unzip(path.join(folder, 'fence.zip'), unpacked);
   const { size: zip } = await stat(path.join(folder, 'fence.zip'));
-  const environment = { ...ownSettings(installFor('prod', plain)), ...workerModules };
+  const environment = { ...ownSettings(installFor('prod', plain), 'app'), ...workerModules };
   return functionNames
     .filter((name) => name !== 'webhook')
     .map((name) => ({ name, exported: exportOf[name] ?? name, zip, folder: unpacked, file: path.join(unpacked, 'index.js'), environment }));

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { functionNames, httpFunctions } from '../../../infra/azure/names.ts';
+import { appNames, appOf, functionNames, httpFunctions, type AppName } from '../../../infra/azure/names.ts';
 import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
 import { workerModules } from './worker-modules.ts';
 
@@ -18,21 +18,28 @@ const binding = z.looseObject({ type: z.string(), direction: z.string() });
 const registrations = z.array(z.object({ name: z.string(), bindings: z.array(binding) }));
 
 let folder: string;
-let registered: z.infer<typeof registrations>;
+const registered = new Map<AppName, z.infer<typeof registrations>>();
+
+const registeredBy = async (app: AppName): Promise<z.infer<typeof registrations>> => {
+  const bundle = path.join(folder, app);
+  await bundleFunction(fileURLToPath(new URL('../../..', import.meta.url)), `functions/azure/${app}.ts`, bundle);
+  await writeFile(path.join(bundle, 'worker.cjs'), WORKER);
+  const { stdout } = await promisify(execFile)(process.execPath, ['worker.cjs'], { cwd: bundle, env: workerModules });
+  return registrations.parse(JSON.parse(stdout));
+};
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-app-'));
-  await bundleFunction(fileURLToPath(new URL('../../..', import.meta.url)), 'functions/azure/app.ts', path.join(folder, 'app'));
-  await writeFile(path.join(folder, 'app/worker.cjs'), WORKER);
-  const { stdout } = await promisify(execFile)(process.execPath, ['worker.cjs'], { cwd: path.join(folder, 'app'), env: workerModules });
-  registered = registrations.parse(JSON.parse(stdout));
-}, 60_000);
+  for (const app of appNames) registered.set(app, await registeredBy(app));
+}, 120_000);
 afterAll(() => rm(folder, { recursive: true }));
 
-const triggerOf = (name: string) => registered.find((one) => one.name === name)?.bindings.find(({ direction }) => direction === 'in');
+const all = () => [...registered.values()].flat();
+const triggerOf = (name: string) => all().find((one) => one.name === name)?.bindings.find(({ direction }) => direction === 'in');
 
-it('registers every function that serverless knows, out of its bundle', () => {
-  expect(registered.map(({ name }) => name).toSorted()).toEqual([...functionNames].toSorted());
+it('registers every function that serverless knows, out of the bundle of the app that it is in', () => {
+  expect(all().map(({ name }) => name).toSorted()).toEqual([...functionNames].toSorted());
+  for (const [app, functions] of registered) expect(functions.map(({ name }) => appOf(name))).toEqual(functions.map(() => app));
 });
 
 it('takes batches from the queue, without a key in its settings, and sweeps by a setting', () => {

@@ -1,37 +1,19 @@
 import { z } from 'zod';
 import type { Template } from '../../../infra/azure/arm-template.ts';
-import { applied, Invalid, removed, whatIf, type Held, type Subscription } from './subscription.ts';
+import { error, notFound, type Azure, type Reply, type Request } from './answers.ts';
+import { called, keys, publish, published } from './app-routes.ts';
+import { Declined, isKnownVersion, unknownVersion } from './refusals.ts';
+import { applied, Invalid, removed, whatIf, type Held } from './subscription.ts';
 
 /** What Azure Resource Manager, the door of an app and the app itself answer. */
 
-export interface Request {
-  readonly method: string;
-  readonly url: URL;
-  readonly body: Buffer;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-}
-
-export interface Reply {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-export interface Azure extends Subscription {
-  readonly deployments: Map<string, { readonly tags: Readonly<Record<string, string>>; readonly outputs: Readonly<Record<string, unknown>> }>;
-  /** Packages that the app took, the latest last. */
-  readonly packages: Buffer[];
-  /** What functions of the app answer. */
-  readonly answers: Map<string, unknown>;
-  /** Answers of operations that are under way, by their number. */
-  readonly operations: Map<string, Reply>;
-  readonly origin: string;
-}
-
-export const KEY = 'a-function-key';
-
-const error = (status: number, code: string, message: string): Reply => ({ status, body: { error: { code, message } } });
-const notFound = (what: string): Reply => error(404, 'ResourceNotFound', `${what} was not found`);
+/** Where not even the group is, ARM says so. */
+const absent = (azure: Azure, path: string): Reply => {
+  if (/\/roleDefinitions\/[^/]+$/i.test(path)) return error(404, 'RoleDefinitionDoesNotExist', `${path} does not exist`);
+  if (/\/roleAssignments\/[^/]+$/i.test(path)) return error(404, 'RoleAssignmentNotFound', `${path} does not exist`);
+  const group = /^\/subscriptions\/[^/]+\/resourcegroups\/[^/]+/.exec(path.toLowerCase())?.[0];
+  return group === undefined || azure.held.has(group) ? notFound(path) : error(404, 'ResourceGroupNotFound', `the group of ${path} could not be found`);
+};
 
 /** Said at the second question, as with anything that takes its time. */
 const later = (azure: Azure, header: 'azure-asyncoperation' | 'location', end: Reply): Reply => {
@@ -48,12 +30,19 @@ const deployment = (azure: Azure, request: Request): Reply => {
   const [base = ''] = path.split('/providers/');
   const name = path.split('/').at(path.endsWith('/whatIf') ? -2 : -1) ?? '';
   const known = azure.deployments.get(name);
-  if (request.method === 'GET') return known ? { status: 200, body: { tags: known.tags, properties: { provisioningState: 'Succeeded', outputs: known.outputs } } } : notFound(name);
+  if (request.method === 'GET') return known ? { status: 200, body: { tags: known.tags, properties: { provisioningState: 'Succeeded' } } } : error(404, 'DeploymentNotFound', name);
   if (request.method === 'DELETE') return azure.deployments.delete(name) ? later(azure, 'location', { status: 204 }) : { status: 204 };
   const { location, tags: named, properties } = order.parse(JSON.parse(request.body.toString()));
   if (location === undefined) return error(400, 'LocationRequired', 'the deployment needs a location');
   if (request.method === 'POST') return later(azure, 'location', { status: 200, body: { status: 'Succeeded', properties: { changes: whatIf(azure, base, properties.template) } } });
-  azure.deployments.set(name, { tags: named, outputs: applied(azure, base, properties.template) });
+  try {
+    applied(azure, base, properties.template);
+  } catch (declined) {
+    if (!(declined instanceof Declined)) throw declined;
+    azure.deployments.delete(name);
+    return later(azure, 'azure-asyncoperation', { status: 200, body: { status: 'Failed', error: { code: 'DeploymentFailed', message: 'At least one resource deployment operation failed.', details: [{ code: declined.code, message: declined.message }] } } });
+  }
+  azure.deployments.set(name, { tags: named });
   return later(azure, 'azure-asyncoperation', { status: 200, body: { status: 'Succeeded' } });
 };
 
@@ -82,7 +71,7 @@ const inGroup = (azure: Azure, { url }: Request): Reply => {
 
 const resource = (azure: Azure, { method, url }: Request): Reply => {
   const held = azure.held.get(url.pathname.toLowerCase());
-  if (!held) return notFound(url.pathname);
+  if (!held) return absent(azure, url.pathname);
   if (method === 'GET') return { status: 200, body: shown(held) };
   if (method !== 'DELETE') return error(405, 'MethodNotAllowed', method);
   removed(azure, url.pathname);
@@ -90,23 +79,6 @@ const resource = (azure: Azure, { method, url }: Request): Reply => {
 };
 
 const operation = (azure: Azure, { url }: Request): Reply => azure.operations.get(url.pathname.split('/').at(-1) ?? '') ?? notFound('the operation');
-
-const publish = (azure: Azure, { body, headers }: Request): Reply => {
-  if (headers['content-type'] !== 'application/zip' || body.subarray(0, 2).toString() !== 'PK') return { status: 415, body: 'no zip' };
-  azure.packages.push(body);
-  return { status: 202, body: 'deployment-1' };
-};
-
-/** Without a package there is no function in the app. */
-const keys = (azure: Azure, { url }: Request): Reply => {
-  const site = azure.held.get(url.pathname.toLowerCase().split('/functions/')[0] ?? '');
-  return site && azure.packages.length > 0 ? { status: 200, body: { default: KEY } } : notFound(url.pathname);
-};
-
-const called = (azure: Azure, { url, headers }: Request): Reply => {
-  if (headers['x-functions-key'] !== KEY) return { status: 401 };
-  return { status: 200, body: azure.answers.get(url.pathname.split('/').at(-1) ?? '') ?? {} };
-};
 
 const routes: readonly (readonly [string, RegExp, (azure: Azure, request: Request) => Reply])[] = [
   ['any', /^\/subscriptions\/[^/]+\/providers\/Microsoft\.Resources\/deployments\/[^/]+(\/whatIf)?$/, deployment],
@@ -117,18 +89,37 @@ const routes: readonly (readonly [string, RegExp, (azure: Azure, request: Reques
   ['POST', /\/functions\/[^/]+\/listkeys$/, keys],
   ['any', /^\/subscriptions\/[^/]+\/(resourceGroups|providers)\//, resource],
   ['POST', /^\/api\/publish$/, publish],
-  ['GET', /^\/api\/deployments\/deployment-1$/, () => ({ status: 200, body: { status: 4 } })],
+  ['GET', /^\/api\/deployments\/deployment-1$/, published],
   ['POST', /^\/api\/[^/]+$/, called],
   ['POST', /^\/v1\/workspaces\/[^/]+\/query$/, () => ({ status: 200, body: { tables: [{ rows: [['2026-11-21T00:00:00Z', '{"decision":"swept"}']] }] } })],
 ];
 
+/** What a path of ARM's names, as type: the pieces at every other place after the last `providers`. */
+const typeAt = (path: string): string => {
+  const [, last] = /^.*\/providers\/(.+)$/i.exec(path) ?? [];
+  if (last === undefined) return /\/resources$/i.test(path) ? 'Microsoft.Resources/resources' : 'Microsoft.Resources/resourceGroups';
+  const [namespace = '', ...rest] = last.split('/');
+  return [namespace, ...rest.filter((_, at) => at % 2 === 0)].join('/').replace(/\/(whatIf|listkeys)$/i, '');
+};
+
+/** Every call of ARM's names the version that it was written for, and ARM knows only some of each type. */
+const versioned = ({ url }: Request): void => {
+  if (!url.pathname.startsWith('/subscriptions/')) return;
+  const version = url.searchParams.get('api-version');
+  if (!isKnownVersion(typeAt(url.pathname), version)) throw unknownVersion(typeAt(url.pathname), version);
+};
+
 export const reply = (azure: Azure, request: Request): Reply => {
+  const struck = azure.mishaps.find(({ path, method = request.method }) => path.test(request.url.pathname) && method === request.method);
+  if (struck) return struck.reply;
   const found = routes.find(([method, path]) => (method === 'any' || method === request.method) && path.test(request.url.pathname));
   if (!found) return notFound(`${request.method} ${request.url.pathname}`);
   try {
+    versioned(request);
     return found[2](azure, request);
   } catch (thrown) {
     if (thrown instanceof Invalid) return error(400, 'InvalidTemplate', thrown.message);
+    if (thrown instanceof Declined) return error(thrown.status, thrown.code, thrown.message);
     throw thrown;
   }
 };

@@ -30,10 +30,10 @@ const written = async (command: readonly string[]) => {
 };
 
 it('refuses what cannot work, all faults at once, and then deploys nothing', async () => {
-  const params = ['sweepEvery=7m', 'memory=1', 'nonsense=1', 'systemTopic=a', 'clusters=[{"name": "a", "kubeconfig": "a file"}]'].map((param) => `--param=${param}`);
+  const params = ['sweepEvery=7m', 'memory=1', 'nonsense=1', 'systemTopic=a', 'clusters=[{"name": "a", "kubeconfig": "a file"}]', 'resourceGroups=[]'].map((param) => `--param=${param}`);
   const { code, said, writes } = await written(['deploy', ...params]);
   expect([code, writes]).toEqual([1, []]);
-  for (const fault of [/sweepEvery/, /memory/, /nonsense/, /systemTopic/, /clusters\.0: .*keyVault/]) expect(said).toMatch(fault);
+  for (const fault of [/sweepEvery/, /memory/, /nonsense/, /systemTopic/, /clusters\.0: .*keyVault/, /resourceGroups: .*all-of-subscription/]) expect(said).toMatch(fault);
   expect(await run(['package'], 'a-stage-with-a-very-long-name')).toMatchObject({ code: 1, said: expect.stringMatching(/stage: .*14[\s\S]*subscription[\s\S]*clusters: name at least one/) });
 });
 
@@ -46,10 +46,10 @@ describe('serverless', () => {
   });
 
   it('deploy makes everything, and the second time nothing', async () => {
-    expect(await run(['deploy'])).toMatchObject({ code: 0, said: expect.stringMatching(/Microsoft\.Web\/sites\/cloudfence-prod-\w+: create[\s\S]*the package: published/) });
+    expect(await run(['deploy'])).toMatchObject({ code: 0, said: expect.stringMatching(/Microsoft\.Web\/sites\/cloudfence-prod-\w+: create[\s\S]*the package of cloudfence-prod-\w+: published/) });
     expect(types()).toEqual(new Set(['Resources/resourceGroups', 'Web/sites', 'Web/serverfarms', 'Web/sites/basicPublishingCredentialsPolicies', 'Storage/storageAccounts', 'Storage/storageAccounts/blobServices/containers', 'ServiceBus/namespaces', 'ServiceBus/namespaces/queues', 'EventGrid/systemTopics', 'EventGrid/systemTopics/eventSubscriptions', 'ManagedIdentity/userAssignedIdentities', 'OperationalInsights/workspaces', 'Insights/components', 'Insights/metricAlerts', 'Insights/scheduledQueryRules', 'Authorization/roleDefinitions', 'Authorization/roleAssignments'].map((type) => `Microsoft.${type}`)));
-    expect(await written(['deploy'])).toMatchObject({ code: 0, writes: [], said: expect.stringMatching(/the template: unchanged[\s\S]*the package: unchanged/) });
-    expect(management.azure.packages).toHaveLength(1);
+    expect(await written(['deploy'])).toMatchObject({ code: 0, writes: [], said: expect.stringMatching(/the template: unchanged[\s\S]*the package of cloudfence-prod-\w+: unchanged/) });
+    expect(management.azure.packages).toHaveLength(2);
   });
 
   it('info, logs and invoke answer', async () => {

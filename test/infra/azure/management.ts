@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { generate } from 'selfsigned';
+import { createDefaultHttpClient, type HttpClient } from '@azure/core-rest-pipeline';
+import type { ArmOptions } from '../../../infra/azure/arm.ts';
 import { openStandIn } from '../../providers/stand-in.ts';
 import { SUBSCRIPTION } from './stage-files.ts';
 import { withGroups } from './subscription.ts';
-import { reply, type Azure, type Request } from './arm-routes.ts';
+import type { Azure, Request } from './answers.ts';
+import { reply } from './arm-routes.ts';
 
 /** The APIs that a deployment calls, behind TLS, and the identity that gives tokens for them. */
 export interface Management {
@@ -17,6 +20,8 @@ export interface Management {
   readonly writes: () => readonly string[];
   /** With these, the SDK finds the stand-in, trusts it, and has a token. */
   readonly environment: Readonly<Record<string, string>>;
+  /** The same for a caller in this process. */
+  readonly trusted: Omit<ArmOptions, 'wait'>;
   readonly close: () => Promise<void>;
 }
 
@@ -38,11 +43,21 @@ const needsToken = ({ pathname }: URL): boolean => !/^\/api\/(?!publish|deployme
 const changes = ({ method, url }: Request): boolean => method !== 'GET' && !/whatIf$|listkeys$|\/query$|^\/api\/(?!publish)/.test(url.pathname);
 
 const answered = async (azure: Azure, written: string[], incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-  const request: Request = { method: incoming.method ?? 'GET', url: new URL(incoming.url ?? '/', azure.origin), body: await buffer(incoming), headers: incoming.headers };
+  const request: Request = { method: incoming.method ?? 'GET', url: new URL(incoming.url ?? '/', `https://${incoming.headers.host ?? ''}`), body: await buffer(incoming), headers: incoming.headers };
   if (changes(request)) written.push(`${request.method} ${request.url.pathname}`);
   const refused = needsToken(request.url) && incoming.headers.authorization !== `Bearer ${TOKEN}`;
   const { status, body, headers = {} } = refused ? { status: 401, body: { error: { code: 'InvalidAuthenticationToken', message: 'no token' } } } : reply(azure, request);
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body === undefined ? undefined : JSON.stringify(body));
+};
+
+const trusting = (ca: string): HttpClient => {
+  const client = createDefaultHttpClient();
+  return {
+    sendRequest: (request) => {
+      request.tlsSettings = { ca };
+      return client.sendRequest(request);
+    },
+  };
 };
 
 const closed = (server: Server): Promise<void> =>
@@ -52,13 +67,13 @@ const closed = (server: Server): Promise<void> =>
   });
 
 export const openManagement = async (): Promise<Management> => {
-  const { private: key, cert } = await generate([{ name: 'commonName', value: 'management' }], { keyType: 'ec', algorithm: 'sha256', extensions: [{ name: 'basicConstraints', cA: true }, { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }] });
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'management' }], { keyType: 'ec', algorithm: 'sha256', extensions: [{ name: 'basicConstraints', cA: true }, { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }, { type: 2, value: 'localhost' }] }] });
   const written: string[] = [];
   const server = createServer({ key, cert }, (incoming, response) => void answered(azure, written, incoming, response));
   const identity = await openIdentity();
   const port = await listen(server);
   const origin = `https://127.0.0.1:${port}`;
-  const azure: Azure = { held: withGroups(`/subscriptions/${SUBSCRIPTION}`, OTHERS), host: `127.0.0.1:${port}`, origin, deployments: new Map(), packages: [], answers: new Map(), operations: new Map() };
+  const azure: Azure = { held: withGroups(`/subscriptions/${SUBSCRIPTION}`, OTHERS), hosts: [`127.0.0.1:${port}`, `localhost:${port}`], identities: 0, origin, deployments: new Map(), packages: [], roleSpreads: 0, failed: null, answers: new Map(), operations: new Map(), mishaps: [] };
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-management-'));
   await writeFile(path.join(folder, 'trusted.pem'), cert);
   const environment = {
@@ -72,6 +87,7 @@ export const openManagement = async (): Promise<Management> => {
     azure,
     writes: () => written,
     environment,
+    trusted: { credential: { getToken: async () => ({ token: TOKEN, expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) }, endpoint: origin, httpClient: trusting(cert) },
     close: async () => {
       await Promise.all([closed(server), identity.close(), rm(folder, { recursive: true })]);
     },

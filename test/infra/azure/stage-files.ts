@@ -1,9 +1,9 @@
-/** Two stages: the defaults, and one that sets every parameter. */
+/** Two stages: what has to be set, and one that sets every parameter. */
 
 export const SUBSCRIPTION = '11112222-3333-4444-8555-666677778888';
 const group = (name: string) => `/subscriptions/${SUBSCRIPTION}/resourceGroups/${name}`;
 
-export const plain = { subscription: SUBSCRIPTION, clusters: [{ name: 'prod', aks: { resourceGroup: 'rg-aks' } }] };
+export const plain = { subscription: SUBSCRIPTION, resourceGroups: ['MC_blue'], clusters: [{ name: 'prod', aks: { resourceGroup: 'rg-aks' } }] };
 
 export const full = {
   subscription: SUBSCRIPTION,
@@ -19,7 +19,7 @@ export const full = {
   keyVaults: [`${group('rg-secrets')}/providers/Microsoft.KeyVault/vaults/kv-fences`],
   systemTopic: `${group('rg-events')}/providers/Microsoft.EventGrid/systemTopics/of-all`,
   health: true,
-  keylessDelivery: true,
+  keylessDelivery: false,
   node: 22,
   sweepEvery: '10m',
   maximumInstances: 50,

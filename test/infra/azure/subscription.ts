@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Template, TemplateResource } from '../../../infra/azure/arm-template.ts';
 import { resolved, type Lookup } from './expressions.ts';
+import { isKnownVersion, refused, unknownVersion } from './refusals.ts';
 
 /** A subscription of Azure in small: what was deployed into it, as templates asked for it and as Azure completed it. */
 
@@ -22,14 +23,26 @@ const asked = z.looseObject({ properties: fields.optional() });
 /** What is deployed into a group, inside of a template. */
 export const nested = z.looseObject({ template: z.custom<Template>() });
 
+export interface Difference {
+  readonly path: string;
+  readonly propertyChangeType: 'Modify' | 'Create' | 'Delete' | 'Array';
+  readonly before?: unknown;
+  readonly after?: unknown;
+  readonly children?: readonly Difference[];
+}
+
 export interface Change {
   readonly resourceId: string;
   readonly changeType: 'Create' | 'Modify' | 'NoChange';
+  readonly delta?: readonly Difference[];
 }
 
 export interface Subscription {
   readonly held: Map<string, Held>;
-  readonly host: string;
+  /** Where the apps are found, in the order in which they came. */
+  readonly hosts: readonly string[];
+  /** How many identities were ever made: one that is made anew is another principal. */
+  identities: number;
 }
 
 export class Invalid extends Error {}
@@ -72,11 +85,15 @@ const inOrder = (base: string, resources: readonly TemplateResource[]): readonly
 };
 
 /** What only Azure knows of a new resource. */
-const addedTo = ({ type, name }: TemplateResource, id: string, host: string): Readonly<Record<string, unknown>> => {
-  if (type === 'Microsoft.ManagedIdentity/userAssignedIdentities') return { principalId: guid(`principal ${id}`), clientId: guid(`client ${id}`) };
+const addedTo = (subscription: Subscription, { type, name }: TemplateResource, id: string): Readonly<Record<string, unknown>> => {
+  if (type === 'Microsoft.ManagedIdentity/userAssignedIdentities') {
+    const serial = (subscription.identities += 1);
+    return { principalId: guid(`principal ${serial} ${id}`), clientId: guid(`client ${serial} ${id}`) };
+  }
   if (type === 'Microsoft.OperationalInsights/workspaces') return { customerId: guid(id) };
   if (type === 'Microsoft.Insights/components') return { ConnectionString: `InstrumentationKey=${guid(id)}` };
   if (type !== 'Microsoft.Web/sites') return {};
+  const host = subscription.hosts[[...subscription.held.values()].filter((one) => one.type === type).length] ?? '';
   return { state: 'Running', defaultHostName: host, hostNameSslStates: [{ name: `${name}.azurewebsites.net`, hostType: 'Standard' }, { name: host, hostType: 'Repository' }] };
 };
 
@@ -90,6 +107,7 @@ const lookupIn =
 /** Everything that a deployment touches, nested ones included; called in order. */
 const walk = (base: string, resources: readonly TemplateResource[], visit: (resource: TemplateResource, id: string) => void): void => {
   for (const resource of inOrder(base, resources)) {
+    if (!isKnownVersion(resource.type, resource.apiVersion)) throw unknownVersion(resource.type, resource.apiVersion);
     if (resource.type !== 'Microsoft.Resources/deployments') {
       visit(resource, idOf(base, resource));
       continue;
@@ -107,23 +125,36 @@ const put = (subscription: Subscription, resource: TemplateResource, id: string)
   if (group !== undefined && !subscription.held.has(group)) throw new Invalid(`there is no group ${group}`);
   const wanted = resolved(wantedOf(resource), lookupIn(subscription));
   const { properties = {} } = asked.parse(wanted);
+  refused(subscription, { resource, id, properties });
   const key = id.toLowerCase();
-  const added = subscription.held.get(key)?.added ?? addedTo(resource, id, subscription.host);
+  const added = subscription.held.get(key)?.added ?? addedTo(subscription, resource, id);
   subscription.held.set(key, { id, type: resource.type, name: resource.name, wanted, tags: { ...resource.tags }, added, properties });
 };
 
-export const applied = (subscription: Subscription, base: string, template: Template): Readonly<Record<string, unknown>> => {
+/** @throws Declined when a service refuses its part; Invalid before anything is done */
+export const applied = (subscription: Subscription, base: string, template: Template): void => {
   walk(base, template.resources, (resource, id) => put(subscription, resource, id));
-  return fields.parse(resolved(template.outputs ?? {}, lookupIn(subscription)));
 };
 
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
+
+/** As the preview tells them: lists by their places, and everything down to single values. */
+const differences = (path: string, before: unknown, after: unknown): readonly Difference[] => {
+  if (same(before, after)) return [];
+  if (!isObject(before) || !isObject(after)) return [{ path, propertyChangeType: before === undefined ? 'Create' : after === undefined ? 'Delete' : 'Modify', before, after }];
+  const inner = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  if (Array.isArray(before)) return [{ path, propertyChangeType: 'Array', children: inner.flatMap((key) => differences(key, before[Number(key)], Reflect.get(after, key))) }];
+  return inner.flatMap((key) => differences(path === '' ? key : `${path}.${key}`, before[key], after[key]));
+};
+
+/** The preview works out no `reference()`: what asks for one is told as a change. https://github.com/Azure/arm-template-whatif/issues/83 */
 export const whatIf = (subscription: Subscription, base: string, template: Template): readonly Change[] => {
   const changes: Change[] = [];
   walk(base, template.resources, (resource, id) => {
     const held = subscription.held.get(id.toLowerCase());
-    const wanted = resolved(wantedOf(resource), lookupIn(subscription), true);
-    const asWanted = held && same(held.wanted, wanted) && same({ ...held.tags }, { ...resource.tags });
-    changes.push({ resourceId: id, changeType: held ? (asWanted ? 'NoChange' : 'Modify') : 'Create' });
+    if (!held) return void changes.push({ resourceId: id, changeType: 'Create' });
+    const delta = differences('', { tags: held.tags, ...(isObject(held.wanted) ? held.wanted : {}) }, { tags: { ...resource.tags }, ...wantedOf(resource) });
+    return void changes.push({ resourceId: id, changeType: delta.length === 0 ? 'NoChange' : 'Modify', delta });
   });
   return changes;
 };

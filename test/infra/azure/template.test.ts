@@ -2,20 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { builtIn } from '../../../infra/azure/access.ts';
 import { roleNames } from '../../../infra/azure/roles.ts';
-import { tellingEndings } from '../../../infra/azure/topics.ts';
-import { metric } from '../../../functions/names.ts';
-import { reasonIn } from '../../../providers/azure/events/operations.ts';
 import { installFor, ofType, placedFor, type Placed } from './packaged-template.ts';
 import { full, plain, SUBSCRIPTION } from './stage-files.ts';
 
 const usual = placedFor('prod', plain);
+/** Reaches over every machine there is, because exactly that is asked for. */
+const whole = placedFor('whole', { ...plain, resourceGroups: 'all-of-subscription' });
 const other = placedFor('full', full);
 
 const texts = z.array(z.string());
 const role = z.object({ roleName: z.string(), assignableScopes: texts, permissions: z.array(z.object({ actions: texts, dataActions: texts })) });
-const grant = z.object({ roleDefinitionId: z.string() });
+const grant = z.object({ roleDefinitionId: z.string(), principalId: z.string() });
 const site = z.object({ siteConfig: z.object({ appSettings: z.array(z.object({ name: z.string(), value: z.string() })) }) });
-const subscribed = z.object({ filter: z.object({ includedEventTypes: texts, advancedFilters: z.array(z.object({ values: texts })) }) });
 
 const rolesIn = (placed: readonly Placed[]) =>
   Object.fromEntries(
@@ -28,8 +26,10 @@ const rolesIn = (placed: readonly Placed[]) =>
 const grantsIn = (placed: readonly Placed[], named: Readonly<Record<string, string>>) =>
   ofType(placed, 'Authorization/roleAssignments')
     .map(({ properties, scope, group }) => {
-      const id = grant.parse(properties).roleDefinitionId.split('/').at(-1) ?? '';
-      return `${named[id] ?? id} on ${scope ?? (group === null ? 'the subscription' : `the group ${group}`)}`;
+      const { roleDefinitionId, principalId } = grant.parse(properties);
+      const id = roleDefinitionId.split('/').at(-1) ?? '';
+      const [, who = 'app'] = /userAssignedIdentities\/cloudfence-[a-z]+(?:-([a-z]+))?'/.exec(principalId) ?? [];
+      return `${who}: ${named[id] ?? id} on ${scope ?? (group === null ? 'the subscription' : `the group ${group}`)}`;
     })
     .toSorted();
 
@@ -43,27 +43,43 @@ const stopping = ['virtualMachines', 'virtualMachineScaleSets/virtualMachines'].
 
 describe('the roles', () => {
   it('may do exactly what the functions call, and power off only by policy', () => {
-    expect(rolesIn(usual)).toEqual({ machines: looking.toSorted(), clusters: ['Microsoft.ContainerService/managedClusters/listClusterUserCredential/action'] });
+    expect(rolesIn(usual)).toEqual({ machines: looking.toSorted(), operations: ['Microsoft.Compute/locations/operations/read'], clusters: ['Microsoft.ContainerService/managedClusters/listClusterUserCredential/action'] });
     expect(rolesIn(other)).toMatchObject({ machines: [...looking, ...stopping].toSorted(), operations: ['Microsoft.Compute/locations/operations/read'], secrets: ['Microsoft.KeyVault/vaults/secrets/getSecret/action'] });
     expect(JSON.stringify([rolesIn(usual), rolesIn(other)])).not.toContain('*');
   });
 
   it('are granted where they are needed, and nowhere else', () => {
-    const { storage, bus } = installFor('prod', plain).names;
+    const { apps, bus, packages } = installFor('prod', plain).names;
+    const container = (name: string) => `Microsoft.Storage/storageAccounts/${packages}/blobServices/default/containers/${name}`;
     expect(grantsIn(usual, namesOfRoles('prod', plain))).toEqual([
-      `blobOwner on Microsoft.Storage/storageAccounts/${storage}`,
-      `busReceiver on Microsoft.ServiceBus/namespaces/${bus}/queues/events`,
-      `busSender on Microsoft.ServiceBus/namespaces/${bus}/queues/dead-letters`,
-      `busSender on Microsoft.ServiceBus/namespaces/${bus}/queues/events`,
-      'clusters on Microsoft.ContainerService/managedClusters/prod',
-      'machines on the subscription',
-      'metricsPublisher on Microsoft.Insights/components/cloudfence-prod',
+      `app: blobContributor on ${container('app')}`,
+      `app: blobOwner on Microsoft.Storage/storageAccounts/${apps.app.storage}`,
+      `app: busReceiver on Microsoft.ServiceBus/namespaces/${bus}/queues/events`,
+      `app: busSender on Microsoft.ServiceBus/namespaces/${bus}/queues/dead-letters`,
+      `app: busSender on Microsoft.ServiceBus/namespaces/${bus}/queues/events`,
+      'app: clusters on Microsoft.ContainerService/managedClusters/prod',
+      'app: machines on the group MC_blue',
+      'app: metricsPublisher on Microsoft.Insights/components/cloudfence-prod',
+      'app: operations on the subscription',
+      `delivery: busSender on Microsoft.ServiceBus/namespaces/${bus}/queues/events`,
+      `door: blobContributor on ${container('door')}`,
+      `door: blobOwner on Microsoft.Storage/storageAccounts/${apps.door.storage}`,
+      `door: busSender on Microsoft.ServiceBus/namespaces/${bus}/queues/events`,
+      'door: metricsPublisher on Microsoft.Insights/components/cloudfence-prod',
     ]);
+    expect(new Set([apps.app.storage, apps.door.storage, packages]).size).toBe(3);
+  });
+
+  it('reach over the whole subscription only where exactly that is asked for', () => {
+    expect(grantsIn(whole, namesOfRoles('whole', plain)).filter((line) => /machines|operations/.test(line))).toEqual(['app: machines on the subscription']);
+    for (const resourceGroups of [null, [], '', 'everything']) expect(() => installFor('prod', { ...plain, resourceGroups })).toThrow(/resourceGroups: name the resource groups .* or write all-of-subscription/);
+    expect(() => installFor('prod', { ...plain, resourceGroups: undefined })).toThrow(/resourceGroups/);
+    expect(() => installFor('prod', { ...plain, resourceGroups: ['no/name'] })).toThrow(/is no name of a resource group/);
   });
 
   it('reach over the named groups only, if there are any, and read the named secrets only', () => {
-    const elsewhere = grantsIn(other, namesOfRoles('full', full)).filter((line) => /^(machines|operations|clusters|secrets)/.test(line));
-    expect(elsewhere).toEqual(['clusters on Microsoft.ContainerService/managedClusters/blue', 'machines on the group MC_blue', 'machines on the group MC_green', 'operations on the subscription', 'secrets on Microsoft.KeyVault/vaults/kv-fences/secrets/kubeconfig']);
+    const elsewhere = grantsIn(other, namesOfRoles('full', full)).filter((line) => /: (machines|operations|clusters|secrets)/.test(line));
+    expect(elsewhere).toEqual(['app: clusters on Microsoft.ContainerService/managedClusters/blue', 'app: machines on the group MC_blue', 'app: machines on the group MC_green', 'app: operations on the subscription', 'app: secrets on Microsoft.KeyVault/vaults/kv-fences/secrets/kubeconfig']);
   });
 
   it('can be assigned in this subscription only', () => {
@@ -74,10 +90,11 @@ describe('the roles', () => {
 describe('what is deployed', () => {
   it('speaks TLS 1.2 or better only, has no public blob, no passwords and no keys in settings', () => {
     for (const placed of [usual, other]) {
-      expect(ofType(placed, 'Storage/storageAccounts')[0]?.properties).toMatchObject({ allowBlobPublicAccess: false, allowSharedKeyAccess: false, minimumTlsVersion: 'TLS1_2', supportsHttpsTrafficOnly: true });
+      expect(ofType(placed, 'Storage/storageAccounts')).toHaveLength(3);
+      for (const { properties } of ofType(placed, 'Storage/storageAccounts')) expect(properties).toMatchObject({ allowBlobPublicAccess: false, allowSharedKeyAccess: false, minimumTlsVersion: 'TLS1_2', supportsHttpsTrafficOnly: true });
       expect(ofType(placed, 'ServiceBus/namespaces')[0]?.properties).toMatchObject({ minimumTlsVersion: '1.2' });
-      expect(ofType(placed, 'Web/sites')[0]?.properties).toMatchObject({ httpsOnly: true, siteConfig: { minTlsVersion: '1.2', ftpsState: 'Disabled' } });
-      expect(ofType(placed, 'Web/sites/basicPublishingCredentialsPolicies').map(({ properties }) => properties)).toEqual([{ allow: false }, { allow: false }]);
+      for (const { properties } of ofType(placed, 'Web/sites')) expect(properties).toMatchObject({ httpsOnly: true, siteConfig: { minTlsVersion: '1.2' } });
+      expect(ofType(placed, 'Web/sites/basicPublishingCredentialsPolicies').map(({ properties }) => properties)).toEqual(Array.from({ length: 4 }, () => ({ allow: false })));
       expect(JSON.stringify(placed)).not.toMatch(/AccountKey|SharedAccessKey|listKeys/i);
     }
   });
@@ -91,7 +108,8 @@ describe('what is deployed', () => {
   it('bears the tag and the prefix of its stage, so that stages stand beside each other', () => {
     for (const placed of [usual, other]) for (const one of placed.filter(({ location }) => location !== undefined)) expect({ name: one.name, tags: one.tags }).toMatchObject({ tags: { cloudfence: expect.stringMatching(/^cloudfence-(prod|full)$/) } });
     expect(JSON.stringify(other)).not.toContain('cloudfence-prod');
-    expect(installFor('a-stage-of-14c', plain).names.storage).toMatch(/^[a-z0-9]{3,24}$/);
+    const { apps, packages } = installFor('a-stage-of-14c', plain).names;
+    for (const account of [apps.app.storage, apps.door.storage, packages]) expect(account).toMatch(/^[a-z0-9]{3,24}$/);
   });
 
   it('is as large and as late as the parameters say', () => {
@@ -102,45 +120,5 @@ describe('what is deployed', () => {
     expect([setting(usual, 'CLOUDFENCE_SWEEP'), setting(other, 'CLOUDFENCE_SWEEP'), setting(other, 'CLOUDFENCE_TIMEOUT_SECONDS')]).toEqual(['0 */1 * * * *', '0 */10 * * * *', '120']);
     expect(JSON.parse(setting(other, 'CLOUDFENCE_SETTINGS') ?? '')).toMatchObject({ shadow: true, pause: full.pause });
     expect(ofType(other, 'Web/sites')[0]?.properties).toMatchObject({ virtualNetworkSubnetId: full.subnet, functionAppConfig: { runtime: { name: 'node', version: '22' }, scaleAndConcurrency: { instanceMemoryMB: 2048, maximumInstanceCount: 50 } } });
-  });
-});
-
-describe('the topics', () => {
-  const filterOf = ({ properties }: Placed) => subscribed.parse(properties).filter;
-
-  it('bring every operation that is understood, and none that tells nothing', () => {
-    expect(tellingEndings.filter((ending) => reasonIn(`Microsoft.Compute/virtualMachines${ending}`) === null)).toEqual([]);
-    expect(tellingEndings).toHaveLength(16);
-    const [operations] = ofType(usual, 'EventGrid/systemTopics/eventSubscriptions').map(filterOf);
-    expect(operations?.includedEventTypes).toHaveLength(9);
-    expect(operations?.advancedFilters.flatMap(({ values }) => values).length).toBeLessThanOrEqual(25);
-    expect('Microsoft.Compute/virtualMachines/attachDetachDataDisks/action').not.toMatch(new RegExp(`(${tellingEndings.join('|')})$`));
-  });
-
-  it('use the topic that is there, in its own group, and one more for health', () => {
-    expect(ofType(other, 'EventGrid/systemTopics').map(({ name }) => name)).toEqual(['cloudfence-full-health']);
-    const subscriptions = ofType(other, 'EventGrid/systemTopics/eventSubscriptions').map(({ name, group }) => `${name} in ${group}`);
-    expect(subscriptions.toSorted()).toEqual(['cloudfence-full-health/cloudfence-full in cloudfence-full', 'of-all/cloudfence-full in rg-events']);
-  });
-
-  it('deliver by an identity, and the keys are off, when asked to', () => {
-    expect(ofType(usual, 'ServiceBus/namespaces')[0]?.properties).toMatchObject({ disableLocalAuth: false });
-    expect(ofType(other, 'ServiceBus/namespaces')[0]?.properties).toMatchObject({ disableLocalAuth: true });
-    for (const { properties } of ofType(other, 'EventGrid/systemTopics/eventSubscriptions')) expect(properties).toMatchObject({ deliveryWithResourceIdentity: { identity: { type: 'UserAssigned' } } });
-  });
-});
-
-describe('the alerts', () => {
-  it('watch dead letters, failures and a dead node under the name that the functions measure by', () => {
-    const names = [...ofType(usual, 'Insights/metricAlerts'), ...ofType(usual, 'Insights/scheduledQueryRules')].map(({ name }) => name.replace('cloudfence-prod-', ''));
-    expect(names.toSorted()).toEqual(['backlog', 'cap-reached', 'dead-letters', 'dead-node-unfenced', 'dropped-events', 'failures', 'given-up', 'sweep-missing']);
-    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric.deadNodeUnfenced}`);
-    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric.capReached}`);
-  });
-
-  it('tell the action group, if there is one', () => {
-    for (const { properties } of ofType(other, 'Insights/metricAlerts')) expect(properties).toMatchObject({ actions: [{ actionGroupId: full.actionGroup }] });
-    for (const { properties } of ofType(other, 'Insights/scheduledQueryRules')) expect(properties).toMatchObject({ actions: { actionGroups: [full.actionGroup] } });
-    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain('"actionGroups":[]');
   });
 });

@@ -1,0 +1,30 @@
+import { armAt } from '../../../infra/azure/arm.ts';
+import { azureDeployer } from '../../../infra/azure/deployer.ts';
+import { functionNames } from '../../../infra/azure/names.ts';
+import type { Deployer } from '../../../infra/serverless/deployer.ts';
+import type { Management } from './management.ts';
+import { installFor } from './packaged-template.ts';
+import { plain } from './stage-files.ts';
+
+/** What `serverless` calls, in this process and before the stand-in of ARM. */
+
+export interface Deploying {
+  readonly deployer: Deployer;
+  readonly install: ReturnType<typeof installFor>;
+  /** What it said so far. */
+  readonly said: string[];
+  /** How long (ms) it waited between one look and the next. */
+  readonly waited: number[];
+  readonly say: (line: string) => void;
+}
+
+export const deployingAt = (management: Management, written: object = {}, stage = 'prod'): Deploying => {
+  const waited: number[] = [];
+  const arm = armAt({ ...management.trusted, wait: async (ms) => void waited.push(ms) });
+  const install = installFor(stage, { ...plain, ...written });
+  const said: string[] = [];
+  return { deployer: azureDeployer(arm, install, management.trusted.endpoint), install, said, waited, say: (line) => void said.push(line) };
+};
+
+/** Zips in no more than their first two letters. */
+export const packaged = (change = '') => functionNames.map((name) => ({ name, zip: Buffer.from(`PK the code of the app${change}`) }));

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { guardRemoval } from '../../../infra/serverless/removal-guard.ts';
+import { QUESTION } from '../../../infra/serverless/fences.ts';
+import type { Reply } from './answers.ts';
+import { deployingAt, packaged, type Deploying } from './installed.ts';
+import { openManagement, OTHERS, type Management } from './management.ts';
+
+/** What a removal asks before it takes anything away, and what it takes for an answer. */
+
+let management: Management;
+let deploying: Deploying;
+
+const fenced = { fences: [{ cluster: 'prod', node: 'node-7' }] };
+
+beforeEach(async () => {
+  management = await openManagement();
+  deploying = deployingAt(management);
+  await deploying.deployer.deploy(packaged(), deploying.say);
+  management.azure.answers.set('doctor', fenced);
+});
+afterEach(() => management.close());
+
+class Stopped extends Error {}
+
+const command = { classes: { Error: Stopped } };
+const notices: string[] = [];
+const writers = { log: { notice: (text: string) => void notices.push(text), warning: () => undefined } };
+
+/** As the command does it: the guard first. */
+const remove = async (options: { readonly 'force-remove'?: boolean } = {}): Promise<string> => {
+  const { deployer, say } = deploying;
+  const ask = () => deployer.invoke('doctor', QUESTION);
+  const before = management.writes().length;
+  try {
+    await guardRemoval({ name: 'doctor', ask }, command, options, writers);
+    await deployer.remove(say);
+    return 'removed';
+  } catch (error) {
+    expect(management.writes().slice(before)).toEqual([]);
+    return error instanceof Error ? error.message : String(error);
+  }
+};
+
+const strike = (path: RegExp, reply: Reply): void => void management.azure.mishaps.push({ path, reply });
+const arm = (status: number, code: string): Reply => ({ status, body: { error: { code, message: 'said by the test' } } });
+const site = () => new RegExp(`/sites/${deploying.install.names.apps.app.site}$`);
+const held = () => [...management.azure.held.values()];
+
+describe('a removal', () => {
+  it('asks the app for its fences although nobody remembers the deployment', async () => {
+    management.azure.deployments.clear();
+    expect(await remove()).toMatch(/fences stand[\s\S]*node-7 of prod/);
+  });
+
+  it('goes on when the app says that none stands, and when ARM says that there is no app', async () => {
+    management.azure.answers.set('doctor', { fences: [] });
+    expect(await remove()).toBe('removed');
+    expect(held().map(({ name }) => name)).toEqual(OTHERS);
+    expect(await remove()).toBe('removed');
+    expect(notices.at(-1)).toMatch(/no function doctor/);
+  });
+
+  it.each([
+    ['the app has no package, and so no function', /listkeys$/, arm(404, 'NotFound')],
+    ['somebody else says that there is no app', site, { status: 404, body: '<html>not found</html>' }],
+    ['the subscription is not found', site, arm(404, 'SubscriptionNotFound')],
+    ['this version of the interface is not known', site, arm(404, 'InvalidResourceType')],
+    ['the app may not be read', site, arm(403, 'AuthorizationFailed')],
+    ['ARM is out of order', site, arm(400, 'ServiceUnavailable')],
+    ['what is answered describes no app', site, { status: 200, body: {} }],
+    ['the app has no host', site, { status: 200, body: { properties: { state: 'Running' } } }],
+    ['the key may not be read', /listkeys$/, arm(403, 'AuthorizationFailed')],
+    ['there is no key', /listkeys$/, { status: 200, body: {} }],
+    ['the app is stopped', /^\/api\/doctor$/, { status: 403, body: 'Site Disabled' }],
+    ['the function is not found', /^\/api\/doctor$/, { status: 404, body: '' }],
+    ['the function fails', /^\/api\/doctor$/, { status: 500, body: { error: 'no answer from the API server' } }],
+    ['the answer is none', /^\/api\/doctor$/, { status: 200, body: '<html>welcome</html>' }],
+  ])('is refused, and how it is forced is said, when %s', async (_, path, reply) => {
+    strike(path instanceof RegExp ? path : path(), reply);
+    expect(await remove()).toMatch(/nothing was removed: the function doctor cannot say[\s\S]*--force-remove/);
+    expect(await remove({ 'force-remove': true })).not.toMatch(/cannot say/);
+  });
+
+  it.each([
+    ['no tag', {}],
+    ["another stage's tag", { cloudfence: 'cloudfence-other' }],
+  ])('takes nothing away when the group bears %s', async (_, tags) => {
+    management.azure.answers.set('doctor', { fences: [] });
+    const group = held().find(({ id }) => id === deploying.install.names.groupId);
+    if (group) group.tags = tags;
+    expect(await remove()).toMatch(/does not bear our tag cloudfence: cloudfence-prod/);
+  });
+
+  it('takes the rest away when the group is gone already', async () => {
+    for (const { id } of held()) if (id.startsWith(deploying.install.names.groupId)) management.azure.held.delete(id.toLowerCase());
+    expect(await remove()).toBe('removed');
+    expect(held().map(({ name }) => name)).toEqual(OTHERS);
+  });
+});
+
+describe('a deployment', () => {
+  it('does not fill, and so take over, a group of that name that is not ours', async () => {
+    const { id } = held().find((one) => one.id === deploying.install.names.groupId) ?? { id: '' };
+    for (const one of held()) if (one.id.startsWith(id)) management.azure.held.delete(one.id.toLowerCase());
+    management.azure.held.set(id.toLowerCase(), { id, type: 'Microsoft.Resources/resourceGroups', name: 'cloudfence-prod', wanted: null, tags: { owner: 'somebody' }, added: {}, properties: {} });
+    const before = management.writes().length;
+    await expect(deploying.deployer.deploy(packaged(), deploying.say)).rejects.toThrow(/does not bear our tag/);
+    expect(management.writes().slice(before)).toEqual([]);
+  });
+});
