@@ -92,6 +92,8 @@ export interface AzureFunctionEnvironment {
   /** Names of queues. */
   readonly eventsQueue: string | null;
   readonly deadLettersQueue: string | null;
+  /** Names of the resource groups whose machines are served; none stands for all that there are. */
+  readonly groups: readonly string[];
   /** How long an invocation may go on (ms). */
   readonly lasts: number;
 }
@@ -100,6 +102,7 @@ export const readAzureFunctionEnvironment = (): AzureFunctionEnvironment => ({
   busHost: nonEmpty(process.env['CLOUDFENCE_BUS__fullyQualifiedNamespace']),
   eventsQueue: nonEmpty(process.env['CLOUDFENCE_EVENTS_QUEUE']),
   deadLettersQueue: nonEmpty(process.env['CLOUDFENCE_DEAD_LETTERS_QUEUE']),
+  groups: listed(process.env['CLOUDFENCE_RESOURCE_GROUPS']),
   lasts: Number(nonEmpty(process.env['CLOUDFENCE_TIMEOUT_SECONDS']) ?? '60') * 1_000,
 });
 

@@ -10,7 +10,7 @@ import { systemClock } from '../../wiring/system-clock.ts';
 import { metricFields } from '../metrics.ts';
 import { once } from '../once.ts';
 import { busQueues } from './queues.ts';
-import { foreign } from './territory.ts';
+import { expandServed, foreign } from './territory.ts';
 import type { Wired } from './wiring.ts';
 
 const settingsFrom = (settings: string | null): Promise<Configuration> | Configuration =>
@@ -31,14 +31,15 @@ const wire: Wired = async () => {
   const kit = await openAzure({ subscription, endpoint });
   const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
   const clock = systemClock();
+  const served = { subscription, groups: environment.groups };
   return {
     ports: { cloud: kit.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     kit,
     opened,
     policy: policyOf(settings, false),
-    foreign: (errand) => foreign(errand, subscription),
+    foreign: (errand) => foreign(errand, served),
     queues: busQueues(once(() => senderTo(environment.busHost)), environment, () => clock.now().wall),
-    expand: kit.cloud.expand,
+    expand: expandServed(kit.cloud.expand, served),
     measured: metricFields,
     newRunId,
     lasts: environment.lasts,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import { onEvent } from '../../functions/azure/on-event.ts';
 import { busQueues } from '../../functions/azure/queues.ts';
-import { foreign } from '../../functions/azure/territory.ts';
+import { expandServed, foreign, type Served } from '../../functions/azure/territory.ts';
 import type { Wired } from '../../functions/azure/wiring.ts';
 import { metricFields } from '../../functions/metrics.ts';
 import { azureClients, azureCloud } from '../../providers/azure/index.ts';
@@ -29,7 +29,7 @@ const never = new AbortController().signal;
 
 const cloudOver = (world: AzureWorld) => azureCloud(azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, httpClient: inProcessClient(world), following: { everyMs: 0, times: 10 } }));
 
-const wiredOver = (world: AzureWorld, policy: Partial<Policy>, { queues, outage }: Pick<AzureInstall, 'queues' | 'outage'>): Wired => {
+const wiredOver = (world: AzureWorld, policy: Partial<Policy>, served: Served, { queues, outage }: Pick<AzureInstall, 'queues' | 'outage'>): Wired => {
   const { signal: _signal, observe: _observe, ...ports } = portsOver(world, 100);
   const send = async (queue: string, message: OutgoingMessage) => {
     if (outage.bus) throw new Error('Service Bus cannot be reached');
@@ -43,19 +43,19 @@ const wiredOver = (world: AzureWorld, policy: Partial<Policy>, { queues, outage 
     kit: { cloud, readHints, probes: [{ where: 'azure', ask: async () => 'all well' }], access: { managedCluster: unused, secret: unused } },
     opened: [],
     policy: { ...defaultPolicy, ...policy },
-    foreign: (errand) => foreign(errand, SANDBOX_SUBSCRIPTION),
+    foreign: (errand) => foreign(errand, served),
     queues: busQueues(async () => send, { eventsQueue: 'events', deadLettersQueue: 'dead-letters' }, world.now),
-    expand: (named) => cloud.expand(named, never),
+    expand: expandServed((named) => cloud.expand(named, never), served),
     measured: metricFields,
     newRunId: () => `run-${(runs += 1)}`,
     lasts: 60_000,
   });
 };
 
-export const azureInstall = (world: AzureWorld, policy: Partial<Policy> = {}): AzureInstall => {
+export const azureInstall = (world: AzureWorld, policy: Partial<Policy> = {}, groups: Served['groups'] = []): AzureInstall => {
   const state = { lines: [] as Record<string, unknown>[], queues: {} as Record<string, OutgoingMessage[]>, outage: { bus: false } };
   const at = (level: string) => (text: string) => void state.lines.push({ level, ...line.parse(JSON.parse(text)) });
-  return { ...state, wired: wiredOver(world, policy, state), context: { log: at('log'), warn: at('warn'), error: at('error') } };
+  return { ...state, wired: wiredOver(world, policy, { subscription: SANDBOX_SUBSCRIPTION, groups }, state), context: { log: at('log'), warn: at('warn'), error: at('error') } };
 };
 
 /** What waits in a queue: text, and the seconds for which it is held back. */

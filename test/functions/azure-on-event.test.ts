@@ -74,6 +74,24 @@ describe('a batch', () => {
   });
 });
 
+describe('an install for some resource groups', () => {
+  it.each([['a machine', (id: string) => id], ['a scale set', setOf]])('refuses by name an event about %s of another group, and asks ARM nothing about it', async (_, about) => {
+    const { world, holder } = off();
+    const install = azureInstall(world, {}, ['somebody-elses']);
+    addFault(world.parts.azure, { times: 100, mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
+    await deliver(install, gridEvent(about(holder)));
+    expect(install.lines).toMatchObject([{ level: 'warn', decision: 'foreign', instance: about(holder), says: expect.stringMatching(/resource group .* serves somebody-elses/) }]);
+    expect(install.queues).toEqual({});
+  });
+
+  it('serves those in any letter case', async () => {
+    const { world, holder } = off();
+    const install = azureInstall(world, {}, [(/resourcegroups\/([^/]+)/i.exec(holder)?.[1] ?? '').toUpperCase()]);
+    await workOff(world, install, gridEvent(holder));
+    expect(decisions(install)).toContain('fenced');
+  });
+});
+
 describe('news of a whole scale set', () => {
   it('of another subscription is refused by name', async () => {
     const { holder, install } = off();

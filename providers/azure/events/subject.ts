@@ -6,12 +6,14 @@ export interface Subject {
   /** In the place of a machine's id; `expand` of the provider puts the machines in its place. */
   readonly id: string;
   readonly subscription: string;
+  /** Of resources; in lower case, as the rest. */
+  readonly group: string;
 }
 
 /** Null for what is neither a machine nor a scale set, such as a disk, or an extension of a machine. */
 export const subjectOf = (resource: string): Subject | null => {
   const machine = machinePath(resource) ?? flexibleMember(resource);
-  if (machine) return { kind: 'machine', id: machine.id, subscription: machine.subscription };
+  if (machine) return { kind: 'machine', id: machine.id, subscription: machine.subscription, group: machine.group };
   const set = setPath(resource);
-  return set && { kind: 'set', id: set.id, subscription: set.subscription };
+  return set && { kind: 'set', id: set.id, subscription: set.subscription, group: set.group };
 };
