@@ -1,5 +1,5 @@
 import type { ClusterFacts } from './cluster-facts.ts';
-import type { CloudfenceError } from './errors.ts';
+import { Denied, type CloudfenceError } from './errors.ts';
 import type { Known, Read } from './known.ts';
 import type { MachineFacts } from './machine.ts';
 import { clusterRead } from './memory.ts';
@@ -33,7 +33,16 @@ export const placed = (known: Known, found: readonly Found[], now: Moment): Know
   }
   if (only) return { ...known, place: only, failures: 0 };
   const unreachable = found.filter(({ error }) => error !== null);
-  return unreachable.length > 0 ? waitForClusters(known, unreachable, now) : withoutNode({ ...known, failures: 0 }, found);
+  return unreachable.length > 0 ? notFound(known, unreachable, now) : withoutNode({ ...known, failures: 0 }, found);
+};
+
+/** No wait mends what a cluster declines at the first question, such as a token that it does not know. */
+const notFound = (known: Known, unreachable: readonly Found[], now: Moment): Known => {
+  const hopeless = unreachable.find(({ error }) => error instanceof Denied || error?.retry === false);
+  if (!hopeless?.error) return waitForClusters(known, unreachable, now);
+  const reason = because(hopeless.error instanceof Denied ? 'denied' : 'invalid', `${hopeless.cluster}: ${hopeless.error.message}`);
+  const comesUp = known.lately?.reason.code === 'cluster-unreachable' || known.lately?.reason.code === 'denied';
+  return comesUp && hopeless.error.retry ? tryAgain(known, 'failed', reason, now) : { ...known, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: hopeless.error.retry } };
 };
 
 const refusedFor = (known: Known, reason: Reason): Known => ({
@@ -44,8 +53,15 @@ const refusedFor = (known: Known, reason: Reason): Known => ({
 const waitForClusters = (known: Known, unreachable: readonly Found[], now: Moment): Known => {
   const said = unreachable.map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no answer'})`).join(', ');
   const reason = because('cluster-unreachable', `no reachable cluster holds ${known.request.machine}, and these did not answer: ${said}`);
-  return { ...known, machine: null, resumeAt: now.mono + CLUSTER_RETRY_MS, lately: { outcome: 'waiting', reason, ms: CLUSTER_RETRY_MS } };
+  return tryAgain(known, 'waiting', reason, now);
 };
+
+const tryAgain = (known: Known, outcome: 'waiting' | 'failed', reason: Reason, now: Moment): Known => ({
+  ...known,
+  machine: null,
+  resumeAt: now.mono + CLUSTER_RETRY_MS,
+  lately: { outcome, reason, ms: CLUSTER_RETRY_MS },
+});
 
 const hasLeftovers = ({ leftovers }: Found): boolean =>
   leftovers !== null && (leftovers.says.volumes.length > 0 || leftovers.says.pods.length > 0);

@@ -2,6 +2,7 @@ import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../fencing/errors.ts';
 import { jsonIn } from '../fencing/json-text.ts';
+import { noAnswer } from '../transport/no-answer.ts';
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
 const status = z.object({
@@ -49,12 +50,18 @@ const kindOf = (exception: ApiException<unknown>): typeof Unavailable | typeof D
   return code === 408 || code === 410 || code === 429 || code >= 500 || fromElsewhere ? Unavailable : Refused;
 };
 
+/** Node's own sentence names the host; where all addresses of a name were tried in vain, it is empty. */
+const whyNone = (error: unknown): string => {
+  const sentence = error instanceof Error ? error.message : String(error);
+  return sentence === '' ? (noAnswer(error) ?? 'nothing is known of why') : sentence;
+};
+
 /** What went wrong, in fencing's errors; `call` is the request line. Mapped by code and reason, never by message text. */
 export const translated = (error: unknown, call: string): CloudfenceError => {
   const ours = inChain(error, isOurs);
   if (ours) return ours;
   const exception = apiExceptionIn(error);
-  if (!exception) return new Unavailable(`${call} got no answer: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  if (!exception) return new Unavailable(`${call} got no answer: ${whyNone(error)}`, { cause: error });
   const Kind = kindOf(exception);
   return new Kind(`${call} was answered with ${wording(exception)}`, { cause: error });
 };

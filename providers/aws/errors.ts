@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 
 /** The error codes that EC2, EKS and the credential chain answer, in fencing's words. By code, never by message. */
 
@@ -55,14 +56,20 @@ export const declinedWith = (caught: unknown): string | null => {
   return read.success && read.data.$metadata.httpStatusCode === 400 ? read.data.name : null;
 };
 
-/** Such as ECONNREFUSED. */
-const unanswered = z.object({ code: z.string() });
+/** Their messages quote the request as it was signed, session token and all. */
+const QUOTES_THE_REQUEST: ReadonlySet<string> = new Set(['IncompleteSignature', 'InvalidSignatureException', 'SignatureDoesNotMatch']);
+
+/** The service's sentence says who may not do what to which resource, and holds the text that `aws sts decode-authorization-message` reads. */
+const answeredInWords = ({ name, message }: Error): string => {
+  const sentence = QUOTES_THE_REQUEST.has(name) ? '' : sentenceOf(message);
+  return sentence === '' || sentence === name ? name : `${name}: ${sentence}`;
+};
 
 /** For people. Of missing credentials the SDK's own words say where they were looked for. */
 const inWords = (caught: unknown, call: string, status: number): string => {
   if (!(caught instanceof Error)) return `${call} answered nothing`;
   if (NO_CREDENTIALS.has(caught.name)) return `${call} was not sent, for there are no credentials: ${caught.message}`;
-  return status > 0 ? `${call} answered ${caught.name}` : `${call} was not answered: ${unanswered.safeParse(caught).data?.code ?? caught.name}`;
+  return status > 0 ? `${call} answered ${answeredInWords(caught)}` : `${call} was not answered: ${noAnswer(caught) ?? (sentenceOf(caught.message) || caught.name)}`;
 };
 
 /**

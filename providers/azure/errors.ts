@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 
 /** What ARM and the credentials answer, in fencing's words. By code and status, never by message. */
 
 /** ARM answered, or the connection failed: then there is a code of the network and no status. */
 const restError = z.object({ name: z.literal('RestError'), code: z.string().optional(), statusCode: z.number().optional() });
+
+const asked = z.object({ request: z.object({ url: z.string() }) });
 
 /** No token could be had. https://learn.microsoft.com/javascript/api/@azure/identity/ */
 const credentialError = z.object({
@@ -39,11 +42,26 @@ const isTheirTrouble = (status: number): boolean => status < 400 || status === 4
 const whyNoToken = ({ name, message }: Error): string =>
   name === 'AggregateAuthenticationError' ? '`az login`, a managed identity or the variables of a service principal would give one' : (message.split('\n')[0] ?? '');
 
+/** Who was asked: the SDK keeps the request, and of the network's error no more than its code. */
+const hostIn = (caught: unknown): string | null => {
+  const { url = '' } = asked.safeParse(caught).data?.request ?? {};
+  return URL.canParse(url) ? new URL(url).host : null;
+};
+
+/** ARM's own sentence says who may not do what, and where. */
+const answeredInWords = (code: string | undefined, status: number, caught: unknown): string => {
+  const sentence = code !== undefined && caught instanceof Error ? sentenceOf(caught.message) : '';
+  return `${code ?? `status ${status}`}${sentence === '' ? '' : `: ${sentence}`}`;
+};
+
 /** For people. */
 const inWords = (caught: unknown, call: string): string => {
   if (caught instanceof Error && credentialError.safeParse(caught).success) return `${call} was not sent, for there is no token: ${whyNoToken(caught)}`;
   const { code, statusCode } = restError.safeParse(caught).data ?? {};
-  return statusCode === undefined ? `${call} was not answered${code === undefined ? '' : `: ${code}`}` : `${call} answered ${code ?? `status ${statusCode}`}`;
+  if (statusCode !== undefined) return `${call} answered ${answeredInWords(code, statusCode, caught)}`;
+  const host = hostIn(caught);
+  const why = noAnswer(caught, host) ?? code ?? host;
+  return `${call} was not answered${why === null ? '' : `: ${why}`}`;
 };
 
 /**

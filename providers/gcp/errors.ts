@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
+import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 import { unlessGivenUp } from './calls.ts';
 import type { ComputeClients } from './client.ts';
 import { isCompute } from './transport.ts';
@@ -44,6 +45,20 @@ const BUSY: ReadonlySet<string> = new Set(['backendError', 'internalError', 'quo
 const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;
 
+/** After its retries the SDK keeps no more than a sentence about all of them: for people, what the network said is in there. */
+const networkIn = (caught: unknown): string | null => {
+  const sentence = caught instanceof Error ? sentenceOf(caught.message) : '';
+  return /failed, reason: (?<network>.+?)(?= {2}before|, code:|$)/.exec(sentence)?.groups?.['network'] ?? null;
+};
+
+/** For people. A sentence is the service's own where a reason stands beside it: it says what was missing, and for which resource. */
+const inWords = (caught: unknown, call: string, reason: string | null, status: number): string => {
+  const host = request.safeParse(caught).data?.cause.config.url.host ?? null;
+  if (status === 0 && reason === null) return `${call} was not answered: ${noAnswer(caught, host) ?? networkIn(caught) ?? host ?? 'nothing is known of why'}`;
+  const sentence = reason !== null && caught instanceof Error ? sentenceOf(caught.message) : '';
+  return `${call} answered ${reason ?? status}${sentence === '' ? '' : `: ${sentence}`}`;
+};
+
 /**
  * 401 and 403 are about permission unless their reason is a limit; other 4xx decline this very call; 429 and 5xx are the
  * other side's trouble. Without an answer there is nothing to be known: unavailable.
@@ -53,7 +68,7 @@ export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
   if (ours) return ours;
   const { code = null, httpStatusCode: status = 0 } = thrown.safeParse(caught).data ?? {};
   const reason = reasonOf(caught);
-  const message = `${call} answered ${reason ?? (status || 'nothing')}`;
+  const message = inWords(caught, call, reason, status);
   if (status === 429 || status >= 500 || (reason !== null && BUSY.has(reason))) return new Unavailable(message, { cause: caught });
   if (code === UNAUTHENTICATED || code === PERMISSION_DENIED || declinedToken(caught, status)) return new Denied(message, { cause: caught });
   return status >= 400 ? new Refused(message, { cause: caught }) : new Unavailable(message, { cause: caught });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
 import { unlessGivenUp } from './calls.ts';
 import { credentialsIn } from './client.ts';
+import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 import type { Fetch } from './transport.ts';
 
 /** Services of Google Cloud of which one call is wanted, as the identity that the environment gives. */
@@ -33,11 +34,20 @@ const anonymous = ({ fetch }: RestOptions): PassThroughClient => new PassThrough
 
 const failure = z.object({ status: z.number().optional(), config: z.object({ url: z.instanceof(URL).optional() }).optional() });
 
+/** The service's own sentence, where it speaks as Google's do. */
+const said = z.object({ response: z.object({ data: z.object({ error: z.object({ message: z.string().min(1) }) }) }) });
+
+const saidIn = (caught: unknown): string => {
+  const message = said.safeParse(caught).data?.response.data.error.message;
+  return message === undefined ? '' : `: ${sentenceOf(message)}`;
+};
+
 /** By status, never by message; a service that gives out tokens declines with a plain 400. */
 const inOurWords = (caught: unknown, name: string, host: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const { status = 0, config } = failure.safeParse(caught).data ?? {};
-  const message = `${name} answered ${status === 0 ? 'nothing' : `status ${status}`}`;
+  const asked = config?.url?.host ?? (host === '' ? null : host);
+  const message = status === 0 ? `${name} was not answered: ${noAnswer(caught, asked) ?? asked ?? 'nothing is known of why'}` : `${name} answered status ${status}${saidIn(caught)}`;
   if (status < 400 || status === 429 || status >= 500) return new Unavailable(message, { cause: caught });
   const aboutToken = config?.url !== undefined && config.url.host !== host;
   return status === 401 || status === 403 || aboutToken ? new Denied(message, { cause: caught }) : new Refused(message, { cause: caught });

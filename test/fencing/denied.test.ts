@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied } from '../../fencing/errors.ts';
+import { Denied, InvalidConfiguration, Unavailable, type CloudfenceError } from '../../fencing/errors.ts';
 import { begin, type Known } from '../../fencing/known.ts';
 import { learn } from '../../fencing/learn.ts';
 import { next, type Command } from '../../fencing/next.ts';
@@ -38,5 +38,33 @@ describe('a look that is forbidden', () => {
 
   it('ends the run when it asked for more than those before', () => {
     expect(denied(lookedOnce, { ...look, search: true }).ending).toMatchObject({ outcome: 'failed', reason: { code: 'denied' } });
+  });
+});
+
+describe('a cluster that is searched for the machine', () => {
+  const searching: Known = { ...start, place: null, machine: { says: machine(), askedAt: now, gotAt: now.mono } };
+  const answering = (known: Known, error: CloudfenceError, at = now): Known =>
+    learn(known, { do: 'locate', facts: machine() }, { to: 'locate', found: [{ cluster: 'a', nodes: [], leftovers: null, error }] }, at);
+  const unauthorized = new Denied('GET /api/v1/nodes was answered with 401 Unauthorized: Unauthorized');
+
+  it('and does not know who asks ends the run at once, in its own words', () => {
+    expect(answering(searching, unauthorized).ending).toMatchObject({ outcome: 'failed', retry: true, reason: { code: 'denied', says: expect.stringContaining('401 Unauthorized') } });
+  });
+
+  it('and cannot even be opened ends the run at once', () => {
+    expect(answering(searching, new InvalidConfiguration(['no such context'])).ending).toMatchObject({ outcome: 'failed', retry: false, reason: { code: 'invalid' } });
+  });
+
+  it('and has just come up is asked again: it knows no roles yet; and if that stays so, the run has failed', () => {
+    const down = answering(searching, new Unavailable('GET /api/v1/nodes got no answer: connect ECONNREFUSED 10.0.0.1:443'));
+    expect(next(down, now)).toMatchObject({ do: 'pause', because: { code: 'cluster-unreachable' } });
+    const up = answering(answering(down, unauthorized), unauthorized);
+    expect(up.ending).toBeNull();
+    expect(next(up, { ...now, mono: up.deadline })).toMatchObject({ do: 'end', ending: { outcome: 'failed', reason: { code: 'denied' } } });
+  });
+
+  it('is no reason to fail where another one has the Node', () => {
+    const found = [{ cluster: 'a', nodes: [], leftovers: null, error: unauthorized }, { cluster: 'b', nodes: ['node-a'], leftovers: null, error: null }];
+    expect(learn(searching, { do: 'locate', facts: machine() }, { to: 'locate', found }, now)).toMatchObject({ place: { cluster: 'b', node: 'node-a' }, ending: null });
   });
 });

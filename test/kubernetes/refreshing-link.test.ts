@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import { ProofExpired } from '../../fencing/errors.ts';
+import type { Permit } from '../../fencing/permit.ts';
 import { apiServerOf } from '../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../sandbox/cluster/store.ts';
 import { connect } from '../../kubernetes/connection.ts';
 import { transportLink } from '../../kubernetes/link.ts';
 import { refreshingLink } from '../../kubernetes/refreshing-link.ts';
 import { readLease } from '../../kubernetes/lease.ts';
+import { proof } from '../permits.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 
 /** An API server that knows one token, and a secret that holds one; both change. */
@@ -12,9 +16,10 @@ const rotating = async () => {
   const clock = { now: 1_000_000 };
   const users: Record<string, { name: string; rules: 'all' }> = { first: { name: 'us', rules: 'all' } };
   const server = apiServerOf({ store: storeOf(emptyCluster()), now: () => clock.now, users });
-  const secret = { token: 'first', read: 0 };
+  const secret = { token: 'first', read: 0, reading: (): void => undefined };
   const open = async () => {
     secret.read += 1;
+    secret.reading();
     return transportLink(inProcess(server), secret.token);
   };
   const link = await refreshingLink({ open, now: () => clock.now, keptFor: 600_000 });
@@ -24,7 +29,8 @@ const rotating = async () => {
     for (const known of Object.keys(users)) delete users[known];
     users[token] = { name: 'us', rules: 'all' };
   };
-  return { clock, secret, rotate, ask: () => readLease(connection.reader(never()), 'node') };
+  const order = (permit: Permit) => connection.writer(permit, never()).write(CoreV1Api, (core) => core.deleteNode({ name: 'node' }));
+  return { clock, secret, rotate, order, ask: () => readLease(connection.reader(never()), 'node') };
 };
 
 describe('credentials from a secret', () => {
@@ -59,6 +65,16 @@ describe('credentials from a secret', () => {
     rotate('second');
     await expect(ask()).rejects.toThrow(/401/);
     await expect(ask()).rejects.toThrow(/401/);
+    expect(secret.read).toBe(2);
+  });
+
+  it('that are read again for a call that destroys are too late for it once its proof has ended', async () => {
+    const { order, secret, clock, rotate } = await rotating();
+    const { permit, end } = proof();
+    clock.now += 60_000;
+    rotate('second');
+    Object.assign(secret, { token: 'second', reading: end });
+    await expect(order(permit)).rejects.toThrow(ProofExpired);
     expect(secret.read).toBe(2);
   });
 });

@@ -23,6 +23,17 @@ export interface Troubles {
   readonly ec2Takes?: (action: string) => number;
 }
 
+/** Every call that changes something arrives so many ms of virtual time after it has left, whatever its proof is worth by then. */
+export const slowOrders = (world: AwsWorld, transit: number): Troubles => ({
+  ec2Takes: (action) => (action.startsWith('Describe') ? EC2_CALL_TAKES : transit),
+  api: {
+    before: ({ method }) => {
+      if (method !== 'GET') world.advance(transit);
+      return undefined;
+    },
+  },
+});
+
 const actionOf = (body: unknown): string => new URLSearchParams(String(body)).get('Action') ?? '';
 
 const cloudOver = (world: AwsWorld, { ec2Takes = () => EC2_CALL_TAKES }: Troubles) => {

@@ -5,7 +5,7 @@ import type { Outcome } from '../../fencing/outcome.ts';
 import { answerTo, run } from '../../fencing/run.ts';
 import type { Ports } from '../../fencing/ports.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { portsOver } from './rig.ts';
+import { portsOver, type Troubles } from './rig.ts';
 
 /** The moment before one command: what the run knew, and a copy of the world as it stood. */
 export interface Crossing {
@@ -39,4 +39,4 @@ export const walk = async (world: AwsWorld, start: Known): Promise<Walk> => {
 };
 
 /** Goes on in another world with what was known: the process was frozen, and thaws. */
-export const thaw = (known: Known, world: AwsWorld): Promise<Outcome> => run(known, portsOver(world));
+export const thaw = (known: Known, world: AwsWorld, troubles?: Troubles): Promise<Outcome> => run(known, portsOver(world, troubles));

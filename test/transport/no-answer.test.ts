@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { Denied, Unavailable } from '../../fencing/errors.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import { clusterOf } from '../../kubernetes/cluster.ts';
+import { linkFromToken } from '../../kubernetes/token-access.ts';
+import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
+import { azureClients, azureCloud } from '../../providers/azure/index.ts';
+import { computeClients, gcpCloud } from '../../providers/gcp/index.ts';
+import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
+import { openStandIn } from '../providers/stand-in.ts';
+import { credential, following, prefix, subscription } from '../sandbox/azure/azure-world.ts';
+import { credentials, region } from '../sandbox/ec2/ec2-world.ts';
+import { requestIds } from '../sandbox/gce/gce-world.ts';
+
+const never = (): AbortSignal => new AbortController().signal;
+
+/** One question to whoever is at that address. */
+const asked = {
+  EC2: (endpoint: string) => awsCloud({ clients: ec2Clients({ region, credentials, endpoint }), region }).look(['i-0123456789abcdef0'], { disks: false }, never()),
+  Azure: (endpoint: string) => azureCloud(azureClients({ subscription, credential, endpoint, following })).look([`${prefix}/virtualmachines/db-0`], { disks: false }, never()),
+  'Compute Engine': (endpoint: string) =>
+    gcpCloud(computeClients({ newRequestId: requestIds(), endpoint })).look(['projects/my-project/zones/europe-west1-a/instances/db-0'], { disks: false }, never()),
+  Kubernetes: (endpoint: string) => {
+    const link = linkFromToken({ server: endpoint.replace('http:', 'https:'), ca: null, token: async () => 'secret' });
+    return clusterOf({ name: 'c', link, clock: { ...systemClock, sleep: async () => undefined } }).recheck('n', never());
+  },
+};
+const each = Object.entries(asked);
+
+const closedPort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+};
+
+describe.each(each)('%s without an answer', (_name, ask) => {
+  it('says where nobody listens', async () => {
+    const port = await closedPort();
+    const failed = ask(`http://127.0.0.1:${port}`);
+    await expect(failed).rejects.toBeInstanceOf(Unavailable);
+    await expect(failed).rejects.toThrow(new RegExp(`ECONNREFUSED 127\\.0\\.0\\.1:${port}`));
+  });
+
+  it('says which name nobody knows', async () => {
+    const failed = ask('http://nobody.invalid');
+    await expect(failed).rejects.toBeInstanceOf(Unavailable);
+    await expect(failed).rejects.toThrow(/(ENOTFOUND|EAI_AGAIN) nobody\.invalid/);
+  });
+});
+
+it('of many addresses that were tried in vain the first is named', () => {
+  const one = (address: string) => Object.assign(new Error(`connect ECONNREFUSED ${address}:443`), { code: 'ECONNREFUSED', address, port: 443 });
+  const all = Object.assign(new AggregateError([one('10.0.0.1'), one('10.0.0.2')]), { code: 'ECONNREFUSED' });
+  expect(noAnswer(new Error('wrapped', { cause: all }))).toBe('ECONNREFUSED 10.0.0.1:443');
+  expect(noAnswer(all, 'ec2.eu-west-1.amazonaws.com')).toBe('ECONNREFUSED 10.0.0.1:443 (ec2.eu-west-1.amazonaws.com)');
+});
+
+it('what is no error of the network is none', () => expect(noAnswer(new Error('ENOTFOUND'))).toBeNull());
+
+it('of a sentence that goes on only the first line is kept, and not all of it', () => {
+  expect(sentenceOf('who may not do what\nand the request, signature and all')).toBe('who may not do what');
+  expect(sentenceOf('x'.repeat(9_000))).toHaveLength(2_001);
+});
+
+/** https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html and, for the sentence, https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html */
+const ec2Error = (code: string, message: string): string =>
+  `<?xml version="1.0" encoding="UTF-8"?><Response><Errors><Error><Code>${code}</Code><Message>${message}</Message></Error></Errors><RequestID>r</RequestID></Response>`;
+
+const denials = {
+  EC2: {
+    answer: { status: 403, headers: { 'content-type': 'text/xml' }, body: ec2Error('UnauthorizedOperation', 'You are not authorized to perform this operation. User: arn:aws:sts::123456789012:assumed-role/fence/x is not authorized to perform: ec2:DescribeInstances because no identity-based policy allows the ec2:DescribeInstances action. Encoded authorization failure message: 4GIOHlTkIaWHQD0Q') },
+    says: /UnauthorizedOperation: .*assumed-role\/fence\/x is not authorized to perform: ec2:DescribeInstances .*Encoded authorization failure message: 4GIOHlTkIaWHQD0Q/,
+  },
+  Azure: {
+    answer: { status: 403, body: { error: { code: 'AuthorizationFailed', message: "The client 'fence' with object id 'o' does not have authorization to perform action 'Microsoft.Compute/virtualMachines/read' over scope '/subscriptions/s'." } } },
+    says: /AuthorizationFailed: The client 'fence' .* 'Microsoft\.Compute\/virtualMachines\/read'/,
+  },
+  'Compute Engine': {
+    answer: { status: 403, body: { error: { code: 403, message: "Required 'compute.instances.get' permission for 'projects/my-project/zones/europe-west1-a/instances/db-0'", errors: [{ domain: 'global', reason: 'forbidden', message: 'm' }] } } },
+    says: /forbidden: Required 'compute\.instances\.get' permission for 'projects\/my-project/,
+  },
+};
+
+it.each(Object.entries(denials))('%s says who may not do what, in its own words', async (name, { answer, says }) => {
+  const door = await openStandIn(() => answer);
+  const failed = each.find(([one]) => one === name)?.[1](door.url);
+  await expect(failed).rejects.toBeInstanceOf(Denied);
+  await expect(failed).rejects.toThrow(says);
+  await door.close();
+});
+
+it('a request that EC2 quotes, session token and all, is not told', async () => {
+  const door = await openStandIn(() => ({ status: 403, headers: { 'content-type': 'text/xml' }, body: ec2Error('SignatureDoesNotMatch', 'The Canonical String was x-amz-security-token:secret') }));
+  await expect(asked.EC2(door.url)).rejects.toThrow(/^ec2:DescribeInstances answered SignatureDoesNotMatch$/);
+  await door.close();
+});
