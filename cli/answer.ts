@@ -22,6 +22,7 @@ export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome
   mode: 'taint',
   dryRun,
   evidence: {},
+  generation: null,
   provenAt: null,
   steps: [],
   left: [],

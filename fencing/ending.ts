@@ -33,6 +33,7 @@ export const outcomeOf = (known: Known, now: Moment): Outcome => ({
   mode: known.steps.some((step) => step.step === 'delete-node') ? 'delete' : 'taint',
   dryRun: known.policy.dryRun,
   evidence: known.machine?.says.evidence ?? {},
+  generation: known.machine?.says.generation ?? null,
   provenAt: known.memory.firstOff?.wall ?? null,
   steps: known.steps,
   left: leftIn(known, now),
@@ -42,6 +43,8 @@ export const outcomeOf = (known: Known, now: Moment): Outcome => ({
 const eventReasons: Record<OutcomeKind, string | null> = {
   fenced: 'MachineFenced',
   released: 'NodeReleased',
+  'would-fence': null,
+  'would-release': null,
   refused: 'FencingRefused',
   failed: 'FencingFailed',
   waiting: null,

@@ -13,6 +13,8 @@ export interface Hint {
   readonly region: string | null;
   /** The name of the archive replay that brought it, or null. */
   readonly replay: string | null;
+  /** The message that it came in wants a dry run. */
+  readonly dryRun?: true;
 }
 
 /** Something that cannot be read, in words for the person who sent it. */
@@ -35,4 +37,6 @@ export interface Reading {
   readonly hints: readonly Hint[];
   readonly faults: readonly Fault[];
   readonly asides: readonly Aside[];
+  /** Whether a dry run is wanted anywhere in the message, for whoever reads of it what no provider can. */
+  readonly dryRun?: 'wanted' | 'unclear';
 }

@@ -12,17 +12,20 @@ export const imagined = (known: Known, act: { readonly step: Step; readonly beca
   const cluster = known.cluster && { ...known.cluster, says: clusterAfter(known.cluster.says, act.step) };
   const sinceLook = new Set(known.memory.sinceLook).add(stepKey(act.step));
   const asked = new Map(known.memory.asked).set(stepKey(act.step), now.mono);
-  return { ...known, cluster, steps, ending: endingAfter(act.step, steps.length), memory: { ...known.memory, sinceLook, asked } };
+  return { ...known, cluster, steps, ending: isLast(act.step) ? wouldEnd(steps) : null, memory: { ...known.memory, sinceLook, asked } };
 };
 
 /** Steps beyond which a dry run has nothing more to imagine. */
 const isLast = (step: Step): boolean =>
   step.do === 'note' ? step.record.phase === 'fenced' : ['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods'].includes(step.do);
 
-const endingAfter = (step: Step, steps: number): Ending | null => {
-  if (!isLast(step)) return null;
-  const outcome = step.do === 'readmit-volumes' || step.do === 'readmit-pods' ? 'released' : 'fenced';
-  return { outcome, reason: because(outcome, `dry run: ${steps} steps would be taken`), lookAgainIn: null, retry: false };
+const counted = (steps: number): string => (steps === 1 ? 'one step' : `${steps} steps`);
+
+/** The end of a dry run after so many steps in thought, the last of them that one: nothing of it has happened. */
+export const wouldEnd = (steps: readonly { readonly step: Step['do'] }[], afterwards = ''): Ending => {
+  const last = steps.at(-1)?.step;
+  const outcome = last === 'readmit-volumes' || last === 'readmit-pods' ? 'would-release' : 'would-fence';
+  return { outcome, reason: because(outcome, `dry run: ${counted(steps.length)} would be taken${afterwards}`), lookAgainIn: null, retry: false };
 };
 
 const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {

@@ -3,7 +3,8 @@ import type { Claim } from './ledger.ts';
 import type { DiskId, MachineFacts } from './machine.ts';
 import type { Told } from './cluster.ts';
 import { viewOf, type Known, type Place, type Read } from './known.ts';
-import type { Outcome } from './outcome.ts';
+import { wouldEnd } from './imagine.ts';
+import type { Outcome, OutcomeKind } from './outcome.ts';
 import { endingOf, outcomeOf, toldOf } from './ending.ts';
 import { PROOF_LASTS_MS } from './permit.ts';
 import { because, type Reason, type ReasonCode } from './reason.ts';
@@ -102,6 +103,7 @@ const follow = (known: Known, decision: Decision, now: Moment): Command => {
     case 'wait':
       return dryRunEnds(known) ?? waitOrEnd(known, decision.ms, decision.because, now);
     case 'end':
+      if (isImagined(known, decision.outcome)) return { do: 'end', ending: wouldEnd(known.steps) };
       return { do: 'end', ending: { outcome: decision.outcome, reason: decision.because, lookAgainIn: decision.lookAgainIn ?? null, retry: decision.outcome === 'failed' } };
   }
 };
@@ -110,12 +112,12 @@ const claim = ({ place, request: { machine }, policy: { cap, dryRun } }: Known, 
   place ? { do: 'claim', place, claim: { machine, boot, cap, onlyAsked: dryRun } } : lookAt({ machine: true });
 
 /** In a dry run nothing will ever be gone: what was imagined so far is the answer. */
-const dryRunEnds = (known: Known): Command | null => {
-  const would = known.steps.length;
-  if (!known.policy.dryRun || would === 0) return null;
-  const reason = because('fenced', `dry run: ${would} steps would be taken, then Kubernetes is awaited`);
-  return { do: 'end', ending: { outcome: 'fenced', reason, lookAgainIn: null, retry: false } };
-};
+const dryRunEnds = ({ policy, steps }: Known): Command | null =>
+  policy.dryRun && steps.length > 0 ? { do: 'end', ending: wouldEnd(steps, ', then Kubernetes is awaited') } : null;
+
+/** An end that only the imagined steps have led to. */
+const isImagined = ({ policy, steps }: Known, outcome: OutcomeKind): boolean =>
+  policy.dryRun && steps.length > 0 && (outcome === 'fenced' || outcome === 'released');
 
 const waitOrEnd = (known: Known, ms: number, reason: Reason, now: Moment): Command =>
   now.mono + ms >= known.deadline || known.handsOver.has(reason.code)

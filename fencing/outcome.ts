@@ -3,8 +3,8 @@ import type { FenceRecord } from './record.ts';
 import type { Reason } from './reason.ts';
 import type { Step } from './steps.ts';
 
-/** How one look at one machine ended. */
-export type OutcomeKind = 'fenced' | 'released' | 'waiting' | 'refused' | 'ignored' | 'failed';
+/** How one look at one machine ended; `would-…` is how a dry run ends that has taken its steps in thought only. */
+export type OutcomeKind = 'fenced' | 'released' | 'would-fence' | 'would-release' | 'waiting' | 'refused' | 'ignored' | 'failed';
 
 export interface StepReport {
   readonly step: Step['do'];
@@ -33,6 +33,8 @@ export interface Outcome {
   readonly mode: 'taint' | 'delete';
   readonly dryRun: boolean;
   readonly evidence: Evidence;
+  /** The machine's boot, as the cloud last told it; null where it did not. */
+  readonly generation: string | null;
   /** When this run first read that the machine is off (epoch ms); null when it never did. */
   readonly provenAt: number | null;
   readonly steps: readonly StepReport[];

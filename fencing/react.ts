@@ -2,7 +2,6 @@ import pLimit from 'p-limit';
 import { begin, type Known, type Place, type Read, type Start } from './known.ts';
 import type { MachineFacts, MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
-import type { FenceRecord } from './record.ts';
 import { run } from './run.ts';
 import type { Ports } from './ports.ts';
 
@@ -13,8 +12,6 @@ export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 
   readonly runLasts?: number;
   /** The reason of a person who vouches that the machines are off. */
   readonly vouched?: string | null;
-  /** What re-sent messages remember of fences, by machine. */
-  readonly records?: ReadonlyMap<MachineId, FenceRecord>;
 }
 
 /** Where a machine was found just now: its run looks there at once and verifies it, instead of searching all clusters. */
@@ -51,7 +48,7 @@ export const react = async (
 const startOf = (
   machine: MachineId,
   reads: readonly Read<MachineFacts>[],
-  { newRunId, runLasts = Infinity, vouched = null, records, ...occasion }: Occasion,
+  { newRunId, runLasts = Infinity, vouched = null, ...occasion }: Occasion,
   leads: ReadonlyMap<MachineId, Lead>,
   { cloud, clock }: Ports,
 ): Known =>
@@ -62,6 +59,5 @@ const startOf = (
     request: { machine, intent: 'react', accepted: null, vouched },
     reading: cloud,
     runId: newRunId(),
-    record: records?.get(machine) ?? null,
     machine: reads.find(({ says }) => says.machine === machine) ?? null,
   });

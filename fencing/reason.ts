@@ -64,6 +64,8 @@ export type ReasonCode =
   // ends
   | 'fenced'
   | 'released'
+  | 'would-fence'
+  | 'would-release'
   | 'not-fenced'
   | 'still-off'
   | 'step-refused'

@@ -1,15 +1,12 @@
 import { InvalidInput } from '../fencing/errors.ts';
-import type { Fault } from '../fencing/hint.ts';
 import { outcomeJson, type OutcomeJson } from '../fencing/outcome-json.ts';
-import type { Delivery } from './errand.ts';
+import { inWords, type Delivery } from './errand.ts';
 import { runErrands, type Wish } from './errands.ts';
 import type { TimeLimit } from './invocation.ts';
 import type { Wiring } from './wiring.ts';
 
 /** The same JSON as the CLI: one object for one machine, `results` for several. */
 export type ByHandAnswer = OutcomeJson | { readonly results: readonly OutcomeJson[] };
-
-const inWords = ({ what, where, mend }: Fault): string => `${what} (at ${where}): ${mend}`;
 
 /**
  * Runs what a person sent, to its end or to the end of the invocation: there is no queue to wait in.

@@ -22,6 +22,10 @@ export interface DecisionLine {
   readonly requestId: string | null;
 }
 
+/** A line of a log is read by people; the whole of a longer story is in the answer, or in the dead letter. */
+const LONGEST_SAYS = 4_000;
+const short = (says: string): string => (says.length > LONGEST_SAYS ? `${says.slice(0, LONGEST_SAYS - 1)}…` : says);
+
 const blank: DecisionLine = {
   decision: '',
   because: '',
@@ -46,7 +50,7 @@ export const stepLine = (command: Command, known: Known, event: string | null): 
     ...blank,
     decision: decision.step,
     because: step.because.code,
-    says: step.said ?? step.because.says,
+    says: short(step.said ?? step.because.says),
     event,
     instance: known.request.machine,
     cluster: known.place?.cluster ?? null,
@@ -64,7 +68,7 @@ export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLin
   ...blank,
   decision: outcome.outcome,
   because: outcome.reason.code,
-  says: outcome.reason.says,
+  says: short(outcome.reason.says),
   event,
   instance: outcome.machine,
   cluster: outcome.cluster,
@@ -76,4 +80,4 @@ export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLin
 export const faultLine = ({ what, where, mend }: Fault): DecisionLine => ({ ...blank, decision: decision.notUnderstood, because: where, says: `${what}; ${mend}` });
 
 /** What became of a message, in a word and a sentence. */
-export const messageLine = (what: string, because: string, says: string, instance: string | null): DecisionLine => ({ ...blank, decision: what, because, says, instance });
+export const messageLine = (what: string, because: string, says: string, instance: string | null): DecisionLine => ({ ...blank, decision: what, because, says: short(says), instance });

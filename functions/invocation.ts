@@ -25,12 +25,12 @@ export interface Invocation {
 export const within = async <T>(
   { ports, log }: Wiring,
   limit: TimeLimit,
-  eventOf: (machine: string) => string | null,
+  eventOf: (known: Known) => string | null,
   work: (invocation: Invocation) => Promise<T>,
 ): Promise<T> => {
   const inFlight = new AbortController();
   const observe = (command: Command, _: unknown, known: Known) => {
-    const line = stepLine(command, known, eventOf(known.request.machine));
+    const line = stepLine(command, known, eventOf(known));
     if (line) log(line);
   };
   try {

@@ -2,20 +2,26 @@ import { z } from 'zod';
 import type { Outcome } from '../fencing/outcome.ts';
 import { fenceRecord } from '../fencing/record.ts';
 
+/** More than any id of ours or of a cloud's (characters). */
+const LONGEST = 1_000;
+
 /**
- * The queue is the timer: what has to wait is sent again, with the fence as last seen (its Node may be deleted meanwhile),
- * and a count of its own, because a queue's receive count is for errors.
+ * The queue is the timer: what has to wait is sent again, with a count of its own, because a queue's receive count is for
+ * errors. It says nothing but which machine to look at: what is done there is derived anew, also below a Node that is gone.
  */
 export const lookAgain = z
   .object({
     cloudfence: z.literal('look-again'),
-    machine: z.string().min(1),
+    machine: z.string().min(1).max(LONGEST),
     /** How often it was sent again. */
     hops: z.int().min(1),
-    because: z.string(),
-    event: z.string().nullable(),
+    because: z.string().max(LONGEST),
+    event: z.string().max(LONGEST).nullable(),
     eventAt: z.number().nullable(),
-    record: fenceRecord.nullable(),
+    /** For people who find it among the dead letters. No run believes it: whoever can write to the queue could have written it. */
+    record: fenceRecord.nullable().catch(null),
+    /** What wanted a dry run wants one to the end. */
+    dryRun: z.boolean().default(false),
   })
   .readonly();
 
@@ -33,7 +39,7 @@ const GROWTH = 1.5;
 export const delayFor = ({ lookAgainIn }: Pick<Outcome, 'lookAgainIn'>, hops: number): number =>
   Math.min(LONGEST_DELAY_S, Math.max(Math.ceil((lookAgainIn ?? 0) / 1_000), Math.round(SHORTEST_DELAY_S * GROWTH ** hops)));
 
-export const nextLook = (outcome: Outcome, before: { readonly hops: number; readonly event: string | null; readonly eventAt: number | null }): LookAgain => ({
+export const nextLook = (outcome: Outcome, before: Pick<LookAgain, 'hops' | 'event' | 'eventAt' | 'dryRun'>): LookAgain => ({
   cloudfence: 'look-again',
   machine: outcome.machine,
   hops: before.hops + 1,
@@ -41,4 +47,5 @@ export const nextLook = (outcome: Outcome, before: { readonly hops: number; read
   event: before.event,
   eventAt: before.eventAt,
   record: outcome.record,
+  dryRun: before.dryRun,
 });

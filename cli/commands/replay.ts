@@ -1,9 +1,9 @@
 import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../fencing/errors.ts';
-import type { Fault, Reading } from '../../fencing/hint.ts';
+import type { Fault, Hint, Reading } from '../../fencing/hint.ts';
+import type { MachineId } from '../../fencing/machine.ts';
 import { react } from '../../fencing/react.ts';
-import { wantsDryRun } from '../../functions/dry-run.ts';
 import { newRunId } from '../../wiring/run-id.ts';
 import { fileText } from '../../wiring/settings.ts';
 import { answerAll, answerOne, type Output } from '../answer.ts';
@@ -15,7 +15,7 @@ const refuseFaults = ({ faults }: Reading): void => {
   if (faults.length > 0) throw new InvalidInput(`the event cannot be replayed:\n${faults.map((fault) => `  - ${inWords(fault)}`).join('\n')}`);
 };
 
-/** Takes an event, or many, as if it had just arrived. What cannot be read is named, and then nothing is done at all. `dryRun` may stand in it, as in what the function is sent. */
+/** Takes an event, or many, as if it had just arrived. What cannot be read is named, and then nothing is done at all. `dryRun` may stand anywhere in it. */
 export const replay = (file: string, options: CommonOptions, output: Output): Promise<number> =>
   withSession(options, output, async (session) => {
     const { kit, policy, deadline, ports } = session;
@@ -23,10 +23,12 @@ export const replay = (file: string, options: CommonOptions, output: Output): Pr
     const reading = kit.readHints(raw);
     refuseFaults(reading);
     for (const { what } of reading.asides) output.complain(`nothing to do for ${what}`);
-    const machines = await openFor(reading.hints.map(({ machine }) => machine), session);
-    if (machines.length === 0 && reading.hints.length > 0) output.complain('nothing to do: no machine is left of what the event names');
-    const dryRun = wantsDryRun(raw) || policy.dryRun;
-    const outcomes = await react(machines, { policy: { ...policy, dryRun }, deadline, newRunId }, ports);
+    const isDry = ({ dryRun }: Hint): boolean => policy.dryRun || dryRun === true;
+    const machinesOf = async (hints: readonly Hint[]) => openFor(hints.map(({ machine }) => machine), session);
+    const [dry, inEarnest] = await Promise.all([machinesOf(reading.hints.filter(isDry)), machinesOf(reading.hints.filter((hint) => !isDry(hint)))]);
+    if (dry.length + inEarnest.length === 0 && reading.hints.length > 0) output.complain('nothing to do: no machine is left of what the event names');
+    const lookAt = (machines: readonly MachineId[], dryRun: boolean) => react(machines, { policy: { ...policy, dryRun }, deadline, newRunId }, ports);
+    const outcomes = (await Promise.all([lookAt(inEarnest, false), lookAt(dry, true)])).flat();
     const json = options.json ?? false;
     const [only, second] = outcomes;
     return only && !second ? answerOne(only, json, output) : answerAll(outcomes, json, output);

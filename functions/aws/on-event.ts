@@ -1,5 +1,5 @@
 import type { ByHandAnswer } from '../by-hand.ts';
-import { forQueue } from '../dry-run.ts';
+import { leadingErrands } from '../errand.ts';
 import { runErrands } from '../errands.ts';
 import type { TimeLimit } from '../invocation.ts';
 import { replayByHand } from '../replay.ts';
@@ -22,15 +22,14 @@ export const onEvent =
   (wired: () => Promise<Wiring>) =>
   async (event: unknown, context: TimeLimit): Promise<BatchAnswer | ByHandAnswer> => {
     const wiring = await wired();
-    const sent = deliveriesIn(event);
-    if (sent[0]?.messageId === null) return replayByHand(event, sent, wiring, context);
-    const deliveries = sent.map(forQueue);
+    const deliveries = deliveriesIn(event);
+    if (deliveries[0]?.messageId === null) return replayByHand(deliveries, wiring, context);
     const errands = deliveries.flatMap((delivery) => delivery.errands);
     const outcomes = await runErrands(errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, context);
-    const settled = new Set<string>();
+    const leading = leadingErrands(errands, wiring.policy);
     const failures: string[] = [];
     for (const delivery of deliveries) {
-      if (!(await settle(delivery, outcomes, settled, wiring)) && delivery.messageId !== null) failures.push(delivery.messageId);
+      if (!(await settle(delivery, outcomes, leading, wiring)) && delivery.messageId !== null) failures.push(delivery.messageId);
     }
     return { batchItemFailures: failures.map((itemIdentifier) => ({ itemIdentifier })) };
   };

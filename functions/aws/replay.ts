@@ -27,7 +27,7 @@ export const replay =
   async (event: unknown, limit: TimeLimit): Promise<Replayed> => {
     const range = rangeIn(event);
     if (range) return start(range, readFunctionEnvironment());
-    return replayByHand(event, deliveriesIn(event), await wired(), limit);
+    return replayByHand(deliveriesIn(event), await wired(), limit);
   };
 
 export const handler = replay(wireOnce());

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
-import { forQueue } from '../dry-run.ts';
 import { deliveryOf, type Delivery } from '../errand.ts';
 import { textOf } from '../text-of.ts';
 
 /** A message that failed, in an envelope that counts: Service Bus would bring it back at once, ten times in a second. */
-const retry = z.object({ cloudfence: z.literal('retry'), failures: z.int().min(1), body: z.string() }).readonly();
+const retry = z.strictObject({ cloudfence: z.literal('retry'), failures: z.int().min(1), body: z.string() }).readonly();
 
 export type Retry = z.infer<typeof retry>;
 
@@ -19,7 +18,7 @@ export interface Received {
 const receivedAt = (text: string, at: number): Received => {
   const again = retry.safeParse(jsonIn(text));
   const { body, failures } = again.success ? again.data : { body: text, failures: 0 };
-  return { delivery: forQueue(deliveryOf(`${at}`, body, () => readHints(body))), failures };
+  return { delivery: deliveryOf(`${at}`, body, () => readHints(body)), failures };
 };
 
 /** Messages of a queue, one or a batch of them; the platform parses JSON by itself when a message says that it is some. */

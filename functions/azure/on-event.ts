@@ -1,5 +1,6 @@
 import { inHierarchy } from '../../fencing/errors.ts';
 import type { Outcome } from '../../fencing/outcome.ts';
+import { leadingErrands } from '../errand.ts';
 import { runErrands } from '../errands.ts';
 import { settle } from '../settle.ts';
 import { receivedIn, type Received } from './batch.ts';
@@ -39,10 +40,10 @@ const whyOf = ({ delivery }: Received, outcomes: readonly Outcome[]): string => 
 };
 
 const settleAll = async ({ ready, failures }: Opened, outcomes: readonly Outcome[], { wiring }: Invoked): Promise<void> => {
-  const settled = new Set<string>();
+  const leading = leadingErrands(ready.flatMap(({ delivery }) => delivery.errands), wiring.policy);
   const unsettled: Failure[] = [...failures];
   for (const received of ready) {
-    if (!(await settle(received.delivery, outcomes, settled, wiring))) unsettled.push({ received, why: whyOf(received, outcomes) });
+    if (!(await settle(received.delivery, outcomes, leading, wiring))) unsettled.push({ received, why: whyOf(received, outcomes) });
   }
   for (const { received, why } of unsettled) await tryAgain(received, why, wiring);
 };

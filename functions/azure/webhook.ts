@@ -2,7 +2,9 @@ import { structured } from '../../providers/azure/events/binary-mode.ts';
 import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
 import { messageLine } from '../decision-line.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
-import type { HttpAnswer, HttpFunction } from './http.ts';
+import { inWords, isOwnMessage, notByThisDoor } from '../errand.ts';
+import { decision } from '../names.ts';
+import { json, type HttpAnswer, type HttpFunction } from './http.ts';
 import { invoked } from './invoked.ts';
 import type { Logging } from './log.ts';
 import type { Wired } from './wiring.ts';
@@ -16,6 +18,16 @@ const LARGEST_MESSAGE = 190_000;
 const TOO_LARGE = empty(413);
 /** An OPTIONS request that shakes no hands brings no event. */
 const NOT_ALLOWED = empty(405);
+
+const WHY = inWords(notByThisDoor);
+
+/** A message of our own that came by this door was not written by us: it goes where people look, and nowhere else. */
+const refused = async (body: string, wired: Wired, context: Logging): Promise<HttpAnswer> => {
+  const { wiring } = await invoked(wired, context);
+  wiring.log(messageLine(decision.notUnderstood, 'own-message', WHY, null));
+  await wiring.queues.dead({ body, reason: WHY });
+  return json(400, { error: WHY });
+};
 
 const queued = async (text: string, wired: Wired, context: Logging): Promise<HttpAnswer> => {
   const { wiring } = await invoked(wired, context);
@@ -41,5 +53,6 @@ export const webhook =
     if (handshake) return handshake;
     if (request.method === 'OPTIONS') return NOT_ALLOWED;
     const text = structured(headers, body);
-    return Buffer.byteLength(text) > LARGEST_MESSAGE ? TOO_LARGE : queued(text, wired, context);
+    if (Buffer.byteLength(text) > LARGEST_MESSAGE) return TOO_LARGE;
+    return isOwnMessage(text) ? refused(text, wired, context) : queued(text, wired, context);
   };

@@ -1,4 +1,4 @@
-import { forQueue } from '../dry-run.ts';
+import { leadingErrands } from '../errand.ts';
 import { runErrands } from '../errands.ts';
 import { settle } from '../settle.ts';
 import { turnedAway } from './door.ts';
@@ -22,11 +22,10 @@ export const onEvent =
     const wiring = await wired();
     const refusal = await turnedAway(request, wiring);
     if (refusal) return refusal;
-    const { delivery: sent, notBefore } = deliveryIn(request.body);
+    const { delivery, notBefore } = deliveryIn(request.body);
     if (notBefore !== null && wiring.ports.clock.now().wall < notBefore) return TOO_EARLY;
-    const delivery = forQueue(sent);
     const outcomes = await runErrands(delivery.errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
-    return (await settle(delivery, outcomes, new Set(), wiring)) ? DONE : AGAIN;
+    return (await settle(delivery, outcomes, leadingErrands(delivery.errands, wiring.policy), wiring)) ? DONE : AGAIN;
   };
 
 export const handler = httpFunction(onEvent(wireOnce()));

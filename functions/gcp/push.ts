@@ -26,6 +26,7 @@ const momentIn = (text: string | undefined): number | null => (text !== undefine
 export const deliveryIn = (body: unknown): Pushed => {
   const read = push.safeParse(body);
   if (!read.success) return { delivery: deliveryOf(null, textOf(body), () => readHints(body)), notBefore: null };
-  const { data: text, messageId, attributes } = read.data.message;
-  return { delivery: deliveryOf(messageId, text, () => readHints(text)), notBefore: momentIn(attributes[NOT_BEFORE]) };
+  const { data, messageId, attributes } = read.data.message;
+  const text = Buffer.from(data, 'base64').toString('utf8');
+  return { delivery: deliveryOf(messageId, text, () => readHints(body)), notBefore: momentIn(attributes[NOT_BEFORE]) };
 };

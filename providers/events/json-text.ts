@@ -1,3 +1,6 @@
+import { gunzipSync } from 'node:zlib';
+import type { Allowance } from './allowance.ts';
+
 /** One JSON document of a text, and where it stands; or what is wrong with it. */
 export type JsonDocument = { readonly where: string; readonly value: unknown } | { readonly where: string; readonly problem: string };
 
@@ -15,15 +18,59 @@ const parse = (text: string, where: string): JsonDocument => {
   }
 };
 
-/** One document, as it stands or once `decoded`, or one on each line; none for a blank text. */
-export const jsonIn = (raw: string, where: string, decoded: (text: string) => string): readonly JsonDocument[] => {
+const NO_BASE64 = /[^\w+/=\s-]/;
+/** The first byte of what is worth unpacking: JSON, a byte order mark or white space before it, or the first byte of gzip. */
+const BEGINNINGS: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b, 0x22, 0xef, 0x20, 0x09, 0x0a, 0x0d, 0x1f]);
+
+const isPacked = (text: string): boolean => BEGINNINGS.has(Buffer.from(text.slice(0, 8), 'base64')[0]) && !NO_BASE64.test(text);
+
+/** Whether it is worth a try at all: most texts are words. */
+export const mayHoldJson = (text: string): boolean => {
+  const [first = ''] = text.slice(0, 1_000).trimStart();
+  return '{["'.includes(first) || text.includes('\n') || isPacked(text);
+};
+
+const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
+
+/** Null for what is no zip after all, or unpacks to more than is allowed: a text of a few bytes may hold gigabytes. */
+const unzipped = (bytes: Uint8Array, most: number): Buffer | null => {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: Math.max(1, most) });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return null;
+    throw error;
+  }
+};
+
+/** Bytes as text, zipped or plain; null for what cannot be unzipped. */
+export const textOfBytes = (bytes: Uint8Array, { left }: Allowance): string | null => {
+  const plain = isZip(bytes) ? unzipped(bytes, left()) : bytes;
+  return plain && Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString('utf8');
+};
+
+const CANNOT_UNZIP = 'it is a zip that is broken, or of which too much would be unpacked';
+
+const TOO_MUCH = 'there is too much of it';
+
+const byLines = (text: string, where: string, allowed: Allowance): readonly JsonDocument[] => {
+  const lines = text.split(/\r?\n/);
+  if (!allowed.count(lines.length)) return [{ where, problem: TOO_MUCH }];
+  return lines.flatMap((line, index) => (line.trim() === '' ? [] : [parse(line, `${where}(line ${index + 1})`)]));
+};
+
+/** One document, as it stands or in base64, zipped or not, packed as often as may be; or one on each line; none for a blank text. */
+export const jsonIn = (raw: string, where: string, allowance: Allowance): readonly JsonDocument[] => {
+  if (!allowance.spend(raw.length)) return [{ where, problem: TOO_MUCH }];
   const text = raw.replace(BYTE_ORDER_MARK, '').trim();
   if (text === '') return [];
   const whole = parse(text, where);
   if ('value' in whole) return [whole];
-  const inside = parse(decoded(text).replace(BYTE_ORDER_MARK, ''), where);
-  if ('value' in inside) return [inside];
-  const lines = text.split(/\r?\n/).map((line, index) => ({ line, place: `${where}(line ${index + 1})` }));
-  const documents = lines.filter(({ line }) => line.trim() !== '').map(({ line, place }) => parse(line, place));
+  if (isPacked(text)) {
+    const inside = textOfBytes(Buffer.from(text, 'base64'), allowance);
+    if (inside === null) return [{ where, problem: CANNOT_UNZIP }];
+    const documents = jsonIn(inside, where, allowance);
+    if (documents.some((one) => 'value' in one)) return documents;
+  }
+  const documents = byLines(text, where, allowance);
   return documents.some((one) => 'value' in one) ? documents : [whole];
 };

@@ -1,9 +1,25 @@
 import type { Reading } from '../../fencing/hint.ts';
-import { jsonIn } from './json-text.ts';
-import { together, type Faults } from './reading.ts';
+import { allowance, type Allowance } from './allowance.ts';
+import { wishIn, type DryRunWish } from './dry-run.ts';
+import { jsonIn, textOfBytes, type JsonDocument } from './json-text.ts';
+import { bounded, together, type Faults } from './reading.ts';
 
 /** Wrappings inside wrappings, such as an event in a notification in a queue's record in a batch; deeper is nonsense. */
 const DEEPEST = 8;
+
+/** A batch of messages that a queue or a stream hands over at once: none of them has anything to do with the others. */
+export interface Batch {
+  /** The key under which they stand. */
+  readonly key: string;
+  readonly messages: readonly unknown[];
+}
+
+/** The list under that key as a batch, if each of its entries has one of those fields. */
+export const batchUnder = (raw: object, key: string, fields: readonly string[]): Batch | null => {
+  const list: unknown = new Map<string, unknown>(Object.entries(raw)).get(key);
+  const isMessage = (one: unknown): boolean => typeof one === 'object' && one !== null && fields.some((field) => field in one);
+  return Array.isArray(list) && list.length > 0 && list.every(isMessage) ? { key, messages: list } : null;
+};
 
 /** What one cloud's reader knows beside texts, bytes and lists, which are everywhere the same. */
 export interface Dialect {
@@ -12,16 +28,14 @@ export interface Dialect {
   readonly fault: Faults['fault'];
   /** How an event should come, as an order to whoever sends it. */
   readonly asDelivered: string;
-  /** What a text may be encoded in that is no JSON as it stands. */
-  readonly decoded?: (text: string) => string;
+  readonly batchIn: (raw: object) => Batch | null;
 }
 
-/** A reader that never throws, and never passes over anything in silence. */
-export const readerOf = (dialect: Dialect): ((raw: unknown) => Reading) => {
-  const { readObject, fault, asDelivered, decoded = (text) => text } = dialect;
+type Read = (raw: unknown, where: string, depth: number) => Reading;
 
-  const readText = (text: string, where: string, depth: number): Reading => {
-    const documents = jsonIn(text, where, decoded);
+/** Reads what came, as deep as it is wrapped. */
+const readingOver = ({ readObject, fault, asDelivered }: Dialect, allowed: Allowance) => {
+  const readDocuments = (documents: readonly JsonDocument[], text: string, where: string, depth: number): Reading => {
     if (documents.length === 0) return fault('the text is empty', where, 'send an event', text);
     const readings = documents.map((one) =>
       'value' in one ? read(one.value, one.where, depth + 1) : fault(`not JSON: ${one.problem}`, one.where, 'send JSON: one document, or one on each line', text),
@@ -29,17 +43,60 @@ export const readerOf = (dialect: Dialect): ((raw: unknown) => Reading) => {
     return together(readings);
   };
 
-  const readAll = (list: readonly unknown[], where: string, depth: number): Reading =>
-    list.length === 0 ? fault('the list is empty', where, 'send at least one event', list) : together(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
+  const readText = (text: string, where: string, depth: number): Reading => readDocuments(jsonIn(text, where, allowed), text, where, depth);
 
-  const read = (raw: unknown, where: string, depth: number): Reading => {
-    if (depth > DEEPEST) return fault('the event is wrapped too often', where, 'send the event itself', raw);
+  const readBytes = (bytes: Uint8Array, where: string, depth: number): Reading => {
+    const text = textOfBytes(bytes, allowed);
+    return text === null ? fault('a zip that is broken, or of which too much would be unpacked', where, asDelivered, null) : readText(text, where, depth);
+  };
+
+  const readAll = (list: readonly unknown[], where: string, depth: number): Reading => {
+    if (list.length === 0) return fault('the list is empty', where, 'send at least one event', list);
+    if (!allowed.count(list.length)) return fault(`there is too much of it: ${list.length} entries`, where, 'send fewer at a time', null);
+    return together(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
+  };
+
+  const read: Read = (raw, where, depth) => {
+    if (depth > DEEPEST) return fault('the event is wrapped too often', where, 'send the event itself', null);
     if (typeof raw === 'string') return readText(raw, where, depth);
-    if (raw instanceof Uint8Array) return readText(Buffer.from(raw).toString('utf8'), where, depth);
+    if (raw instanceof Uint8Array) return readBytes(raw, where, depth);
     if (Array.isArray(raw)) return readAll(raw, where, depth);
     if (typeof raw === 'object' && raw !== null) return readObject(raw, where, (inside, step) => read(inside, where + step, depth + 1));
     return fault(`expected an event and found ${raw === null ? 'null' : typeof raw}`, where, asDelivered, raw);
   };
+  return { read, readDocuments };
+};
 
-  return (raw) => read(raw, '$', 0);
+const doubts = { unclear: '`dryRun` is neither true nor false', unseen: 'there is too much of it to see whether a dry run is wanted' } as const;
+
+/** A wish for a dry run is one for the whole message; where it is in doubt, nothing is done. */
+const heeded = (reading: Reading, wish: DryRunWish | null, fault: Faults['fault']): Reading => {
+  if (wish === null) return reading;
+  if (wish.says === 'dry') return { dryRun: 'wanted', ...reading, hints: reading.hints.map((hint) => ({ ...hint, dryRun: true as const })) };
+  const { faults } = fault(doubts[wish.says], wish.where, 'send true or false', null);
+  return { hints: [], faults: [...faults, ...reading.faults], asides: reading.asides, dryRun: 'unclear' };
+};
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const without = (raw: object, { key }: Batch): object => Object.fromEntries(Object.entries(raw).filter(([other]) => other !== key));
+
+/** A reader that never throws, and never passes over anything in silence. */
+export const readerOf = (dialect: Dialect): ((raw: unknown) => Reading) => {
+  const { fault, batchIn } = dialect;
+  return (raw) => {
+    const allowed = allowance();
+    const { read, readDocuments } = readingOver(dialect, allowed);
+    const documents = typeof raw === 'string' ? jsonIn(raw, '$', allowed) : [{ where: '$', value: raw }];
+    const values = documents.flatMap((one) => ('value' in one ? [one.value] : []));
+    const [only] = values;
+    const batch = documents.length === 1 && isObject(only) ? batchIn(only) : null;
+    if (!batch || !isObject(only) || !allowed.count(batch.messages.length)) {
+      const reading = typeof raw === 'string' ? readDocuments(documents, raw, '$', 0) : read(raw, '$', 0);
+      return bounded(heeded(reading, wishIn(documents.length === 1 ? only : values), fault));
+    }
+    const around = wishIn(without(only, batch));
+    const readMessage = (one: unknown, where: string) => heeded(heeded(read(one, where, 2), wishIn(one, where), fault), around, fault);
+    return bounded(together(batch.messages.map((one, index) => readMessage(one, `$.${batch.key}[${index}]`))));
+  };
 };

@@ -39,7 +39,7 @@ const runAs = (profile: string, ...args: readonly string[]) => {
 describe('a profile of the AWS CLI', () => {
   it('says who asks, and where', async () => {
     const { code, stdout } = await runAs('works', 'fence', sandbox.scene.holder, '--dry-run', '--json');
-    expect([code, JSON.parse(stdout)]).toMatchObject([0, { outcome: 'fenced', dryRun: true, instance: sandbox.scene.holder }]);
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { outcome: 'would-fence', dryRun: true, instance: sandbox.scene.holder }]);
   });
 
   it('that nobody has signed in to is told in the words of the SDK', async () => {

@@ -51,7 +51,7 @@ describe('fence', () => {
     const before = sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin').length;
     const { code, stdout } = await cli('fence', sandbox.scene.holder, '--dry-run', '--json');
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'fenced', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'would-fence', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
     expect(sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin')).toHaveLength(before);
   });
 

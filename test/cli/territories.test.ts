@@ -47,5 +47,5 @@ it('doctor says which role cannot be assumed', async () => {
 
 it('fence looks for a machine in every territory', async () => {
   const { stdout, code } = await cli(['fence', sandbox.scene.holder, '--dry-run', '--json'], ROLE.externalId);
-  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({ code: 0, answer: { outcome: 'fenced', instance: sandbox.scene.holder, dryRun: true } });
+  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({ code: 0, answer: { outcome: 'would-fence', instance: sandbox.scene.holder, dryRun: true } });
 });

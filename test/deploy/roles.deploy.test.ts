@@ -65,7 +65,7 @@ it('an event by hand is answered with the same JSON as by the CLI', async () => 
   const { machine, node } = deployed.holder(0);
   const event = stateChange(machine, 'stopped');
   const dry = await deployed.call('replay', { ...event, dryRun: true });
-  expect(dry).toMatchObject({ outcome: 'fenced', dryRun: true, instance: machine });
+  expect(dry).toMatchObject({ outcome: 'would-fence', dryRun: true, instance: machine });
   expect(deployed.standOf(deployed.holder(0))).toEqual({ phase: null, diskMoved: false });
   const answer = await deployed.call('replay', event);
   expect(answer).toMatchObject({ instance: machine, node, cluster: 'sandbox', dryRun: false });

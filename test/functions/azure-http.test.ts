@@ -100,7 +100,7 @@ describe('by hand', () => {
   it('knows a dry run in base64, which a queue may have made of it', async () => {
     const { install, holder } = off();
     const answer = await replay(install.wired)(post(Buffer.from(JSON.stringify({ resourceId: holder, dryRun: true })).toString('base64')), install.context);
-    expect(said(answer)).toMatchObject({ outcome: 'fenced', dryRun: true });
+    expect(said(answer)).toMatchObject({ outcome: 'would-fence', dryRun: true });
   });
 
   it('says in words what is wrong with an order', async () => {

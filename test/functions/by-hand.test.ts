@@ -34,7 +34,7 @@ describe('replay', () => {
     const install = installOver(world);
     const before = stateOf(world);
     const answer = await replay(async () => install.wiring, never)(eventFor(scene.holder), install.context());
-    expect(answer).toMatchObject({ outcome: 'fenced', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
+    expect(answer).toMatchObject({ outcome: 'would-fence', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
     expect(stateOf(world)).toEqual(before);
   });
 
@@ -107,14 +107,14 @@ describe('sweep', () => {
   });
 });
 
-it('a dry run is one without a queue, and a queue has none', async () => {
+it('a dry run is one with a queue and without', async () => {
   const { world, scene } = stopped();
   const install = installOver(world);
   const before = stateOf(world);
   const wanted = { instanceId: scene.holder, dryRun: true };
-  expect(await onEvent(async () => install.wiring)(wanted, install.context())).toMatchObject({ outcome: 'fenced', dryRun: true });
+  expect(await onEvent(async () => install.wiring)(wanted, install.context())).toMatchObject({ outcome: 'would-fence', dryRun: true });
   expect(await onEvent(async () => install.wiring)(batchOf(wanted), install.context())).toEqual({ batchItemFailures: [] });
-  expect(install.dead).toMatchObject([{ body: JSON.stringify(wanted), reason: expect.stringMatching(/dry run.*send it to `replay`/) }]);
+  expect(install).toMatchObject({ dead: [], sentAgain: [], lines: expect.arrayContaining([expect.objectContaining({ decision: 'would-fence', dryRun: true, instance: scene.holder })]) });
   expect(stateOf(world)).toEqual(before);
 });
 

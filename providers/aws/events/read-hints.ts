@@ -7,7 +7,7 @@ import { readEnvelope } from './envelope.ts';
 import { instanceId } from './instance-id.ts';
 import { readNotification } from './notification.ts';
 import { readTrailRecord } from './trail-record.ts';
-import { unwrap } from './unwrap.ts';
+import { batchIn, unwrap } from './unwrap.ts';
 
 const byHand = z.object({
   instanceId,
@@ -36,4 +36,4 @@ const readObject: Dialect['readObject'] = (raw, where, onward) => {
  * them, archive replays, records of CloudTrail, JSON text (one document, or one a line), and `{ "instanceId": "i-…" }` written by hand.
  * Never throws, and never passes over anything in silence.
  */
-export const readHints = readerOf({ readObject, fault, asDelivered: 'send the event as EventBridge delivers it' });
+export const readHints = readerOf({ readObject, fault, batchIn, asDelivered: 'send the event as EventBridge delivers it' });

@@ -10,9 +10,11 @@ const PRIVATE_IN_TEXT = /"?\\*"?(?:authorization|caller|calleripaddress|claims|h
 
 /** Base64 hides the same from people, and not from anybody who cares. */
 const ENCODED = /^[\w+/=\s-]{80,}$/;
+const LONGEST = 400;
+const shownText = (text: string): string => (ENCODED.test(text.slice(0, LONGEST)) ? `(${text.length} characters)` : text.slice(0, LONGEST).replace(PRIVATE_IN_TEXT, '…'));
 
 const shown = (value: unknown, depth: number): unknown => {
-  if (typeof value === 'string') return ENCODED.test(value) ? `(${value.length} characters)` : value.replace(PRIVATE_IN_TEXT, '…');
+  if (typeof value === 'string') return shownText(value);
   if (typeof value !== 'object' || value === null) return value;
   if (depth > DEEPEST) return '…';
   if (Array.isArray(value)) return value.slice(0, 5).map((one) => shown(one, depth + 1));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
 import { hinted } from '../../events/reading.ts';
-import { readerOf, type Dialect } from '../../events/walk.ts';
+import { batchUnder, readerOf, type Dialect } from '../../events/walk.ts';
 import { fault, unreadable } from './faults.ts';
 import { isActivityRecord, readActivityRecord } from './activity-record.ts';
 import { isAlert, readAlert } from './alert.ts';
@@ -39,10 +39,8 @@ const readObject: Dialect['readObject'] = (raw, where, onward) => {
   return fault('this is no event that is understood here', where, `${DELIVERED}, or { "resourceId": "/subscriptions/…" }`, raw);
 };
 
-const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
-
-/** Azure's storage queues carry text, and most who write to them encode it. */
-const decoded = (text: string): string => (BASE64.test(text) ? Buffer.from(text, 'base64').toString('utf8') : text);
+/** What Event Grid hands to whoever fetches its events. https://learn.microsoft.com/azure/event-grid/pull-delivery-overview */
+const batchIn = (raw: object) => batchUnder(raw, 'value', ['event']);
 
 /**
  * Reads whatever brings news of virtual machines: Event Grid's events in either schema, alone or many of them, alerts on
@@ -50,4 +48,4 @@ const decoded = (text: string): string => (BASE64.test(text) ? Buffer.from(text,
  * one a line), and `{ "resourceId": "/subscriptions/…" }` written by hand. A hint may name a scale set in the place of a
  * machine: `expand` of the provider knows its machines. Never throws, and never passes over anything in silence.
  */
-export const readHints = readerOf({ readObject, fault, asDelivered: DELIVERED, decoded });
+export const readHints = readerOf({ readObject, fault, batchIn, asDelivered: DELIVERED });

@@ -6,7 +6,7 @@ import { aside, hinted } from '../../events/reading.ts';
 import { readerOf, type Dialect } from '../../events/walk.ts';
 import { fault, unreadable } from './faults.ts';
 import { placeIn, readLogEntry } from './log-entry.ts';
-import { unwrap } from './unwrap.ts';
+import { batchIn, unwrap } from './unwrap.ts';
 
 const byHand = z.object({ instance: z.string() }).transform(({ instance }, context) => {
   const path = instancePath(machineOf({ carrier: 'providerID', driver: null, value: instance }) ?? instance);
@@ -35,4 +35,4 @@ const readObject: Dialect['readObject'] = (raw, where, onward) => {
  * these, JSON text (one document, or one a line), and `{ "instance": "projects/…" }` written by hand. Never throws, never
  * passes over anything in silence, and never quotes who did something.
  */
-export const readHints = readerOf({ readObject, fault, asDelivered: 'send the entry as the log router delivers it' });
+export const readHints = readerOf({ readObject, fault, batchIn, asDelivered: 'send the entry as the log router delivers it' });

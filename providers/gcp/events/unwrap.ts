@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { batchUnder, type Batch } from '../../events/walk.ts';
 
 export interface Wrapped {
   readonly value: unknown;
@@ -7,10 +8,8 @@ export interface Wrapped {
 }
 
 /** As JSON forms of protobuf hold bytes: in either alphabet, with padding or without. https://protobuf.dev/programming-guides/json */
-export const encoded = z
-  .string()
-  .regex(/^[\w+/-]*={0,2}$/, 'is no base64')
-  .transform((text) => Buffer.from(text, 'base64').toString('utf8'));
+const NO_BASE64 = /[^\w+/=-]/;
+export const encoded = z.string().refine((text) => !NO_BASE64.test(text), 'is no base64');
 
 /** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
 const message = z.object({ data: encoded }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
@@ -30,6 +29,8 @@ const cloudEvent = z.object({ specversion: z.string(), data: z.unknown() }).tran
 const encodedCloudEvent = z.object({ specversion: z.string(), data_base64: encoded }).transform((event): Wrapped => ({ value: event.data_base64, step: '.data_base64' }));
 
 const wrappings: readonly z.ZodType<Wrapped>[] = [encodedCloudEvent, cloudEvent, delivery, pulled, entries, background, message];
+
+export const batchIn = (raw: object): Batch | null => batchUnder(raw, 'receivedMessages', ['message']);
 
 /** What is inside a wrapping, or null when it is none. */
 export const unwrap = (raw: object): Wrapped | null => {

@@ -45,7 +45,7 @@ describe('fence and replay', () => {
   it('fence the machine that a person names, in a dry run without a trace', async () => {
     const { world, holder, install, wired } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
-    expect(await fence(wired)(byHand({ instance: holder, dryRun: true }), install.limit())).toMatchObject({ status: 200, body: { outcome: 'fenced', dryRun: true } });
+    expect(await fence(wired)(byHand({ instance: holder, dryRun: true }), install.limit())).toMatchObject({ status: 200, body: { outcome: 'would-fence', dryRun: true } });
     expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
     expect(await fence(wired)(byHand({ instance: holder }), install.limit())).toMatchObject({ body: { outcome: 'fenced', instance: holder, dryRun: false } });
   });
@@ -57,7 +57,7 @@ describe('fence and replay', () => {
   ])('know a dry run in %s', async (_, sentAs) => {
     const { world, holder, install, wired } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
-    expect(await replay(wired)(byHand(sentAs({ instance: holder, dryRun: true })), install.limit())).toMatchObject({ body: { outcome: 'fenced', dryRun: true } });
+    expect(await replay(wired)(byHand(sentAs({ instance: holder, dryRun: true })), install.limit())).toMatchObject({ body: { outcome: 'would-fence', dryRun: true } });
     expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
   });
 

@@ -1,0 +1,58 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { Reading } from '../../../fencing/hint.ts';
+import { readHints as readAws } from '../../../providers/aws/events/read-hints.ts';
+import { readHints as readAzure } from '../../../providers/azure/events/read-hints.ts';
+import { readHints as readGcp } from '../../../providers/gcp/events/read-hints.ts';
+
+/** Who writes an event decides neither how long it takes to read nor how much is said of it. */
+
+const readers: readonly (readonly [string, (raw: unknown) => Reading])[] = [['aws', readAws], ['azure', readAzure], ['gcp', readGcp]];
+const told = ({ hints, faults, asides }: Reading): number => JSON.stringify([hints, faults, asides]).length;
+const MIB = 1024 * 1024;
+
+describe.each(readers)('the reader of %s', (_, read) => {
+  it.each([
+    ['letters', 'a'.repeat(10 * MIB)],
+    ['base64 of nothing', Buffer.alloc(7 * MIB, 'x').toString('base64')],
+    ['blanks', ' '.repeat(10 * MIB)],
+    ['a text in a text', JSON.stringify('a'.repeat(10 * MIB))],
+    ['one long word', JSON.stringify({ 'detail-type': 'x'.repeat(10 * MIB), eventType: 'x'.repeat(10 * MIB), resourceId: `/subscriptions/${'x'.repeat(10 * MIB)}` })],
+    ['long words where ids stand', JSON.stringify({ protoPayload: { methodName: 'x'.repeat(5 * MIB), resourceName: 'x'.repeat(5 * MIB) }, operationName: 'x'.repeat(5 * MIB), resourceId: `/subscriptions/${'1'.repeat(5 * MIB)}` })],
+    ['lists in lists', '['.repeat(MIB) + ']'.repeat(MIB)],
+    ['objects in objects', `${'{"a":'.repeat(MIB)}1${'}'.repeat(MIB)}`],
+    ['bodies in bodies', Array.from({ length: 12 }).reduce<string>((inside) => JSON.stringify({ body: inside }), '{}')],
+    ['a zip of gigabytes', gzipSync(Buffer.alloc(200 * MIB)).toString('base64')],
+    ['many zips', JSON.stringify(Array.from({ length: 20 }, () => gzipSync(Buffer.alloc(20 * MIB, ' ')).toString('base64')))],
+    ['more entries than anybody sends', `[${'1,'.repeat(MIB)}1]`],
+    ['more lines than anybody sends', '1\n'.repeat(MIB)],
+  ])('says in a few words what is wrong with %s', (__, text) => {
+    const reading = read(text);
+    expect(reading.hints).toEqual([]);
+    expect(reading.faults.length + reading.asides.length).toBeGreaterThan(0);
+    expect(told(reading)).toBeLessThan(20_000);
+  });
+
+  it('tells of a few of many faults, and how many there are beside', () => {
+    const { faults } = read(`[${'1,'.repeat(9_999)}1]`);
+    expect(faults).toHaveLength(21);
+    expect(faults.at(-1)?.what).toBe('9980 more like this cannot be read');
+  });
+});
+
+it('tells of a few of many events that name no machine', () => {
+  const { asides } = readAws(Array.from({ length: 5_000 }, () => ({ Event: 'autoscaling:TEST_NOTIFICATION' })));
+  expect([asides.length, asides.at(-1)?.what]).toEqual([21, '4980 more of which none names a machine']);
+});
+
+it('looks at as many machines as a call may name, and says that there are more', () => {
+  const machines = Array.from({ length: 1_200 }, (_, at) => ({ instanceId: `i-${at.toString(16).padStart(8, '0')}` }));
+  const { hints, faults } = readAws(machines);
+  expect([hints.length, faults]).toMatchObject([1_000, [{ what: expect.stringMatching(/names 1200 machines, and 1000 are looked at/) }]]);
+});
+
+it('keeps what an event says of itself short', () => {
+  const long = 'x'.repeat(100_000);
+  const { hints } = readAws({ 'detail-type': 'EC2 Instance State-change Notification', id: long, detail: { 'instance-id': 'i-abcd1111', state: long } });
+  expect([hints.length, told({ hints, faults: [], asides: [] }) < 2_000]).toEqual([1, true]);
+});
