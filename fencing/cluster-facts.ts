@@ -3,6 +3,15 @@ import type { FenceRecord } from './record.ts';
 
 /** What the cluster says of one Node and of what hangs on it, in fencing's words. */
 
+/** Somebody's word that a Node is not to be fenced: by a label, which no kubelet can write on a Node, or by an annotation. */
+export interface OptOut {
+  readonly by: 'label' | 'annotation';
+  readonly key: string;
+  readonly says: string;
+  /** How it is taken off. */
+  readonly mend: string;
+}
+
 export interface NodeFacts {
   readonly name: string;
   readonly uid: string;
@@ -23,8 +32,8 @@ export interface NodeFacts {
   readonly finalizers: readonly string[];
   /** Kinds of its owners, such as NodeClaim. */
   readonly owners: readonly string[];
-  /** The reason in the opt-out annotation, or null. */
-  readonly optOut: string | null;
+  /** Everything on it by which somebody opts it out. */
+  readonly optOuts: readonly OptOut[];
   /** It carries our label, which no kubelet may write: a record without it is not ours. */
   readonly labelled: boolean;
   /** The fence's annotation as it stands, or null; `record` is null too when it cannot be read. */
@@ -44,7 +53,7 @@ export interface PodFacts {
   readonly finalizers: boolean;
   /** It tolerates the out-of-service taint. */
   readonly tolerates: boolean;
-  readonly optOut: string | null;
+  readonly optOut: OptOut | null;
   /** Keys of the attachable volumes that it uses. */
   readonly volumes: readonly string[];
   /**

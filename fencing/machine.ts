@@ -105,3 +105,7 @@ export interface VolumeHandle {
   readonly driver: string;
   readonly handle: string;
 }
+
+/** The machine that a Node's providerID names, which nobody can change once it is set; null where there is none, or of no such machine. */
+export const ownMachine = (carriers: readonly IdentityCarrier[], machineOf: (carrier: IdentityCarrier) => MachineId | null): MachineId | null =>
+  carriers.filter(({ carrier }) => carrier === 'providerID').map(machineOf).find((machine) => machine !== null) ?? null;

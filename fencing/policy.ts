@@ -11,6 +11,11 @@ export interface Policy {
   readonly deleteNode: 'when-terminated' | 'always' | 'never';
   /** What to do with a machine that runs while its Node is unreachable. */
   readonly unreachable: 'report' | 'power-off';
+  /**
+   * Whose opt-outs count: those of Nodes and of their Pods (`pods`), those of Nodes by a label that only administrators can
+   * write (`nodes`), or nobody's (`none`).
+   */
+  readonly optOut: 'pods' | 'nodes' | 'none';
   /** Whether a person's word may stand in for a proof that no cloud can give. */
   readonly vouching: 'refused' | 'accepted';
   /**
@@ -27,6 +32,7 @@ export const defaultPolicy: Policy = {
   detach: 'when-stuck',
   deleteNode: 'when-terminated',
   unreachable: 'report',
+  optOut: 'pods',
   vouching: 'refused',
   cap: { share: 0.49, atOnce: 0.2 },
 };

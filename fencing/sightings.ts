@@ -3,7 +3,7 @@ import { CloudfenceError, inHierarchy } from './errors.ts';
 import { outcomeOf } from './ending.ts';
 import { begin, type Ending } from './known.ts';
 import { failedEnding } from './learn.ts';
-import type { MachineId } from './machine.ts';
+import { ownMachine, type MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
 import type { Lead, Occasion } from './react.ts';
 import { because, type Reason } from './reason.ts';
@@ -26,8 +26,11 @@ export interface Asked {
   readonly unreachable: readonly { readonly cluster: string; readonly error: CloudfenceError }[];
 }
 
-const machinesOf = ({ carriers }: Suspect, { cloud }: Ports): readonly MachineId[] =>
-  [...new Set(carriers.map(cloud.machineOf).filter((machine) => machine !== null))];
+/** A Node is its providerID's machine's alone: its run tells whatever else the Node claims, and keeps no other from its own. */
+const machinesOf = ({ carriers }: Suspect, { cloud }: Ports): readonly MachineId[] => {
+  const own = ownMachine(carriers, cloud.machineOf);
+  return own === null ? [...new Set(carriers.map(cloud.machineOf).filter((machine) => machine !== null))] : [own];
+};
 
 /** Where a Node itself does not name its machine, all that may name it is asked; where it is gone, its disks are. */
 const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Sighting> => {

@@ -1,7 +1,8 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Clues } from '../fencing/cluster.ts';
-import { annotatedCarriers, csiNodeCarriers, namesMachine, nodeCarriers } from './carriers.ts';
+import type { IdentityCarrier } from '../fencing/machine.ts';
+import { annotatedCarriers, csiNodeCarriers, isImposter, namesMachine, nodeCarriers } from './carriers.ts';
 import type { Reader } from './connection.ts';
 import { INSTANCE_LABELS } from './names.ts';
 import { readCsiNode, readNode } from './node-look.ts';
@@ -14,8 +15,11 @@ type Names = readonly string[];
 
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 
+/** One that names the machine against its own providerID is none: a kubelet could keep any machine from being fenced. */
+const isClaimant = (carriers: readonly IdentityCarrier[], clues: Clues): boolean => namesMachine(carriers, clues) && !isImposter(carriers, clues);
+
 const proven = (nodes: readonly V1Node[], clues: Clues): Names =>
-  nodes.filter((node) => namesMachine(nodeCarriers(node), clues)).map(nameOf);
+  nodes.filter((node) => isClaimant(nodeCarriers(node), clues)).map(nameOf);
 
 /** Its CSINode is asked only where the Node itself says nothing of any machine of this cloud. */
 const isMachines = async (reader: Reader, name: string, clues: Clues): Promise<boolean> => {
@@ -23,7 +27,7 @@ const isMachines = async (reader: Reader, name: string, clues: Clues): Promise<b
   if (!node) return false;
   const carriers = nodeCarriers(node);
   const silent = carriers.every((carrier) => clues.machineOf(carrier) === null);
-  return namesMachine(silent ? csiNodeCarriers(await readCsiNode(reader, name)) : carriers, clues);
+  return isClaimant(silent ? [...carriers, ...csiNodeCarriers(await readCsiNode(reader, name))] : carriers, clues);
 };
 
 /** The likeliest name alone first: mostly it is right, and then one GET was all. */
@@ -65,6 +69,16 @@ const byProviderID = async (reader: Reader, clues: Clues): Promise<Names> => {
   return names;
 };
 
+/** More Nodes than these are not asked one by one. */
+const MOST_GETS = 100;
+
+/** The annotation alone was read: the Nodes' own providerIDs may contradict it. */
+const claimants = async (reader: Reader, names: Names, clues: Clues): Promise<Names> => {
+  if (names.length > MOST_GETS) return byProviderID(reader, clues);
+  const nodes = await Promise.all(names.map((name) => readNode(reader, name)));
+  return proven(nodes.filter((node) => node !== null), clues);
+};
+
 /** Names of the Nodes that prove to be the machine's, by the cheapest way that finds any. A name is a clue and never proof. */
 export const find = async (reader: Reader, clues: Clues): Promise<Names> => {
   for (const way of [byGuessedName, byLabel]) {
@@ -72,5 +86,6 @@ export const find = async (reader: Reader, clues: Clues): Promise<Names> => {
     if (found.length > 0) return found;
   }
   const { names, complete } = await byAnnotation(reader, clues);
-  return names.length > 0 || complete ? names : byProviderID(reader, clues);
+  const found = await claimants(reader, names, clues);
+  return found.length > 0 || complete ? found : byProviderID(reader, clues);
 };

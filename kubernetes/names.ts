@@ -12,6 +12,8 @@ export const FENCED_SELECTOR = `${FENCED_LABEL.key}=${FENCED_LABEL.value}`;
 
 export const RECORD_ANNOTATION = 'cloudfence.dev/fence';
 export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';
+/** On a Node, where no kubelet may write. */
+export const OPT_OUT_LABEL = 'cloudfence.node-restriction.kubernetes.io/opt-out';
 export const NUDGE_ANNOTATION = 'cloudfence.dev/nudge';
 
 /** Labels whose value may be the machine's id; found by them, a Node still has to prove it. */

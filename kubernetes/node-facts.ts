@@ -3,7 +3,7 @@ import type { NodeFacts } from '../fencing/cluster-facts.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { parseRecord } from '../fencing/record.ts';
 import { CONTROL_PLANE_LABELS, FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, ZONE_LABEL } from './names.ts';
-import { optOutOf } from './opt-out.ts';
+import { optOutsOfNode } from './opt-out.ts';
 
 const READINESS = ['True', 'False'] as const;
 
@@ -50,6 +50,6 @@ export const nodeFacts = (node: V1Node, carriers: readonly IdentityCarrier[]): N
     ...fenceOf(node),
     finalizers: metadata?.finalizers ?? [],
     owners: (metadata?.ownerReferences ?? []).map(({ kind }) => kind),
-    optOut: optOutOf(metadata),
+    optOuts: optOutsOfNode(metadata),
   };
 };

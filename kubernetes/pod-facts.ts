@@ -1,7 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
 import type { PodFacts } from '../fencing/cluster-facts.ts';
 import { MIRROR_POD } from './names.ts';
-import { optOutOf } from './opt-out.ts';
+import { optOutOfPod } from './opt-out.ts';
 import { toleratesOutOfService } from './tolerations.ts';
 
 const kindOf = ({ metadata }: V1Pod): PodFacts['kind'] => {
@@ -30,7 +30,7 @@ export const podFacts = (pod: V1Pod, uses: Pick<PodFacts, 'volumes' | 'unresolve
     deleting: metadata?.deletionTimestamp !== undefined,
     finalizers: (metadata?.finalizers ?? []).length > 0,
     tolerates: toleratesOutOfService(pod),
-    optOut: optOutOf(metadata),
+    optOut: optOutOfPod(metadata),
     ...uses,
   };
 };

@@ -19,6 +19,7 @@ const policy = z
     detach: z.enum(['when-stuck', 'always', 'never']).default(defaultPolicy.detach),
     deleteNode: z.enum(['when-terminated', 'always', 'never']).default(defaultPolicy.deleteNode),
     unreachable: z.enum(['report', 'power-off']).default(defaultPolicy.unreachable),
+    optOut: z.enum(['pods', 'nodes', 'none']).default(defaultPolicy.optOut),
     vouching: z.enum(['refused', 'accepted']).default(defaultPolicy.vouching),
     cap: z
       .strictObject({

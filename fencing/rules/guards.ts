@@ -1,6 +1,8 @@
+import type { OptOut } from '../cluster-facts.ts';
 import type { Admission } from '../ledger.ts';
+import type { Policy } from '../policy.ts';
 import { because, type Reason } from '../reason.ts';
-import { ignore, refuse, wait, type Rule, type View } from '../view.ts';
+import { ignore, refuse, wait, type Decision, type Rule, type View } from '../view.ts';
 import { podsToDelete } from './pods.ts';
 
 /** Nothing is begun, continued or taken back while the cluster, or all of Cloudfence, is paused. */
@@ -9,11 +11,20 @@ export const paused: Rule = ({ policy, cluster }) => {
   return reason === null ? null : refuse(because('paused', `paused: ${reason}`));
 };
 
-/** One opted-out Pod refuses the whole Node: half a fence would only make things worse. */
-export const optedOut: Rule = ({ cluster: { node, pods } }) => {
-  if (node?.optOut != null) return refuse(because('opted-out', `Node ${node.name} is opted out: ${node.optOut}`));
-  const pod = pods.find((other) => other.optOut !== null && !other.finished);
-  return pod ? refuse(because('opted-out', `Pod ${pod.namespace}/${pod.name} is opted out: ${pod.optOut}`)) : null;
+const refusedBy = (whose: string, { by, key, says, mend }: OptOut): Decision =>
+  refuse(because('opted-out', `${whose} is opted out by its ${by} ${key}: ${says}; \`${mend}\` takes that off`));
+
+const counts = ({ optOut }: Policy, { by }: OptOut): boolean => optOut === 'pods' || (optOut === 'nodes' && by === 'label');
+
+/**
+ * One opted-out Pod refuses the whole Node: half a fence would only make things worse. Whose word counts, the policy says:
+ * a Pod's annotation is any tenant's, a Node's annotation its own kubelet's as well, and its label an administrator's alone.
+ */
+export const optedOut: Rule = ({ cluster: { node, pods }, policy }) => {
+  const own = node?.optOuts.find((optOut) => counts(policy, optOut));
+  if (node && own) return refusedBy(`Node ${node.name}`, own);
+  const pod = policy.optOut === 'pods' ? pods.find((other) => other.optOut !== null && !other.finished) : undefined;
+  return pod?.optOut ? refusedBy(`Pod ${pod.namespace}/${pod.name}`, pod.optOut) : null;
 };
 
 /** Without a volume to free and a pod to move, a mark would only be in the way. */

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import type { AttachmentFacts, NodeFacts, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
+import type { AttachmentFacts, NodeFacts, OptOut, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
 import type { Admission } from '../../fencing/ledger.ts';
 import type { MachineFacts, Power } from '../../fencing/machine.ts';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import type { FenceRecord } from '../../fencing/record.ts';
 import type { Memory, View } from '../../fencing/view.ts';
-import { admitted, ago, attachment, cluster, machine, node, NOW, pod, record, view, volume } from './view-builder.ts';
+import { admitted, ago, attachment, cluster, machine, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
 
 /** Any situation at all, sensible or not, with every field near the values on which rules turn. */
 
@@ -58,7 +58,7 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
     taints: fc.record({ outOfService: mostly(true, false), quarantine: mostly(true, false) }),
     finalizers: mostly<readonly string[]>([], ['x/y']),
     owners: mostly<readonly string[]>([], ['NodeClaim']),
-    optOut: mostly<string | null>(null, 'because'),
+    optOuts: mostly<readonly OptOut[]>([], [optOut('because')]),
     labelled: mostly(true, false),
     record: maybe(anyRecord),
     unreadable: fc.boolean(),
@@ -73,7 +73,7 @@ const anyPod: fc.Arbitrary<PodFacts> = fc
     deleting: fc.boolean(),
     finalizers: fc.boolean(),
     tolerates: fc.boolean(),
-    optOut: mostly<string | null>(null, 'because'),
+    optOut: mostly<OptOut | null>(null, optOut('because')),
     volumes: fc.subarray(['a-driver^disk-1', 'a-driver^disk-2']),
     unresolved: mostly<readonly string[]>([], ['default/gone']),
   })

@@ -4,22 +4,28 @@ import type { Admission } from '../../fencing/ledger.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
-import { admitted, ago, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
+import { admitted, ago, cluster, machine, marked, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
 
 const refusedAt: Admission = { ...admitted, admitted: false, begun: 4, unfinished: 2, opens: NOW + 60_000 };
 const asked = (admission: Admission | null, change: Partial<View> = {}) => view({ memory: { ...view().memory, admission }, ...change });
 const policy = (change: Partial<typeof defaultPolicy>) => ({ ...defaultPolicy, ...change });
+
+const nodesOnly = policy({ optOut: 'nodes' });
 
 describe('guards forbid a fence of a machine that is off', () => {
   const cases: readonly [string, View, string][] = [
     ['a pause of all', view({ policy: policy({ paused: 'upgrade' }) }), 'refused paused'],
     ['a pause of the cluster', view({ cluster: cluster({ surroundings: { paused: 'upgrade' } }) }), 'refused paused'],
     ['a pause in mid-fence', view({ cluster: cluster({ node: marked(), surroundings: { paused: 'upgrade' } }) }), 'refused paused'],
-    ['an opted-out Node', view({ cluster: cluster({ node: node({ optOut: 'bare metal' }) }) }), 'refused opted-out'],
-    ['one opted-out Pod refuses the whole Node', view({ cluster: cluster({ pods: [pod({ uid: 'a' }), pod({ uid: 'b', optOut: 'licence' })] }) }), 'refused opted-out'],
-    ['a finished opted-out Pod does not', view({ cluster: cluster({ pods: [pod(), pod({ uid: 'b', optOut: 'licence', finished: true })] }) }), 'mark'],
-    ['an opt-out after the mark comes too late', view({ cluster: cluster({ node: marked({}, { optOut: 'late' }) }) }), 'delete-pod'],
-    ['an opted-out Pod of a Node that is gone', view({ cluster: cluster({ node: null, pods: [pod({ optOut: 'licence' })] }) }), 'refused opted-out'],
+    ['an opted-out Node', view({ cluster: cluster({ node: node({ optOuts: [optOut('bare metal')] }) }) }), 'refused opted-out'],
+    ['a label of an administrator, whose word alone counts', view({ policy: nodesOnly, cluster: cluster({ node: node({ optOuts: [optOut('bare metal', 'label')] }) }) }), 'refused opted-out'],
+    ['an annotation that its own kubelet may have written does not then', view({ policy: nodesOnly, cluster: cluster({ node: node({ optOuts: [optOut('bare metal')] }) }) }), 'mark'],
+    ['nor does any tenant’s Pod', view({ policy: nodesOnly, cluster: cluster({ pods: [pod({ optOut: optOut('licence') })] }) }), 'mark'],
+    ['nobody’s word, where none counts', view({ policy: { ...defaultPolicy, optOut: 'none' }, cluster: cluster({ node: node({ optOuts: [optOut('bare metal', 'label')] }), pods: [pod({ optOut: optOut('licence') })] }) }), 'mark'],
+    ['one opted-out Pod refuses the whole Node', view({ cluster: cluster({ pods: [pod({ uid: 'a' }), pod({ uid: 'b', optOut: optOut('licence') })] }) }), 'refused opted-out'],
+    ['a finished opted-out Pod does not', view({ cluster: cluster({ pods: [pod(), pod({ uid: 'b', optOut: optOut('licence'), finished: true })] }) }), 'mark'],
+    ['an opt-out after the mark comes too late', view({ cluster: cluster({ node: marked({}, { optOuts: [optOut('late')] }) }) }), 'delete-pod'],
+    ['an opted-out Pod of a Node that is gone', view({ cluster: cluster({ node: null, pods: [pod({ optOut: optOut('licence') })] }) }), 'refused opted-out'],
     ['the cap is asked before the mark', asked(null), 'claim cap-reached'],
     ['... and when the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'claim cap-reached'],
     ['... and when the fence begins again for a later boot', asked(null, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }), 'claim cap-reached'],
@@ -74,7 +80,7 @@ describe('a machine that runs while its Node is unreachable', () => {
     ['never when a whole zone is', running(census(['node-a'], ['node-a'])), 'refused power-off-refused'],
     ['never when its Lease is fresh', running(census([])), 'refused power-off-refused'],
     ['never when its Lease was renewed since it was first read', running({ memory: { ...census(['node-a']).memory, firstLease: ago(90_000) } }), 'refused power-off-refused'],
-    ['never when it is opted out', running(census(['node-a']), { ...unreachable, optOut: 'no' }), 'refused opted-out'],
+    ['never when it is opted out', running(census(['node-a']), { ...unreachable, optOuts: [optOut('no')] }), 'refused opted-out'],
     ['once only', running({ memory: { ...census(['node-a']).memory, asked: new Map([['power-off m-1', 0]]) } }), 'wait stopping-too-long'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));

@@ -1,4 +1,4 @@
-import type { AttachmentFacts, ClusterFacts, NodeFacts, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
+import type { AttachmentFacts, ClusterFacts, NodeFacts, OptOut, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
 import { emptyMemory } from '../../fencing/known.ts';
 import type { Admission } from '../../fencing/ledger.ts';
 import type { IdentityCarrier, MachineFacts, VolumeHandle } from '../../fencing/machine.ts';
@@ -31,6 +31,9 @@ export const machine = (change: Partial<MachineFacts> = {}): MachineFacts => ({
   ...change,
 });
 
+/** By default a Node's annotation, or a Pod's. */
+export const optOut = (says: string, by: OptOut['by'] = 'annotation'): OptOut => ({ by, key: `opt-out-${by}`, says, mend: `take ${by} off` });
+
 export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   name: 'node-a',
   uid: 'node-uid',
@@ -46,7 +49,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   taints: { outOfService: false, quarantine: false },
   finalizers: [],
   owners: [],
-  optOut: null,
+  optOuts: [],
   labelled: false,
   recordText: null,
   record: null,

@@ -4,6 +4,7 @@ import { inProcess } from '../sandbox/in-process.ts';
 import { adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { DRIVER, NODES, cluesTo, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim, type Stage } from '../contract/cluster/stage.ts';
 import { attachmentName } from '../../kubernetes/attachment-name.ts';
+import { annotatedCarriers, csiNodeCarriers } from '../../kubernetes/carriers.ts';
 import { clusterOver, patientClock } from './wire.ts';
 
 /** An API server, or a kubelet, that says more than there is. */
@@ -89,4 +90,10 @@ describe('a tenant', () => {
     expect((await look()).pods[0]?.unresolved).toHaveLength(2_000);
     expect(paths.length).toBeLessThan(1_050);
   });
+});
+
+it('a nodeid annotation of ten thousand entries names no more machines than a Node can have drivers', () => {
+  const ids = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`driver-${at}`, `i-${at}`]));
+  expect(annotatedCarriers({ annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify(ids) } })).toHaveLength(50);
+  expect(csiNodeCarriers({ spec: { drivers: Object.entries(ids).map(([name, nodeID]) => ({ name, nodeID })) } })).toHaveLength(50);
 });

@@ -26,13 +26,13 @@ describe('the configuration file', () => {
 region: eu-west-1
 pause: upgrade to 1.37
 shadow: true
-policy: { fenceAfter: 90s, detach: never, deleteNode: always, unreachable: power-off, cap: { share: 30%, atOnce: 0.1 } }
+policy: { fenceAfter: 90s, detach: never, deleteNode: always, unreachable: power-off, optOut: nodes, cap: { share: 30%, atOnce: 0.1 } }
 clusters:
   - { name: prod, kubeconfig: /etc/kube, context: admin }
   - { name: stage, eks: { region: eu-central-1 } }
 `;
     const read = parseConfiguration(text, 'cf.yaml');
-    expect(policyOf(read, false)).toEqual({ paused: 'upgrade to 1.37', dryRun: true, fenceAfter: 90_000, detach: 'never', deleteNode: 'always', unreachable: 'power-off', vouching: 'refused', cap: { share: 0.3, atOnce: 0.1 } });
+    expect(policyOf(read, false)).toEqual({ paused: 'upgrade to 1.37', dryRun: true, fenceAfter: 90_000, detach: 'never', deleteNode: 'always', unreachable: 'power-off', optOut: 'nodes', vouching: 'refused', cap: { share: 0.3, atOnce: 0.1 } });
     expect(read.clusters.map(({ name }) => name)).toEqual(['prod', 'stage']);
   });
 

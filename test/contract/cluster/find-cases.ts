@@ -52,6 +52,18 @@ export const findCases = (stage: () => Stage): void => {
     expect(await find(machine, contradicted.name)).toEqual([]);
   });
 
+  it('does not take a Node for the machine’s that names it against its own providerID, whatever its kubelet has written', async () => {
+    const machine = fresh('i');
+    const owner = await makeNode(stage(), { machine, metadata: nodeId(machine) });
+    const imposter = await makeNode(stage(), { metadata: nodeId(machine) });
+    expect(await find(machine, fresh('wrong'))).toEqual([owner.name]);
+    expect(await find(machine, imposter.name)).toEqual([owner.name]);
+    expect(await find(machine, imposter.name, owner.name)).toEqual([owner.name]);
+    const gone = fresh('i');
+    const other = await makeNode(stage(), { metadata: { ...nodeId(gone), labels: { 'cloudfence.dev/instance': gone } } });
+    expect([await find(gone), await find(gone, other.name)]).toEqual([[], []]);
+  });
+
   it('tells of both Nodes that claim to be one machine', async () => {
     const machine = fresh('i');
     const one = await makeNode(stage(), { machine });

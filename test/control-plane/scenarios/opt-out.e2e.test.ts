@@ -36,8 +36,8 @@ const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 
 describe.concurrent('an opt-out', () => {
   it.for([
-    { where: 'on the Node', path: ({ home }: Stage) => nodePath(home.name), noted: [`annotation ${OPT_OUT}`], named: ({ home }: Stage) => `Node ${home.name} is opted out: handled by the storage team` },
-    { where: 'on one of its Pods', path: podPath, noted: [], named: ({ scene }: Stage) => `Pod ${scene.namespace}/neighbour is opted out: handled by the storage team` },
+    { where: 'on the Node', path: ({ home }: Stage) => nodePath(home.name), noted: [`annotation ${OPT_OUT}`], named: ({ home }: Stage) => `Node ${home.name} is opted out by its annotation ${OPT_OUT}: handled by the storage team; \`kubectl annotate node ${home.name} ${OPT_OUT}-\` takes that off` },
+    { where: 'on one of its Pods', path: podPath, noted: [], named: ({ scene }: Stage) => `Pod ${scene.namespace}/neighbour is opted out by its annotation ${OPT_OUT}: handled by the storage team; \`kubectl annotate -n ${scene.namespace} pod neighbour ${OPT_OUT}-\` takes that off` },
   ])('$where keeps the whole Node as it is, by name, until it is taken back', async ({ path, named, noted }) => {
     const stage = await openStage('opt-out');
     const { scene, home, refuge, annotate } = stage;

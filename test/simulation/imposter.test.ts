@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import { react } from '../../fencing/react.ts';
+import { sweep } from '../../fencing/sweep.ts';
+import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
+import { createAwsSandbox, EBS } from '../../sandbox/aws-sandbox.ts';
+import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { settle } from '../../sandbox/cluster/settle.ts';
+import { all } from '../../sandbox/cluster/standing.ts';
+import { addVolume } from '../../sandbox/ec2/scenario.ts';
+import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
+import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
+import { stopMachine } from './incidents.ts';
+import { portsOver } from './rig.ts';
+import { stateOf } from './state.ts';
+
+/** A kubelet may write its own Node's annotations: one of them writes another machine's id into its own, and falls silent as well. */
+const framed = () => {
+  const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
+  const [, imposter, victim] = [addMachine(world), addMachine(world), addMachine(world)];
+  const disks = [addVolume(world), addVolume(world), addVolume(world)];
+  addStatefulSet(world, { name: 'db', disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
+  settle(world);
+  const nodeOf = (machine: string) => all(world, 'nodes').find(({ spec }) => spec.providerID?.endsWith(machine));
+  const imposters = nodeOf(imposter);
+  if (!imposters) throw new Error('the imposter has a Node');
+  const lie = { [CSI_NODE_IDS]: JSON.stringify({ [EBS]: victim }) };
+  deskOf(world, 'kubelet').change('nodes', imposters, (draft) => {
+    draft.metadata.annotations = { ...draft.metadata.annotations, ...lie };
+  });
+  world.parts.cluster.knobs.partitioned = [instanceIn(world, imposter)?.privateDnsName ?? ''];
+  stopMachine(world, victim);
+  world.advance(100_000);
+  const occasion = { policy: defaultPolicy, deadline: world.now() + 300_000, newRunId: () => 'run' };
+  return { world, imposter, victim, occasion };
+};
+
+it('a kubelet that claims another’s machine keeps it from nothing, and is itself reported', async () => {
+  const { world, imposter, victim, occasion } = framed();
+  const { outcomes } = await sweep(occasion, portsOver(world));
+  expect(outcomes).toContainEqual(expect.objectContaining({ machine: victim, outcome: 'fenced' }));
+  expect(outcomes).toContainEqual(expect.objectContaining({ machine: imposter, outcome: 'refused', reason: { code: 'identity-contradicted', says: expect.stringContaining(victim) } }));
+  expect(stateOf(world).harm).toEqual([]);
+});
+
+it('nor when an event names that machine and its Node’s name cannot be guessed', async () => {
+  const { world, victim, occasion } = framed();
+  const ports = portsOver(world);
+  const nameless = { ...ports.cloud, look: async (...asked: Parameters<typeof ports.cloud.look>) => (await ports.cloud.look(...asked)).map((facts) => ({ ...facts, nodeNames: [] })) };
+  expect(await react([victim], occasion, { ...ports, cloud: nameless })).toMatchObject([{ machine: victim, outcome: 'fenced' }]);
+  expect(stateOf(world).harm).toEqual([]);
+});
