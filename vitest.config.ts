@@ -6,8 +6,8 @@ import { LongestFirst } from './test/longest-first.ts';
  * What each project needs beside Node:
  * - `moto`: the Python server that .ci/install-moto puts into a folder of its own
  * - `deploy`: the one of .ci/install-ministack
- * - `judges`: what the clouds' own makers published, Google's document of .ci/install-google-discovery, Go for Microsoft's server, and
- *   the checkov of .ci/install-checkov
+ * - `judges`: what the clouds' own makers published, Google's documents of .ci/install-google-discovery, Go for Microsoft's server,
+ *   Azure's interfaces of .ci/install-azure-models, and the checkov of .ci/install-checkov
  * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run bench:build` makes; `e2e-slow` waits for Kubernetes' own timers
  *
  * The last three live in real time on a machine that may be busy: a test that fails there is tried once more, and the report

@@ -42,7 +42,7 @@ export const inGroup = (name: string, group: { readonly id: string; readonly dep
   dependsOn: group.dependsOn,
   properties: {
     mode: 'Incremental',
-    expressionEvaluationOptions: { scope: 'inner' },
+    expressionEvaluationOptions: { scope: 'Inner' },
     template: { $schema: GROUP, contentVersion: '1.0.0.0', resources },
   },
 });

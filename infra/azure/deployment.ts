@@ -12,7 +12,9 @@ const pathOf = ({ names }: Install, verb = ''): string => `${names.scope}/provid
 const TEMPLATE = 'cloudfence-template';
 const hashOf = (install: Install): string => createHash('sha256').update(JSON.stringify(templateOf({ ...install, published: noPackages }))).digest('hex');
 
-const orderOf = (install: Install) => ({ location: install.parameters.location, tags: { [TEMPLATE]: hashOf(install) }, properties: { mode: 'Incremental', template: templateOf(install) } });
+/** A preview takes no tags. */
+const questionOf = (install: Install) => ({ location: install.parameters.location, properties: { mode: 'Incremental', template: templateOf(install) } });
+const orderOf = (install: Install) => ({ ...questionOf(install), tags: { [TEMPLATE]: hashOf(install) } });
 
 const deployed = z.object({ tags: z.record(z.string(), z.string()).nullish() });
 
@@ -57,7 +59,7 @@ const UNCHANGED: ReadonlySet<string> = new Set(['NoChange', 'Ignore', 'NoEffect'
 
 /** What a deployment would change. https://learn.microsoft.com/rest/api/resources/deployments/what-if-at-subscription-scope */
 export const previewed = async (arm: Arm, install: Install): Promise<readonly Change[]> => {
-  const answer = await carriedOut(arm, { method: 'POST', path: pathOf(install, '/whatIf'), body: orderOf(install) });
+  const answer = await carriedOut(arm, { method: 'POST', path: pathOf(install, '/whatIf'), body: questionOf(install) });
   return changes.parse(answer.body).properties.changes.map(known).filter(counts);
 };
 

@@ -4,7 +4,7 @@ import { appNames, type App } from './names.ts';
 import { settingsOf } from './settings.ts';
 
 export const WEB_API = '2024-04-01';
-export const STORAGE_API = '2023-05-01';
+export const STORAGE_API = '2024-01-01';
 
 const account = (install: Install, name: string): TemplateResource => ({
   type: 'Microsoft.Storage/storageAccounts',

@@ -6,7 +6,7 @@ import { INSIGHTS_API } from './settings.ts';
 
 /** Logs, and what is to be heard of. Everything that the functions say is a line of JSON in AppTraces. */
 
-export const WORKSPACE_API = '2023-09-01';
+export const WORKSPACE_API = '2021-06-01';
 const METRIC_ALERT_API = '2018-03-01';
 const LOG_ALERT_API = '2023-12-01';
 

@@ -18,6 +18,8 @@ export interface Management {
   readonly azure: Azure;
   /** Requests that change something, as method and path. */
   readonly writes: () => readonly string[];
+  /** All requests so far. */
+  readonly recorded: readonly Request[];
   /** With these, the SDK finds the stand-in, trusts it, and has a token. */
   readonly environment: Readonly<Record<string, string>>;
   /** The same for a caller in this process. */
@@ -42,9 +44,9 @@ const openIdentity = () => openStandIn(() => ({ body: { access_token: TOKEN, exp
 const needsToken = ({ pathname }: URL): boolean => !/^\/api\/(?!publish|deployments)/.test(pathname);
 const changes = ({ method, url }: Request): boolean => method !== 'GET' && !/whatIf$|listkeys$|\/query$|^\/api\/(?!publish)/.test(url.pathname);
 
-const answered = async (azure: Azure, written: string[], incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+const answered = async (azure: Azure, recorded: Request[], incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
   const request: Request = { method: incoming.method ?? 'GET', url: new URL(incoming.url ?? '/', `https://${incoming.headers.host ?? ''}`), body: await buffer(incoming), headers: incoming.headers };
-  if (changes(request)) written.push(`${request.method} ${request.url.pathname}`);
+  recorded.push(request);
   const refused = needsToken(request.url) && incoming.headers.authorization !== `Bearer ${TOKEN}`;
   const { status, body, headers = {} } = refused ? { status: 401, body: { error: { code: 'InvalidAuthenticationToken', message: 'no token' } } } : reply(azure, request);
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body === undefined ? undefined : JSON.stringify(body));
@@ -68,8 +70,8 @@ const closed = (server: Server): Promise<void> =>
 
 export const openManagement = async (): Promise<Management> => {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'management' }], { keyType: 'ec', algorithm: 'sha256', extensions: [{ name: 'basicConstraints', cA: true }, { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }, { type: 2, value: 'localhost' }] }] });
-  const written: string[] = [];
-  const server = createServer({ key, cert }, (incoming, response) => void answered(azure, written, incoming, response));
+  const recorded: Request[] = [];
+  const server = createServer({ key, cert }, (incoming, response) => void answered(azure, recorded, incoming, response));
   const identity = await openIdentity();
   const port = await listen(server);
   const origin = `https://127.0.0.1:${port}`;
@@ -85,7 +87,8 @@ export const openManagement = async (): Promise<Management> => {
   };
   return {
     azure,
-    writes: () => written,
+    writes: () => recorded.filter(changes).map(({ method, url }) => `${method} ${url.pathname}`),
+    recorded,
     environment,
     trusted: { credential: { getToken: async () => ({ token: TOKEN, expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) }, endpoint: origin, httpClient: trusting(cert) },
     close: async () => {

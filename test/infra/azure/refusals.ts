@@ -127,7 +127,7 @@ const VERSIONS: Readonly<Record<string, readonly string[]>> = {
   'microsoft.managedidentity/userassignedidentities': ['2023-01-31', '2024-11-30'],
   'microsoft.authorization/roleassignments': ['2022-04-01'],
   'microsoft.authorization/roledefinitions': ['2022-04-01'],
-  'microsoft.operationalinsights/workspaces': ['2023-09-01', '2025-02-01'],
+  'microsoft.operationalinsights/workspaces': ['2021-06-01', '2023-09-01', '2025-02-01'],
   'microsoft.insights/components': ['2020-02-02'],
   'microsoft.insights/metricalerts': ['2018-03-01'],
   'microsoft.insights/scheduledqueryrules': ['2022-06-15', '2023-12-01'],

@@ -43,6 +43,7 @@ const accepted: Readonly<Record<string, string>> = {
   CKV_AZURE_222: 'Azure Monitor and people call it; each function wants a key',
   CKV_AZURE_17: 'callers have keys, not certificates',
   CKV_AZURE_212: 'it costs nothing while nothing happens',
+  CKV_AZURE_78: 'Flex Consumption knows no FTP, and refuses to be told that it is off',
   CKV_AZURE_213: 'Flex Consumption has no health check; an alert watches the sweep',
 };
 
