@@ -3,7 +3,7 @@ import type { Plugin } from 'esbuild';
 import { z } from 'zod';
 
 /** The calls that providers/gcp makes, by service. Another one must be named here: without its description it cannot be sent. */
-const CALLS: Readonly<Record<string, readonly string[]>> = {
+export const CALLS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Get', 'DetachDisk', 'Stop'],
   Disks: ['Get'],
   RegionDisks: ['Get'],

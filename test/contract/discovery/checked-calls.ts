@@ -66,7 +66,7 @@ const faultsInParameters = ({ method, path }: Found, query: URLSearchParams): re
 /** The SDK sends an empty text where the method takes no body. */
 const faultsInBody = (document: DiscoveryDocument, { id, request }: Method, body: string): readonly string[] => {
   if (!request) return ['', '""'].includes(body) ? [] : [`${id}: takes no body, and was sent ${body}`];
-  return faultsIn(document, request, JSON.parse(body), `${id} request`);
+  return faultsIn(document, request, JSON.parse(body), `${id} request`, 'sent');
 };
 
 const faultsInAnswer = (document: DiscoveryDocument, found: Found | null, answer: unknown): readonly string[] =>

@@ -1,18 +1,21 @@
 import type { DiscoveryDocument, Schema } from './document.ts';
 
+/** Whether a value is asked about as what a client sends, or as what the API answers. */
+export type Way = 'sent' | 'answered';
+
 /** What of a JSON value the document's schema does not allow, each with its place. */
-export const faultsIn = (document: DiscoveryDocument, schema: Schema, value: unknown, where: string): readonly string[] => {
+export const faultsIn = (document: DiscoveryDocument, schema: Schema, value: unknown, where: string, way: Way = 'answered'): readonly string[] => {
   const { $ref } = schema;
   if ($ref !== undefined) {
     const named = document.schemas[$ref];
-    return named ? faultsIn(document, named, value, where) : [`${where}: no schema is named ${$ref}`];
+    return named ? faultsIn(document, named, value, where, way) : [`${where}: no schema is named ${$ref}`];
   }
   switch (schema.type) {
     case 'object':
-      return faultsInObject(document, schema, value, where);
+      return faultsInObject(document, schema, value, where, way);
     case 'array':
       if (!Array.isArray(value)) return [`${where}: is no array`];
-      return value.flatMap((item, index) => faultsIn(document, schema.items ?? {}, item, `${where}[${index}]`));
+      return value.flatMap((item, index) => faultsIn(document, schema.items ?? {}, item, `${where}[${index}]`, way));
     case 'string':
       return faultsInText(schema, value, where);
     case 'integer':
@@ -26,15 +29,22 @@ export const faultsIn = (document: DiscoveryDocument, schema: Schema, value: unk
   }
 };
 
-const faultsInObject = (document: DiscoveryDocument, { properties = {}, additionalProperties }: Schema, value: unknown, where: string): readonly string[] => {
+const isRequired = ({ description = '', readOnly = false }: Schema): boolean => !readOnly && /^(?:Required\.|REQUIRED:)/.test(description);
+
+const faultsInObject = (document: DiscoveryDocument, { properties = {}, additionalProperties }: Schema, value: unknown, where: string, way: Way): readonly string[] => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`${where}: is no object`];
-  return Object.entries(value).flatMap(([key, inner]) => {
+  const missing = Object.entries(properties).flatMap(([key, schema]) => (way === 'sent' && isRequired(schema) && !(key in value) ? [`${where}.${key}: is required`] : []));
+  const wrong = Object.entries(value).flatMap(([key, inner]) => {
     const schema = properties[key] ?? additionalProperties;
-    return schema ? faultsIn(document, schema, inner, `${where}.${key}`) : [`${where}.${key}: there is no such field`];
+    if (!schema) return [`${where}.${key}: there is no such field`];
+    if (way === 'sent' && schema.readOnly) return [`${where}.${key}: is never sent, only answered`];
+    return faultsIn(document, schema, inner, `${where}.${key}`, way);
   });
+  return [...missing, ...wrong];
 };
 
 const UNSIGNED = /^(?:0|[1-9][0-9]{0,19})$/;
+const DURATION = /^-?\d+(?:\.\d{1,9})?s$/;
 const SIGNED = /^-?[0-9]{1,19}$/;
 
 /** 64-bit numbers are written as texts. */
@@ -42,6 +52,7 @@ const faultsInText = ({ format, pattern, enum: allowed }: Schema, value: unknown
   if (typeof value !== 'string') return [`${where}: is no string`];
   if (allowed && !allowed.includes(value)) return [`${where}: ${value} is none of ${allowed.join(', ')}`];
   if (pattern !== undefined && !new RegExp(`^(?:${pattern})$`).test(value)) return [`${where}: ${value} does not match ${pattern}`];
+  if (format === 'google-duration' && !DURATION.test(value)) return [`${where}: ${value} is no duration`];
   if (format === 'uint64' && !UNSIGNED.test(value)) return [`${where}: ${value} is no uint64`];
   return format === 'int64' && !SIGNED.test(value) ? [`${where}: ${value} is no int64`] : [];
 };

@@ -14,6 +14,10 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>> | undefined;
   readonly additionalProperties?: Schema | undefined;
   readonly items?: Schema | undefined;
+  /** Never sent, only answered. */
+  readonly readOnly?: boolean | undefined;
+  /** Begins with `Required.` for what has to be sent. */
+  readonly description?: string | undefined;
 }
 
 export const schema: z.ZodType<Schema> = z.lazy(() =>
@@ -26,6 +30,8 @@ export const schema: z.ZodType<Schema> = z.lazy(() =>
     properties: z.record(z.string(), schema).optional(),
     additionalProperties: schema.optional(),
     items: schema.optional(),
+    readOnly: z.boolean().optional(),
+    description: z.string().optional(),
   }),
 );
 

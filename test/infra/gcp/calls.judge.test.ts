@@ -1,8 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deployerAt, packaged } from './installed.ts';
-import { judged } from './google-documents.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiAt, hosts, type Host } from '../../../infra/gcp/api.ts';
+import { gcpDeployer } from '../../../infra/gcp/deployer.ts';
+import { judgeOf, type Exchange } from '../../contract/discovery/services.ts';
+import { installWith, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { PROJECT, type Fields } from './store.ts';
+
+/** Everything that a deployer sends, and that the stand-in answers, held against Google's own documents. */
+
+const judged = judgeOf(['cloudfunctions.v2', 'cloudresourcemanager.v1', 'cloudscheduler.v1', 'iam.v1', 'logging.v2', 'monitoring.v3', 'pubsub.v1', 'run.v2', 'secretmanager.v1', 'serviceusage.v1']);
 
 /** One field of each thing that has any of these. */
 const changedByHand = (object: Fields): Fields => {
@@ -11,29 +17,81 @@ const changedByHand = (object: Fields): Fields => {
 };
 
 let google: Management;
+/** The host of each call, which the stand-in does not see: all are at one address there. */
+const meant: Host[] = [];
+
+const deployer = (written = {}) => {
+  const api = apiAt({ endpoint: google.url, wait: google.wait });
+  const noting = api.over((call) => {
+    meant.push(call.host);
+    return api.ask(call);
+  });
+  return gcpDeployer({ ...api, ...noting }, installWith(written));
+};
+const quiet = (): void => undefined;
+
 beforeAll(async () => {
   google = await openManagement();
-  const deployer = deployerAt(google);
-  const quiet = (): void => undefined;
-  await deployer.deploy(packaged(), quiet);
+  const channel = `projects/${PROJECT}/notificationChannels/42`;
+  google.store.objects.set(channel, { name: channel });
+  google.store.races = 1;
+  google.store.delays = { account: 60_000, grant: 60_000, metric: 60_000, service: 60_000 };
+  await deployer().deploy(packaged(), quiet);
   google.store.objects.forEach((object, path) => google.store.objects.set(path, changedByHand(object)));
-  await deployer.deploy(packaged(' of tomorrow'), quiet);
-  await deployer.info();
-  await deployer.logs('on-event');
-  await deployer.invoke('nobody', {}).catch(() => undefined);
-  await deployer.remove(quiet);
+  await deployer({ notificationChannels: [channel], policy: { unreachable: 'power-off' }, cpu: 2, memory: 4_096 }).deploy(packaged(' of tomorrow'), quiet);
+  await deployer().info();
+  await deployer().logs('on-event');
+  await deployer().invoke('nobody', {}).catch(() => undefined);
+  await deployer().remove(quiet);
   google.store.deletedRoles.set(`projects/${PROJECT}/roles/cloudfence_prod`, google.store.now);
   google.store.services.delete('monitoring.googleapis.com');
-  await deployer.deploy(packaged(), quiet);
+  await deployer({ clusters: [{ name: 'a', gke: { location: 'europe-west1', project: PROJECT } }] }).deploy(packaged(), quiet);
 });
 afterAll(() => google.close());
 
+const exchanges = (): readonly Exchange[] => google.recorded.map((call, at) => ({ ...call, origin: hosts[meant[at] ?? 'iam'] }));
+
+it('knows the host of each call', () => expect(meant).toHaveLength(google.recorded.length));
+
 it("every call of a deployment, and every answer of the stand-in, is as Google's documents have it", () => {
-  expect([...new Set(google.recorded.flatMap((call) => judged(call).faults))]).toEqual([]);
+  expect([...new Set(exchanges().flatMap((call) => judged(call).faults))]).toEqual([]);
+});
+
+describe('the judge itself', () => {
+  const call = (change: Partial<Exchange>): Exchange => ({
+    origin: hosts.pubsub,
+    verb: 'PUT',
+    url: new URL('/v1/projects/my-project/subscriptions/s1', hosts.pubsub),
+    body: { topic: 'projects/my-project/topics/t1', expirationPolicy: {} },
+    reply: { status: 200, body: { name: 'projects/my-project/subscriptions/s1' } },
+    ...change,
+  });
+  const create = (body: object) => call({ origin: hosts.monitoring, verb: 'POST', url: new URL('/v3/projects/my-project/alertPolicies', hosts.monitoring), body, reply: { status: 200, body: {} } });
+
+  it('finds nothing wrong with a call that is right', () => expect(judged(call({}))).toEqual({ id: 'pubsub.projects.subscriptions.create', faults: [] }));
+
+  it.each([
+    ['of another host', call({ origin: hosts.iam }), /no such method/],
+    ['with another verb', call({ verb: 'PATCH', body: {} }), /updateMask|subscription|required/],
+    ['to a path that there is not', call({ url: new URL('/v2/projects/my-project/subscriptions/s1', hosts.pubsub) }), /no such method/],
+    ['with a parameter that there is not', call({ url: new URL('/v1/projects/my-project/subscriptions/s1?force=true', hosts.pubsub) }), /no parameter force/],
+    ['with a field that there is not', call({ body: { topic: 'projects/my-project/topics/t1', ackDeadline: 10 } }), /ackDeadline: there is no such field/],
+    ['without what is required', call({ body: {} }), /topic: is required/],
+    ['with what is only answered', call({ body: { topic: 'projects/my-project/topics/t1', state: 'ACTIVE' } }), /state: is never sent/],
+    ['with a value that is none of the list', create({ displayName: 'x', combiner: 'XOR' }), /XOR is none of/],
+    ['with a length of time of another form', create({ conditions: [{ conditionThreshold: { filter: 'x', duration: '1m' } }] }), /1m is no duration/],
+    ['answered with a field that there is not', call({ reply: { status: 200, body: { title: 'x' } } }), /title: there is no such field/],
+    ['refused in another form', call({ reply: { status: 404, body: { message: 'no' } } }), /an error of another form/],
+  ])('finds a call %s', (_, one, fault) => expect(judged(one).faults.join('; ')).toMatch(fault));
+
+  it('finds a mask that names what there is not', () => {
+    const url = new URL('/v3/projects/my-project/alertPolicies/1?updateMask=displayName,channels', hosts.monitoring);
+    expect(judged(call({ origin: hosts.monitoring, verb: 'PATCH', url, body: {}, reply: { status: 200, body: {} } })).faults).toEqual(['monitoring.projects.alertPolicies.patch: the mask names channels, and there is no such field']);
+  });
 });
 
 it('makes these calls, and no others', () => {
-  expect([...new Set(google.recorded.map((call) => judged(call).id))].toSorted()).toMatchInlineSnapshot(`
+  expect([...new Set(exchanges().map((call) => judged(call).id))].toSorted()).toMatchInlineSnapshot(`
     [
       "cloudfunctions.projects.locations.functions.create",
       "cloudfunctions.projects.locations.functions.delete",
@@ -42,7 +100,6 @@ it('makes these calls, and no others', () => {
       "cloudfunctions.projects.locations.functions.list",
       "cloudfunctions.projects.locations.functions.patch",
       "cloudfunctions.projects.locations.operations.get",
-      "cloudresourcemanager.operations.get",
       "cloudresourcemanager.projects.get",
       "cloudresourcemanager.projects.getIamPolicy",
       "cloudresourcemanager.projects.setIamPolicy",
@@ -90,6 +147,7 @@ it('makes these calls, and no others', () => {
       "secretmanager.projects.secrets.getIamPolicy",
       "secretmanager.projects.secrets.setIamPolicy",
       "secretmanager.projects.secrets.testIamPermissions",
+      "serviceusage.operations.get",
       "serviceusage.services.batchEnable",
       "serviceusage.services.batchGet",
     ]
