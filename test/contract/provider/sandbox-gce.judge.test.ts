@@ -36,7 +36,7 @@ it('a regional disk is looked at, asked for as a witness, and taken off', async 
   const [facts] = await cloud.look([machine], { disks: true }, patient());
   expect(facts?.disks).toContainEqual(expect.objectContaining({ disk }));
   expect(await cloud.witness(pathOf(world, 'nobody'), [disk], patient())).toBeDefined();
-  await cloud.detach({ machine, incarnation: instanceIn(world, machine)?.id ?? null }, disk, 'plain', { check: () => undefined }, patient());
+  await cloud.detach({ machine, incarnation: instanceIn(world, machine)?.id ?? null }, disk, 'plain', { check: () => undefined, ended: patient() }, patient());
 });
 
 const lower = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
