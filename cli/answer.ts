@@ -27,6 +27,7 @@ export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome
   steps: [],
   left: [],
   lookAgainIn: null,
+  stoppingSince: null,
   retry: error.retry,
   record: null,
 });

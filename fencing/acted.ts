@@ -49,8 +49,10 @@ const factsAfter = ({ machine, cluster }: Known, step: Step): Pick<Known, 'machi
     case 'delete-attachment':
     case 'nudge':
     case 'delete-node':
+    case 'park':
     case 'readmit-volumes':
     case 'readmit-pods':
+    case 'entomb':
       return { machine, cluster: null };
   }
 };
@@ -59,10 +61,13 @@ const recordAfter = ({ record }: Known, step: Step): FenceRecord | null => {
   switch (step.do) {
     case 'mark':
     case 'note':
-    case 'readmit-volumes':
+    case 'park':
       return step.record;
+    case 'readmit-volumes':
+      return step.record ?? record;
     case 'readmit-pods':
       return null;
+    case 'entomb':
     case 'fail-pod':
     case 'delete-pod':
     case 'delete-attachment':
@@ -102,7 +107,9 @@ const endingAfter = ({ step, because: reason }: Act): Ending | null => {
     case 'delete-pod':
     case 'delete-attachment':
     case 'nudge':
+    case 'park':
     case 'readmit-volumes':
+    case 'entomb':
     case 'detach-disk':
     case 'power-off':
       return null;
@@ -123,8 +130,10 @@ export const concernsOneObject = (step: Step): boolean => {
     case 'mark':
     case 'note':
     case 'delete-node':
+    case 'park':
     case 'readmit-volumes':
     case 'readmit-pods':
+    case 'entomb':
     case 'power-off':
       return false;
   }

@@ -27,18 +27,28 @@ export interface NodeFacts {
   readonly controlPlane: boolean;
   /** Everything on the Node and its CSINode that may name the machine. */
   readonly carriers: readonly IdentityCarrier[];
-  readonly taints: { readonly outOfService: boolean; readonly quarantine: boolean };
+  /** `ours`: the out-of-service taint stands, and our label says that we put it there. */
+  readonly taints: { readonly outOfService: boolean; readonly ours: boolean; readonly quarantine: boolean };
   /** Finalizers on the Node: somebody else wants a word before it goes. */
   readonly finalizers: readonly string[];
   /** Kinds of its owners, such as NodeClaim. */
   readonly owners: readonly string[];
   /** Everything on it by which somebody opts it out. */
   readonly optOuts: readonly OptOut[];
-  /** It carries our label, which no kubelet may write: a record without it is not ours. */
-  readonly labelled: boolean;
+  /** The value of our label, which no kubelet may write, or null: a record without it is not ours. */
+  readonly label: string | null;
+  /** The fence that a person took away, as our label says it, or null. */
+  readonly tombstone: Tombstone | null;
   /** The fence's annotation as it stands, or null; `record` is null too when it cannot be read. */
   readonly recordText: string | null;
   readonly record: FenceRecord | null;
+}
+
+/** What is left of a fence that somebody else removed: it is not begun again in that boot. */
+export interface Tombstone {
+  readonly fence: string;
+  /** The boot, in the form of `bootMark`. */
+  readonly boot: string;
 }
 
 export interface PodFacts {
@@ -102,6 +112,8 @@ export interface Census {
   readonly unreachable: readonly string[];
   /** Nodes of this Node's zone, reachable or not, this one included. */
   readonly zone: readonly string[];
+  /** Every Node of the cluster on which anything names the machine, this one included. */
+  readonly claimants: readonly string[];
 }
 
 export interface ClusterFacts {

@@ -60,8 +60,8 @@ export interface Cluster {
   /** Leaves an Event on the Node (or about it, when it is gone), for people. */
   readonly tell: (about: { readonly node: string; readonly uid: string | null }, event: Told, signal: AbortSignal) => Promise<void>;
 
-  /** Which Nodes have a Lease older than `staleFor` ms, and which share the zone of `node`. */
-  readonly census: (node: string, staleFor: number, signal: AbortSignal) => Promise<Census>;
+  /** Which Nodes have a Lease older than `staleFor` ms, which share the zone of `node`, and which name the machine. Reads every Node. */
+  readonly census: (node: string, staleFor: number, clues: Pick<Clues, 'machine' | 'machineOf'>, signal: AbortSignal) => Promise<Census>;
 
   /** Enters a fence that wants to begin, if the cap lets it. Of many claims at once no more are admitted than may be: what was committed first counts. */
   readonly claim: (wanted: Claim, signal: AbortSignal) => Promise<Admission>;
@@ -88,6 +88,8 @@ export interface Suspect {
   readonly carriers: readonly IdentityCarrier[];
   /** The fence's record, where there is one. */
   readonly record: FenceRecord | null;
-  /** Names of the attachments to a Node that is missing; empty for one that stands. */
+  /** Our out-of-service taint stands on it. */
+  readonly marked: boolean;
+  /** Names of the attachments to a Node that is missing, or fenced; empty for others. */
   readonly attachments: readonly string[];
 }

@@ -1,15 +1,16 @@
 import { deleteLingeringAttachment } from './rules/attachments.ts';
 import { detachDisk } from './rules/disks.ts';
-import { declinedSome, deleteNode, done, parkNode } from './rules/finish.ts';
+import { declinedSome, deleteNode, done, parkNode, retireTaint } from './rules/finish.ts';
 import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './rules/going.ts';
 import { capReached, delayedByPolicy, nothingToFree, optedOut, paused } from './rules/guards.ts';
 import { doubtfulIdentity, doubtfulRecord } from './rules/identity.ts';
+import { liftMark } from './rules/lift.ts';
 import { leaseContradicts, leaseLooksLate } from './rules/lease.ts';
-import { mark, removedByHand, taintRemovedByHand, unmarked } from './rules/mark.ts';
+import { mark, removedByHand, unmarked, workIsBack } from './rules/mark.ts';
 import { nudgeAttacher } from './rules/nudge.ts';
 import { deletePods } from './rules/pods.ts';
 import { doubtfulPower, generationUnknown, missingNeedsWitness, offOnlyOnce, unexplainedDisk, vouchingRefused } from './rules/proof.ts';
-import { acceptedByPerson, releaseAsked, takeBack } from './rules/release.ts';
+import { acceptedByPerson, forgetTombstone, releaseAsked, takeBack } from './rules/release.ts';
 import { nothingOfOurs, running, stopping } from './rules/up.ts';
 import type { Decision, Rule, View } from './view.ts';
 
@@ -18,6 +19,12 @@ const beforeTheMark =
   (rule: Rule): Rule =>
   (view) =>
     unmarked(view) ? rule(view) : null;
+
+/** Speaks before a taint that was taken off is put on again. */
+const beforeTheTaintReturns =
+  (rule: Rule): Rule =>
+  (view) =>
+    workIsBack(view) ? rule(view) : null;
 
 /** Speaks only when there is no Node (any more) to mark: what it left behind is all there is. */
 const withoutNode =
@@ -30,15 +37,17 @@ const withoutNode =
  * "the fence" can only wait, ask or refuse; nothing below it is reached unless all of it kept silent.
  */
 const ladder: readonly Rule[] = [
-  // Is it ours, and is it this very machine?
+  // Is it ours, and may anything be done at all?
   nothingOfOurs, // neither a Node nor anything that one left: ignored, or done
-  doubtfulIdentity, // names are reused: a carrier of the immutable id must name it, and none another
+  liftMark, // our taint must not stand on a machine that may write: before any other question
   paused, // by the configuration, or by a ConfigMap of the cluster
 
-  // Has it come back? Then the fence is taken back, in two halves.
+  // Has it come back? Then the quarantine is taken back, too.
   acceptedByPerson, // release --accept: a person's word in the place of the proof
   doubtfulRecord, // unreadable, of another machine, or not written by us: a person must look
   takeBack, // it runs, on another boot than the one we fenced, and nothing of that time is left
+  forgetTombstone, // what a person took back in an earlier boot says nothing of this one
+  doubtfulIdentity, // names are reused: a carrier of the immutable id must name it, and none another
   releaseAsked, // a release never fences: say what is missing
 
   // Is it off? Anything but proof ends here.
@@ -53,9 +62,10 @@ const ladder: readonly Rule[] = [
   leaseLooksLate, // a Lease dated after the power-off gets a second look
 
   // May it be fenced?
-  removedByHand, // what a person took back in this boot is not put back
+  removedByHand, // what a person took away in this boot is not put back, and later runs are told
   beforeTheMark(unexplainedDisk), // a disk that no known volume explains: search the list of all attachments
   beforeTheMark(optedOut), // the Node, or one Pod of it, refuses the whole Node
+  beforeTheTaintReturns(optedOut),
   withoutNode(optedOut),
   beforeTheMark(nothingToFree), // a mark would only be in the way
   beforeTheMark(delayedByPolicy), // planned stop/starts get their time
@@ -64,8 +74,7 @@ const ladder: readonly Rule[] = [
   withoutNode(capReached),
 
   // The fence: mark, pods, attachments, disks, Node. One step, then look again.
-  mark, // taint, quarantine, label and record in one conditional patch, before anything is destroyed
-  taintRemovedByHand, // somebody knows more than we do: stop, never re-add
+  mark, // taint, quarantine, labels and record in one conditional patch, before anything is destroyed; again when work comes back
   deletePods, // grace 0, by uid, the most urgent first
   deleteLingeringAttachment, // one that no pod wants, and that Kubernetes does not take away itself
   detachDisk, // what Kubernetes cannot: plain first, force last
@@ -74,9 +83,10 @@ const ladder: readonly Rule[] = [
   waitForAttachments,
   waitForDisks,
   waitForNudge, // so that it can be taken off
+  retireTaint, // no volume is left for it to free, though something else was declined
   declinedSome, // passed by, not forgotten: failed, by name
   deleteNode, // last of all, when the machine is gone for good or by policy
-  parkNode, // else it stays under its taints until a fresh boot is proven
+  parkNode, // else it stays in quarantine until a fresh boot is proven
   done,
 ];
 

@@ -17,7 +17,7 @@ export const imagined = (known: Known, act: { readonly step: Step; readonly beca
 
 /** Steps beyond which a dry run has nothing more to imagine. */
 const isLast = (step: Step): boolean =>
-  step.do === 'note' ? step.record.phase === 'fenced' : ['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods'].includes(step.do);
+  step.do === 'park' ? step.record.phase === 'fenced' : ['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods'].includes(step.do);
 
 const counted = (steps: number): string => (steps === 1 ? 'one step' : `${steps} steps`);
 
@@ -38,6 +38,10 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
       return { ...facts, volumes: facts.volumes.map((volume) => (volume.attachment?.uid === step.attachment.uid ? { ...volume, attachment: null } : volume)) };
     case 'note':
       return { ...facts, node: facts.node && { ...facts.node, record: step.record, recordText: JSON.stringify(step.record) } };
+    case 'park':
+      return { ...facts, node: facts.node && parkedNode(facts.node, step.record) };
+    case 'entomb':
+      return { ...facts, node: facts.node && { ...facts.node, tombstone: step.tombstone } };
     case 'fail-pod':
     case 'nudge':
     case 'delete-node':
@@ -49,10 +53,18 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
   }
 };
 
-const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boolean): NodeFacts => ({
+const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
   ...node,
-  labelled: true,
   record,
   recordText: JSON.stringify(record),
-  taints: { outOfService: node.taints.outOfService || addOutOfService, quarantine: true },
+  taints: { ...node.taints, outOfService: node.taints.outOfService && !node.taints.ours, ours: false },
+});
+
+const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boolean): NodeFacts => ({
+  ...node,
+  label: record.fence,
+  tombstone: null,
+  record,
+  recordText: JSON.stringify(record),
+  taints: { outOfService: node.taints.outOfService || addOutOfService, ours: node.taints.ours || addOutOfService, quarantine: true },
 });

@@ -72,6 +72,8 @@ export interface Start {
   readonly machine?: Read<MachineFacts> | null;
   /** What a re-sent message remembers of the fence. */
   readonly record?: FenceRecord | null;
+  /** When an earlier run first saw the machine `stopping` (epoch ms), as a re-sent message remembers it. */
+  readonly stoppingSince?: number | null;
   /** Where the machine lives, when that was found already. */
   readonly place?: Place | null;
   /** What names the machine there in the place of a Node, when that was found already. */
@@ -80,6 +82,7 @@ export interface Start {
 
 export const emptyMemory: Memory = {
   firstOff: null,
+  firstStopping: null,
   witness: null,
   lease: undefined,
   firstLease: undefined,
@@ -96,7 +99,7 @@ export const emptyMemory: Memory = {
   polls: 0,
 };
 
-export const begin = ({ machine = null, record = null, place = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): Known => ({
+export const begin = ({ machine = null, record = null, stoppingSince = null, place = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): Known => ({
   ...start,
   reading: reading.readingFor?.(start.request.machine) ?? reading,
   handsOver,
@@ -105,7 +108,7 @@ export const begin = ({ machine = null, record = null, place = null, attachments
   record,
   cluster: null,
   proofRenewed: false,
-  memory: { ...emptyMemory, attachments },
+  memory: { ...emptyMemory, firstStopping: stoppingSince, attachments },
   cleared: null,
   resumeAt: null,
   lately: null,

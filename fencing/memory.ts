@@ -10,6 +10,12 @@ const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'm
 /** A machine that the cloud has forgotten by now has no boot left that could be another. */
 const sameBoot = (before: string | null, now: string | null): boolean => before === null || now === null || before === now;
 
+/** An answer without a power state ends nothing. */
+const firstSeenStopping = ({ firstStopping }: Memory, power: Power, now: Moment): number | null => {
+  if (power === 'stopping') return firstStopping ?? now.wall;
+  return power === 'unknown' ? firstStopping : null;
+};
+
 /**
  * Adds a read of the machine. An off-read of another generation, or one that does not say off, ends what came before;
  * what the cluster said below another boot, or another power state, is forgotten; and a witness is asked anew, so that it
@@ -24,9 +30,10 @@ export const machineRead = (known: Known, machine: Read<MachineFacts>, now: Mome
   const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
   const lease = same ? memory.lease : undefined;
   const unchanged = known.machine?.says.power === power && known.machine.says.generation === generation;
+  const firstStopping = firstSeenStopping(memory, power, now);
   const attachments = memory.firstOff === null || same ? memory.attachments : null;
   const admission = sameBoot(known.machine?.says.generation ?? null, generation) ? memory.admission : null;
-  return { ...known, machine, cluster: unchanged ? known.cluster : null, memory: { ...memory, firstOff, lease, attachments, admission, witness: null } };
+  return { ...known, machine, cluster: unchanged ? known.cluster : null, memory: { ...memory, firstOff, firstStopping, lease, attachments, admission, witness: null } };
 };
 
 /** A Lease is a baseline only when it was asked for after the machine was seen off. */

@@ -163,8 +163,10 @@ export const isDestructive = (step: Step): boolean => {
       return true;
     case 'note':
     case 'nudge':
+    case 'park':
     case 'readmit-volumes':
     case 'readmit-pods':
+    case 'entomb':
       return false;
   }
 };

@@ -63,6 +63,8 @@ export const patience = {
   stopping: 10 * 60_000,
   /** A Node must have been NotReady this long before its running machine may be powered off. */
   unreachable: 5 * 60_000,
+  /** A kubelet that renewed its Lease once after the proof has to be silent this long before the fence goes on. */
+  silence: 10 * 60_000,
   /** A kubelet renews its Lease every 10 s and is given 40 s. */
   leaseFresh: 40_000,
   /** Controllers act on a cached taint for a while after it was removed (kubernetes/kubernetes#142331). */

@@ -17,8 +17,13 @@ export const fenceRecord = z
   .object({
     version: z.literal(1),
     fence: z.string().min(1),
-    /** `marked` was written by versions that could take a mark back. */
-    phase: z.enum(['marked', 'fencing', 'fenced', 'releasing']).transform((phase) => (phase === 'marked' ? 'fencing' : phase)),
+    /**
+     * - `fencing`: the out-of-service taint stands and works; `marked` was written by versions that could take a mark back
+     * - `fenced`: everything is free, only the quarantine stands
+     * - `lifted`: the cloud no longer said that the machine is off, so the out-of-service taint was taken off
+     * - `releasing`: a person takes the fence back
+     */
+    phase: z.enum(['marked', 'fencing', 'fenced', 'lifted', 'releasing']).transform((phase) => (phase === 'marked' ? 'fencing' : phase)),
     cloud: z.string(),
     machine: z.string().min(1),
     generation: z.string().nullable(),
@@ -29,8 +34,10 @@ export const fenceRecord = z
     lease: z.string().nullable(),
     outOfService: z.enum(['ours', 'foreign', 'unsupported']),
     begun: z.iso.datetime(),
-    /** When the out-of-service taint was taken off, while the quarantine still stands. */
+    /** When we took our out-of-service taint off, while the quarantine still stands; null while it has work to do. */
     released: z.iso.datetime().nullable(),
+    /** A Lease that was renewed although the machine is off, and when we first saw it. */
+    renewed: z.object({ lease: z.string(), seen: z.iso.datetime() }).readonly().nullable().default(null),
     /** The reason that a person gave, when a person and not the cloud vouched that the machine is off. */
     vouched: z.string().nullable().default(null),
     evidence: z.record(z.string(), z.string()).readonly(),

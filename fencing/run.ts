@@ -57,7 +57,7 @@ const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: Know
     case 'witness':
       return { to: 'witness', says: await cloud.witness(known.request.machine, command.disks, signal) };
     case 'census':
-      return { to: 'census', says: await clusterAt(known.place, ports).census(command.node, STALE_LEASE_MS, signal) };
+      return { to: 'census', says: await clusterAt(known.place, ports).census(command.node, STALE_LEASE_MS, { machine: known.request.machine, machineOf: known.reading.machineOf }, signal) };
     case 'claim':
       return { to: 'claim', says: await clusterAt(command.place, ports).claim(command.claim, signal) };
     case 'conclude':

@@ -1,4 +1,5 @@
 import type { DiskId, MachineTarget } from './machine.ts';
+import type { Tombstone } from './cluster-facts.ts';
 import type { FenceRecord } from './record.ts';
 
 /** Everything that Cloudfence can do to the world. One step is one call, idempotent, with its preconditions inside. */
@@ -11,6 +12,8 @@ export interface NodeTarget {
   readonly resourceVersion: string;
   /** The annotation as it was read: the write fails when somebody else wrote it since. */
   readonly recordText: string | null;
+  /** Our label as it was read. */
+  readonly label: string | null;
 }
 
 export interface PodTarget {
@@ -34,10 +37,17 @@ export type ClusterStep =
   | { readonly do: 'delete-attachment'; readonly attachment: AttachmentTarget }
   | { readonly do: 'nudge'; readonly attachment: AttachmentTarget; readonly on: boolean }
   | { readonly do: 'delete-node'; readonly node: NodeTarget }
-  /** First half of the release: the out-of-service taint (only if ours) goes, the quarantine stays. */
-  | { readonly do: 'readmit-volumes'; readonly node: NodeTarget; readonly record: FenceRecord }
-  /** Second half: quarantine taint, label and record go. */
-  | { readonly do: 'readmit-pods'; readonly node: NodeTarget; readonly record: FenceRecord };
+  /** The out-of-service taint's work is done: it goes if it is ours, the quarantine stays. */
+  | { readonly do: 'park'; readonly node: NodeTarget; readonly record: FenceRecord }
+  /**
+   * The machine is not proven off any more, or a person takes the fence back: the out-of-service taint goes if it is ours,
+   * the quarantine stays. `record` is null where the record is lost, and then nothing is written beside it.
+   */
+  | { readonly do: 'readmit-volumes'; readonly node: NodeTarget; readonly record: FenceRecord | null }
+  /** The end of the release: quarantine taint, labels and record go. `tombstone`: the boot in which the fence is not to come back, or null. */
+  | { readonly do: 'readmit-pods'; readonly node: NodeTarget; readonly record: FenceRecord; readonly tombstone: Tombstone | null }
+  /** Remembers, where no kubelet may write, that somebody else removed the fence in this boot; null forgets one of an earlier boot. */
+  | { readonly do: 'entomb'; readonly node: NodeTarget; readonly tombstone: Tombstone | null };
 
 export type CloudStep =
   | { readonly do: 'detach-disk'; readonly from: MachineTarget; readonly disk: DiskId; readonly manner: 'plain' | 'forced' }
@@ -51,8 +61,10 @@ export const targetOf = (step: Step): string => {
     case 'mark':
     case 'note':
     case 'delete-node':
+    case 'park':
     case 'readmit-volumes':
     case 'readmit-pods':
+    case 'entomb':
       return `node/${step.node.name}`;
     case 'fail-pod':
     case 'delete-pod':
@@ -84,8 +96,10 @@ export const stepKey = (step: Step): string => {
     case 'mark':
     case 'note':
     case 'delete-node':
+    case 'park':
     case 'readmit-volumes':
     case 'readmit-pods':
+    case 'entomb':
       return `${step.do} ${step.node.uid}`;
   }
 };

@@ -27,33 +27,49 @@ export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> =>
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
   const facts = await factsOf([...clear.keys()], ports);
   const leads = new Map([...clear].flatMap(([machine, seen]) => leadTo(machine, seen)));
-  const outcomes = await react(inTurn(clear, facts), { ...occasion, runLasts: LONGEST_RUN_MS, handsOver: longWaits }, ports, leads);
+  const outcomes = await react(inTurn(clear, facts, occasion.newRunId), { ...occasion, runLasts: LONGEST_RUN_MS, handsOver: longWaits }, ports, leads);
   return {
-    outcomes: [...outcomes, ...doubtful, ...unnamed(sightings, occasion, ports)],
+    outcomes: [...outcomes.filter(isNews), ...doubtful, ...unnamed(sightings, occasion, ports)],
     unreachable: asked.flatMap(({ unreachable }) => unreachable),
   };
 };
+
+/** A parked Node on which nothing has come back is not told again with each sweep. */
+const isNews = ({ outcome, steps }: Outcome): boolean => outcome !== 'fenced' || steps.length > 0;
 
 /** One look at all machines. Where it fails, each run looks for itself: one bad zone must not hide the others. */
 const factsOf = async (machines: readonly MachineId[], { cloud, signal }: Ports): Promise<readonly MachineFacts[]> =>
   machines.length === 0 ? [] : cloud.look(machines, { disks: false }, signal).catch(() => []);
 
-/** A fence that is finished and whose machine is still off in the same boot: nothing to do until it comes back, or goes for good. */
-const isParked = ({ record }: Suspect, { power, generation, forGood }: MachineFacts): boolean =>
-  record?.phase === 'fenced' && power === 'off' && !forGood && record.generation === generation;
+/** A fence that is finished and whose machine is still off in the same boot, with nothing attached: its work is done until it comes back, or goes for good. */
+const isParked = ({ record, marked, attachments }: Suspect, { power, generation, forGood }: MachineFacts): boolean =>
+  record?.phase === 'fenced' && !marked && attachments.length === 0 && power === 'off' && !forGood && record.generation === generation;
 
-/** Those that are off first; those that run last, for when the network is down they are many. */
-const urgency = (facts: MachineFacts | undefined): number => {
-  if (!facts || facts.power === 'off' || facts.power === 'missing') return 0;
-  return facts.power === 'running' || facts.power === 'starting' ? 2 : 1;
+/**
+ * - 0: our out-of-service taint stands on a machine that is not off: it has to go before anything else
+ * - 1: new ones that are off, 2: new ones that go, or of which the cloud said nothing
+ * - 3: fences under way, so that those that cannot finish hold nobody up
+ * - 4: those that run: when the network is down they are many
+ * - 5: parked ones
+ */
+const urgency = (named: readonly Sighting[], facts: MachineFacts | undefined): number => {
+  const suspects = named.map(({ suspect }) => suspect);
+  const off = facts?.power === 'off' || facts?.power === 'missing';
+  if (facts && !off && facts.power !== 'unknown' && suspects.some(({ marked }) => marked)) return 0;
+  if (facts && suspects.every((suspect) => isParked(suspect, facts))) return 5;
+  if (facts?.power === 'running' || facts?.power === 'starting') return 4;
+  if (suspects.some(({ record }) => record !== null)) return 3;
+  return off ? 1 : 2;
 };
 
-/** The machines that want a look, the most urgent first. */
-const inTurn = (sightings: ReadonlyMap<MachineId, readonly Sighting[]>, facts: readonly MachineFacts[]): readonly MachineId[] => {
+/** So many parked Nodes are looked at in each sweep, for a pod that somebody has bound there by name since. */
+const PARKED_LOOKED_AT = 3;
+
+/** The machines that want a look, the most urgent first; those of one urgency in an order of chance, so that each gets its turn. */
+const inTurn = (sightings: ReadonlyMap<MachineId, readonly Sighting[]>, facts: readonly MachineFacts[], chance: () => string): readonly MachineId[] => {
   const seenAs = new Map(facts.map((seen) => [seen.machine, seen]));
-  const wanted = [...sightings].filter(([machine, named]) => {
-    const seen = seenAs.get(machine);
-    return !seen || !named.every(({ suspect }) => isParked(suspect, seen));
-  });
-  return wanted.map(([machine]) => machine).sort((a, b) => urgency(seenAs.get(a)) - urgency(seenAs.get(b)));
+  const drawn = [...sightings].map(([machine, named]) => ({ machine, urgency: urgency(named, seenAs.get(machine)), lot: chance() }));
+  const ordered = drawn.sort((a, b) => a.urgency - b.urgency || a.lot.localeCompare(b.lot));
+  const parked = ordered.filter(({ urgency: of }) => of === 5).slice(PARKED_LOOKED_AT);
+  return ordered.filter((one) => !parked.includes(one)).map(({ machine }) => machine);
 };

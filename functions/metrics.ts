@@ -28,7 +28,7 @@ const phases = ({ outcome, provenAt, steps }: Outcome, eventAt: number | null): 
   if (outcome !== 'fenced') return [];
   const marked = endOf(done(steps, 'mark')[0]);
   const podsGone = endOf(done(steps, 'delete-pod').at(-1));
-  const finished = endOf(done(steps, 'note', 'delete-node').at(-1));
+  const finished = endOf(done(steps, 'park', 'delete-node').at(-1));
   return [
     ...span(metric.eventToProof, eventAt, provenAt),
     ...span(metric.proofToMark, provenAt, marked),

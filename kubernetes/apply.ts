@@ -41,8 +41,10 @@ export const apply = (desk: Desk, step: ClusterStep): Promise<Applied> => {
   switch (step.do) {
     case 'mark':
     case 'note':
+    case 'park':
     case 'readmit-volumes':
     case 'readmit-pods':
+    case 'entomb':
       return patchFence(desk, step);
     case 'fail-pod':
       return failPod(desk, step.pod);

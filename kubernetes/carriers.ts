@@ -42,5 +42,5 @@ export const isImposter = (carriers: readonly IdentityCarrier[], { machine, mach
   ![machine, null].includes(ownMachine(carriers, machineOf));
 
 /** At least one carrier names the machine. Whether another one contradicts, fencing judges. */
-export const namesMachine = (carriers: readonly IdentityCarrier[], { machine, machineOf }: Clues): boolean =>
+export const namesMachine = (carriers: readonly IdentityCarrier[], { machine, machineOf }: Pick<Clues, 'machine' | 'machineOf'>): boolean =>
   carriers.some((carrier) => machineOf(carrier) === machine);

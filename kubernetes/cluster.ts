@@ -42,7 +42,7 @@ export const clusterOf = (options: ClusterOptions): Cluster => {
     recheck: (node, signal) => recheck(reader(signal), node),
     apply: (step, permit, signal) => apply({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),
     tell: (about, event, signal) => tell(writer(null, signal), about, event, clock.now()),
-    census: (node, staleFor, signal) => census(reader(signal), node, { now: clock.now(), staleFor }),
+    census: (node, staleFor, machine, signal) => census(reader(signal), node, { now: clock.now(), staleFor }, machine),
     claim: (wanted, signal) => claim(registry(signal), wanted),
     conclude: (machine, signal) => conclude(registry(signal), machine),
     suspects: (staleFor, signal) => suspects(reader(signal), { now: clock.now(), staleFor }),

@@ -1,40 +1,75 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { Tombstone } from '../fencing/cluster-facts.ts';
 import { Refused } from '../fencing/errors.ts';
-import { parseRecord } from '../fencing/record.ts';
+import type { FenceRecord } from '../fencing/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/steps.ts';
-import { OUT_OF_SERVICE, QUARANTINE } from './names.ts';
-import { hasTaint, recordTextOf } from './node-facts.ts';
-import type { NodePatch, TaintOf } from './node-patch.ts';
-import { addTaints, putLabel, putRecord, removeLabel, removeRecord, removeTaints } from './node-patch.ts';
-import { stillAsSeen, testBoot, testRecord, testUid, writtenRecord } from './node-patch.ts';
+import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, TAINT_LABEL } from './names.ts';
+import { hasOwnTaint, hasTaint, labelOf, recordTextOf, tombstoneText } from './node-facts.ts';
+import type { Labels, NodePatch, TaintOf } from './node-patch.ts';
+import { addTaints, putLabels, putRecord, removeLabels, removeRecord, removeTaints } from './node-patch.ts';
+import { stillAsSeen, testBoot, testLabel, testRecord, testUid, writtenRecord } from './node-patch.ts';
 
-export type FenceStep = Extract<ClusterStep, { readonly do: 'mark' | 'note' | 'readmit-volumes' | 'readmit-pods' }>;
+export type FenceStep = Extract<ClusterStep, { readonly do: 'mark' | 'note' | 'park' | 'readmit-volumes' | 'readmit-pods' | 'entomb' }>;
 type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }>;
 
-const bothTests = (node: V1Node, target: NodeTarget): NodePatch => [testUid(target), testRecord(node, target)];
+const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [testUid(target), ...testLabel(target), testRecord(node, target)];
 
-/** A taint that came up since, and that is not by the record the fence's own, must not become ours by being recorded so. */
+/** A taint that came up since, and that is not ours by our label, must not become ours by being recorded so. */
 const missingTaints = (node: V1Node, { addOutOfService, node: target }: StepTo<'mark'>): readonly TaintOf[] => {
   const stands = hasTaint(node, OUT_OF_SERVICE.key);
-  const ours = parseRecord(target.recordText ?? '')?.outOfService === 'ours';
-  if (addOutOfService && stands && !ours) throw new Refused(`somebody else has put ${target.name} out of service since it was read`);
+  if (addOutOfService && stands && !hasOwnTaint(node)) throw new Refused(`somebody else has put ${target.name} out of service since it was read`);
   const quarantined = node.spec?.taints?.some(({ key, effect }) => key === QUARANTINE.key && effect === QUARANTINE.effect) ?? false;
   return [...(addOutOfService && !stands ? [OUT_OF_SERVICE] : []), ...(quarantined ? [] : [QUARANTINE])];
 };
 
+const labelsOf = ({ fence, outOfService }: FenceRecord): Labels => ({
+  [FENCED_LABEL]: fence,
+  ...(outOfService === 'ours' && { [TAINT_LABEL.key]: TAINT_LABEL.value }),
+});
+
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
-  ...bothTests(node, step.node),
+  ...asSeen(node, step.node),
   testBoot(step.node),
   ...putRecord(node, step.record),
-  ...putLabel(node),
+  ...putLabels(node, labelsOf(step.record)),
   ...addTaints(node, missingTaints(node, step)),
 ];
 
-const ownTaint = ({ record }: Pick<FenceStep, 'record'>): readonly TaintOf[] => (record.outOfService === 'ours' ? [OUT_OF_SERVICE] : []);
+const ownTaint = (node: V1Node): readonly TaintOf[] => (hasOwnTaint(node) ? [OUT_OF_SERVICE] : []);
 
-/** A fence is only taken back by whom knows its record: without one nothing would be tested. */
-const withRecord = ({ name, recordText }: NodeTarget): void => {
-  if (recordText === null) throw new Refused(`${name} bore no fence when it was read`);
+/** Our out-of-service taint goes, and with it the label that says that it is ours. */
+const withoutOwnTaint = (node: V1Node): NodePatch => [...removeTaints(node, ownTaint(node)), ...removeLabels(node, [TAINT_LABEL.key])];
+
+/** A parked fence names itself by our label, also one that an earlier version began. */
+const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
+  ...asSeen(node, target),
+  testBoot(target),
+  ...withoutOwnTaint(node),
+  ...putRecord(node, record),
+  ...putLabels(node, { [FENCED_LABEL]: record.fence }),
+];
+
+/** Neither the boot nor, where the record is lost, the record is tested: the taint has to go, whatever a kubelet writes meanwhile. */
+const liftPatch = (node: V1Node, { node: target, record }: StepTo<'readmit-volumes'>): NodePatch =>
+  record === null
+    ? [testUid(target), ...testLabel(target), ...withoutOwnTaint(node)]
+    : [...asSeen(node, target), ...withoutOwnTaint(node), ...putRecord(node, record)];
+
+const labelAfter = (node: V1Node, tombstone: Tombstone | null): NodePatch =>
+  tombstone ? putLabels(node, { [FENCED_LABEL]: tombstoneText(tombstone) }) : removeLabels(node, [FENCED_LABEL]);
+
+const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'readmit-pods'>): NodePatch => [
+  ...asSeen(node, target),
+  testBoot(target),
+  ...removeTaints(node, [QUARANTINE]),
+  ...removeLabels(node, [TAINT_LABEL.key]),
+  ...labelAfter(node, tombstone),
+  ...(target.recordText === null ? [] : [removeRecord]),
+];
+
+/** Releasing a fence requires something of it that can be tested: its record, or its label. */
+const withFence = ({ name, recordText, label }: NodeTarget): void => {
+  if (recordText === null && label === null) throw new Refused(`${name} bore no fence when it was read`);
 };
 
 const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
@@ -42,11 +77,15 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
     case 'mark':
       return markPatch(node, step);
     case 'note':
-      return [...bothTests(node, step.node), ...putRecord(node, step.record)];
+      return [...asSeen(node, step.node), ...putRecord(node, step.record)];
+    case 'park':
+      return parkPatch(node, step);
     case 'readmit-volumes':
-      return [...bothTests(node, step.node), testBoot(step.node), ...removeTaints(node, ownTaint(step)), ...putRecord(node, step.record)];
+      return liftPatch(node, step);
     case 'readmit-pods':
-      return [...bothTests(node, step.node), testBoot(step.node), ...removeTaints(node, [QUARANTINE]), ...removeLabel(node), removeRecord];
+      return endPatch(node, step);
+    case 'entomb':
+      return [...asSeen(node, step.node), ...labelAfter(node, step.tombstone)];
   }
 };
 
@@ -56,10 +95,14 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
   switch (step.do) {
     case 'mark':
     case 'note':
-    case 'readmit-volumes':
+    case 'park':
       return text === writtenRecord(step.record);
+    case 'readmit-volumes':
+      return step.record === null ? !hasOwnTaint(node) : text === writtenRecord(step.record);
     case 'readmit-pods':
       return text === null && !hasTaint(node, QUARANTINE.key);
+    case 'entomb':
+      return labelOf(node) === (step.tombstone && tombstoneText(step.tombstone));
   }
 };
 
@@ -67,6 +110,6 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   stillAsSeen(node, step.node);
-  if (step.do !== 'mark') withRecord(step.node);
+  if (step.do !== 'mark' && step.do !== 'entomb') withFence(step.node);
   return patchFor(node, step);
 };

@@ -4,11 +4,14 @@ export const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value:
 export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' } as const;
 
 /**
- * Under `node-restriction.kubernetes.io/`, where a kubelet may not write.
+ * Under `node-restriction.kubernetes.io/`, where a kubelet may not write. The value names the fence; node-facts.ts reads it.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
-export const FENCED_LABEL = { key: 'cloudfence.node-restriction.kubernetes.io/fenced', value: 'true' } as const;
-export const FENCED_SELECTOR = `${FENCED_LABEL.key}=${FENCED_LABEL.value}`;
+export const FENCED_LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
+/** What earlier versions wrote as the label's value. */
+export const FENCED_BEFORE = 'true';
+/** The out-of-service taint on this Node is ours. */
+export const TAINT_LABEL = { key: 'cloudfence.node-restriction.kubernetes.io/out-of-service', value: 'ours' } as const;
 
 export const RECORD_ANNOTATION = 'cloudfence.dev/fence';
 export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';

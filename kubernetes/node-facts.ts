@@ -1,8 +1,8 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import type { NodeFacts } from '../fencing/cluster-facts.ts';
+import type { NodeFacts, Tombstone } from '../fencing/cluster-facts.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { parseRecord } from '../fencing/record.ts';
-import { CONTROL_PLANE_LABELS, FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, ZONE_LABEL } from './names.ts';
+import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, TAINT_LABEL, ZONE_LABEL } from './names.ts';
 import { optOutsOfNode } from './opt-out.ts';
 
 const READINESS = ['True', 'False'] as const;
@@ -12,8 +12,32 @@ export const hasTaint = ({ spec }: V1Node, key: string): boolean => (spec?.taint
 
 export const recordTextOf = ({ metadata }: V1Node): string | null => metadata?.annotations?.[RECORD_ANNOTATION] ?? null;
 
-/** Metadata is enough to tell. */
-export const isLabelled = ({ metadata }: V1Node): boolean => metadata?.labels?.[FENCED_LABEL.key] === FENCED_LABEL.value;
+export const labelOf = ({ metadata }: V1Node): string | null => metadata?.labels?.[FENCED_LABEL] ?? null;
+
+const TOMBSTONE = /^(.+)_removed_([0-9a-z]+)$/;
+
+/** The label's value where somebody else removed the fence in one boot; else the value is the fence itself. */
+export const tombstoneText = ({ fence, boot }: Tombstone): string => `${fence}_removed_${boot}`;
+
+const tombstoneIn = (label: string | null): Tombstone | null => {
+  const [, fence, boot] = TOMBSTONE.exec(label ?? '') ?? [];
+  return fence === undefined || boot === undefined ? null : { fence, boot };
+};
+
+/** A fence of ours stands on it. Metadata is enough to tell. */
+export const isFenced = (node: V1Node): boolean => {
+  const label = labelOf(node);
+  return label !== null && tombstoneIn(label) === null;
+};
+
+/** Earlier versions noted only in the record whose taint it is. */
+const saysOurs = (node: V1Node): boolean =>
+  node.metadata?.labels?.[TAINT_LABEL.key] === TAINT_LABEL.value ||
+  (labelOf(node) === FENCED_BEFORE && parseRecord(recordTextOf(node) ?? '')?.outOfService === 'ours');
+
+/** The out-of-service taint stands, and it is ours by a label that no kubelet may write. */
+export const hasOwnTaint = (node: V1Node): boolean =>
+  (node.spec?.taints ?? []).some(({ key, effect }) => key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect) && saysOurs(node);
 
 const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'readySince'> => {
   const condition = status?.conditions?.find(({ type }) => type === 'Ready');
@@ -23,11 +47,12 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'rea
   };
 };
 
-const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'labelled' | 'recordText' | 'record'> => {
+const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'label' | 'tombstone' | 'recordText' | 'record'> => {
   const recordText = recordTextOf(node);
   return {
-    taints: { outOfService: hasTaint(node, OUT_OF_SERVICE.key), quarantine: hasTaint(node, QUARANTINE.key) },
-    labelled: isLabelled(node),
+    taints: { outOfService: hasTaint(node, OUT_OF_SERVICE.key), ours: hasOwnTaint(node), quarantine: hasTaint(node, QUARANTINE.key) },
+    label: labelOf(node),
+    tombstone: tombstoneIn(labelOf(node)),
     recordText,
     record: recordText === null ? null : parseRecord(recordText),
   };

@@ -16,12 +16,14 @@ export type TaintOf = Readonly<Pick<V1Taint, 'key' | 'effect'>> & { readonly val
 const pointer = (...keys: readonly string[]): string => keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 export const RECORD_PATH = pointer('metadata', 'annotations', RECORD_ANNOTATION);
-const LABEL_PATH = pointer('metadata', 'labels', FENCED_LABEL.key);
 
 const test = (path: string, value: unknown): Operation => ({ op: 'test', path, value });
 
 export const testUid = ({ uid }: NodeTarget): Operation => test('/metadata/uid', uid);
 export const testBoot = ({ bootID }: NodeTarget): Operation => test('/status/nodeInfo/bootID', bootID);
+
+/** The fence as our label names it, which no kubelet may write; where there was no label, there is none to test. */
+export const testLabel = ({ label }: NodeTarget): NodePatch => (label === null ? [] : [test(pointer('metadata', 'labels', FENCED_LABEL), label)]);
 
 /** The record as it was read; where none was read, nothing at all may have been written since. */
 export const testRecord = (node: V1Node, { recordText }: NodeTarget): Operation =>
@@ -38,13 +40,22 @@ export const stillAsSeen = (node: V1Node, target: NodeTarget): void => {
 export const writtenRecord = (record: FenceRecord): string => JSON.stringify(record);
 
 /** A map that is not there is added whole: JSON Patch cannot add to it, and two who add it must not both succeed. */
-const addToMap = (node: V1Node, map: 'labels' | 'annotations', key: string, value: string): NodePatch => {
-  if (node.metadata?.[map]) return [{ op: 'add', path: pointer('metadata', map, key), value }];
-  return [testUnwritten(node), { op: 'add', path: pointer('metadata', map), value: { [key]: value } }];
+export const putRecord = (node: V1Node, record: FenceRecord): NodePatch => {
+  const value = writtenRecord(record);
+  if (node.metadata?.annotations) return [{ op: 'add', path: RECORD_PATH, value }];
+  return [testUnwritten(node), { op: 'add', path: pointer('metadata', 'annotations'), value: { [RECORD_ANNOTATION]: value } }];
+};
+export type Labels = Readonly<Record<string, string>>;
+
+/** A map that is not there is added whole, with all labels at once. */
+export const putLabels = (node: V1Node, labels: Labels): NodePatch => {
+  if (!node.metadata?.labels) return [testUnwritten(node), { op: 'add', path: pointer('metadata', 'labels'), value: labels }];
+  return Object.entries(labels).map(([key, value]) => ({ op: 'add', path: pointer('metadata', 'labels', key), value }));
 };
 
-export const putRecord = (node: V1Node, record: FenceRecord): NodePatch => addToMap(node, 'annotations', RECORD_ANNOTATION, writtenRecord(record));
-export const putLabel = (node: V1Node): NodePatch => addToMap(node, 'labels', FENCED_LABEL.key, FENCED_LABEL.value);
+/** Only what stands is removed: JSON Patch refuses to remove what is not there. */
+export const removeLabels = (node: V1Node, keys: readonly string[]): NodePatch =>
+  keys.filter((key) => node.metadata?.labels?.[key] !== undefined).map((key) => ({ op: 'remove', path: pointer('metadata', 'labels', key) }));
 
 export const addTaints = (node: V1Node, taints: readonly TaintOf[]): NodePatch => {
   if (taints.length === 0) return [];
@@ -62,6 +73,3 @@ export const removeTaints = (node: V1Node, taints: readonly TaintOf[]): NodePatc
     .flatMap(({ taint, path }) => [test(`${path}/key`, taint.key), test(`${path}/effect`, taint.effect), { op: 'remove', path } as const]);
 
 export const removeRecord: Operation = { op: 'remove', path: RECORD_PATH };
-
-export const removeLabel = (node: V1Node): NodePatch =>
-  node.metadata?.labels?.[FENCED_LABEL.key] === undefined ? [] : [{ op: 'remove', path: LABEL_PATH }];

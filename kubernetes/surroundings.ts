@@ -2,7 +2,7 @@ import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Surroundings } from '../fencing/cluster-facts.ts';
 import type { Reader } from './connection.ts';
-import { FENCED_SELECTOR } from './names.ts';
+import { FENCED_LABEL } from './names.ts';
 import { pages } from './pages.ts';
 import { pauseIn, readSettings } from './settings-map.ts';
 
@@ -21,7 +21,7 @@ export const countNodes = async (reader: Reader): Promise<number> => {
 /** Metadata of the Nodes that bear our label. */
 export async function* fencedNodes(reader: Reader): AsyncGenerator<V1Node> {
   const readPage = (paging: { limit: number; _continue?: string }) =>
-    reader.readMetadata(CoreV1Api, (core) => core.listNode({ ...paging, labelSelector: FENCED_SELECTOR }));
+    reader.readMetadata(CoreV1Api, (core) => core.listNode({ ...paging, labelSelector: FENCED_LABEL }));
   for await (const page of pages(readPage)) yield* page;
 }
 

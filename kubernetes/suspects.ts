@@ -10,7 +10,7 @@ import { csiNodeCarriers, nodeCarriers } from './carriers.ts';
 import type { Reader } from './connection.ts';
 import type { Freshness } from './leases.ts';
 import { readLeases } from './leases.ts';
-import { recordTextOf } from './node-facts.ts';
+import { hasOwnTaint, recordTextOf } from './node-facts.ts';
 import type { StandingNode } from './node-look.ts';
 import { readCsiNode, readNode } from './node-look.ts';
 import { pages } from './pages.ts';
@@ -29,7 +29,7 @@ interface Traces {
 const leftBehind = (node: string, left: readonly Attached[]): readonly Suspect[] => {
   if (left.length === 0) return [];
   const carriers = left.map(({ carrier }) => carrier).filter((carrier) => carrier !== null);
-  return [{ because: 'node-missing', node, carriers, record: null, attachments: left.flatMap(({ names }) => names) }];
+  return [{ because: 'node-missing', node, carriers, record: null, marked: false, attachments: left.flatMap(({ names }) => names) }];
 };
 
 const missing = (node: string, { attached }: Traces): readonly Suspect[] => leftBehind(node, attached.get(node) ?? []);
@@ -46,7 +46,8 @@ const judged = ({ node: standing, carriers }: StandingNode, { fresh, fenced, att
   const because = fenced.has(node) ? 'fenced' : fresh.has(node) ? null : 'lease-stale';
   const before = carriers.length === 0 ? [] : leftBehind(node, (attached.get(node) ?? []).filter(isStrange(carriers)));
   if (because === null) return before;
-  return [{ because, node, carriers, record: parseRecord(recordTextOf(standing) ?? ''), attachments: [] }, ...before];
+  const held = because === 'fenced' ? (attached.get(node) ?? []).flatMap(({ names }) => names) : [];
+  return [{ because, node, carriers, record: parseRecord(recordTextOf(standing) ?? ''), marked: hasOwnTaint(standing), attachments: held }, ...before];
 };
 
 /** Its CSINode is asked only where the Node itself says nothing. */

@@ -49,7 +49,7 @@ export const oldAttachmentGone = question('old-attachment-gone', (world, story) 
 
 export const nodeFenced = question('node-fenced', (world, story) => {
   const node = oldNode(world, story);
-  return unless(node !== undefined && outOfService(node) && quarantined(node), `Node ${story.node} does not carry both taints of the fence`);
+  return unless(node !== undefined && quarantined(node) && !outOfService(node), `Node ${story.node} is not parked: the quarantine alone has to stand on it`);
 });
 
 export const nodeDeleted = question('node-deleted', (world, { node }) =>

@@ -1,4 +1,4 @@
-import { FENCED_LABEL, NUDGE_ANNOTATION, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, REPORTER } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, NUDGE_ANNOTATION, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, REPORTER, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { all } from '../../sandbox/cluster/standing.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { hasTaint } from '../../sandbox/cluster/controllers/taints.ts';
@@ -14,7 +14,7 @@ export const quarantined = (node: NodeObject): boolean => hasTaint(node, QUARANT
 export const oursOn = (node: NodeObject): readonly string[] => [
   ...(outOfService(node) ? ['out-of-service'] : []),
   ...(quarantined(node) ? ['quarantine'] : []),
-  ...(node.metadata.labels?.[FENCED_LABEL.key] === undefined ? [] : ['label']),
+  ...([FENCED_LABEL, TAINT_LABEL.key].some((key) => node.metadata.labels?.[key] !== undefined) ? ['label'] : []),
   ...(node.metadata.annotations?.[RECORD_ANNOTATION] === undefined ? [] : ['record']),
 ];
 

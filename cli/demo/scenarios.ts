@@ -51,7 +51,6 @@ const takeover = [
 const comeback = [
   milestone.runsAgain,
   milestone.readyAgain,
-  milestone.volumesReadmitted,
   milestone.podsReadmitted,
   milestone.newcomerRuns,
 ];
@@ -65,7 +64,7 @@ export const scenarios: readonly Scenario[] = [
     shows: 'The instance under a database is stopped, and stays so.',
     since: 'after the stop',
     strikes: stop,
-    milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover],
+    milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover, milestone.volumesReadmitted],
     asks: [...tookOver, ask.nodeFenced, ask.noNudgeLeft],
   },
   {
@@ -94,7 +93,7 @@ export const scenarios: readonly Scenario[] = [
     strikes: stop,
     acts: [startAgain],
     unannounced: false,
-    milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover, ...comeback],
+    milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover, milestone.volumesReadmitted, ...comeback],
     asks: [...tookOver, ask.nodeReturned, ask.newcomerRuns, ask.nothingLeft],
   },
   {

@@ -1,6 +1,6 @@
 import type { NodeFacts } from '../cluster-facts.ts';
 import { because, type Reason } from '../reason.ts';
-import { fail, fenced, refuse, take, type Rule, type View } from '../view.ts';
+import { fail, fenced, refuse, take, type Decision, type Rule, type View } from '../view.ts';
 import { isOfThisMachine } from './attachments.ts';
 import { currentRecord, targetNode } from './mark.ts';
 
@@ -28,13 +28,21 @@ export const deleteNode: Rule = (view) => {
   return take({ do: 'delete-node', node: targetNode(node) }, reason);
 };
 
-/** The Node stays under its taints until the machine has proven a fresh boot. */
-export const parkNode: Rule = (view) => {
+/** Our out-of-service taint goes with the work that it was put there for; the quarantine stays until a fresh boot is proven. */
+const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision | null => {
   const { node } = view.cluster;
   const record = currentRecord(view);
-  if (!node || record?.phase !== 'fencing') return null;
-  return take({ do: 'note', node: targetNode(node), record: { ...record, phase: 'fenced' } }, because('fenced', 'everything that was held is free'));
+  if (!node || !record || (record.phase === phase && !node.taints.ours)) return null;
+  return take({ do: 'park', node: targetNode(node), record: { ...record, phase, released: new Date(view.now.wall).toISOString() } }, reason);
 };
+
+/** What is left was declined, and no taint helps with that: the fence is not finished, its taint's work is. */
+export const retireTaint: Rule = (view) =>
+  view.memory.declined.size > 0 && view.cluster.volumes.every(({ attachment }) => attachment === null)
+    ? park(view, 'fencing', because('fenced', 'no volume is attached any more; what was declined stays'))
+    : null;
+
+export const parkNode: Rule = (view) => park(view, 'fenced', because('fenced', 'everything that was held is free'));
 
 /** Everything else is done; what was declined to the end is not. */
 export const declinedSome: Rule = ({ memory: { declined } }) =>

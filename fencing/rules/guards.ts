@@ -2,7 +2,9 @@ import type { OptOut } from '../cluster-facts.ts';
 import type { Admission } from '../ledger.ts';
 import type { Policy } from '../policy.ts';
 import { because, type Reason } from '../reason.ts';
-import { ignore, refuse, wait, type Decision, type Rule, type View } from '../view.ts';
+import type { FenceRecord } from '../record.ts';
+import { ignore, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
+import { newRecord, targetNode } from './mark.ts';
 import { podsToDelete } from './pods.ts';
 
 /** Nothing is begun, continued or taken back while the cluster, or all of Cloudfence, is paused. */
@@ -27,10 +29,16 @@ export const optedOut: Rule = ({ cluster: { node, pods }, policy }) => {
   return pod?.optOut ? refusedBy(`Pod ${pod.namespace}/${pod.name}`, pod.optOut) : null;
 };
 
-/** Without a volume to free and a pod to move, a mark would only be in the way. */
+/**
+ * Without a volume to free and a pod to move, a mark would only be in the way. A fence of an earlier boot that still stands
+ * becomes one of this boot, without its taint: so it ends, and the Node of a terminated machine can go.
+ */
 export const nothingToFree: Rule = (view) => {
-  const attached = view.cluster.volumes.some((volume) => volume.attachment !== null);
-  return attached || podsToDelete(view).length > 0 ? null : ignore(because('nothing-to-free', 'no volume is attached and no pod would move'));
+  const { node, volumes } = view.cluster;
+  if (volumes.some((volume) => volume.attachment !== null) || podsToDelete(view).length > 0) return null;
+  if (!node?.record || node.label === null) return ignore(because('nothing-to-free', 'no volume is attached and no pod would move'));
+  const record: FenceRecord = { ...newRecord(view, node), phase: 'fenced', released: new Date(view.now.wall).toISOString() };
+  return take({ do: 'park', node: targetNode(node), record }, because('nothing-left-to-free', `fence ${node.record.fence} was begun in an earlier boot; Kubernetes has freed everything since`));
 };
 
 const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`;

@@ -28,6 +28,9 @@ const byIncarnation = ({ carriers, created }: Named, { incarnation }: MachineFac
   return claims.length > 0 || madeBefore ? 'proven' : 'silent';
 };
 
+/** A carrier names the machine and none names another; which of those that bore the name one after the other is left open. */
+export const namesMachine = (node: Named, machine: MachineFacts, reading: Reading): boolean => byMachine(node, machine, reading) === 'proven';
+
 /** Node names are reused, so a Node is a machine's only if a carrier of the immutable id names it and none names another. */
 export const identityOf = (node: Named, machine: MachineFacts, reading: Reading): Identity => {
   const machines = byMachine(node, machine, reading);
@@ -64,7 +67,7 @@ export const doubtfulIdentity: Rule = (view) => {
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
   if (!node || node.recordText === null) return null;
   if (!node.record) return refuse(because('record-unreadable', `the fence record on Node ${node.name} cannot be read`));
-  if (!node.labelled) return refuse(because('record-not-ours', `Node ${node.name} carries a fence record without our label: whoever wrote it, it was not us`));
+  if (node.label === null) return refuse(because('record-not-ours', `Node ${node.name} carries a fence record without our label: whoever wrote it, it was not us`));
   if (node.record.machine === machine.machine) return null;
   return refuse(because('record-of-another-machine', `the fence record on Node ${node.name} speaks of ${node.record.machine}`));
 };

@@ -1,23 +1,35 @@
 import { patience } from '../policy.ts';
 import { because } from '../reason.ts';
-import { refuse, wait, type Rule, type View } from '../view.ts';
-import { currentRecord } from './mark.ts';
-
-/** The Lease against which a renewal shows: what the record holds for this very boot, else what this run read first. */
-const baseline = (view: View): string | null | undefined => {
-  const record = currentRecord(view);
-  return record ? record.lease : view.memory.lease;
-};
+import type { FenceRecord } from '../record.ts';
+import { refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
+import { currentRecord, targetNode } from './mark.ts';
 
 /**
  * A kubelet that renews its Lease after the cloud said off contradicts the cloud: stop, and tell people.
- * Kubelets renew every 10 s and while the machine is `stopping`, so only a *change* counts.
+ * Kubelets renew every 10 s and while the machine is `stopping`, so only a *change* counts, against what the record holds
+ * for this very boot, else against what this run read first.
  */
 export const leaseContradicts: Rule = (view) => {
-  const known = baseline(view);
+  const record = currentRecord(view);
+  const known = record ? record.lease : view.memory.lease;
   const { lease } = view.cluster;
   if (known === undefined || lease === null || lease === known) return null;
-  return refuse(because('lease-renewed-after-off', `the kubelet renewed its Lease at ${lease} although the cloud says that the machine is off`));
+  const says = `the kubelet renewed its Lease at ${lease} although the cloud says that the machine is off`;
+  return record ? untilSilent(view, record, lease, says) : refuse(because('lease-renewed-after-off', says));
+};
+
+/** A renewal that stays the only one for long was under way when the machine went off. Its date is the kubelet's word, so we time it ourselves. */
+const untilSilent = (view: View, record: FenceRecord, lease: string, says: string): Decision => {
+  const { node } = view.cluster;
+  const { now } = view;
+  if (!node) return refuse(because('lease-renewed-after-off', says));
+  if (record.renewed?.lease !== lease) {
+    const seen = new Date(now.wall).toISOString();
+    return take({ do: 'note', node: targetNode(node), record: { ...record, renewed: { lease, seen } } }, because('lease-renewed-after-off', says));
+  }
+  const silentFor = now.wall - Date.parse(record.renewed.seen);
+  if (silentFor < patience.silence) return refuse(because('lease-renewed-after-off', `${says}; the fence goes on once it has been silent for ${patience.silence / 60_000} minutes`));
+  return take({ do: 'note', node: targetNode(node), record: { ...record, lease, renewed: null } }, because('silent-again', `the kubelet has not renewed its Lease since ${record.renewed.seen}`));
 };
 
 /** A renewal dated after the power-off may be a fast clock. It gets a second look; a living kubelet renews until then. */

@@ -2,8 +2,9 @@ import type { NodeFacts, VolumeFacts } from '../cluster-facts.ts';
 import type { FenceRecord, NamedVolume, OutOfServiceTaint } from '../record.ts';
 import { because, type Reason } from '../reason.ts';
 import type { NodeTarget } from '../steps.ts';
-import { refuse, take, type Rule, type View } from '../view.ts';
-import { podsToDelete } from './pods.ts';
+import { isOfThisBoot, tombstoneFor } from '../tombstone.ts';
+import { refuse, take, type Decision, type Rule, type View } from '../view.ts';
+import { isDeclined, podsToDelete, wantedBy } from './pods.ts';
 
 export const targetNode = (node: NodeFacts): NodeTarget => ({
   name: node.name,
@@ -11,14 +12,21 @@ export const targetNode = (node: NodeFacts): NodeTarget => ({
   bootID: node.bootID,
   resourceVersion: node.resourceVersion,
   recordText: node.recordText,
+  label: node.label,
 });
 
-/** The Node's record, if it belongs to this proof: the same boot by both accounts, and not already being taken back. */
+/** The Node's record, if it belongs to this proof: the same boot by both accounts, and its mark neither lifted nor being taken back. */
 export const currentRecord = ({ cluster: { node }, machine }: View): FenceRecord | null => {
   const record = node?.record;
-  if (!record || record.phase === 'releasing' || record.bootID !== node.bootID) return null;
+  if (!record || record.phase === 'releasing' || record.phase === 'lifted' || record.bootID !== node.bootID) return null;
   // A machine that the cloud has forgotten by now has no boot left that could be another.
   return machine.generation === null || record.generation === machine.generation ? record : null;
+};
+
+/** The fence is finished, and something on the dead Node wants its taint again. */
+export const workIsBack = (view: View): boolean => {
+  const record = currentRecord(view);
+  return record !== null && workCameBack(view, record);
 };
 
 /** The fence has yet to begin: there is a Node, and no record on it for this boot. */
@@ -26,10 +34,7 @@ export const unmarked = (view: View): boolean => view.cluster.node !== null && c
 
 const taintOrigin = ({ cluster }: View, node: NodeFacts): OutOfServiceTaint => {
   if (!cluster.taintSupported) return 'unsupported';
-  if (!node.taints.outOfService) return 'ours';
-  if (node.record && node.record.phase !== 'releasing') return node.record.outOfService;
-  // Beside our label and without a record that says otherwise, the taint is what a lost record of ours left.
-  return node.labelled && !node.record ? 'ours' : 'foreign';
+  return node.taints.outOfService && !node.taints.ours ? 'foreign' : 'ours';
 };
 
 const namedVolumes = (volumes: readonly VolumeFacts[], before: FenceRecord | null): readonly NamedVolume[] => {
@@ -54,6 +59,7 @@ export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
   outOfService: taintOrigin(view, node),
   begun: new Date(view.now.wall).toISOString(),
   released: null,
+  renewed: null,
   vouched: view.request.vouched,
   evidence: view.machine.evidence,
   volumes: namedVolumes(view.cluster.volumes, node.record),
@@ -67,10 +73,35 @@ export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
  */
 export const mark: Rule = (view) => {
   const { node } = view.cluster;
-  if (!node || !unmarked(view)) return null;
-  const record = newRecord(view, node);
+  if (!node) return null;
+  if (unmarked(view)) return markWith(node, newRecord(view, node), whyMark(view, node));
+  const record = currentRecord(view);
+  return record && workCameBack(view, record) ? markWith(node, again(view, record), because('work-came-back', `${view.machine.machine} is still off, and holds something again`)) : null;
+};
+
+const markWith = (node: NodeFacts, record: FenceRecord, reason: Reason): Decision => {
   const addOutOfService = record.outOfService === 'ours' && !node.taints.outOfService;
-  return take({ do: 'mark', node: targetNode(node), record, addOutOfService }, whyMark(view, node));
+  return take({ do: 'mark', node: targetNode(node), record, addOutOfService }, reason);
+};
+
+/** Something wants the taint again: a pod that was bound to the dead Node by name, or an attachment that no pod wants. */
+const workCameBack = (view: View, record: FenceRecord): boolean => {
+  if (record.outOfService !== 'ours' || record.released === null) return false;
+  const idle = view.cluster.volumes.some(({ key, attachment }) => attachment !== null && wantedBy(view, key).length === 0);
+  return idle || podsToDelete(view).some((pod) => !isDeclined(view, pod));
+};
+
+/** The same fence goes on: what it named before stays named. */
+const again = (view: View, record: FenceRecord): FenceRecord => {
+  const pods = namedPods(view);
+  const known = new Set(pods.map(({ uid }) => uid));
+  return {
+    ...record,
+    phase: 'fencing',
+    released: null,
+    volumes: namedVolumes(view.cluster.volumes, record),
+    pods: [...pods, ...record.pods.filter(({ uid }) => !known.has(uid))],
+  };
 };
 
 const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
@@ -78,26 +109,42 @@ const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
     ? because('started-in-between', `${machine.machine} was started after the fence ${node.record.fence} and is off again`)
     : because('off-proven', `${machine.machine} is off: its guest can write no more`);
 
-/** Somebody took our taint away. They may know more than we do: stop, and never put it back. */
-export const taintRemovedByHand: Rule = (view) => {
-  const record = currentRecord(view);
-  const node = view.cluster.node;
-  if (!node || !record) return null;
-  const missing = !node.taints.quarantine || (record.outOfService === 'ours' && !node.taints.outOfService);
-  return missing ? refuse(because('taint-removed-by-hand', `a taint of fence ${record.fence} was removed from Node ${node.name} by somebody else`)) : null;
-};
-
 const isSameBoot = (record: FenceRecord, node: NodeFacts, { machine }: View): boolean =>
   record.nodeUid === node.uid && record.bootID === node.bootID && record.machine === machine.machine && record.generation === machine.generation;
 
+/** Our taint is missing, and it was not we who took it off: what we take off ourselves, the record says. */
+const taintMissing = (view: View, node: NodeFacts): Reason | null => {
+  const record = currentRecord(view);
+  if (!record) return null;
+  const works = record.outOfService === 'ours' && record.released === null;
+  const missing = !node.taints.quarantine || (works && !node.taints.outOfService);
+  return missing ? because('taint-removed-by-hand', `a taint of fence ${record.fence} was removed from Node ${node.name} by somebody else`) : null;
+};
+
+/** A fence of this very boot is gone, or is being released without another boot. */
+const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
+  const { remembered } = view;
+  if (!remembered || !isSameBoot(remembered, node, view)) return null;
+  const takenBack = node.record === null || (node.record.phase === 'releasing' && isSameBoot(node.record, node, view));
+  return takenBack ? because('fence-removed-by-hand', `fence ${remembered.fence} was taken from Node ${node.name} while its machine is off, in the same boot`) : null;
+};
+
+const buried = (view: View, node: NodeFacts): Reason | null =>
+  node.tombstone && isOfThisBoot(node.tombstone, node, view.machine)
+    ? because('fence-removed-by-hand', `fence ${node.tombstone.fence} was taken from Node ${node.name} by somebody else, in this boot of its machine`)
+    : null;
+
 /**
- * A fence of this very boot that was taken back (its record is gone, or it is being released without another boot) was
- * taken back by a person. It is not begun again.
+ * Somebody took our fence or our taint away. They may know more than we do: stop, and put nothing back in this boot. A
+ * tombstone tells the runs that come later, which remember nothing.
  */
 export const removedByHand: Rule = (view) => {
-  const { node } = view.cluster;
-  const { remembered } = view;
-  if (!node || !remembered || !isSameBoot(remembered, node, view)) return null;
-  const takenBack = node.record === null || (node.record.phase === 'releasing' && isSameBoot(node.record, node, view));
-  return takenBack ? refuse(because('fence-removed-by-hand', `fence ${remembered.fence} was taken from Node ${node.name} while its machine is off, in the same boot`)) : null;
+  const { cluster: { node }, machine, remembered } = view;
+  if (!node) return null;
+  const removed = taintMissing(view, node) ?? fenceMissing(view, node);
+  const known = buried(view, node);
+  if (known) return refuse(removed ?? known);
+  const fence = currentRecord(view)?.fence ?? remembered?.fence;
+  if (!removed || fence === undefined) return null;
+  return take({ do: 'entomb', node: targetNode(node), tombstone: tombstoneFor(fence, node, machine) }, removed);
 };

@@ -49,8 +49,15 @@ export const deletePods: Rule = (view) => {
   return null;
 };
 
-/** The API server declined to delete it: the fence goes on around it, and its end says so. */
-export const isDeclined = ({ memory }: Pick<View, 'memory'>, pod: PodFacts): boolean => memory.declined.has(stepKey({ do: 'delete-pod', pod: targetPod(pod) }));
+/**
+ * The API server declined to delete it, or declined to fail one that only a finalizer still holds: the fence goes on around
+ * it, and its end says so.
+ */
+export const isDeclined = ({ memory: { declined } }: Pick<View, 'memory'>, pod: PodFacts): boolean => {
+  const target = targetPod(pod);
+  const heldUnfailed = pod.deleting && pod.finalizers && declined.has(stepKey({ do: 'fail-pod', pod: target }));
+  return heldUnfailed || declined.has(stepKey({ do: 'delete-pod', pod: target }));
+};
 
 /** Pods of the Node that are known to use this volume. */
 export const usedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] =>

@@ -5,7 +5,7 @@ import { refuse, wait, type Decision, type Rule, type View } from '../view.ts';
 import { currentRecord } from './mark.ts';
 
 /** The word of a person, given to this run or written in the record of the fence that it goes on with. */
-const vouchedFor = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
+export const vouchedFor = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
 
 /** Disks of the Node's PersistentVolumes: the only ones that are ever asked, or touched. */
 export const disksOfVolumes = ({ cluster, reading }: Pick<View, 'cluster' | 'reading'>): readonly DiskId[] =>

@@ -1,9 +1,11 @@
-import type { NodeFacts, PodFacts, VolumeFacts } from '../cluster-facts.ts';
+import type { NodeFacts, PodFacts, Tombstone, VolumeFacts } from '../cluster-facts.ts';
 import type { FenceRecord } from '../record.ts';
 import { patience } from '../policy.ts';
 import { because, type Reason } from '../reason.ts';
+import { isOfThisBoot, tombstoneFor } from '../tombstone.ts';
 import { released, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
 import { pollDelay } from './going.ts';
+import { namesMachine } from './identity.ts';
 import { newRecord, targetNode } from './mark.ts';
 import { usedBy } from './pods.ts';
 
@@ -49,27 +51,34 @@ export const missingForReturn = (view: View, node: NodeFacts, record: FenceRecor
   return volume === null ? null : unproven(`${volume} of before the fence is still attached`);
 };
 
-const readmit = (view: View, node: NodeFacts, record: FenceRecord, reason: Reason): Decision => {
-  if (record.phase !== 'releasing') {
-    const noted: FenceRecord = { ...record, phase: 'releasing', released: new Date(view.now.wall).toISOString() };
-    return take({ do: 'readmit-volumes', node: targetNode(node), record: noted }, reason);
-  }
+/** The quarantine goes a while after the taint went: until then controllers may still act on what they remember of it. */
+const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombstone: Tombstone | null): Decision => {
   const left = Date.parse(record.released ?? record.begun) + patience.settle - view.now.wall;
   if (left > 0) return wait(left, because('controllers-settling', 'controllers act on a cached taint for a while after it is gone'));
-  return take({ do: 'readmit-pods', node: targetNode(node), record }, because('settled', 'controllers have seen that the taint is gone'));
+  return take({ do: 'readmit-pods', node: targetNode(node), record, tombstone }, because('settled', 'controllers have seen that the taint is gone'));
 };
 
-/** A machine that starts again under our fence is waited for, and the fence is taken back once its boot is proven fresh. */
+/** Since when a running machine has been out of Kubernetes' reach: a Node that was silent while it was off counts from its start. */
+const outOfReachFor = (view: View, node: NodeFacts, record: FenceRecord): number =>
+  node.ready === 'True' ? 0 : view.now.wall - Math.max(node.readySince, view.machine.since ?? Date.parse(record.released ?? record.begun));
+
+/**
+ * A machine that starts again under our fence is waited for, and the fence is taken back once its boot is proven fresh. A
+ * name that was handed on to another machine does not keep a Node in quarantine: nothing of the old one's time is left.
+ * One that stays out of reach is treated as any other.
+ */
 export const takeBack: Rule = (view) => {
   const { node } = view.cluster;
   const record = node?.record;
   if (!node || !record || (view.machine.power !== 'running' && view.machine.power !== 'starting')) return null;
+  if (view.machine.power === 'running' && outOfReachFor(view, node, record) >= patience.unreachable) return null;
+  if (!namesMachine(node, view.machine, view.reading)) return null;
   const missing = missingForReturn(view, node, record);
-  return missing ? wait(pollDelay(view), missing) : readmit(view, node, record, because('returned', `${node.name} came back with a fresh boot`));
+  return missing ? wait(pollDelay(view), missing) : endQuarantine(view, node, record, null);
 };
 
 /** Something of ours stands on the Node, by what no kubelet can write; its record may be lost. */
-const isFenced = (node: NodeFacts): boolean => node.labelled || node.taints.quarantine || node.recordText !== null;
+const isFenced = (node: NodeFacts): boolean => (node.label !== null && node.tombstone === null) || node.taints.quarantine || node.recordText !== null;
 
 export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node) && node.record === null;
 
@@ -77,21 +86,37 @@ export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node
 const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   ...newRecord(view, node),
   phase: 'fenced',
-  outOfService: node.taints.outOfService ? 'ours' : 'unsupported',
+  outOfService: node.taints.ours ? 'ours' : 'unsupported',
 });
 
-/** A person has checked the machine and vouches for it: no proof is asked, both halves follow each other as ever. */
+/**
+ * A person has checked the machine and vouches for it: no proof is asked, and no carrier either. In a boot that was fenced
+ * the fence does not come back.
+ */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
   const { accepted } = view.request;
   if (!node || accepted === null || !isFenced(node)) return null;
-  return readmit(view, node, node.record ?? reconstructed(view, node), because('accepted-by-a-person', accepted));
+  const record = node.record ?? reconstructed(view, node);
+  const reason = because('accepted-by-a-person', accepted);
+  const released = new Date(view.now.wall).toISOString();
+  if (node.taints.ours || record.released === null) return take({ do: 'readmit-volumes', node: targetNode(node), record: { ...record, phase: 'releasing', released } }, reason);
+  const sameBoot = record.bootID === node.bootID;
+  return endQuarantine(view, node, record, sameBoot ? tombstoneFor(record.fence, node, view.machine) : null);
+};
+
+/** A machine that runs again has another boot than the one in which somebody removed our fence. */
+export const forgetTombstone: Rule = ({ cluster: { node }, machine }) => {
+  if (!node?.tombstone || node.recordText !== null || machine.power !== 'running' || isOfThisBoot(node.tombstone, node, machine)) return null;
+  return take({ do: 'entomb', node: targetNode(node), tombstone: null }, because('returned', `${node.name} came back with a fresh boot`));
 };
 
 /** Asked to release, and nothing of ours stands (any more), or the machine is not back. */
-export const releaseAsked: Rule = ({ request, cluster: { node }, machine }) => {
+export const releaseAsked: Rule = (view) => {
+  const { request, cluster: { node }, machine } = view;
   if (request.intent !== 'release') return null;
   if (!node || !isFenced(node)) return released(because('released', 'no fence of ours stands on this Node'));
   if (!node.record) return refuse(because('record-lost', `the record of the fence on ${node.name} is lost: vouch for the machine with --accept`));
+  if (machine.power === 'running') return refuse(missingForReturn(view, node, node.record) ?? unproven(`nothing on Node ${node.name} names ${machine.machine}: vouch for it with --accept`));
   return refuse(because('still-off', `the cloud says that ${machine.machine} is ${machine.power}: start it, or vouch for it with --accept`));
 };

@@ -16,22 +16,19 @@ export const nothingOfOurs: Rule = ({ cluster: { node, pods, volumes }, machine,
     : ignore(because('no-node', `no Node, pod or volume attachment of this cluster belongs to ${machine.machine}`));
 };
 
-/** Where the cloud does not say since when, the kubelet's last sign of life is the latest that it can have begun to matter. */
-const stoppingSince = ({ machine, cluster: { lease, node } }: View): number | null => {
-  if (machine.since !== null) return machine.since;
-  if (lease !== null) return Date.parse(lease);
-  return node && node.ready !== 'True' ? node.readySince : null;
-};
+/** Where the cloud does not say since when, this is counted from the first time that we saw it: what a kubelet says of it counts nothing. */
+const stoppingSince = ({ machine, memory, now }: View): number => machine.since ?? memory.firstStopping ?? now.wall;
 
 /** On its way down the guest may still write: only the end of it is proof. */
 export const stopping: Rule = (view) => {
   const { power, machine } = view.machine;
   if (power !== 'stopping') return null;
   const since = stoppingSince(view);
-  if (since === null || view.now.wall - since < patience.stopping) return wait(pollDelay(view), because('stopping', `${machine} is stopping; its guest may still write`));
+  if (view.now.wall - since < patience.stopping) return wait(pollDelay(view), because('stopping', `${machine} is stopping; its guest may still write`));
   const says = `${machine} has been stopping since ${new Date(since).toISOString()}`;
-  if (view.policy.unreachable !== 'power-off') return wait(pollDelay(view), because('stopping-too-long', says));
-  return mayPowerOff(view) ?? capReached(view) ?? powerOffOnce(view, says);
+  const { node } = view.cluster;
+  if (view.policy.unreachable !== 'power-off' || !node) return wait(pollDelay(view), because('stopping-too-long', says));
+  return mayPowerOff(view) ?? powerOffForbidden(view, node) ?? capReached(view) ?? powerOffOnce(view, says);
 };
 
 /** Both an off-switch and doubt about it are destructive: the same guards as for a fence. */
@@ -43,16 +40,19 @@ const powerOffOnce = (view: View, says: string): Decision => {
   return asked ? wait(pollDelay(view), because('stopping-too-long', says)) : take(step, because('power-off-by-policy', says));
 };
 
-const unreachableFor = (node: NodeFacts, wall: number): number => (node.ready === 'True' ? 0 : wall - node.readySince);
+/** A Node that was silent while its machine was off is out of reach only since that runs again. */
+const unreachableFor = ({ machine, now }: View, node: NodeFacts): number => (node.ready === 'True' ? 0 : now.wall - Math.max(node.readySince, machine.since ?? 0));
 
 /** The network's trouble, or ours, looks like many dead nodes; and a control plane's node is never switched off. */
 const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   const refuseBecause = (why: string) => refuse(because('power-off-refused', `${node.name} is not powered off: ${why}`));
   const { census } = view.memory;
   if (node.controlPlane) return refuseBecause('it is a control-plane node');
-  if (unreachableFor(node, view.now.wall) < patience.unreachable) return refuseBecause('it has been unreachable for less than 5 minutes');
-  if (!census) return { do: 'census', because: because('unreachable-but-running', 'asking who else is out of reach') };
+  if (unreachableFor(view, node) < patience.unreachable) return refuseBecause('it has been unreachable for less than 5 minutes');
+  if (!census) return { do: 'census', because: because('unreachable-but-running', 'asking who else is out of reach, and who else claims the machine') };
   if (view.cluster.lease !== view.memory.firstLease) return refuseBecause('its kubelet has just renewed its Lease');
+  const claimants = census.claimants.filter((name) => name !== node.name);
+  if (claimants.length > 0) return refuseBecause(`${claimants.slice(0, 5).join(', ')} names ${view.machine.machine} too`);
   const others = census.unreachable.filter((name) => name !== node.name);
   if (others.length > 0) return refuseBecause(`${others.length} other nodes are unreachable too (${others.slice(0, 5).join(', ')})`);
   if (!census.unreachable.includes(node.name)) return refuseBecause('its Lease is not stale');
@@ -67,7 +67,7 @@ export const running: Rule = (view) => {
   if (power !== 'running') return null;
   const { node } = view.cluster;
   if (node && isFencedWithoutRecord(node)) return refuse(because('record-lost', `Node ${node.name} is fenced and its record is lost: vouch for it with release --accept`));
-  if (!node || unreachableFor(node, view.now.wall) === 0) return ignore(because('machine-running', `the cloud says that ${machine} is running`));
+  if (!node || unreachableFor(view, node) <= 0) return ignore(because('machine-running', `the cloud says that ${machine} is running`));
   if (view.policy.unreachable === 'report') {
     return refuse(because('unreachable-but-running', `Node ${node.name} is unreachable, yet the cloud says that ${machine} is running: it may still write`));
   }

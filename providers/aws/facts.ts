@@ -19,13 +19,17 @@ export const seenFacts = (instance: Instance, machine: MachineId, { region, requ
   incarnation: null,
   ...classify(instance),
   generation: instance.LaunchTime?.toISOString() ?? null,
-  since: transitionTime(instance.StateTransitionReason),
+  since: sinceOf(instance),
   nodeNames: nodeNamesOf(machine, instance.PrivateDnsName, region),
   clusters: clustersIn(instance.Tags ?? []),
   zone: instance.Placement?.AvailabilityZone ?? null,
   disks: volumes ? attachedDisks(machine, instance, volumes) : [],
   evidence: evidenceOf(instance, requestId),
 });
+
+/** A machine that is up has been so since its launch: only the way down is noted as a transition. */
+const sinceOf = ({ State, LaunchTime, StateTransitionReason }: Instance): number | null =>
+  State?.Name === 'running' || State?.Name === 'pending' ? (LaunchTime?.getTime() ?? null) : transitionTime(StateTransitionReason);
 
 const evidenceOf = (instance: Instance, requestId: string): Evidence => ({
   state: instance.State?.Name ?? 'none',

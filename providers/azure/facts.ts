@@ -28,7 +28,7 @@ export const seenFacts = ({ machine, vm, requestId, osDisk, dataDisks }: Sightin
     power: vmId === null ? 'unknown' : classify({ vm, osDiskState: osDisk?.diskState ?? null }),
     forGood: false,
     generation: generationOf(vmId, owned, said),
-    since: said.power === 'deallocated' ? (owned?.getTime() ?? null) : null,
+    since: said.power === 'deallocated' || said.power === 'running' ? (owned?.getTime() ?? null) : null,
     nodeNames: nodeNamesOf(vm),
     clusters: clustersIn(vm.tags ?? {}),
     zone: vm.zones?.[0] !== undefined && vm.location !== undefined ? `${vm.location}-${vm.zones[0]}` : null,

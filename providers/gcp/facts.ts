@@ -30,8 +30,10 @@ const generationOf = ({ id, lastStartTimestamp, creationTimestamp }: Instance): 
   return started ? `${String(id)} ${started}` : null;
 };
 
-const sinceOf = ({ status, lastStopTimestamp, lastSuspendedTimestamp, resourceStatus }: Instance): number | null => {
+const sinceOf = ({ status, lastStartTimestamp, lastStopTimestamp, lastSuspendedTimestamp, resourceStatus }: Instance): number | null => {
   switch (status) {
+    case 'RUNNING':
+      return momentOf(lastStartTimestamp);
     case 'STOPPED':
     case 'TERMINATED':
       return momentOf(lastStopTimestamp);

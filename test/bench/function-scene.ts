@@ -8,6 +8,6 @@ export interface FunctionScene {
   readonly close: () => Promise<void>;
 }
 
-/** Whether a Node of the cluster bears the out-of-service taint. */
+/** Whether a Node of the cluster is in quarantine. */
 export const someNodeIsFenced = ({ nodes }: Pick<ClusterState['objects'], 'nodes'>): boolean =>
-  Object.values(nodes).some(({ spec }) => spec.taints?.some(({ key }) => key === 'node.kubernetes.io/out-of-service'));
+  Object.values(nodes).some(({ spec }) => spec.taints?.some(({ key }) => key === 'cloudfence.dev/quarantine'));

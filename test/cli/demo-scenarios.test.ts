@@ -16,7 +16,8 @@ describe('the demo, in the world with Cloudfence', () => {
     const end = await played('stopped');
     expect(volumeOf(end)).toMatchObject([{ instance: end.story.spare, state: 'attached' }]);
     expect(pod(end)).toMatchObject({ status: { phase: 'Running' }, spec: { nodeName: end.story.nodeOf(end.story.spare) } });
-    expect(node(end)?.spec.taints?.map(({ key }) => key)).toEqual(expect.arrayContaining([OUT_OF_SERVICE.key, QUARANTINE.key]));
+    const keys = node(end)?.spec.taints?.map(({ key }) => key) ?? [];
+    expect([keys.includes(QUARANTINE.key), keys.includes(OUT_OF_SERVICE.key)]).toEqual([true, false]);
     expect(at(end, 'new-pod-running')).toBeLessThan(15_000);
     expect(end.lanes.fenced.world.parts.ec2.harm).toEqual([]);
     expect(end.verdict.right).toBe(true);
@@ -42,11 +43,11 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(end.verdict.right).toBe(true);
   });
 
-  it('takes the fence back in two halves after a fresh boot, and pods start there again', async () => {
+  it('takes the quarantine back after a fresh boot, and pods start there again', async () => {
     const end = await played('return');
     expect(node(end)?.spec.taints ?? []).toEqual([]);
     expect(pod(end, 'newcomer')).toMatchObject({ status: { phase: 'Running' }, spec: { nodeName: end.story.node } });
-    expect(at(end, 'out-of-service-off')).toBeGreaterThan(at(end, 'node-ready'));
+    expect(at(end, 'out-of-service-off')).toBeLessThan(at(end, 'node-ready'));
     expect(at(end, 'quarantine-off') - at(end, 'out-of-service-off')).toBeGreaterThanOrEqual(30_000);
     expect(at(end, 'newcomer-running')).toBeGreaterThan(at(end, 'quarantine-off'));
     const brought = end.deliveries.map(({ brings }) => brings);

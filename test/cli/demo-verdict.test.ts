@@ -63,8 +63,9 @@ describe('the verdict of the demo', () => {
     expect(await foundAfter('partition', tamper)).toEqual(['refusal-said']);
   });
 
-  it('finds a fence of which one taint is missing', async () => {
-    expect(await foundAfter('stopped', (end) => dropTaint(nodeObject(end), outOfService))).toEqual(['node-fenced']);
+  it('finds a parked Node whose quarantine is missing, and one that bears more than that', async () => {
+    expect(await foundAfter('stopped', (end) => dropTaint(nodeObject(end), 'cloudfence.dev/quarantine'))).toEqual(['node-fenced']);
+    expect(await foundAfter('stopped', (end) => addTaint(nodeObject(end), { key: outOfService, effect: 'NoSchedule' }))).toEqual(['node-fenced']);
   });
 
   it('finds a database that does not run', async () => {

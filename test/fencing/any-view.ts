@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import type { AttachmentFacts, NodeFacts, OptOut, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
+import type { AttachmentFacts, NodeFacts, OptOut, PodFacts, Tombstone, VolumeFacts } from '../../fencing/cluster-facts.ts';
 import type { Admission } from '../../fencing/ledger.ts';
 import type { MachineFacts, Power } from '../../fencing/machine.ts';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import type { FenceRecord } from '../../fencing/record.ts';
+import { tombstoneFor } from '../../fencing/tombstone.ts';
 import type { Memory, View } from '../../fencing/view.ts';
 import { admitted, ago, attachment, cluster, machine, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
 
@@ -38,12 +39,13 @@ const anyMachine: fc.Arbitrary<MachineFacts> = fc
 const anyRecord: fc.Arbitrary<FenceRecord> = fc
   .record({
     machine: mostly('m-1', 'm-2'),
-    phase: mostly<FenceRecord['phase']>('fencing', 'fenced', 'releasing'),
+    phase: mostly<FenceRecord['phase']>('fencing', 'fenced', 'lifted', 'releasing'),
     generation: boots,
     bootID: mostly('boot-a', 'boot-b'),
     outOfService: fc.constantFrom('ours' as const, 'foreign' as const, 'unsupported' as const),
     lease: fc.constantFrom(ago(20_000), ago(3_000)),
     released: maybe(fc.constantFrom(ago(60_000), ago(1_000))),
+    renewed: maybe(fc.constantFrom({ lease: ago(20_000), seen: ago(660_000) }, { lease: ago(3_000), seen: ago(1_000) })),
   })
   .map(record);
 
@@ -55,11 +57,14 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
     readySince: when,
     controlPlane: fc.boolean(),
     deleting: fc.boolean(),
-    taints: fc.record({ outOfService: mostly(true, false), quarantine: mostly(true, false) }),
+    taints: fc
+      .record({ outOfService: mostly(true, false), ours: mostly(true, false), quarantine: mostly(true, false) })
+      .map((taints) => ({ ...taints, ours: taints.ours && taints.outOfService })),
     finalizers: mostly<readonly string[]>([], ['x/y']),
     owners: mostly<readonly string[]>([], ['NodeClaim']),
     optOuts: mostly<readonly OptOut[]>([], [optOut('because')]),
-    labelled: mostly(true, false),
+    label: mostly<string | null>('run.1', null),
+    tombstone: mostly<Tombstone | null>(null, tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
     record: maybe(anyRecord),
     unreadable: fc.boolean(),
   })
@@ -116,7 +121,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
   unwanted: fc.constantFrom(new Map([['a-driver^disk-1', -60_000], ['a-driver^disk-2', 0]]), new Map<string, number>()),
   searched: mostly(true, false),
   admission: mostly<Admission | null>(admitted, { ...admitted, admitted: false }, null),
-  census: maybe(fc.constant({ unreachable: ['node-a'], zone: ['node-a', 'node-b'] })),
+  census: maybe(fc.constant({ unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants: ['node-a'] })),
 });
 
 export const anyView: fc.Arbitrary<View> = fc

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/decide.ts';
+import type { ClusterFacts } from '../../fencing/cluster-facts.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
+import type { FenceRecord } from '../../fencing/record.ts';
 import type { Step } from '../../fencing/steps.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
-import { ago, attachment, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
+import { tombstoneFor } from '../../fencing/tombstone.ts';
+import { ago, attachment, cluster, machine, marked, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
 
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) => view({ cluster: cluster({ node: marked(), ...change }), ...rest });
 const stepOf = (given: View): Step | null => {
@@ -16,6 +19,8 @@ const target = (given: View): string | null => {
   return step && 'pod' in step ? `${step.do} ${step.pod.name}` : (step?.do ?? null);
 };
 
+const buried = tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
+
 describe('the mark', () => {
   it('writes evidence, generation, boot, Lease, volumes and pods', () => {
     const step = stepOf(view());
@@ -26,10 +31,11 @@ describe('the mark', () => {
     });
   });
   it.each([
-    ['a taint that somebody else set stays theirs', { node: node({ taints: { outOfService: true, quarantine: false } }) }, 'foreign', false],
+    ['a taint that somebody else set stays theirs', { node: node({ taints: { outOfService: true, ours: false, quarantine: false } }) }, 'foreign', false],
     ['a cluster that does not know the taint gets the quarantine alone', { taintSupported: false }, 'unsupported', false],
     ['a second fence keeps the first one\'s claim to the taint', { node: marked({ generation: 'boot-0' }) }, 'ours', false],
     ['... and its disclaimer', { node: marked({ generation: 'boot-0', outOfService: 'foreign' }) }, 'foreign', false],
+    ['a record that claims a taint does not make it ours: a kubelet may write it', { node: marked({ generation: 'boot-0' }, { taints: { outOfService: true, ours: false, quarantine: true } }) }, 'foreign', false],
   ])('%s', (_, change, outOfService, addOutOfService) => {
     const step = stepOf(view({ cluster: cluster(change) }));
     expect(step).toMatchObject({ do: 'mark', addOutOfService, record: { outOfService } });
@@ -48,23 +54,28 @@ describe('the mark', () => {
     expect(said(fencing({}, { machine: forgotten, memory: { ...view().memory, witness: 'released' } }))).toBe('delete-pod');
   });
   it.each([
-    ['out-of-service', { outOfService: false, quarantine: true }],
-    ['quarantine', { outOfService: true, quarantine: false }],
-  ])('stops, and does not re-add it, when somebody removed the %s taint', (_, taints) => {
-    expect(said(view({ cluster: cluster({ node: marked({}, { taints }) }) }))).toBe('refused taint-removed-by-hand');
+    ['out-of-service', { outOfService: false, ours: false, quarantine: true }],
+    ['quarantine', { outOfService: true, ours: true, quarantine: false }],
+  ])('stops, and leaves a tombstone instead, when somebody removed the %s taint', (_, taints) => {
+    expect(stepOf(view({ cluster: cluster({ node: marked({}, { taints }) }) }))).toEqual({ do: 'entomb', node: expect.objectContaining({ uid: 'node-uid' }), tombstone: buried });
+    expect(said(view({ cluster: cluster({ node: marked({}, { taints, tombstone: buried }) }) }))).toBe('refused taint-removed-by-hand');
   });
 });
 
 describe('what a person took back is not put back', () => {
   const free = { machine: machine({ disks: [] }) };
   const cases: readonly [string, View, string][] = [
-    ['a record that is gone, in the same boot', view({ remembered: record() }), 'refused fence-removed-by-hand'],
-    ['a fence that is being released without another boot', view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }), remembered: record() }), 'refused fence-removed-by-hand'],
+    ['a record that is gone, in the same boot', view({ remembered: record() }), 'entomb'],
+    ['... and those who come later are told by the tombstone', view({ cluster: cluster({ node: node({ tombstone: buried, label: 'x' }) }) }), 'refused fence-removed-by-hand'],
+    ['... also once the cloud has forgotten the machine', view({ cluster: cluster({ node: node({ tombstone: buried, label: 'x' }) }), machine: machine({ power: 'missing', generation: null }), memory: { ...view().memory, witness: 'released' } }), 'refused fence-removed-by-hand'],
+    ['a tombstone of an earlier boot says nothing of this one', view({ cluster: cluster({ node: node({ tombstone: tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }), label: 'x' }) }) }), 'mark'],
+    ['a fence that is being released without another boot', view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }), remembered: record() }), 'entomb'],
     ['a fence of another boot begins again', view({ remembered: record({ bootID: 'boot-before' }) }), 'mark'],
     ['a fence of a Node that was re-created begins again', view({ remembered: record({ nodeUid: 'an older one' }) }), 'mark'],
-    ['the taints of a fence that is parked', view({ cluster: cluster({ node: marked({ phase: 'fenced' }, { taints: { outOfService: false, quarantine: false } }) }) }), 'refused taint-removed-by-hand'],
-    ['a record without our label is not ours', view({ cluster: cluster({ node: marked({ phase: 'fenced' }, { labelled: false }) }) }), 'refused record-not-ours'],
-    ['our taint beside our label is ours, though its record is lost', fencing({ node: node({ labelled: true, taints: { outOfService: true, quarantine: true } }) }, free), 'mark'],
+    ['the quarantine of a fence that is parked', view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }, { taints: { outOfService: false, ours: false, quarantine: false } }) }) }), 'entomb'],
+    ['a mark that we lifted ourselves is none', view({ cluster: cluster({ node: marked({ phase: 'lifted', released: ago(1_000) }, { taints: { outOfService: false, ours: false, quarantine: true } }) }), remembered: record() }), 'mark'],
+    ['a record without our label is not ours', view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }, { label: null }) }) }), 'refused record-not-ours'],
+    ['our taint beside our label is ours, though its record is lost', fencing({ node: node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } }) }, free), 'mark'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
@@ -75,8 +86,10 @@ describe('what is declined is passed by', () => {
   it('the next pod is deleted', () => expect(target(fencing({ pods: two }, declined('delete-pod a')))).toBe('delete-pod b'));
   it('and the end says so', () => {
     const given = fencing({ pods: two, volumes: [] }, { ...declined('delete-pod a', 'delete-pod b'), machine: machine({ disks: [] }) });
-    expect(said(given)).toBe('failed step-refused');
-    expect(decide(given).because.says).toContain('a webhook says no');
+    expect(stepOf(given)).toMatchObject({ do: 'park', record: { phase: 'fencing' } });
+    const retired = { ...given, cluster: { ...given.cluster, node: marked({ released: ago(1_000) }) } };
+    expect(said(retired)).toBe('failed step-refused');
+    expect(decide(retired).because.says).toContain('a webhook says no');
   });
 });
 
@@ -99,7 +112,7 @@ describe('pods', () => {
     ['finished', pod({ uid: 'else', finished: true })],
     ['DaemonSet without volumes', pod({ kind: 'daemon', volumes: [] })],
     ['held by finalizers and finished', pod({ finished: true, deleting: true, finalizers: true })],
-  ])('that are %s are left alone', (_, other) => expect(said(fencing({ pods: [other], volumes: [] }, { machine: machine({ disks: [] }) }))).toBe('note'));
+  ])('that are %s are left alone', (_, other) => expect(said(fencing({ pods: [other], volumes: [] }, { machine: machine({ disks: [] }) }))).toBe('park'));
 });
 
 describe('attachments', () => {
@@ -108,10 +121,10 @@ describe('attachments', () => {
   const cases: readonly [string, View, string][] = [
     ['get a moment to go by themselves', fencing({ pods: [] }, unwanted(900)), 'wait attachments-going'],
     ['that linger are deleted', fencing({ pods: [] }, unwanted(-3_000)), 'delete-attachment'],
-    ['that a tolerating pod still wants are not', fencing({ pods: [pod({ tolerates: true })] }, unwanted(-9_000)), 'note'],
-    ['that a tolerating pod may want, for its claim cannot be resolved, are not', fencing({ pods: [doubtful()] , volumes: [volume({ claim: null })] }, unwanted(-9_000)), 'note'],
+    ['that a tolerating pod still wants are not', fencing({ pods: [pod({ tolerates: true })] }, unwanted(-9_000)), 'park'],
+    ['that a tolerating pod may want, for its claim cannot be resolved, are not', fencing({ pods: [doubtful()] , volumes: [volume({ claim: null })] }, unwanted(-9_000)), 'park'],
     ['that are another claim’s than the one that cannot be resolved are deleted', fencing({ pods: [doubtful()] }, unwanted(-9_000)), 'delete-attachment'],
-    ['that are of this very claim are not', fencing({ pods: [doubtful({ unresolved: ['default/data'] })] }, unwanted(-9_000)), 'note'],
+    ['that are of this very claim are not', fencing({ pods: [doubtful({ unresolved: ['default/data'] })] }, unwanted(-9_000)), 'park'],
     ['of a Node that is gone that a tolerating pod may want are not', view({ cluster: cluster({ node: null, pods: [doubtful()], volumes: [volume({ claim: null })] }) }), 'fenced fenced'],
     ['of a Node that is gone need not linger', view({ cluster: cluster({ node: null, pods: [] }) }), 'delete-attachment'],
     ['are never deleted under a reused Node name', view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }), 'refused name-reused'],
@@ -133,8 +146,8 @@ describe('disks', () => {
     ['are detached at once by policy', fencing({ pods: [], volumes: [deleting(0)] }, { policy: { ...defaultPolicy, detach: 'always' } }), 'detach-disk'],
     ['are never detached by policy', fencing({ pods: [], volumes: [deleting(99_000)] }, { policy: { ...defaultPolicy, detach: 'never' } }), 'wait attachments-going'],
     ['are not detached while their attachment stands', fencing({ pods: [] }, { policy: { ...defaultPolicy, detach: 'always' } }), 'wait attachments-going'],
-    ['are not detached while a pod of the Node may use them', fencing({ pods: [pod({ tolerates: true, volumes: [], unresolved: ['default/data'] })], volumes: [deleting(99_000)] }), 'note'],
-    ['are not detached while a pod of the Node uses them', fencing({ pods: [pod({ tolerates: true })], volumes: [deleting(99_000)] }), 'note'],
+    ['are not detached while a pod of the Node may use them', fencing({ pods: [pod({ tolerates: true, volumes: [], unresolved: ['default/data'] })], volumes: [deleting(99_000)] }), 'park'],
+    ['are not detached while a pod of the Node uses them', fencing({ pods: [pod({ tolerates: true })], volumes: [deleting(99_000)] }), 'park'],
     ['of no PersistentVolume are not detached', fencing({ pods: [], volumes: [{ ...deleting(99_000), persistentVolume: null }] }), 'wait attachments-going'],
     ['that must be kept are not detached', fencing({ pods: [], volumes: [deleting(99_000)] }, held({ disks: [{ disk: 'disk-1', state: 'attached', keep: 'root' }] })), 'wait attachments-going'],
     ['that the driver has been detaching for long are forced', fencing({ pods: [], volumes: [deleting(31_000)] }, held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] })), 'detach-disk'],
@@ -165,10 +178,10 @@ describe('the attacher is nudged', () => {
     ['on the new one when the old is gone', fencing({ pods: [], volumes: [next({})] }, detached([])), 'nudge'],
     ['and the nudge is awaited', fencing({ pods: [], volumes: [next({ nudged: true })] }, detached([['nudge new on', 500]])), 'wait attacher-nudged'],
     ['and taken off once it is attached', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, detached([['nudge new on', 500]])), 'nudge'],
-    ['not twice', fencing({ pods: [], volumes: [next({})] }, detached([['nudge new on', -9_000]])), 'note'],
+    ['not twice', fencing({ pods: [], volumes: [next({})] }, detached([['nudge new on', -9_000]])), 'park'],
     ['on a new one that has failed before, whoever freed the disk', fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }, { machine: free }), 'nudge'],
     ['not on a new one that has failed while the disk is held', fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }), 'wait disks-going'],
-    ['not on a new one that only takes its time', fencing({ pods: [], volumes: [next({})] }, { machine: free }), 'note'],
+    ['not on a new one that only takes its time', fencing({ pods: [], volumes: [next({})] }, { machine: free }), 'park'],
     ['and the nudge of a run that died is taken off', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, { machine: free }), 'nudge'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
@@ -177,17 +190,57 @@ describe('the attacher is nudged', () => {
 describe('the Node', () => {
   const free = { pods: [], volumes: [] };
   const gone = { machine: machine({ forGood: true, disks: [] }) };
-  const parked = (nodeChange: Parameters<typeof node>[0] = {}) => fencing({ ...free, node: marked({ phase: 'fenced' }, nodeChange) }, gone);
+  const parked = (nodeChange: Parameters<typeof node>[0] = {}) => fencing({ ...free, node: marked({ phase: 'fenced', released: ago(1_000) }, nodeChange) }, gone);
   const cases: readonly [string, View, string][] = [
-    ['of a stopped machine is parked', fencing(free, { machine: machine({ disks: [] }) }), 'note'],
-    ['that is parked is done', fencing({ ...free, node: marked({ phase: 'fenced' }) }, { machine: machine({ disks: [] }) }), 'fenced fenced'],
+    ['of a stopped machine is parked', fencing(free, { machine: machine({ disks: [] }) }), 'park'],
+    ['that is parked is done', fencing({ ...free, node: marked({ phase: 'fenced', released: ago(1_000) }) }, { machine: machine({ disks: [] }) }), 'fenced fenced'],
     ['of a terminated machine is deleted', fencing(free, gone), 'delete-node'],
     ['is deleted by policy', fencing(free, { machine: machine({ disks: [] }), policy: { ...defaultPolicy, deleteNode: 'always' } }), 'delete-node'],
-    ['is kept by policy', fencing(free, { ...gone, policy: { ...defaultPolicy, deleteNode: 'never' } }), 'note'],
+    ['is kept by policy', fencing(free, { ...gone, policy: { ...defaultPolicy, deleteNode: 'never' } }), 'park'],
     ['with a finalizer is kept', parked({ finalizers: ['someone/else'] }), 'fenced fenced'],
     ['of a NodeClaim is kept', parked({ owners: ['NodeClaim'] }), 'fenced fenced'],
     ['that somebody else is deleting is left to them', parked({ deleting: true }), 'fenced fenced'],
     ['is deleted last, not while a disk is held', fencing({ pods: [] }, { machine: machine({ forGood: true }) }), 'wait attachments-going'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('the out-of-service taint stands only while it works', () => {
+  const parked = (change: Partial<ClusterFacts>, recorded: Parameters<typeof marked>[0] = {}) =>
+    view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000), ...recorded }), pods: [], volumes: [], ...change }), machine: machine({ disks: [] }) });
+  const cases: readonly [string, View, string][] = [
+    ['it goes when everything is free', fencing({ pods: [], volumes: [] }, { machine: machine({ disks: [] }) }), 'park'],
+    ['also one that an earlier version left on a parked Node', view({ cluster: cluster({ node: marked({ phase: 'fenced' }), pods: [], volumes: [] }), machine: machine({ disks: [] }) }), 'park'],
+    ['a parked Node is done', parked({}), 'fenced fenced'],
+    ['a pod that was bound to it by name brings it back', parked({ pods: [pod({ uid: 'new', volumes: [] })] }), 'mark'],
+    ['so does an attachment that no pod wants', parked({ volumes: [volume()] }), 'mark'],
+    ['a tolerating pod that keeps its volume does not', parked({ pods: [pod({ tolerates: true })], volumes: [volume()] }), 'fenced fenced'],
+    ['an opted-out pod that was bound to it refuses', parked({ pods: [pod({ uid: 'new', optOut: optOut('mine'), volumes: [] })] }), 'refused opted-out'],
+    ['a taint that was not ours is not put back', parked({ volumes: [volume()] }, { outOfService: 'unsupported' }), 'wait attachments-going'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+
+  it('the same fence goes on, and keeps what it named', () => {
+    const step = stepOf(parked({ pods: [pod({ uid: 'new', name: 'late', volumes: [] })] }));
+    expect(step).toMatchObject({ do: 'mark', addOutOfService: true, record: { fence: 'run.1', phase: 'fencing', released: null, pods: [{ name: 'late' }, { name: 'db-0' }] } });
+  });
+});
+
+describe('a fence of an earlier boot whose machine is off again', () => {
+  const stale = (phase: FenceRecord['phase'], forGood = false, recorded: Parameters<typeof marked>[0] = {}) =>
+    view({ cluster: cluster({ node: marked({ phase, generation: 'boot-0', ...recorded }), pods: [], volumes: [] }), machine: machine({ forGood, disks: [] }) });
+  it.each(['fencing', 'fenced', 'lifted', 'releasing'] as const)('begun as %s becomes one of this boot when nothing is left to free', (phase) => {
+    expect(stepOf(stale(phase))).toMatchObject({ do: 'park', record: { phase: 'fenced', generation: 'boot-1', bootID: 'boot-a' } });
+  });
+  it('so that the Node of a terminated machine can go', () => {
+    expect(said(view({ ...stale('fencing', true), cluster: cluster({ node: marked({ phase: 'fenced', released: ago(0) }), pods: [], volumes: [] }) }))).toBe('delete-node');
+  });
+  it('a Node without a fence is none', () => expect(said(view({ cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }))).toBe('ignored nothing-to-free'));
+});
+
+it('a pod that may not be failed, and that only its finalizer holds, is passed by', () => {
+  const held = pod({ kind: 'job', deleting: true, finalizers: true, volumes: [] });
+  const declined = new Map([['fail-pod pod-uid', 'forbidden']]);
+  const given = fencing({ pods: [held], volumes: [], node: marked({ released: ago(1_000) }) }, { machine: machine({ disks: [] }), memory: { ...view().memory, declined, sinceLook: new Set(['delete-pod pod-uid']) } });
+  expect(said(given)).toBe('failed step-refused');
 });

@@ -65,9 +65,9 @@ describe('what the cap says', () => {
 
 describe('a machine that runs while its Node is unreachable', () => {
   const unreachable = node({ ready: 'Unknown', readySince: NOW - 10 * 60_000 });
-  const census = (names: readonly string[], zone: readonly string[] = ['node-a', 'node-b']) => ({ memory: { ...view().memory, census: { unreachable: names, zone } } });
+  const census = (names: readonly string[], zone: readonly string[] = ['node-a', 'node-b'], claimants: readonly string[] = ['node-a']) => ({ memory: { ...view().memory, census: { unreachable: names, zone, claimants } } });
   const running = (change: Partial<View>, nodeChange = unreachable) =>
-    view({ machine: machine({ power: 'running' }), cluster: cluster({ node: nodeChange }), policy: policy({ unreachable: 'power-off' }), ...change });
+    view({ machine: machine({ power: 'running', since: NOW - 3_600_000 }), cluster: cluster({ node: nodeChange }), policy: policy({ unreachable: 'power-off' }), ...change });
   const cases: readonly [string, View, string][] = [
     ['is reported, and left alone', running({ policy: defaultPolicy }), 'refused unreachable-but-running'],
     ['under power-off, others are asked about first', running({}), 'census unreachable-but-running'],
@@ -77,6 +77,8 @@ describe('a machine that runs while its Node is unreachable', () => {
     ['never before five minutes', running(census(['node-a']), node({ ready: 'Unknown', readySince: NOW - 60_000 })), 'refused power-off-refused'],
     ['never a control-plane node', running(census(['node-a']), { ...unreachable, controlPlane: true }), 'refused power-off-refused'],
     ['never when another node is unreachable too', running(census(['node-a', 'node-c'])), 'refused power-off-refused'],
+    ['never while another Node names the machine, too', running(census(['node-a'], ['node-a', 'node-b'], ['node-a', 'node-new'])), 'refused power-off-refused'],
+    ['never within five minutes of its start, however long its Node was silent before', running({ ...census(['node-a']), machine: machine({ power: 'running', since: NOW - 60_000 }) }), 'refused power-off-refused'],
     ['never when a whole zone is', running(census(['node-a'], ['node-a'])), 'refused power-off-refused'],
     ['never when its Lease is fresh', running(census([])), 'refused power-off-refused'],
     ['never when its Lease was renewed since it was first read', running({ memory: { ...census(['node-a']).memory, firstLease: ago(90_000) } }), 'refused power-off-refused'],
@@ -87,12 +89,22 @@ describe('a machine that runs while its Node is unreachable', () => {
 });
 
 describe('a machine that stays in stopping', () => {
-  const stopping = (minutes: number, unreachable: 'report' | 'power-off') =>
-    view({ machine: machine({ power: 'stopping', since: NOW - minutes * 60_000 }), policy: policy({ unreachable }) });
+  const silent = node({ ready: 'Unknown', readySince: NOW - 10 * 60_000 });
+  const census = (claimants = ['node-a']) => ({ memory: { ...view().memory, census: { unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants } } });
+  const stopping = (minutes: number, unreachable: 'report' | 'power-off', change: Partial<View> = census(), stands = silent) =>
+    view({ machine: machine({ power: 'stopping', since: NOW - minutes * 60_000 }), policy: policy({ unreachable }), cluster: cluster({ node: stands }), ...change });
+  const untimed = (firstStopping: number | null) =>
+    stopping(0, 'report', { machine: machine({ power: 'stopping', since: null }), memory: { ...view().memory, firstStopping } });
   it.each([
     ['is waited for', stopping(9, 'power-off'), 'wait stopping'],
     ['is an alarm after ten minutes', stopping(11, 'report'), 'wait stopping-too-long'],
     ['is forced then under power-off', stopping(11, 'power-off'), 'power-off'],
+    ['... by the same thresholds: others are asked about first', stopping(11, 'power-off', {}), 'census unreachable-but-running'],
+    ['... never while its Node is Ready', stopping(11, 'power-off', census(), node()), 'refused power-off-refused'],
+    ['... never a control-plane node', stopping(11, 'power-off', census(), { ...silent, controlPlane: true }), 'refused power-off-refused'],
+    ['... never while another Node names the machine', stopping(11, 'power-off', census(['node-new'])), 'refused power-off-refused'],
+    ['where the cloud gives no time, the kubelet does not count', untimed(NOW), 'wait stopping'],
+    ['... but the first time that we saw it', untimed(NOW - 11 * 60_000), 'wait stopping-too-long'],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 

@@ -85,6 +85,7 @@ describe('where names are handed on from one machine to the next', () => {
 });
 
 describe('the Lease may contradict the cloud', () => {
+  const renewed = (seen: string) => view({ cluster: cluster({ node: marked({ lease: ago(700_000), renewed: { lease: ago(690_000), seen } }), lease: ago(690_000) }) });
   const withLease = (lease: string | null, known?: string | null) =>
     view({ cluster: cluster({ lease }), memory: { ...view().memory, lease: known } });
   const late = { firstOff: { wall: NOW - 1_000, mono: 0, generation: 'boot-1' } };
@@ -94,7 +95,11 @@ describe('the Lease may contradict the cloud', () => {
     ['a Lease that is gone is no renewal', withLease(null, ago(5_000)), 'mark'],
     ['a Lease dated after the power-off is looked at again', view({ cluster: cluster({ lease: ago(0) }) }), 'wait lease-looks-late'],
     ['... and is a fast clock if it has not changed 20 s later', view({ cluster: cluster({ lease: ago(0) }), memory: { ...view().memory, ...late }, now: { wall: NOW, mono: 20_000 } }), 'mark'],
-    ['the record remembers the Lease for a later run', view({ cluster: cluster({ node: marked({ lease: ago(20_000) }), lease: ago(1) }) }), 'refused lease-renewed-after-off'],
+    ['the record remembers the Lease for a later run, and when it was renewed', view({ cluster: cluster({ node: marked({ lease: ago(20_000) }), lease: ago(1) }) }), 'note'],
+    ['... which stops the fence', renewed(ago(60_000)), 'refused lease-renewed-after-off'],
+    ['... for ten minutes of silence by our own clock', renewed(ago(599_000)), 'refused lease-renewed-after-off'],
+    ['... and then no longer', renewed(ago(600_000)), 'note'],
+    ['a kubelet that goes on renewing is timed anew', view({ cluster: cluster({ node: marked({ lease: ago(20_000), renewed: { lease: ago(700_000), seen: ago(650_000) } }), lease: ago(1) }) }), 'note'],
     ['a Lease renewed by the boot before this one is no contradiction', view({ cluster: cluster({ node: marked({ generation: 'boot-0' }), lease: ago(9_000) }) }), 'mark'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));

@@ -1,38 +1,81 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterFacts } from '../../fencing/cluster-facts.ts';
+import type { ClusterFacts, NodeFacts } from '../../fencing/cluster-facts.ts';
+import { decide } from '../../fencing/decide.ts';
+import type { Power } from '../../fencing/machine.ts';
+import type { FenceRecord } from '../../fencing/record.ts';
+import { tombstoneFor } from '../../fencing/tombstone.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
-import { ago, attachment, cluster, machine, marked, node, NOW, pod, view, volume } from './view-builder.ts';
+import { ago, attachment, cluster, machine, marked, node, NOW, optOut, pod, view, volume } from './view-builder.ts';
 
 const up = machine({ power: 'running', generation: 'boot-2', disks: [] });
-const back = (phase: 'fenced' | 'releasing' = 'fenced', nodeChange: Parameters<typeof node>[0] = {}, released: string | null = null) =>
-  marked({ phase, released }, { bootID: 'boot-b', ...nodeChange });
+const PARKED = { outOfService: false, ours: false, quarantine: true };
+/** The machine has booted under a fence whose out-of-service taint went 10 minutes ago. */
+const back = (nodeChange: Partial<NodeFacts> = {}, change: Partial<FenceRecord> = {}) =>
+  marked({ phase: 'fenced', released: ago(600_000), ...change }, { bootID: 'boot-b', taints: PARKED, ...nodeChange });
 const returned = (change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}) =>
   view({ machine: up, cluster: cluster({ node: back(), pods: [], volumes: [], lease: ago(3_000), ...change }), ...rest });
+const paused = { surroundings: { ...cluster().surroundings, paused: 'audit' } };
+
+describe('our out-of-service taint never stands on a machine that may write', () => {
+  const now = (power: Power, node: NodeFacts, change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}) =>
+    view({ machine: machine({ power }), cluster: cluster({ node, ...change }), ...rest });
+  const cases: readonly [string, View, string][] = [
+    ['it goes at once when the machine runs, Ready or not', now('running', marked({}, { ready: 'Unknown' })), 'readmit-volumes'],
+    ['... starts', now('starting', marked()), 'readmit-volumes'],
+    ['... is on its way down again', now('stopping', marked()), 'readmit-volumes'],
+    ['... or is suspended, and may resume', now('suspended', marked()), 'readmit-volumes'],
+    ['whatever its generation', view({ machine: up, cluster: cluster({ node: marked() }) }), 'readmit-volumes'],
+    ['under a pause, too', now('running', marked(), paused), 'readmit-volumes'],
+    ['for a Node that names two machines', now('running', marked({}, { carriers: [...node().carriers, { carrier: 'nodeIdAnnotation', driver: 'a-driver', value: 'm-2' }] })), 'readmit-volumes'],
+    ['on an opted-out Node', now('running', marked({}, { optOuts: [optOut('no')] })), 'readmit-volumes'],
+    ['below a fence that is finished', now('running', marked({ phase: 'fenced' })), 'readmit-volumes'],
+    ['with its record lost', now('running', node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } })), 'readmit-volumes'],
+    ['with its record unreadable', now('running', node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } })), 'readmit-volumes'],
+    ['a taint that is not ours stays', now('running', marked({ outOfService: 'foreign' })), 'wait return-unproven'],
+    ['... whatever a kubelet writes into the record', now('running', marked({}, { taints: { outOfService: true, ours: false, quarantine: true }, ready: 'Unknown', bootID: 'boot-b' })), 'wait return-unproven'],
+    ['the taint of a machine that is off stays', now('off', marked({}), { pods: [] , volumes: [volume()] }), 'wait attachments-going'],
+    ['a fence that speaks of another machine is not ours to lift', now('running', marked({ machine: 'm-2' })), 'refused record-of-another-machine'],
+    ['a suspended machine that a person vouches for is fenced', now('suspended', marked({ vouched: 'unplugged' }), {}, { policy: { ...view().policy, vouching: 'accepted' } }), 'delete-pod'],
+    ['... but never one that runs', now('running', marked({ vouched: 'unplugged' })), 'readmit-volumes'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+
+  it('the record says that it was lifted, and when', () => {
+    const decision = decide(now('running', marked()));
+    expect(decision).toMatchObject({ step: { record: { phase: 'lifted', released: new Date(NOW).toISOString() } } });
+  });
+});
 
 describe('the fence is taken back once a fresh boot is proven', () => {
   const cases: readonly [string, View, string][] = [
-    ['all proven: volumes first', returned(), 'readmit-volumes'],
+    ['all proven', returned(), 'readmit-pods'],
     ['a machine that is still starting is waited for', returned({}, { machine: machine({ power: 'starting' }) }), 'wait return-unproven'],
-    ['Ready under the old boot came back from memory', returned({ node: back('fenced', { bootID: 'boot-a' }) }), 'wait return-unproven'],
-    ['a Node that is not Ready is waited for', returned({ node: back('fenced', { ready: 'Unknown' }) }), 'wait return-unproven'],
+    ['Ready under the old boot came back from memory', returned({ node: back({ bootID: 'boot-a' }) }), 'wait return-unproven'],
+    ['a Node that is not Ready is waited for', returned({ node: back({ ready: 'Unknown', readySince: NOW - 60_000 }) }), 'wait return-unproven'],
+    ['... for five minutes from its start, however long it was silent while it was off', returned({ node: back({ ready: 'Unknown', readySince: NOW - 7_200_000 }) }, { machine: { ...up, since: NOW - 100_000 } }), 'wait return-unproven'],
+    ['... then it is unreachable like any other', returned({ node: back({ ready: 'Unknown', readySince: NOW - 7_200_000 }) }, { machine: { ...up, since: NOW - 400_000 } }), 'refused unreachable-but-running'],
+    ['... and asked for, says what is missing', returned({ node: back({ ready: 'Unknown' }) }, { machine: { ...up, since: NOW - 400_000 }, request: { ...view().request, intent: 'release' } }), 'refused return-unproven'],
     ['a Lease as old as the proof is no sign of life', returned({ lease: ago(20_000) }), 'wait return-unproven'],
     ['a Lease of minutes ago is none', returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(300_000) } }), 'wait return-unproven'],
-    ['... unless it was renewed under our eyes by a slow clock', returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(310_000) } }), 'readmit-volumes'],
+    ['... unless it was renewed under our eyes by a slow clock', returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(310_000) } }), 'readmit-pods'],
     ['no Lease is none', returned({ lease: null }), 'wait return-unproven'],
     ['a pod of the fence that still goes is waited for', returned({ pods: [pod({ deleting: true, volumes: [] })] }), 'wait return-unproven'],
-    ['a pod of the fence that lives on is welcome', returned({ pods: [pod({ volumes: [] })] }), 'readmit-volumes'],
-    ['a pod of the fence that only a finalizer holds keeps nobody', returned({ pods: [pod({ deleting: true, finished: true, finalizers: true, volumes: [] })] }), 'readmit-volumes'],
-    ['a later pod that goes is none of ours', returned({ pods: [pod({ uid: 'later', deleting: true, volumes: [] })] }), 'readmit-volumes'],
+    ['a pod of the fence that lives on is welcome', returned({ pods: [pod({ volumes: [] })] }), 'readmit-pods'],
+    ['a pod of the fence that only a finalizer holds keeps nobody', returned({ pods: [pod({ deleting: true, finished: true, finalizers: true, volumes: [] })] }), 'readmit-pods'],
+    ['a later pod that goes is none of ours', returned({ pods: [pod({ uid: 'later', deleting: true, volumes: [] })] }), 'readmit-pods'],
     ['an attachment of the fence that nobody wants is waited for', returned({ volumes: [volume()] }), 'wait return-unproven'],
     ['an attachment of before the fence that no known pod uses is waited for, whoever may', returned({ volumes: [volume()], pods: [pod({ uid: 'new', volumes: [], unresolved: ['default/data'] })] }), 'wait return-unproven'],
-    ['an attachment that a living pod wants is welcome', returned({ volumes: [volume()], pods: [pod({ uid: 'new' })] }), 'readmit-volumes'],
-    ['an attachment that came after the fence is none of ours', returned({ volumes: [volume({ attachmentName: 'csi-later', attachment: attachment({ name: 'csi-later' }) })] }), 'readmit-volumes'],
-    ['the quarantine stands while controllers settle', returned({ node: back('releasing', {}, ago(10_000)) }), 'wait controllers-settling'],
-    ['... and goes 30 s later', returned({ node: back('releasing', {}, ago(30_000)) }), 'readmit-pods'],
-    ['a fence that was never finished is taken back too', returned({ node: marked({ phase: 'fencing' }, { bootID: 'boot-b' }) }), 'readmit-volumes'],
-    ['a fence whose record is lost is not left standing in silence', returned({ node: node({ labelled: true, taints: { outOfService: true, quarantine: true } }) }), 'refused record-lost'],
-    ['a paused cluster keeps even its fences', returned({ surroundings: { paused: 'audit' } }), 'refused paused'],
+    ['an attachment that a living pod wants is welcome', returned({ volumes: [volume()], pods: [pod({ uid: 'new' })] }), 'readmit-pods'],
+    ['an attachment that came after the fence is none of ours', returned({ volumes: [volume({ attachmentName: 'csi-later', attachment: attachment({ name: 'csi-later' }) })] }), 'readmit-pods'],
+    ['the quarantine stands while controllers settle', returned({ node: back({}, { phase: 'lifted', released: ago(10_000) }) }), 'wait controllers-settling'],
+    ['... and goes 30 s later', returned({ node: back({}, { phase: 'lifted', released: ago(30_000) }) }), 'readmit-pods'],
+    ['a fence that was never finished is taken back too', returned({ node: back({}, { phase: 'lifted' }) }), 'readmit-pods'],
+    ['a name that was handed on to another machine does not keep it', returned({}, { machine: { ...up, incarnation: { id: 'uid-2', made: NOW } } }), 'readmit-pods'],
+    ['a Node that names another machine, too, is not taken back', returned({ node: back({ carriers: [...node().carriers, { carrier: 'nodeIdAnnotation', driver: 'a-driver', value: 'm-2' }] }) }), 'refused identity-contradicted'],
+    ['a fence whose record is lost is not left standing in silence', returned({ node: node({ label: 'run.1', taints: PARKED }) }), 'refused record-lost'],
+    ['a paused cluster keeps even its quarantine', returned(paused), 'refused paused'],
+    ['a tombstone of an earlier boot is forgotten', returned({ node: node({ bootID: 'boot-b', label: 'x', tombstone: tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' }) }) }), 'entomb'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
@@ -40,13 +83,14 @@ describe('the fence is taken back once a fresh boot is proven', () => {
 describe('release by hand', () => {
   const release = (given: View, accepted: string | null = null): View => ({ ...given, request: { ...given.request, intent: 'release', accepted } });
   const cases: readonly [string, View, string][] = [
-    ['follows the same proof', release(returned()), 'readmit-volumes'],
+    ['follows the same proof', release(returned()), 'readmit-pods'],
     ['never fences', release(view()), 'released released'],
     ['is refused while the machine is off', release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }) }) })), 'refused still-off'],
     ['is granted to a person who vouches for the machine', release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }) }) }), 'checked the console'), 'readmit-volumes'],
-    ['in two halves even then', release(returned({ node: back('releasing', {}, new Date(NOW).toISOString()) }), 'checked'), 'wait controllers-settling'],
-    ['is granted though the record cannot be read', release(returned({ node: node({ labelled: true, recordText: '{', taints: { outOfService: true, quarantine: true } }) }), 'checked'), 'readmit-volumes'],
-    ['asks for a person\'s word when the record is lost', release(returned({ node: node({ labelled: true, taints: { outOfService: true, quarantine: true } }) })), 'refused record-lost'],
+    ['in two halves even then', release(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) }), 'checked'), 'wait controllers-settling'],
+    ['is granted whatever its carriers say', release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }, { carriers: [] }) }) }), 'checked'), 'readmit-volumes'],
+    ['is granted though the record cannot be read', release(returned({ node: node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } }) }), 'checked'), 'readmit-volumes'],
+    ['asks for a person\'s word when the record is lost', release(returned({ node: node({ label: 'run.1', taints: PARKED }) })), 'refused record-lost'],
     ['of a Node without a fence has nothing to do', release(returned({ node: node() })), 'released released'],
     ['... whoever vouches for its machine', release(returned({ node: node() }), 'checked'), 'released released'],
   ];

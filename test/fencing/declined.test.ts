@@ -3,7 +3,7 @@ import { notActed } from '../../fencing/acted.ts';
 import { decide } from '../../fencing/decide.ts';
 import { Denied, Refused, type CloudfenceError } from '../../fencing/errors.ts';
 import { begin, type Known } from '../../fencing/known.ts';
-import { cluster, machine, marked, pod, view } from './view-builder.ts';
+import { ago, cluster, machine, marked, pod, view } from './view-builder.ts';
 
 const why = 'DELETE /api/v1/namespaces/default/pods/db-0 was answered with: not by you';
 const db = pod({ name: 'db-0', uid: 'pod-uid', volumes: [] });
@@ -24,7 +24,7 @@ describe('a fence whose delete of a pod is declined', () => {
     ['forbidden once', 1, new Denied(why)],
     ['refused time and again', 6, new Refused(why)],
   ])('fails in the end, and names the pod and what was said (%s)', (_, times, error) => {
-    const end = decide({ ...given, memory: declined(times, error).memory });
+    const end = decide({ ...given, cluster: { ...given.cluster, node: marked({ released: ago(1_000) }) }, memory: declined(times, error).memory });
     expect(end).toMatchObject({ do: 'end', outcome: 'failed', because: { code: 'step-refused', says: `declined: pod/default/db-0: ${why}` } });
   });
 

@@ -46,11 +46,12 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   zone: 'zone-1',
   controlPlane: false,
   carriers: [{ carrier: 'providerID', driver: null, value: 'm-1' }],
-  taints: { outOfService: false, quarantine: false },
+  taints: { outOfService: false, ours: false, quarantine: false },
   finalizers: [],
   owners: [],
   optOuts: [],
-  labelled: false,
+  label: null,
+  tombstone: null,
   recordText: null,
   record: null,
   ...change,
@@ -70,6 +71,7 @@ export const record = (change: Partial<FenceRecord> = {}): FenceRecord => ({
   outOfService: 'ours',
   begun: ago(5_000),
   released: null,
+  renewed: null,
   vouched: null,
   evidence: {},
   volumes: [{ driver: 'a-driver', handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1' }],
@@ -79,7 +81,9 @@ export const record = (change: Partial<FenceRecord> = {}): FenceRecord => ({
 
 export const marked = (change: Partial<FenceRecord> = {}, nodeChange: Partial<NodeFacts> = {}): NodeFacts => {
   const written = record(change);
-  return node({ record: written, recordText: JSON.stringify(written), labelled: true, taints: { outOfService: true, quarantine: true }, ...nodeChange });
+  const ours = written.outOfService === 'ours' && written.released === null;
+  const taints = { outOfService: ours || written.outOfService === 'foreign', ours, quarantine: true };
+  return node({ record: written, recordText: JSON.stringify(written), label: written.fence, taints, ...nodeChange });
 };
 
 export const pod = (change: Partial<PodFacts> = {}): PodFacts => ({

@@ -9,15 +9,15 @@ import { standing } from '../../sandbox/cluster/standing.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';
 import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
 import { addInstance, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
-import { fence } from '../simulation/ends.ts';
 import { attacherDown, startMachine, stopMachine, stopped, terminated } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
+import { diedAfterMark } from '../simulation/walk.ts';
 import { clusterOver } from '../simulation/rig.ts';
 import { never } from '../sandbox/in-process.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 
 const deliver = (install: Install, ...bodies: readonly unknown[]) => onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
-const fencedLine = (node: string) => `${node} [node.kubernetes.io/out-of-service, cloudfence.dev/quarantine] fenced labelled`;
+const fencedLine = (node: string) => `${node} [cloudfence.dev/quarantine] fenced labelled`;
 const decisions = ({ lines }: Install) => lines.map((line) => line['decision']);
 
 describe('a batch', () => {
@@ -112,8 +112,7 @@ describe('what has to wait', () => {
   });
 
   it('is released in two halves, the 30 seconds between them waited by the queue', async () => {
-    const { world, scene } = stopped();
-    await fence({ world, scene });
+    const { world, scene } = await diedAfterMark();
     startMachine(world, scene.holder);
     world.advance(90_000);
     const install = installOver(world);

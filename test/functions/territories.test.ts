@@ -26,7 +26,7 @@ const elsewhere = async ({ world, scene }: Incident, policy: Parameters<typeof i
   return { world, scene, install, wiring, ...territories };
 };
 
-const fencedLine = (node: string) => `${node} [node.kubernetes.io/out-of-service, cloudfence.dev/quarantine] fenced labelled`;
+const fencedLine = (node: string) => `${node} [cloudfence.dev/quarantine] fenced labelled`;
 
 describe('a machine of another account', () => {
   it('is fenced when its event is forwarded, with the role of its account', async () => {

@@ -10,13 +10,14 @@ const taint = (key: string, effect = 'NoSchedule') => ({ key, effect });
 const OUT = taint('node.kubernetes.io/out-of-service');
 const QUARANTINE = taint('cloudfence.dev/quarantine');
 const RECORD_PATH = '/metadata/annotations/cloudfence.dev~1fence';
+const TAINT_LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1out-of-service';
 const LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1fenced';
 
 const node = (taints: { key: string; effect: string }[], annotations?: Record<string, string>, labels?: Record<string, string>) => ({
   metadata: { ...meta, ...(annotations && { annotations }), ...(labels && { labels }) },
   spec: { taints },
 });
-const fenced = (taints: { key: string; effect: string }[]) => node(taints, { 'cloudfence.dev/fence': text }, { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' });
+const fenced = (taints: { key: string; effect: string }[], taintIs = 'ours') => node(taints, { 'cloudfence.dev/fence': text }, { 'cloudfence.node-restriction.kubernetes.io/fenced': record.fence, 'cloudfence.node-restriction.kubernetes.io/out-of-service': taintIs });
 
 describe('the patch that marks', () => {
   it('tests what was seen and then adds to what is there', () => {
@@ -26,7 +27,8 @@ describe('the patch that marks', () => {
       { op: 'test', path: '/metadata/resourceVersion', value: '7' },
       { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
       { op: 'add', path: RECORD_PATH, value: text },
-      { op: 'add', path: LABEL_PATH, value: 'true' },
+      { op: 'add', path: LABEL_PATH, value: 'fence-1' },
+      { op: 'add', path: TAINT_LABEL_PATH, value: 'ours' },
       { op: 'add', path: '/spec/taints/-', value: { ...OUT, value: 'nodeshutdown' } },
       { op: 'add', path: '/spec/taints/-', value: { ...QUARANTINE, value: 'fenced' } },
     ]);
@@ -54,28 +56,30 @@ describe('the patch that marks', () => {
 
 describe('the patch that takes back', () => {
   it('removes the quarantine, tested at its place, and leaves every other taint', () => {
-    const patch = fencePatch(fenced([OUT, taint('a'), QUARANTINE]), { do: 'readmit-pods', node: targetOf(meta, text), record });
+    const patch = fencePatch(fenced([OUT, taint('a'), QUARANTINE]), { do: 'readmit-pods', node: targetOf(meta, text), record, tombstone: null });
     expect(patch).toEqual([
       { op: 'test', path: '/metadata/uid', value: 'u1' },
+      { op: 'test', path: LABEL_PATH, value: 'fence-1' },
       { op: 'test', path: RECORD_PATH, value: text },
       { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
       { op: 'test', path: '/spec/taints/2/key', value: QUARANTINE.key },
       { op: 'test', path: '/spec/taints/2/effect', value: 'NoSchedule' },
       { op: 'remove', path: '/spec/taints/2' },
+      { op: 'remove', path: TAINT_LABEL_PATH },
       { op: 'remove', path: LABEL_PATH },
       { op: 'remove', path: RECORD_PATH },
     ]);
   });
 
   it.each([
-    ['foreign' as const, OUT],
-    ['ours' as const, taint(OUT.key, 'NoExecute')],
-  ])('leaves a taint alone that is not its own: %s %j', (outOfService, standing) => {
-    const patch = fencePatch(fenced([standing]), { do: 'readmit-volumes', node: targetOf(meta, text), record: { ...record, outOfService, phase: 'releasing' } });
+    ['theirs', OUT],
+    ['ours', taint(OUT.key, 'NoExecute')],
+  ])('leaves a taint alone that is not its own: %s %j', (taintIs, standing) => {
+    const patch = fencePatch(fenced([standing], taintIs), { do: 'readmit-volumes', node: targetOf(meta, text), record: { ...record, phase: 'releasing' } });
     expect(JSON.stringify(patch)).not.toContain('/spec/taints');
   });
 
   it('is refused where no fence was read', () => {
-    expect(() => fencePatch(node([QUARANTINE]), { do: 'readmit-pods', node: targetOf(meta), record })).toThrow(Refused);
+    expect(() => fencePatch(node([QUARANTINE]), { do: 'readmit-pods', node: targetOf(meta), record, tombstone: null })).toThrow(Refused);
   });
 });

@@ -143,7 +143,7 @@ it('what stands on a Node counts for nothing: a forged fence of the year 9999 ho
   for (const node of all(world, 'nodes').filter(({ metadata }) => metadata.name !== nodeOf(world, machine))) {
     deskOf(world, 'kubelet').change('nodes', node, (draft) => {
       draft.metadata.annotations = { ...draft.metadata.annotations, [RECORD_ANNOTATION]: JSON.stringify(forged) };
-      draft.metadata.labels = { ...draft.metadata.labels, [FENCED_LABEL.key]: FENCED_LABEL.value };
+      draft.metadata.labels = { ...draft.metadata.labels, [FENCED_LABEL]: 'forged.1' };
     });
   }
   expect(await fenceOne(world, machine)).toMatchObject({ outcome: 'fenced' });

@@ -30,7 +30,7 @@ it('is switched off under power-off, proven off, and then fenced', async () => {
   const incident = cutOff(10);
   const { world, scene } = incident;
   const outcome = await fence(incident, { policy: { unreachable: 'power-off' } });
-  expect(outcome.steps.map(({ step }) => step)).toEqual(['power-off', 'mark', 'delete-pod', 'note']);
+  expect(outcome.steps.map(({ step }) => step)).toEqual(['power-off', 'mark', 'delete-pod', 'park']);
   world.advance(AFTERMATH_MS);
   expect(instanceIn(world, scene.holder)?.state).toBe('stopped');
   expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([expect.stringContaining(`${scene.volume} at i-`)]), harm: [] });

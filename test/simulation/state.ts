@@ -32,9 +32,11 @@ const disksIn = (world: AwsWorld): readonly string[] =>
 
 const ours = ['node.kubernetes.io/out-of-service', 'cloudfence.dev/quarantine'];
 
+const labelIn = (value: string): string => (value.includes('_removed_') ? ' entombed' : value === '' ? '' : ' labelled');
+
 const nodeLine = ({ metadata, spec }: NodeObject): string => {
   const taints = (spec.taints ?? []).map(({ key }) => key).filter((key) => ours.includes(key));
   const record = parseRecord(metadata.annotations?.[RECORD_ANNOTATION] ?? '');
-  const label = metadata.labels?.[FENCED_LABEL.key] ? ' labelled' : '';
+  const label = labelIn(metadata.labels?.[FENCED_LABEL] ?? '');
   return `${metadata.name} [${taints.join(', ')}]${record ? ` ${record.phase}` : ''}${label}`;
 };

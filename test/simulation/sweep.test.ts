@@ -26,6 +26,13 @@ const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_
   return sweep({ policy: defaultPolicy, deadline: world.now() + lasts, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` }, ports);
 };
 
+/** Nothing is detached, and no cap stands in the way: fences begin, and none comes to its end. */
+const uncapped = (world: AwsWorld, lasts: number): Promise<Swept> => {
+  let runs = 0;
+  const policy = { ...defaultPolicy, cap: { share: 1, atOnce: 1 }, detach: 'never' as const };
+  return sweep({ policy, deadline: world.now() + lasts, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` }, portsOver(world));
+};
+
 const nodeLine = ({ world, scene }: Incident): string => stateOf(world).nodes.find((line) => line.startsWith(scene.nodeOf(scene.holder))) ?? 'no node';
 
 /** `stopped` ends five seconds after the machine went off. */
@@ -50,7 +57,7 @@ describe('a machine that is off', () => {
     await sweepOf(world);
     world.advance(AFTERMATH_MS);
     expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
-    expect(nodeLine(incident)).toMatch(/out-of-service, cloudfence.dev\/quarantine] fenced labelled$/);
+    expect(nodeLine(incident)).toMatch(/ \[cloudfence.dev\/quarantine] fenced labelled$/);
     expect(stateOf(world).harm).toEqual([]);
   });
 
@@ -60,7 +67,7 @@ describe('a machine that is off', () => {
     expect(nodeLine(incident)).toMatch(/ \[]$/);
   });
 
-  it('costs no run any more once its node is parked under the fence', async () => {
+  it('is no news any more once its node is parked under the fence', async () => {
     const { world } = await fencedBySweep();
     const before = stateOf(world);
     expect((await sweepOf(world)).outcomes).toEqual([]);
@@ -116,8 +123,23 @@ describe('among many that only look dead, a machine that is off', () => {
       world.parts.cluster.knobs.partitioned = machines.map((machine) => instanceIn(world, machine)?.privateDnsName ?? '');
     });
     await sweepOf(world, portsOver(world), 1_500);
-    expect(stateOf(world).nodes).toContainEqual(expect.stringContaining(`${instanceIn(world, last)?.privateDnsName} [node.kubernetes.io/out-of-service`));
+    expect(stateOf(world).nodes).toContainEqual(expect.stringMatching(`^${instanceIn(world, last)?.privateDnsName} \\[.*cloudfence.dev/quarantine`));
   });
+});
+
+it('a machine that has just died does not wait behind twelve fences that cannot finish', async () => {
+  const { world, last } = crowdedOut(14, (world) => (world.parts.cluster.knobs.attacherDown = true));
+  const others = Object.keys(world.parts.ec2.instances).filter((id) => id !== last).slice(1);
+  startMachine(world, last);
+  for (const machine of others) stopMachine(world, machine);
+  world.advance(100_000);
+  await uncapped(world, 600_000);
+  expect(stateOf(world).nodes.filter((line) => line.includes(' fencing '))).toHaveLength(12);
+  stopMachine(world, last);
+  world.advance(100_000);
+  const { outcomes } = await uncapped(world, 45_000);
+  expect(outcomes[0], 'the first in the sweep').toMatchObject({ machine: last });
+  expect(outcomes).toHaveLength(13);
 });
 
 it('a fenced node whose machine has come back is released, over as many sweeps as it takes', async () => {
@@ -125,9 +147,6 @@ it('a fenced node whose machine has come back is released, over as many sweeps a
   const { world, scene } = incident;
   startMachine(world, scene.holder);
   world.advance(90_000);
-  await sweepOf(world);
-  expect(nodeLine(incident)).toMatch(/ \[cloudfence.dev\/quarantine] releasing labelled$/);
-  world.advance(60_000);
   await sweepOf(world);
   expect(nodeLine(incident)).toBe(`${scene.nodeOf(scene.holder)} []`);
   world.advance(AFTERMATH_MS);

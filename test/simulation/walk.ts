@@ -5,7 +5,8 @@ import type { Outcome } from '../../fencing/outcome.ts';
 import { answerTo, run } from '../../fencing/run.ts';
 import type { Ports } from '../../fencing/ports.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { portsOver, type Troubles } from './rig.ts';
+import { stopped, type Incident } from './incidents.ts';
+import { freshRun, portsOver, type Troubles } from './rig.ts';
 
 /** The moment before one command: what the run knew, and a copy of the world as it stood. */
 export interface Crossing {
@@ -36,6 +37,15 @@ export const walk = async (world: AwsWorld, start: Known): Promise<Walk> => {
     crossings.push({ known, command, world: world.fork() });
     known = await stepOn(known, command, ports);
   }
+};
+
+/** A machine has stopped, and the run that was fencing it has died right after its mark. */
+export const diedAfterMark = async (): Promise<Incident> => {
+  const { world, scene } = stopped();
+  const { crossings } = await walk(world, freshRun(world, portsOver(world), { machine: scene.holder }));
+  const at = crossings.find(({ known }) => known.record?.phase === 'fencing');
+  if (!at) throw new Error('the fence never began');
+  return { world: at.world, scene };
 };
 
 /** Goes on in another world with what was known: the process was frozen, and thaws. */

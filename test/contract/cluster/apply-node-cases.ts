@@ -9,6 +9,7 @@ import { NODES, fresh, granted, makeNode, recordFor, targetOf, unhurried } from 
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
 const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
 const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
+const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 const FOREIGN = { key: 'example.com/busy', value: 'yes', effect: 'NoSchedule' };
 
 export const applyNodeCases = (stage: () => Stage): void => {
@@ -36,7 +37,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
     expect(await apply(mark(node, record))).toBe('done');
     const after = await read(node);
     expect(await taints(node)).toEqual([...before, OUT_OF_SERVICE, QUARANTINE]);
-    expect(after.metadata).toMatchObject({ labels: { [LABEL]: 'true' }, annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } });
+    expect(after.metadata).toMatchObject({ labels: { [LABEL]: record.fence, [TAINT_LABEL]: 'ours' }, annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } });
     expect(await apply(mark(node, record))).toBe('already');
     expect((await read(node)).metadata.resourceVersion).toBe(after.metadata.resourceVersion);
   });
@@ -90,7 +91,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
     const releasing: FenceRecord = { ...record, phase: 'releasing', released: '2026-11-21T10:05:00.000Z' };
     expect(await apply({ do: 'readmit-volumes', node: targetOf(node, text), record: releasing })).toBe('done');
     expect(await taints(node)).toEqual([FOREIGN, QUARANTINE]);
-    const step: ClusterStep = { do: 'readmit-pods', node: targetOf(node, JSON.stringify(releasing)), record: releasing };
+    const step: ClusterStep = { do: 'readmit-pods', node: targetOf(node, JSON.stringify(releasing)), record: releasing, tombstone: null };
     expect(await apply(step)).toBe('done');
     expect(await taints(node)).toEqual([FOREIGN]);
     expect((await read(node)).metadata.labels?.[LABEL]).toBeUndefined();
@@ -103,11 +104,58 @@ export const applyNodeCases = (stage: () => Stage): void => {
     expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
   });
 
-  it.each(['readmit-volumes', 'readmit-pods'] as const)('does not %s after yet another boot', async (verb) => {
+  it.each(['park', 'readmit-pods'] as const)('does not %s after yet another boot', async (verb) => {
     const { node, record, text } = await marked();
-    const step = { do: verb, node: { ...targetOf(node, text), bootID: 'boot-2' }, record: { ...record, phase: 'releasing' } } as const;
+    const step = { do: verb, node: { ...targetOf(node, text), bootID: 'boot-2' }, record: { ...record, phase: 'releasing' }, tombstone: null } as const;
     await expect(apply(step)).rejects.toThrow(Refused);
     expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
+  });
+
+  it('lifts its out-of-service taint whatever has booted since', async () => {
+    const { node, record, text } = await marked();
+    const lifted: FenceRecord = { ...record, phase: 'lifted', released: '2026-11-21T10:05:00.000Z' };
+    const step: ClusterStep = { do: 'readmit-volumes', node: { ...targetOf(node, text), bootID: 'boot-2' }, record: lifted };
+    expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
+    expect(await taints(node)).toEqual([QUARANTINE]);
+    expect((await read(node)).metadata.labels).toEqual({ [LABEL]: record.fence });
+  });
+
+  it('lifts it also where the record is lost, and writes none', async () => {
+    const { node, record, text } = await marked();
+    await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { 'cloudfence.dev/fence': '{' } } });
+    const step: ClusterStep = { do: 'readmit-volumes', node: { ...targetOf(node, text), recordText: '{', label: record.fence }, record: null };
+    expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
+    expect(await taints(node)).toEqual([QUARANTINE]);
+    expect((await read(node)).metadata.annotations).toEqual({ 'cloudfence.dev/fence': '{' });
+  });
+
+  it('lifts nothing of a later fence', async () => {
+    const { node, record, text } = await marked();
+    const next = { ...record, fence: 'fence-2' };
+    await apply(mark(node, next, text));
+    const step: ClusterStep = { do: 'readmit-volumes', node: { ...targetOf(node, text), recordText: JSON.stringify(next) }, record: null };
+    await expect(apply(step)).rejects.toThrow(Refused);
+    expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
+  });
+
+  it('parks a Node in quarantine alone', async () => {
+    const { node, record, text } = await marked({ taints: [FOREIGN] });
+    const parked: FenceRecord = { ...record, phase: 'fenced', released: '2026-11-21T10:05:00.000Z' };
+    const step: ClusterStep = { do: 'park', node: targetOf(node, text), record: parked };
+    expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
+    expect(await taints(node)).toEqual([FOREIGN, QUARANTINE]);
+    expect((await read(node)).metadata).toMatchObject({ labels: { [LABEL]: record.fence }, annotations: { 'cloudfence.dev/fence': JSON.stringify(parked) } });
+  });
+
+  it('leaves a tombstone where no kubelet may write, and forgets it', async () => {
+    const node = await makeNode(stage());
+    const tombstone = { fence: 'fence-1', boot: '0123456789abcd' };
+    const step: ClusterStep = { do: 'entomb', node: targetOf(node), tombstone };
+    expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
+    const label = (await read(node)).metadata.labels?.[LABEL] ?? null;
+    expect(label).toBe('fence-1_removed_0123456789abcd');
+    expect(await apply({ do: 'entomb', node: { ...targetOf(node), label }, tombstone: null })).toBe('done');
+    expect((await read(node)).metadata.labels?.[LABEL]).toBeUndefined();
   });
 
   it('deletes only the Node that was read, and finds one that is gone done already', async () => {

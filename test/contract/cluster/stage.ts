@@ -1,5 +1,5 @@
 import type { Cluster, Clues } from '../../../fencing/cluster.ts';
-import type { FenceRecord } from '../../../fencing/record.ts';
+import { parseRecord, type FenceRecord } from '../../../fencing/record.ts';
 import type { NodeTarget } from '../../../fencing/steps.ts';
 
 export interface Answer {
@@ -106,6 +106,7 @@ export const recordFor = (node: Meta, machine: string, traits: Partial<FenceReco
   outOfService: 'ours',
   begun: '2026-11-21T10:00:00.000Z',
   released: null,
+  renewed: null,
   vouched: null,
   evidence: { state: 'stopped' },
   volumes: [],
@@ -119,6 +120,7 @@ export const targetOf = (node: Meta, recordText: string | null = null): NodeTarg
   bootID: 'boot-1',
   resourceVersion: node.resourceVersion,
   recordText,
+  label: recordText === null ? null : recordFor(node, '', parseRecord(recordText) ?? {}).fence,
 });
 
 export const unhurried = (): AbortSignal => new AbortController().signal;

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { IdentityCarrier } from '../../../fencing/machine.ts';
 import type { Stage } from './stage.ts';
 import { LEASES, NODES, fresh, made, makeAttachment, makeNode, recordFor, unhurried } from './stage.ts';
 
@@ -24,10 +25,20 @@ export const sweepCases = (stage: () => Stage): void => {
     const suspects = await stage().cluster.suspects(60_000, unhurried());
     const providerID = { carrier: 'providerID', driver: null, value: `aws:///eu-central-1a/${machine}` };
     const node = (name: string) => suspects.filter((suspect) => suspect.node === name);
-    expect(node(silent.name)).toEqual([{ because: 'lease-stale', node: silent.name, carriers: [providerID], record: null, attachments: [] }]);
+    expect(node(silent.name)).toEqual([{ because: 'lease-stale', node: silent.name, carriers: [providerID], record: null, marked: false, attachments: [] }]);
     expect(node(fenced.name)).toMatchObject([{ because: 'fenced', record }]);
-    expect(node(missing)).toEqual([{ because: 'node-missing', node: missing, carriers: [{ carrier: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: 'i-missing' }], record: null, attachments: [left.name] }]);
+    expect(node(missing)).toEqual([{ because: 'node-missing', node: missing, carriers: [{ carrier: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: 'i-missing' }], record: null, marked: false, attachments: [left.name] }]);
     expect([...node(lively.name), ...node(orphanedLease)]).toEqual([]);
+  });
+
+  const anybody = { machine: 'i-1', machineOf: ({ value }: IdentityCarrier) => value };
+
+  it('names every Node that names the machine, whichever name it bears', async () => {
+    const machine = fresh('i');
+    const [first, second] = [await makeNode(stage(), { spec: { providerID: machine } }), await makeNode(stage(), { metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'a-driver': machine }) } } })];
+    await makeNode(stage());
+    const { claimants } = await stage().cluster.census(first.name, 60_000, { ...anybody, machine }, unhurried());
+    expect([...claimants].sort()).toEqual([first.name, second.name].sort());
   });
 
   it('counts who is out of reach, and who shares a zone', async () => {
@@ -43,7 +54,7 @@ export const sweepCases = (stage: () => Stage): void => {
     await renewed(elsewhere.name, 120_000);
     const own = new Set([silent, leaseless, lively, elsewhere].map(({ name }) => name));
     const seenFrom = async (name: string) => {
-      const { unreachable, zone: neighbours } = await stage().cluster.census(name, 60_000, unhurried());
+      const { unreachable, zone: neighbours } = await stage().cluster.census(name, 60_000, anybody, unhurried());
       return { unreachable: unreachable.filter((other) => own.has(other)).sort(), zone: [...neighbours].sort() };
     };
     const neighbours = [silent.name, leaseless.name, lively.name].sort();

@@ -60,7 +60,7 @@ const facetsOfNode = (written: unknown): Facets => {
     attached: status.volumesAttached.map(({ name }) => name).toSorted().join(' '),
     'in use': status.volumesInUse.toSorted().join(' '),
     record: phaseOf(metadata.annotations),
-    label: metadata.labels[FENCED_LABEL.key] ?? '',
+    label: metadata.labels[FENCED_LABEL] === undefined ? '' : 'of a fence',
   };
 };
 

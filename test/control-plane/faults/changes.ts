@@ -6,7 +6,7 @@ export type Change =
   | 'enter'
   | 'mark'
   | 'note'
-  | 'unmark'
+  | 'park'
   | 'fail-pod'
   | 'delete-pod'
   | 'delete-attachment'
@@ -20,11 +20,11 @@ export type Change =
 const jsonPatch = z.array(z.looseObject({ op: z.string(), path: z.string() }));
 const nudge = z.looseObject({ metadata: z.looseObject({ annotations: z.record(z.string(), z.string().nullable()) }) });
 
-/** A mark puts taints on, the release takes them off, and a note leaves them alone. */
+/** A mark puts taints on, parking and releasing take them off, and a note leaves them alone. */
 const changeOfNode = (body: string): Change => {
   const taints = jsonPatch.parse(JSON.parse(body)).filter(({ op, path }) => op !== 'test' && path.startsWith('/spec/taints'));
   if (taints.length === 0) return 'note';
-  return taints.some(({ op }) => op === 'add') ? 'mark' : 'unmark';
+  return taints.some(({ op }) => op === 'add') ? 'mark' : 'park';
 };
 
 const changeOfAttachment = (body: string): Change =>

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => bench?.close());
 
 describe('an API server that is restarted in mid-fence', () => {
-  it.for(['enter', 'mark', 'note', 'detach-disk', 'nudge'] as const)('after its %s is waited for, and the fence ends right', async (change) => {
+  it.for(['enter', 'mark', 'park', 'detach-disk', 'nudge'] as const)('after its %s is waited for, and the fence ends right', async (change) => {
     expect(await fencedThrough(bench, [change])).toBe('fenced');
   });
 

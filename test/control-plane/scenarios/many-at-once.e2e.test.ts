@@ -14,7 +14,7 @@ import { openScene } from '../scenes/scene.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
 import { until } from '../bench/until.ts';
 import { statefulSet } from '../scenes/workload.ts';
-import { FENCED, worldOf } from '../scenes/world.ts';
+import { PARKED, worldOf } from '../scenes/world.ts';
 
 /** On a control plane of its own: here the cap is one fence at a time, and everybody's fences count. */
 let bench: OwnBench;
@@ -90,13 +90,13 @@ describe('a zone that dies, with all events lost', () => {
     const refused = scene.nodes.filter((home) => home !== first);
     for (const home of refused) expect(outcomeOf(home)).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^cap-reached: 1 of at most 1 fences/) });
     const { ours } = await worldOf(scene);
-    expect(ours).toEqual({ [first.name]: FENCED, ...Object.fromEntries(refused.map(({ name }) => [name, []])) });
+    expect(ours).toEqual({ [first.name]: PARKED, ...Object.fromEntries(refused.map(({ name }) => [name, []])) });
     const queue = await openQueue(access);
     await Promise.all(disks.map((disk) => turn(access, disk, {})));
     await queue.drain(inOneBatch(scene.nodes.map(({ instance }) => stateChanges(instance, ['stopped'], access.ec2))));
     queue.close();
     const world = await worldOf(scene);
-    expect(world.ours).toEqual(Object.fromEntries(scene.nodes.map(({ name }) => [name, FENCED])));
+    expect(world.ours).toEqual(Object.fromEntries(scene.nodes.map(({ name }) => [name, PARKED])));
     expect(world.volumes).toEqual(Object.fromEntries(NAMES.map((name) => [claimOf(name), { ec2: [], kubernetes: [] }])));
     expect(new Set(await Promise.all(scene.nodes.map(begunAt))).size).toBe(scene.nodes.length);
   });

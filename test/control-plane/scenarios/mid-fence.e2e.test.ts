@@ -11,7 +11,7 @@ import type { Intervention } from '../scenes/by-hand.ts';
 import { removeFence, removeTaint, renewLease } from '../scenes/by-hand.ts';
 import type { Stage } from '../scenes/stage.ts';
 import { openStage } from '../scenes/stage.ts';
-import { FENCED, worldOf } from '../scenes/world.ts';
+import { MARKED, PARKED, worldOf } from '../scenes/world.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const CLAIM = 'data-db-0';
@@ -38,9 +38,9 @@ const underWay = async ({ scene, home, disk }: Stage): Promise<Begun> => {
 };
 
 const interruptions: readonly { readonly what: string; readonly happens: Intervention; readonly reason: string; readonly stands: readonly string[] }[] = [
-  { what: 'its kubelet renews its Lease', happens: renewLease, reason: 'lease-renewed-after-off', stands: FENCED },
-  { what: 'somebody takes the taint away', happens: removeTaint, reason: 'taint-removed-by-hand', stands: FENCED.filter((mark) => !mark.endsWith(OUT_OF_SERVICE)) },
-  { what: 'somebody takes the whole fence away', happens: removeFence, reason: 'fence-removed-by-hand', stands: [] },
+  { what: 'its kubelet renews its Lease', happens: renewLease, reason: 'lease-renewed-after-off', stands: MARKED },
+  { what: 'somebody takes the taint away', happens: removeTaint, reason: 'taint-removed-by-hand', stands: MARKED.filter((mark) => !mark.endsWith(OUT_OF_SERVICE)) },
+  { what: 'somebody takes the whole fence away', happens: removeFence, reason: 'fence-removed-by-hand', stands: ['label cloudfence.node-restriction.kubernetes.io/fenced'] },
 ];
 
 describe.concurrent('a fence goes no further when meanwhile', () => {
@@ -66,8 +66,8 @@ describe.concurrent('a machine that has booted anew after half a fence', () => {
     begun.kill('SIGKILL');
     await home.start();
     const { says } = await cloudfence(bench.access, 'release', home.name, '--timeout', '20s');
-    expect(says).toMatchObject({ outcome: 'waiting', reason: expect.stringMatching(/^return-unproven: .* is still attached$/), steps: [] });
-    expect((await worldOf(scene)).ours).toEqual({ [home.name]: FENCED, [refuge.name]: [] });
+    expect(says).toMatchObject({ outcome: 'waiting', reason: expect.stringMatching(/^return-unproven: .* is still attached$/), steps: [{ step: 'readmit-volumes' }] });
+    expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
     await turn(bench.access, disk, {});
     await scene.runs('db-0', refuge);
     expect(await bench.ec2.holderOf(disk)).toBe(refuge.instance);

@@ -11,7 +11,7 @@ import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';
 import { volumeName } from '../scenes/volume.ts';
 import { statefulSet } from '../scenes/workload.ts';
-import { FENCED, worldOf, worldWith } from '../scenes/world.ts';
+import { PARKED, worldOf, worldWith } from '../scenes/world.ts';
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 const csiNodePath = ({ name }: BenchNode): string => `/apis/storage.k8s.io/v1/csinodes/${name}`;
@@ -78,6 +78,6 @@ describe.concurrent('a pod with volumes of two drivers, of which one does not an
     const next = await attachmentOf(scene, 'files', refuge);
     await bench.admin.write('PATCH', `${ATTACHMENTS}/${next.metadata.name}/status`, { status: { attached: true } });
     await scene.runs('db-0', refuge);
-    expect((await worldOf(scene)).ours).toEqual({ [home.name]: FENCED, [refuge.name]: [] });
+    expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
   });
 });

@@ -17,12 +17,15 @@ export interface World {
 
 const OURS = /cloudfence|out-of-service/;
 
-export const FENCED = [
+/** A fence that is at an end: the quarantine alone stands. */
+export const PARKED = [
   'annotation cloudfence.dev/fence',
   'label cloudfence.node-restriction.kubernetes.io/fenced',
   'taint cloudfence.dev/quarantine',
-  'taint node.kubernetes.io/out-of-service',
 ] as const;
+
+/** A fence under way: its out-of-service taint works, and a label says that it is ours. */
+export const MARKED: readonly string[] = [...PARKED, 'label cloudfence.node-restriction.kubernetes.io/out-of-service', 'taint node.kubernetes.io/out-of-service'].sort();
 
 const attachmentsIn = async ({ bench }: Scene) =>
   listOf(volumeAttachment).parse(await bench.admin.get('/apis/storage.k8s.io/v1/volumeattachments')).items;
@@ -76,7 +79,7 @@ const namesOf = (held: Held[string]): readonly string[] => [held ?? []].flat().m
 /** EC2 and Kubernetes are of one mind about each volume, and nothing of ours is left but on the fenced nodes. */
 export const worldWith = ({ nodes }: Scene, held: Held, fenced: readonly BenchNode[]): World => ({
   volumes: Object.fromEntries(Object.entries(held).map(([claim, where]) => [claim, { ec2: namesOf(where), kubernetes: namesOf(where) }])),
-  ours: Object.fromEntries(nodes.map((node) => [node.name, fenced.includes(node) ? FENCED : []])),
+  ours: Object.fromEntries(nodes.map((node) => [node.name, fenced.includes(node) ? PARKED : []])),
   nudged: [],
 });
 

@@ -32,14 +32,14 @@ const entryOf = (world: WholeGceWorld) => world.parts.gce.events.findLast(({ pro
 const deliver = (install: GcpInstall, text: unknown, attributes = {}) => onEvent(async () => install.wiring)(pushOf(keys, text, attributes), install.limit());
 const taints = (world: WholeGceWorld, machine: string) => standing(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
 const decisions = ({ lines }: GcpInstall) => lines.map((line) => line['decision']);
-const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+const QUARANTINE = 'cloudfence.dev/quarantine';
 
 describe('a pushed log entry', () => {
   it('fences the machine, and is acknowledged', async () => {
     const { world, disk, holder, spare, install } = stage();
     expect(await deliver(install, entryOf(world))).toEqual({ status: 204 });
     world.advance(MINUTE);
-    expect(taints(world, holder)).toContain(OUT_OF_SERVICE);
+    expect(taints(world, holder)).toContain(QUARANTINE);
     expect([diskIn(world, disk)?.users, world.parts.gce.harm, install.published]).toEqual([[spare], [], []]);
   });
 
@@ -48,7 +48,7 @@ describe('a pushed log entry', () => {
     await deliver(install, entryOf(world));
     const cloudEvent = { headers: { authorization: bearer(keys), 'ce-type': 'google.cloud.audit.log.v1.written' }, body: entryOf(world) };
     expect(await onEvent(async () => install.wiring)(cloudEvent, install.limit())).toEqual({ status: 204 });
-    expect(taints(world, holder).filter((key) => key === OUT_OF_SERVICE)).toHaveLength(1);
+    expect(taints(world, holder).filter((key) => key === QUARANTINE)).toHaveLength(1);
     expect([world.parts.gce.harm, install.published]).toEqual([[], []]);
   });
 
@@ -57,7 +57,7 @@ describe('a pushed log entry', () => {
     const foreign = JSON.stringify(entryOf(world)).replaceAll('sandbox-project', 'other-project');
     expect(await deliver(install, foreign)).toEqual({ status: 204 });
     expect(install.lines).toMatchObject([{ decision: 'foreign', says: expect.stringMatching(/project other-project.*serves sandbox-project/) }]);
-    expect(taints(world, holder)).not.toContain(OUT_OF_SERVICE);
+    expect(taints(world, holder)).not.toContain(QUARANTINE);
   });
 
   it('logs under the same names as everywhere, with its measures', async () => {
@@ -83,7 +83,7 @@ describe('whoever is not the account that pushes', () => {
     const answer = await onEvent(async () => install.wiring)({ ...pushOf(keys, entryOf(world)), headers: headers() }, install.limit());
     expect(answer).toEqual({ status });
     expect(decisions(install)).toEqual(['not-let-in']);
-    expect([taints(world, holder).includes(OUT_OF_SERVICE), install.published]).toEqual([false, []]);
+    expect([taints(world, holder).includes(QUARANTINE), install.published]).toEqual([false, []]);
   });
 });
 
@@ -114,7 +114,7 @@ describe('what has to wait', () => {
     expect(install.lines).toHaveLength(lines);
     world.advance(MINUTE);
     expect(await deliver(install, sent?.text, sent?.attributes)).toEqual({ status: 204 });
-    expect(taints(world, holder)).toContain(OUT_OF_SERVICE);
+    expect(taints(world, holder)).toContain(QUARANTINE);
   });
 
   it('is left to the sweep in the end', async () => {

@@ -45,7 +45,7 @@ describe('a machine of Compute Engine that has stopped', () => {
     stopGuest(world, holder);
     world.advance(MINUTE / 2);
     await fence(world, holder);
-    expect(mark(world, holder)).toContain('node.kubernetes.io/out-of-service');
+    expect(mark(world, holder)).toContain('cloudfence.dev/quarantine');
     const instance = instanceIn(world, holder);
     if (instance) start(world, instance);
     world.advance(2 * MINUTE);

@@ -1,0 +1,34 @@
+import type { NodeFacts } from '../cluster-facts.ts';
+import type { Power } from '../machine.ts';
+import { because } from '../reason.ts';
+import type { FenceRecord } from '../record.ts';
+import { take, type Rule, type View } from '../view.ts';
+import { targetNode } from './mark.ts';
+import { vouchedFor } from './proof.ts';
+
+/** The cloud says that the machine is not off: its guest may write, now or within seconds. */
+const notOff: ReadonlySet<Power> = new Set<Power>(['running', 'starting', 'stopping', 'suspended']);
+
+/** Null where the record is lost or is not our label's: then nothing is written over it. */
+const liftedRecord = ({ now }: View, { record, label }: NodeFacts): FenceRecord | null =>
+  record && label !== null ? { ...record, phase: 'lifted', released: new Date(now.wall).toISOString() } : null;
+
+/** A person's word may stand for a suspended machine, never against a cloud that says that it is up. */
+const isVouchedFor = (view: View): boolean => view.machine.power === 'suspended' && vouchedFor(view) !== null;
+
+/**
+ * A proof covers one call, but Kubernetes goes on acting on our out-of-service taint: it would delete the pods of a machine
+ * that has come back and detach its mounted disks as soon as its kubelet is cut off. So the taint goes before any other
+ * question is asked, even under a pause. The quarantine stays until the return is proven.
+ * https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/#non-graceful-node-shutdown
+ */
+export const liftMark: Rule = (view) => {
+  const { node } = view.cluster;
+  const { machine, power } = view.machine;
+  if (!node?.taints.ours || !notOff.has(power) || isVouchedFor(view)) return null;
+  if (node.record && node.record.machine !== machine) return null;
+  return take(
+    { do: 'readmit-volumes', node: targetNode(node), record: liftedRecord(view, node) },
+    because('no-longer-off', `the cloud says that ${machine} is ${power}: our out-of-service taint must not stand on Node ${node.name}`),
+  );
+};

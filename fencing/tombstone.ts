@@ -1,0 +1,21 @@
+import type { NodeFacts, Tombstone } from './cluster-facts.ts';
+import type { MachineFacts } from './machine.ts';
+
+/** FNV-1a, 32 bits, in 7 characters: it tells the boots of one machine apart, and leaves room for a fence in a label's value. */
+const shortHash = (text: string): string => {
+  let hash = 0x81_1c_9d_c5;
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01_00_01_93);
+  return (hash >>> 0).toString(36).padStart(7, '0');
+};
+
+/** One boot by both accounts: the kubelet's bootID and the cloud's generation. */
+const bootMark = (bootID: string, generation: string | null): string => `${shortHash(bootID)}${shortHash(generation ?? '')}`;
+
+export const tombstoneFor = (fence: string, { bootID }: Pick<NodeFacts, 'bootID'>, { generation }: Pick<MachineFacts, 'generation'>): Tombstone => ({
+  fence,
+  boot: bootMark(bootID, generation),
+});
+
+/** Whether the tombstone speaks of the boot that has ended. A machine that the cloud has forgotten has no boot left that could be another. */
+export const isOfThisBoot = ({ boot }: Tombstone, { bootID }: Pick<NodeFacts, 'bootID'>, { generation }: Pick<MachineFacts, 'generation'>): boolean =>
+  generation === null ? boot.startsWith(shortHash(bootID)) : boot === bootMark(bootID, generation);

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OwnBench } from '../bench/bench.ts';
+import { openOwnBench } from '../bench/bench.ts';
+import { cloudfence } from '../doors/doors.ts';
+import { diedAfterMark } from '../scenes/died-after-mark.ts';
+
+/** On a control plane of its own, for it sweeps all of it. */
+let bench: OwnBench;
+beforeAll(async () => {
+  bench = await openOwnBench();
+});
+afterAll(() => bench?.close());
+
+/** With our taint left on the Node, Kubernetes detached the mounted disk 364 s after the cut. */
+const WATCHED_MS = 440_000;
+const SWEEPS_EVERY_MS = 20_000;
+
+const sweepFor = async (ms: number): Promise<void> => {
+  const until = performance.now() + ms;
+  while (performance.now() < until) {
+    const next = performance.now() + SWEEPS_EVERY_MS;
+    await cloudfence(bench.access, 'sweep', '--timeout', '15s');
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - performance.now())));
+  }
+};
+
+describe('a machine that came back below a mark that a dead run left', () => {
+  it('keeps its disk when its kubelet is cut off, for as long as it runs', async () => {
+    const { scene, home, disk, former } = await diedAfterMark(bench, 'cut-off');
+    await home.start();
+    await cloudfence(bench.access, 'sweep', '--timeout', '15s');
+    home.kubelet.die();
+    await sweepFor(WATCHED_MS);
+    expect(await home.state()).toBe('running');
+    expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+    expect(scene.pods('db-0').map(({ metadata }) => metadata.uid)).toEqual([former]);
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
+import { run } from '../../fencing/run.ts';
+import { sweep } from '../../fencing/sweep.ts';
+import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
+import { addBarePod } from '../../sandbox/cluster/scenery.ts';
+import { instanceIn } from '../../sandbox/ec2/state.ts';
+import { fence } from './ends.ts';
+import { startMachine, stopMachine, stopped, type Incident } from './incidents.ts';
+import { freshRun, portsOver } from './rig.ts';
+import { stateOf } from './state.ts';
+import { diedAfterMark } from './walk.ts';
+
+/** A proof covers one call, but Kubernetes goes on acting on the mark. Nothing that we leave on a Node may harm a machine that runs. */
+
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+const SWEEPS_EVERY_MS = 20_000;
+
+const taintsOf = ({ world, scene }: Incident): readonly string[] =>
+  (standing(world, 'nodes', scene.nodeOf(scene.holder))?.spec.taints ?? []).map(({ key }) => key);
+
+const marked = async (): Promise<Incident> => {
+  const incident = await diedAfterMark();
+  expect(taintsOf(incident)).toContain(OUT_OF_SERVICE);
+  return incident;
+};
+
+const sweepOnce = async ({ world }: Incident, policy: Partial<Policy> = {}) => {
+  let runs = 0;
+  const occasion = { policy: { ...defaultPolicy, ...policy }, deadline: world.now() + 60_000, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` };
+  return sweep(occasion, portsOver(world));
+};
+
+const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy> = {}): Promise<void> => {
+  const until = incident.world.now() + ms;
+  while (incident.world.now() < until) {
+    await sweepOnce(incident, policy);
+    incident.world.advance(SWEEPS_EVERY_MS);
+  }
+};
+
+const cutOff = ({ world, scene }: Incident): void => void world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
+
+const unharmed = ({ world, scene }: Incident): void => {
+  expect(instanceIn(world, scene.holder)).toMatchObject({ state: 'running', mounts: [scene.volume] });
+  expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([`${scene.volume} at ${scene.holder} attached`]), harm: [] });
+};
+
+describe('a machine that came back below a mark that a dead run left', () => {
+  it('keeps its disk when its kubelet is cut off, for as long as it runs', async () => {
+    const incident = await marked();
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(15_000);
+    await sweepOnce(incident);
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+    incident.world.advance(45_000);
+    unharmed(incident);
+    cutOff(incident);
+    await sweepFor(incident, 500_000);
+    unharmed(incident);
+  });
+
+  it('loses the taint even under a pause', async () => {
+    const incident = await marked();
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(15_000);
+    const { outcomes } = await sweepOnce(incident, { paused: 'maintenance' });
+    expect(outcomes).toMatchObject([{ outcome: 'refused', reason: { code: 'paused' }, steps: [{ step: 'readmit-volumes' }] }]);
+    expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
+  });
+
+  it('is told of once it has been out of reach for five minutes', async () => {
+    const incident = await marked();
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(60_000);
+    await sweepOnce(incident);
+    cutOff(incident);
+    incident.world.advance(7 * 60_000);
+    const { outcomes } = await sweepOnce(incident);
+    expect(outcomes).toMatchObject([{ outcome: 'refused', reason: { code: 'unreachable-but-running' } }]);
+    expect(instanceIn(incident.world, incident.scene.holder)?.state).toBe('running');
+  });
+
+  it('is released once it has proven its fresh boot', async () => {
+    const incident = await marked();
+    startMachine(incident.world, incident.scene.holder);
+    await sweepFor(incident, 200_000);
+    expect(taintsOf(incident)).toEqual([]);
+    unharmed(incident);
+  });
+
+  it('is fenced anew when it goes off again', async () => {
+    const incident = await marked();
+    const { world, scene } = incident;
+    startMachine(world, scene.holder);
+    world.advance(15_000);
+    await sweepOnce(incident);
+    stopMachine(world, scene.holder);
+    world.advance(30_000);
+    expect(await fence(incident)).toMatchObject({ outcome: 'fenced' });
+    expect(taintsOf(incident)).toContain('cloudfence.dev/quarantine');
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+    expect(stateOf(world).harm).toEqual([]);
+  });
+});
+
+describe('a Node that is parked', () => {
+  it('is freed of a pod that somebody binds to it by name, by the next sweep', async () => {
+    const incident = stopped();
+    const { world, scene } = incident;
+    expect(await fence(incident)).toMatchObject({ outcome: 'fenced' });
+    addBarePod(world, { name: 'late', spec: { nodeName: scene.nodeOf(scene.holder) } });
+    const late = standing(world, 'pods', 'late', 'default')?.metadata.uid;
+    await sweepFor(incident, 100_000);
+    expect(standing(world, 'pods', 'late', 'default')?.metadata.uid).not.toBe(late);
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+  });
+
+  it('whose machine has come and gone again without us is parked anew, and its Node goes when it is terminated', async () => {
+    const incident = stopped();
+    const { world, scene } = incident;
+    await fence(incident);
+    startMachine(world, scene.holder);
+    world.advance(20_000);
+    const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+    if (node) deskOf(world, 'person').change('nodes', node, (draft) => (draft.metadata.annotations = { ...draft.metadata.annotations, seen: 'yes' }));
+    stopMachine(world, scene.holder);
+    world.advance(60_000);
+    const ports = portsOver(world);
+    expect(await run(freshRun(world, ports, { machine: scene.holder, runId: 'again' }), ports)).toMatchObject({ outcome: 'fenced', steps: [{ step: 'park' }] });
+    expect(stateOf(world).harm).toEqual([]);
+  });
+});
