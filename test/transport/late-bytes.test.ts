@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ProofExpired, Unavailable } from '../../fencing/errors.ts';
+import { CloudfenceError, ProofExpired, Unavailable } from '../../fencing/errors.ts';
+import { PROOF_LASTS_MS, permitUntil } from '../../fencing/permit.ts';
+import { systemClock } from '../../wiring/system-clock.ts';
 import { proof } from '../permits.ts';
 import { trustOnly } from './slow-front.ts';
 import { subjects, type Subject } from './subjects.ts';
@@ -89,5 +91,23 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     giveUp.abort();
     expect(await failed).toMatchObject({ message: expect.stringMatching(/whether it took effect is unknown/), retry: true });
     await expect.poll(() => one.front.resets()).toBe(1);
+  });
+
+  it('is not sent on to where its answer points', async () => {
+    const one = await opened();
+    one.front.redirect();
+    expect(await failure(one.act(proof().permit, unhurried()))).toBeInstanceOf(CloudfenceError);
+    expect(await arrivals(one)).toHaveLength(1);
+  });
+
+  it('leaves, and is told as done, where each call takes 520 ms and its connections are warm', async () => {
+    const one = await opened();
+    const clock = systemClock();
+    await one.warm(unhurried());
+    one.front.delay(520);
+    const asked = clock.now().mono;
+    await one.warm(unhurried());
+    await one.act(permitUntil(asked + PROOF_LASTS_MS, clock), unhurried());
+    expect(one.front.arrived()).toHaveLength(1);
   });
 });

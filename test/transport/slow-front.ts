@@ -4,6 +4,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { generate } from 'selfsigned';
 
@@ -32,6 +33,10 @@ export interface SlowFront {
   readonly holdHandshakes: (afterReads: number) => void;
   /** A destructive request gets no answer until `release`. */
   readonly holdAnswers: () => void;
+  /** A destructive request is sent on to another path. */
+  readonly redirect: () => void;
+  /** Every answer takes so many ms of real time. */
+  readonly delay: (ms: number) => void;
   /** When something is held. */
   readonly holding: () => Promise<void>;
   readonly release: () => void;
@@ -78,6 +83,7 @@ export const openSlowFront = async (answer: (asked: Asked) => Said, destroys: (a
   const held: (() => void)[] = [];
   let { promise: holding, resolve: nowHolding } = Promise.withResolvers<void>();
   let [handshakesAfter, answersHeld, reads, connections, resets] = [Infinity, false, 0, 0, 0];
+  let [redirecting, delayed] = [false, 0];
   const hold = (go: () => void): void => {
     held.push(go);
     nowHolding();
@@ -91,6 +97,8 @@ export const openSlowFront = async (answer: (asked: Asked) => Said, destroys: (a
     const destroying = destroys(request);
     if (destroying) arrived.push(`${request.method} ${request.url}`);
     else reads += 1;
+    if (delayed > 0) await pause(delayed);
+    if (destroying && redirecting) return void response.writeHead(307, { location: `${request.url}${request.url.includes('?') ? '&' : '?'}again=1` }).end();
     if (destroying && answersHeld) hold(() => reply(response, answer(request)));
     else reply(response, answer(request));
   };
@@ -113,6 +121,8 @@ export const openSlowFront = async (answer: (asked: Asked) => Said, destroys: (a
     resets: () => resets,
     holdHandshakes: (afterReads) => void (handshakesAfter = afterReads),
     holdAnswers: () => void (answersHeld = true),
+    redirect: () => void (redirecting = true),
+    delay: (ms) => void (delayed = ms),
     holding: () => holding,
     release: () => {
       [handshakesAfter, answersHeld] = [Infinity, false];
