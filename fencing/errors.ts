@@ -32,6 +32,9 @@ export class Unavailable extends CloudfenceError {
   readonly retry = true;
 }
 
+/** The same of a cluster: its nodes are unknown, not fine, and somebody should hear of it. */
+export class ClusterUnavailable extends Unavailable {}
+
 /** Credentials or permissions are missing. Worth a retry (grants arrive late) and always an alarm. */
 export class Denied extends CloudfenceError {
   readonly retry = true;

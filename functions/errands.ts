@@ -5,11 +5,12 @@ import type { Policy } from '../fencing/policy.ts';
 import { react } from '../fencing/react.ts';
 import { longWaits } from '../fencing/reason.ts';
 import { messageLine, outcomeLine } from './decision-line.ts';
-import { measuresOf } from './metrics.ts';
+import { measuresOf, unreachableMeasures } from './metrics.ts';
 import { decision } from './names.ts';
 import { isDry, leadingErrands, type Errand } from './errand.ts';
 import { within, type Invocation, type TimeLimit } from './invocation.ts';
 import type { Wiring } from './wiring.ts';
+import { isNews } from './would.ts';
 
 export interface Wish {
   readonly policy: Policy;
@@ -38,6 +39,7 @@ export const runErrands = async (errands: readonly Errand[], wish: Wish, wiring:
   const eventOf = ({ request, policy }: Pick<Known, 'request' | 'policy'>) => errandFor(request.machine, policy.dryRun)?.event ?? null;
   const outcomes = await within(wiring, limit, eventOf, async (invocation) => {
     const [dry, inEarnest] = await Promise.all([true, false].map(async (dryRun) => lookAt(leading.filter((errand) => isDry(errand, wish.policy) === dryRun), { ...wish, policy: { ...wish.policy, dryRun } }, wiring, invocation)));
+    for (const [cluster, why] of invocation.unreachable) tellUnreachable(cluster, why, wiring);
     return [...(inEarnest ?? []), ...(dry ?? [])];
   });
   for (const outcome of outcomes) tellOutcome(outcome, errandFor(outcome.machine, outcome.dryRun), wiring);
@@ -48,5 +50,11 @@ const lookAt = (errands: readonly Errand[], { policy, vouched, queued }: Wish, {
   return react(errands.map(({ machine }) => machine), { policy, deadline, newRunId, vouched, ...(queued && { handsOver: longWaits }) }, ports);
 };
 
-const tellOutcome = (outcome: Outcome, errand: Errand | null, { log, measured }: Wiring): void =>
-  log({ ...outcomeLine(outcome, errand?.event ?? null), ...measured(measuresOf(outcome, errand?.eventAt ?? null)) });
+const tellOutcome = (outcome: Outcome, errand: Errand | null, wiring: Wiring): void => {
+  const measures = isNews(outcome, wiring) ? measuresOf(outcome, errand?.eventAt ?? null) : [];
+  wiring.log({ ...outcomeLine(outcome, errand?.event ?? null), ...(measures.length > 0 && wiring.measured(measures)) });
+};
+
+/** For whoever is to hear of it: nobody knows what goes on in a cluster that does not answer. */
+export const tellUnreachable = (cluster: string, why: string, { log, measured }: Wiring): void =>
+  log({ ...messageLine('failed', 'cluster-unreachable', why, null), cluster, ...measured(unreachableMeasures) });

@@ -1,4 +1,6 @@
 import type { Known } from '../fencing/known.ts';
+import { ClusterUnavailable } from '../fencing/errors.ts';
+import type { Answer } from '../fencing/learn.ts';
 import type { Command } from '../fencing/next.ts';
 import type { Ports } from '../fencing/ports.ts';
 import { stepLine } from './decision-line.ts';
@@ -12,10 +14,24 @@ export interface TimeLimit {
 /** Left at the end of an invocation to answer in good order (ms). */
 const MARGIN_MS = 3_000;
 
+/** Clusters that could not be asked, and why: those that answered again meanwhile are not among them. */
+export type Unreachable = ReadonlyMap<string, string>;
+
+const noticed = (unreachable: Map<string, string>, answer: Answer, { place }: Known): void => {
+  if (answer.to === 'locate') {
+    for (const { cluster, error } of answer.found) if (error) unreachable.set(cluster, error.message);
+  }
+  if (!place) return;
+  if (answer.to === 'failed' && answer.error instanceof ClusterUnavailable) unreachable.set(place.cluster, answer.error.message);
+  if (answer.to === 'look' && answer.cluster) unreachable.delete(place.cluster);
+};
+
 export interface Invocation {
   readonly ports: Ports;
   /** Mono ms at which runs end, well before the platform ends the process. */
   readonly deadline: number;
+  /** As far as is known by now. */
+  readonly unreachable: Unreachable;
 }
 
 /**
@@ -27,15 +43,18 @@ export const within = async <T>(
   limit: TimeLimit,
   eventOf: (known: Known) => string | null,
   work: (invocation: Invocation) => Promise<T>,
+  isNews: (command: Command, known: Known) => boolean = () => true,
 ): Promise<T> => {
   const inFlight = new AbortController();
-  const observe = (command: Command, _: unknown, known: Known) => {
-    const line = stepLine(command, known, eventOf(known));
+  const unreachable = new Map<string, string>();
+  const observe = (command: Command, answer: Answer, known: Known) => {
+    noticed(unreachable, answer, known);
+    const line = isNews(command, known) ? stepLine(command, known, eventOf(known)) : null;
     if (line) log(line);
   };
   try {
     const deadline = ports.clock.now().mono + limit.getRemainingTimeInMillis() - MARGIN_MS;
-    return await work({ ports: { ...ports, signal: inFlight.signal, observe }, deadline });
+    return await work({ ports: { ...ports, signal: inFlight.signal, observe }, deadline, unreachable });
   } finally {
     inFlight.abort();
   }

@@ -24,8 +24,8 @@ const span = (name: string, from: number | null, to: number | null): readonly Me
   from === null || to === null || to < from ? [] : [{ name, value: to - from, unit: 'Milliseconds' }];
 
 /** How long each phase of a finished fence took. `eventAt` is when the event says that it happened, to the second. */
-const phases = ({ outcome, provenAt, steps }: Outcome, eventAt: number | null): readonly Measured[] => {
-  if (outcome !== 'fenced') return [];
+const phases = ({ outcome, dryRun, provenAt, steps }: Outcome, eventAt: number | null): readonly Measured[] => {
+  if (outcome !== 'fenced' || dryRun) return [];
   const marked = endOf(done(steps, 'mark')[0]);
   const podsGone = endOf(done(steps, 'delete-pod').at(-1));
   const finished = endOf(done(steps, 'park', 'delete-node').at(-1));
@@ -37,8 +37,20 @@ const phases = ({ outcome, provenAt, steps }: Outcome, eventAt: number | null): 
   ];
 };
 
+const one = (name: string): Measured => ({ name, value: 1, unit: 'Count' });
+
+/** A dry run is counted apart: it never counts as a fence or a release, not even of a machine that is fenced already. */
+const endsOf = ({ outcome, dryRun }: Outcome): readonly Measured[] => {
+  if (dryRun && (outcome === 'fenced' || outcome === 'released')) return [];
+  const end: Measured = { ...one(metric.outcomes), by: { [dimension.outcome]: outcome } };
+  if (outcome === 'would-fence') return [end, one(metric.wouldFence)];
+  return outcome === 'would-release' ? [end, one(metric.wouldRelease)] : [end];
+};
+
+export const unreachableMeasures: readonly Measured[] = [one(metric.clusterUnreachable)];
+
 export const measuresOf = (outcome: Outcome, eventAt: number | null): readonly Measured[] => [
-  { name: metric.outcomes, value: 1, unit: 'Count', by: { [dimension.outcome]: outcome.outcome } },
+  ...endsOf(outcome),
   ...(outcome.outcome === 'refused' ? [{ name: metric.refusals, value: 1, unit: 'Count' as const, by: { [dimension.reason]: outcome.reason.code } }] : []),
   ...(outcome.reason.code === 'cap-reached' && !outcome.dryRun ? [{ name: metric.capReached, value: 1, unit: 'Count' as const }] : []),
   ...phases(outcome, eventAt),

@@ -7,6 +7,11 @@ export const metric = {
   refusals: 'Refusals',
   /** One for each refusal by the cap: many machines vanished at once. A dry run does not count. */
   capReached: 'CapReached',
+  /** One for each boot of a machine that a dry run, or shadow mode, would have fenced; the same for what it would have released. */
+  wouldFence: 'WouldFence',
+  wouldRelease: 'WouldRelease',
+  /** One for each time that a cluster could not be asked, by a sweep or about an event. */
+  clusterUnreachable: 'ClusterUnreachable',
   /** Machines that are proven off and whose fence is not finished, as a sweep found them. */
   deadNodeUnfenced: 'DeadNodeUnfenced',
   /** Messages that nobody could read. */

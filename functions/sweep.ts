@@ -1,7 +1,11 @@
+import type { Known } from '../fencing/known.ts';
+import type { Command } from '../fencing/next.ts';
 import { outcomeJson, type OutcomeJson } from '../fencing/outcome-json.ts';
 import type { Outcome } from '../fencing/outcome.ts';
 import { sweep as sweepAll, type Swept } from '../fencing/sweep.ts';
 import { messageLine, outcomeLine } from './decision-line.ts';
+import { tellUnreachable } from './errands.ts';
+import { isNews, wasTold } from './would.ts';
 import { isDeadAndUnfenced, measuresOf } from './metrics.ts';
 import { metric } from './names.ts';
 import { within, type TimeLimit } from './invocation.ts';
@@ -18,7 +22,7 @@ export const sweep =
   async (_: unknown, limit: TimeLimit): Promise<SweepAnswer> => {
     const wiring = await wired();
     const { policy, newRunId } = wiring;
-    const swept = await within(wiring, limit, () => null, ({ ports, deadline }) => sweepAll({ policy, deadline, newRunId }, ports));
+    const swept = await within(wiring, limit, () => null, ({ ports, deadline }) => sweepAll({ policy, deadline, newRunId }, ports), isNewsOfSweep(wiring));
     report(swept, wiring);
     return {
       results: swept.outcomes.map(outcomeJson),
@@ -26,10 +30,22 @@ export const sweep =
     };
   };
 
-const report = ({ outcomes, unreachable }: Swept, { log, measured }: Wiring): void => {
-  const line = (outcome: Outcome) => ({ ...outcomeLine(outcome, null), ...measured(measuresOf(outcome, null)) });
-  for (const outcome of outcomes) log(line(outcome));
-  for (const { cluster, error } of unreachable) log({ ...messageLine('failed', 'cluster-unreachable', error.message, null), cluster });
+/** In shadow mode every sweep finds the same machines, and would take the same steps. */
+const isNewsOfSweep =
+  (wiring: Wiring) =>
+  ({ do: what }: Command, { request, machine }: Known): boolean => {
+    const boot = { machine: request.machine, generation: machine?.says.generation ?? null };
+    return what !== 'imagine' || !(wasTold('would-fence', boot, wiring) || wasTold('would-release', boot, wiring));
+  };
+
+const report = ({ outcomes, unreachable }: Swept, wiring: Wiring): void => {
+  const { log, measured } = wiring;
+  const line = (outcome: Outcome) => {
+    const measures = measuresOf(outcome, null);
+    return { ...outcomeLine(outcome, null), ...(measures.length > 0 && measured(measures)) };
+  };
+  for (const outcome of outcomes) if (isNews(outcome, wiring)) log(line(outcome));
+  for (const { cluster, error } of unreachable) tellUnreachable(cluster, error.message, wiring);
   const value = outcomes.filter(isDeadAndUnfenced).length;
   log({ ...messageLine('swept', 'swept', `${outcomes.length} machines were looked at`, null), ...measured([{ name: metric.deadNodeUnfenced, value, unit: 'Count' }]) });
 };

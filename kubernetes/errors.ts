@@ -1,6 +1,6 @@
 import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
-import { CloudfenceError, Denied, Refused, Unavailable } from '../fencing/errors.ts';
+import { CloudfenceError, ClusterUnavailable, Denied, Refused } from '../fencing/errors.ts';
 import { jsonIn } from '../fencing/json-text.ts';
 import { noAnswer } from '../transport/no-answer.ts';
 
@@ -43,11 +43,11 @@ const wording = (exception: ApiException<unknown>): string => {
   return said ? `${exception.code} ${said.reason}: ${said.message}` : `${exception.code}`;
 };
 
-const kindOf = (exception: ApiException<unknown>): typeof Unavailable | typeof Denied | typeof Refused => {
+const kindOf = (exception: ApiException<unknown>): typeof ClusterUnavailable | typeof Denied | typeof Refused => {
   const { code } = exception;
   if (code === 401 || code === 403) return Denied;
   const fromElsewhere = code === 404 && statusOf(exception) === null;
-  return code === 408 || code === 410 || code === 429 || code >= 500 || fromElsewhere ? Unavailable : Refused;
+  return code === 408 || code === 410 || code === 429 || code >= 500 || fromElsewhere ? ClusterUnavailable : Refused;
 };
 
 /** Node's own sentence names the host; where all addresses of a name were tried in vain, it is empty. */
@@ -61,7 +61,7 @@ export const translated = (error: unknown, call: string): CloudfenceError => {
   const ours = inChain(error, isOurs);
   if (ours) return ours;
   const exception = apiExceptionIn(error);
-  if (!exception) return new Unavailable(`${call} got no answer: ${whyNone(error)}`, { cause: error });
+  if (!exception) return new ClusterUnavailable(`${call} got no answer: ${whyNone(error)}`, { cause: error });
   const Kind = kindOf(exception);
   return new Kind(`${call} was answered with ${wording(exception)}`, { cause: error });
 };

@@ -125,6 +125,14 @@ const asked = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
     threshold: 0,
     window: 'PT5M',
   },
+  {
+    name: 'cluster-unreachable',
+    says: 'A cluster could not be asked, so nobody knows what is wrong in it',
+    query: `${lines} | where toint(line.${metric.clusterUnreachable}) > 0`,
+    operator: 'GreaterThan',
+    threshold: 0,
+    window: 'PT5M',
+  },
   { name: 'sweep-missing', says: 'The sweep does not run', query: swept, operator: 'LessThan', threshold: 1, window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M' },
   // One table each: a rule may have only one, and a union of two is refused where the first line of either is not there yet.
   { name: 'failed-invocations', says: 'An invocation failed as a whole', query: 'AppRequests | where Success == false', operator: 'GreaterThan', threshold: 0, window: 'PT15M' },

@@ -41,6 +41,12 @@ const lines = ({ parameters: { sweepEvery } }: Install): readonly Line[] => {
       name: metric.capReached,
       alarm: { name: 'cap-reached', says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin.', moreThan: 0, within: FIVE_MINUTES },
     },
+    { name: metric.wouldFence },
+    { name: metric.wouldRelease },
+    {
+      name: metric.clusterUnreachable,
+      alarm: { name: 'cluster-unreachable', says: 'A cluster could not be asked, so nobody knows what is wrong in it. The logs of sweep and on-event name it and say why.', moreThan: 0, within: FIVE_MINUTES },
+    },
     {
       name: metric.deadNodeUnfenced,
       alarm: {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
-import { hinted } from '../../events/reading.ts';
+import { aside, hinted } from '../../events/reading.ts';
 import { readerOf, type Dialect } from '../../events/walk.ts';
+import { readDetail } from './detail.ts';
 import { fault, unreadable } from './faults.ts';
 import { readEnvelope } from './envelope.ts';
 import { instanceId } from './instance-id.ts';
@@ -24,16 +25,17 @@ const readByHand = (raw: object, where: string): Reading => {
 
 const readObject: Dialect['readObject'] = (raw, where, onward) => {
   if ('detail-type' in raw) return readEnvelope(raw, where);
-  if ('instanceId' in raw) return readByHand(raw, where);
+  if ('instanceId' in raw && !('state' in raw)) return readByHand(raw, where);
   const inside = unwrap(raw);
   if (inside) return onward(inside.value, inside.step);
-  const told = readNotification(raw, where) ?? readTrailRecord(raw, where);
+  if ('messageType' in raw && raw.messageType === 'CONTROL_MESSAGE') return aside('a control message of CloudWatch Logs', where);
+  const told = readNotification(raw, where) ?? readTrailRecord(raw, where) ?? readDetail(raw, where);
   return told ?? fault('this is no event that is understood here', where, 'send an EventBridge event, an SQS or SNS record around one, or { "instanceId": "i-…" }', raw);
 };
 
 /**
  * Reads whatever brings news of instances: an EventBridge event, many of them, SQS records and SNS notifications around
- * them, archive replays, records of CloudTrail, JSON text (one document, or one a line), and `{ "instanceId": "i-…" }` written by hand.
+ * them, archive replays, records of CloudTrail, what a rule sends of its detail alone, log subscriptions, Kinesis, Firehose, JSON text (one document, or one a line), and `{ "instanceId": "i-…" }` written by hand.
  * Never throws, and never passes over anything in silence.
  */
 export const readHints = readerOf({ readObject, fault, batchIn, asDelivered: 'send the event as EventBridge delivers it' });

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Hint, Reading } from '../../../fencing/hint.ts';
+import { allowance } from '../../events/allowance.ts';
+import { jsonIn } from '../../events/json-text.ts';
 import { aside, hinted } from '../../events/reading.ts';
 import { fault, unreadable } from './faults.ts';
 import { isOurs, knownKinds } from './kinds.ts';
@@ -24,7 +26,39 @@ const SCHEMAS = 'send the event as Event Grid delivers it';
 
 export const isEnvelope = (raw: object): boolean => 'eventType' in raw || ('specversion' in raw && 'type' in raw);
 
-export const readEnvelope = (raw: object, where: string): Reading => {
+/** Data that came as a text, or in base64 as CloudEvents may have it. */
+const opened = (data: unknown): unknown => {
+  if (typeof data !== 'string') return data;
+  const [only] = jsonIn(data, '$', allowance());
+  return only && 'value' in only ? only.value : data;
+};
+
+const withData = (raw: object): object => {
+  if ('data_base64' in raw) return { ...raw, data: opened(raw.data_base64) };
+  return 'data' in raw ? { ...raw, data: opened(raw.data) } : raw;
+};
+
+/** The data of an event alone, as a route may have cut it out; null for anything else. */
+export const readInside = (data: object, where: string): Reading | null => {
+  const type = 'resourceUri' in data && 'operationName' in data ? 'Microsoft.Resources.ResourceActionSuccess' : kindOfInfo(data);
+  if (type === null) return null;
+  const { faults, ...rest } = readEnvelope({ eventType: type, data }, where);
+  return { ...rest, faults: faults.map((one) => ({ ...one, where: one.where.replace(`${where}.data`, where) })) };
+};
+
+const info = z.object({ resourceInfo: z.object({ properties: z.looseObject({}).nullish() }) });
+
+const kindOfInfo = (data: object): string | null => {
+  const read = info.safeParse(data);
+  if (!read.success) return null;
+  const { properties } = read.data.resourceInfo;
+  if (properties && 'availabilityState' in properties) return 'Microsoft.ResourceNotifications.HealthResources.AvailabilityStatusChanged';
+  if (properties && 'annotationName' in properties) return 'Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated';
+  return 'Microsoft.ResourceNotifications.Resources.CreatedOrUpdated';
+};
+
+export const readEnvelope = (sent: object, where: string): Reading => {
+  const raw = withData(sent);
   const outer = ('eventType' in raw ? gridEvent : cloudEvent).safeParse(raw);
   if (!outer.success) return unreadable(outer.error, where, SCHEMAS, raw);
   const { type, key, id = null, time } = outer.data;

@@ -5,7 +5,7 @@ import { batchUnder, readerOf, type Dialect } from '../../events/walk.ts';
 import { fault, unreadable } from './faults.ts';
 import { isActivityRecord, readActivityRecord } from './activity-record.ts';
 import { isAlert, readAlert } from './alert.ts';
-import { isEnvelope, readEnvelope } from './envelope.ts';
+import { isEnvelope, readEnvelope, readInside } from './envelope.ts';
 import { subjectOf } from './subject.ts';
 
 const DELIVERED = 'send the event as Event Grid or Azure Monitor delivers it';
@@ -26,13 +26,15 @@ const readByHand = (raw: object, where: string): Reading => {
 };
 
 /** What carries an event as its text or body. https://learn.microsoft.com/rest/api/storageservices/get-messages */
-const WRAPPINGS = ['body', 'Body', 'messageText', 'MessageText', 'records', 'Records', 'value', 'event'] as const;
+const WRAPPINGS = ['body', 'Body', 'messageText', 'MessageText', 'records', 'Records', 'value', 'event', 'data_base64', 'data'] as const;
 
 const readObject: Dialect['readObject'] = (raw, where, onward) => {
   if (isEnvelope(raw)) return readEnvelope(raw, where);
   if (isAlert(raw)) return readAlert(raw, where);
   if (isActivityRecord(raw)) return readActivityRecord(raw, where);
   if ('resourceId' in raw) return readByHand(raw, where);
+  const inside = readInside(raw, where);
+  if (inside) return inside;
   const fields = new Map<string, unknown>(Object.entries(raw));
   const wrapping = WRAPPINGS.find((key) => fields.has(key));
   if (wrapping !== undefined) return onward(fields.get(wrapping), `.${wrapping}`);

@@ -21,11 +21,18 @@ const readByHand = (raw: object, where: string): Reading => {
   return hinted([{ ...placeIn(asked.data), because: 'by-hand', eventId: null, time: null, replay: null }]);
 };
 
+/** The payload of an entry alone, as whoever passes it on may have cut it out. */
+const readPayload = (payload: object, where: string): Reading => {
+  const { faults, ...rest } = readLogEntry({ protoPayload: payload }, where);
+  return { ...rest, faults: faults.map((one) => ({ ...one, where: one.where.replace(`${where}.protoPayload`, where) })) };
+};
+
 const readObject: Dialect['readObject'] = (raw, where, onward) => {
   if ('protoPayload' in raw) return readLogEntry(raw, where);
   if ('instance' in raw) return readByHand(raw, where);
   const inside = unwrap(raw);
   if (inside) return onward(inside.value, inside.step);
+  if ('methodName' in raw && 'resourceName' in raw) return readPayload(raw, where);
   if ('logName' in raw) return aside('a log entry that is none of the audit logs', where);
   return fault('this is no event that is understood here', where, 'send an audit log entry, a Pub/Sub message or CloudEvent around one, or { "instance": "projects/…" }', raw);
 };

@@ -145,6 +145,7 @@ export const describeTemplate = (made: () => Made): void => {
       expect(propertiesOf(made().usual, 'DeadNodeUnfencedAlarm')).toMatchObject({ Namespace: 'Cloudfence/prod', MetricName: metric.deadNodeUnfenced, Period: 60, EvaluationPeriods: 5, Threshold: 0 });
       expect(propertiesOf(made().other, 'DeadNodeUnfencedAlarm')).toMatchObject({ Period: 180, EvaluationPeriods: 2 });
       expect(propertiesOf(made().usual, 'CapReachedAlarm')).toMatchObject({ Namespace: 'Cloudfence/prod', MetricName: metric.capReached, Statistic: 'Sum', Threshold: 0, TreatMissingData: 'notBreaching' });
+      expect(propertiesOf(made().usual, 'ClusterUnreachableAlarm')).toMatchObject({ Namespace: 'Cloudfence/prod', MetricName: metric.clusterUnreachable, Statistic: 'Sum', Threshold: 0, TreatMissingData: 'notBreaching' });
       for (const { Dimensions } of [propertiesOf(made().usual, 'DeadNodeUnfencedAlarm'), propertiesOf(made().usual, 'CapReachedAlarm')]) expect(Dimensions).toBeUndefined();
       const body = JSON.stringify(propertiesOf(made().usual, 'Dashboard')['DashboardBody']);
       for (const name of Object.values(metric).filter((one) => one !== metric.refusals)) expect(body).toContain(name);

@@ -65,9 +65,10 @@ describe('the topics', () => {
 describe('the alerts', () => {
   it('watch dead letters, failures and a dead node under the name that the functions measure by', () => {
     const names = [...ofType(usual, 'Insights/metricAlerts'), ...ofType(usual, 'Insights/scheduledQueryRules')].map(({ name }) => name.replace('cloudfence-prod-', ''));
-    expect(names.toSorted()).toEqual(['backlog', 'cap-reached', 'dead-letters', 'dead-node-unfenced', 'dropped-events', 'failed-invocations', 'failures', 'given-up', 'sweep-missing']);
+    expect(names.toSorted()).toEqual(['backlog', 'cap-reached', 'cluster-unreachable', 'dead-letters', 'dead-node-unfenced', 'dropped-events', 'failed-invocations', 'failures', 'given-up', 'sweep-missing']);
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric.deadNodeUnfenced}`);
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric.capReached}`);
+    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric.clusterUnreachable}`);
   });
 
   it.each([

@@ -29,7 +29,7 @@ const alarm = (name: string) => {
 describe('a deployment', () => {
   it('makes an alarm for each thing that nobody would hear of, with what to do about it', async () => {
     await deploy();
-    expect(alarms().map(({ userLabels: { alarm: name } }) => name)).toEqual(expect.arrayContaining(['cap-reached', 'dead-letters', 'dead-node-unfenced', 'errors', 'failures', 'oldest-message', 'sweep-missing']));
+    expect(alarms().map(({ userLabels: { alarm: name } }) => name)).toEqual(expect.arrayContaining(['cap-reached', 'cluster-unreachable', 'dead-letters', 'dead-node-unfenced', 'errors', 'failures', 'oldest-message', 'sweep-missing']));
     for (const { documentation: { content } } of alarms()) expect(content).toMatch(/^[A-Z].*[.?]$/);
   });
 
@@ -39,6 +39,7 @@ describe('a deployment', () => {
     ['errors', 'COMPARISON_GT 0 in 300s', /request_count.*response_code_class="5xx".*"cloudfence-prod-on-event".*"cloudfence-prod-doctor"/],
     ['failures', 'COMPARISON_GT 0 in 900s', /user\/cloudfence-prod-Outcomes".*metric\.labels\.Outcome="failed"/],
     ['cap-reached', 'COMPARISON_GT 0 in 300s', /user\/cloudfence-prod-CapReached"/],
+    ['cluster-unreachable', 'COMPARISON_GT 0 in 300s', /user\/cloudfence-prod-ClusterUnreachable"/],
     ['dead-node-unfenced', 'COMPARISON_GT 4 in 360s', /user\/cloudfence-prod-DeadNodeUnfenced"/],
   ])('%s goes off at %s, and not where nothing is measured', async (name, asked, filter) => {
     await deploy();

@@ -100,7 +100,7 @@ describe('wrappings around events', () => {
 
 describe('what cannot be read', () => {
   it.each([
-    ['a key that is spelt otherwise', { ...stopped, detail: { instance_id: 'i-abcd1111', state: 'stopped' } }, "$.detail['instance-id']"],
+    ['a detail that names nothing', { ...stopped, resources: [], detail: { state: 'stopped' } }, "$.detail['instance-id']"],
     ['an id of something else', { ...stopped, detail: { 'instance-id': 'vol-abcd1111', state: 'stopped' } }, "$.detail['instance-id']"],
     ['an id in capitals', { instanceId: 'I-ABCD1111' }, '$.instanceId'],
     ['an id with a tail', { instanceId: 'i-abcd1111\n' }, '$.instanceId'],

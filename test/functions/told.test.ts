@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { ClusterUnavailable } from '../../fencing/errors.ts';
+import { onEvent } from '../../functions/aws/on-event.ts';
+import { sweep as azureSweep } from '../../functions/azure/sweep.ts';
+import { sweep } from '../../functions/sweep.ts';
+import { deallocate } from '../../sandbox/azure/machines.ts';
+import { change, scene as azureScene } from '../sandbox/azure/azure-rig.ts';
+import { fence } from '../simulation/ends.ts';
+import { startMachine, stopMachine, stopped } from '../simulation/incidents.ts';
+import { portsOver } from '../simulation/rig.ts';
+import { stateOf } from '../simulation/state.ts';
+import { azureInstall } from './azure-install.ts';
+import { batchOf, installOver, stateChange, type Install } from './install.ts';
+
+/** What is measured is what somebody is woken by, or believes: shadow mode counts no fences, and a cluster that nobody can ask is heard of. */
+
+const swept = (install: Install) => sweep(async () => install.wiring)({}, install.context());
+const measuredAs = ({ lines }: Pick<Install, 'lines'>, name: string) => lines.filter((line) => name in line);
+
+it('in shadow mode what would be fenced is told once a boot, and never counts as a fence', async () => {
+  const { world, scene } = stopped();
+  world.advance(120_000);
+  const install = installOver(world, { dryRun: true });
+  const before = stateOf(world);
+  for (let times = 0; times < 3; times += 1) expect(await swept(install)).toMatchObject({ results: [{ outcome: 'would-fence', dryRun: true, instance: scene.holder }] });
+  await onEvent(async () => install.wiring)(batchOf(stateChange(scene.holder)), install.context());
+  expect(stateOf(world)).toEqual(before);
+  expect(measuredAs(install, 'WouldFence')).toMatchObject([{ decision: 'would-fence', WouldFence: 1, Outcomes: 1, Outcome: 'would-fence', instance: scene.holder }]);
+  expect(install.lines.filter(({ Outcome }) => Outcome === 'fenced')).toEqual([]);
+  expect(install.lines.filter(({ step }) => step === 'mark')).toHaveLength(2);
+  startMachine(world, scene.holder);
+  world.advance(120_000);
+  stopMachine(world, scene.holder);
+  world.advance(120_000);
+  await swept(install);
+  expect(measuredAs(install, 'WouldFence')).toHaveLength(2);
+});
+
+it('what is fenced already, or would be released, counts as neither fence nor release in shadow mode', async () => {
+  const { world, scene } = stopped();
+  await fence({ world, scene });
+  const install = installOver(world, { dryRun: true });
+  await onEvent(async () => install.wiring)(batchOf(stateChange(scene.holder)), install.context());
+  expect(measuredAs(install, 'Outcomes')).toEqual([]);
+  startMachine(world, scene.holder);
+  world.advance(120_000);
+  for (let times = 0; times < 2; times += 1) expect(await swept(install)).toMatchObject({ results: [{ outcome: 'would-release', dryRun: true }] });
+  expect(measuredAs(install, 'WouldRelease')).toMatchObject([{ decision: 'would-release', Outcome: 'would-release' }]);
+  expect(install.lines.filter(({ Outcome }) => Outcome === 'released' || Outcome === 'fenced')).toEqual([]);
+});
+
+it('the same on Azure', async () => {
+  const { world, holder } = azureScene();
+  change(world, holder, deallocate, 240_000);
+  const install = azureInstall(world, { dryRun: true });
+  for (let times = 0; times < 3; times += 1) await azureSweep(install.wired)({}, install.context);
+  expect(measuredAs(install, 'WouldFence')).toMatchObject([{ decision: 'would-fence', instance: holder }]);
+});
+
+const silent = () => Promise.reject(new ClusterUnavailable('GET /api/v1/nodes got no answer: connect ECONNREFUSED'));
+
+it('a cluster that cannot be asked is measured, by a sweep and about an event', async () => {
+  const { world, scene } = stopped();
+  const clusters = portsOver(world).clusters.map((cluster) => ({ ...cluster, suspects: silent, find: silent, look: silent }));
+  const install = installOver(world, {}, { clusters });
+  await swept(install);
+  expect(measuredAs(install, 'ClusterUnreachable')).toMatchObject([{ decision: 'failed', because: 'cluster-unreachable', cluster: 'sandbox', ClusterUnreachable: 1 }]);
+  await onEvent(async () => install.wiring)(batchOf(stateChange(scene.holder)), install.context());
+  expect(measuredAs(install, 'ClusterUnreachable')).toHaveLength(2);
+});
+
+it('so is one that falls silent under way, unless it answers again', async () => {
+  const { world, scene } = stopped();
+  const falling = (over: typeof world, times: number) => {
+    let left = times;
+    return portsOver(over).clusters.map((cluster) => ({ ...cluster, recheck: async (...asked: Parameters<typeof cluster.recheck>) => ((left -= 1) < 0 ? cluster.recheck(...asked) : silent()) }));
+  };
+  const other = world.fork();
+  const briefly = installOver(other, {}, { clusters: falling(other, 1) });
+  await onEvent(async () => briefly.wiring)(batchOf(stateChange(scene.holder)), briefly.context());
+  expect(measuredAs(briefly, 'ClusterUnreachable')).toEqual([]);
+  const once = installOver(world, {}, { clusters: falling(world, 1_000) });
+  await onEvent(async () => once.wiring)(batchOf(stateChange(scene.holder)), once.context());
+  expect(measuredAs(once, 'ClusterUnreachable')).toHaveLength(1);
+});
