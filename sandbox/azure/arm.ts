@@ -1,6 +1,7 @@
 import { deleteMachine, getDisk, getMachine, listInstances, verbs, type Call, type Handler } from './calls.ts';
 import { strike, type Mishap } from './faults.ts';
 import type { ArmAnswer } from './arm-answer.ts';
+import { checkQuery, checkVersion } from './interface.ts';
 import { acceptedAnswer, operationAnswer } from './operation-answers.ts';
 import { ArmRefusal, notFound } from './refusal.ts';
 import type { AzureCloudWorld } from './state.ts';
@@ -36,10 +37,11 @@ const routeOf = (world: AzureCloudWorld, method: string, { path, query }: Call):
   const { azure } = world.parts;
   const [, subscription, group = '', rest = ''] = COMPUTE.exec(path) ?? [];
   if (subscription !== azure.subscription.toLowerCase()) throw new ArmRefusal('SubscriptionNotFound', `The subscription '${subscription}' could not be found.`, 404);
-  if (!query.has('api-version')) throw new ArmRefusal('MissingApiVersionParameter', 'The api-version query parameter is required.');
+  checkVersion(azure.knobs.apiVersions, rest, query.get('api-version'));
   if (group !== azure.group.toLowerCase()) throw new ArmRefusal('ResourceGroupNotFound', `Resource group '${group}' could not be found.`, 404);
   const route = routed(method, rest);
   if (!route) throw notFound(path);
+  checkQuery(query);
   return route;
 };
 

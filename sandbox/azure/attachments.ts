@@ -49,6 +49,7 @@ export const attach = (world: AzureCloudWorld, disk: Disk, machine: Machine): Op
 export const detach = (world: AzureCloudWorld, disk: Disk, machine: Machine, forced: boolean): Operation => {
   const attachment = attachmentTo(disk, machine.id);
   if (!attachment || disk.os) throw new ArmRefusal('InvalidParameter', `'${disk.name}' is no data disk of '${machine.name}'.`);
+  if (forced && machine.set !== null && !world.parts.azure.knobs.forceDetachOnSets) throw notAllowed(`'${machine.name}' is an instance of a scale set, from which no disk is detached by force.`);
   const overtakes = forced && attachment.state === 'detaching';
   if (machine.operation !== null && !overtakes) throw busy(machine.name);
   if (machine.guest === 'frozen') throw notAllowed(`'${machine.name}' is hibernated.`);

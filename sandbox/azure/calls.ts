@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { asOf } from '../kept.ts';
 import { attach, detach } from './attachments.ts';
+import { isForced } from './interface.ts';
 import { deallocate, powerOff, remove, restart, start } from './machines.ts';
 import { ArmRefusal, notFound } from './refusal.ts';
 import { diskJson, machineJson, type Json } from './render.ts';
@@ -68,7 +69,7 @@ const attachDetach: Handler = (world, call) => {
   const order = dataDisks.safeParse(call.body);
   if (!order.success) throw new ArmRefusal('InvalidRequestContent', 'The request content was invalid.');
   const [off] = order.data.dataDisksToDetach;
-  if (off) return { operation: detach(world, diskNamed(world, off.diskId), target(world, call), off.detachOption === 'ForceDetach') };
+  if (off) return { operation: detach(world, diskNamed(world, off.diskId), target(world, call), isForced(off.detachOption)) };
   const [on] = order.data.dataDisksToAttach;
   if (on) return { operation: attach(world, diskNamed(world, on.diskId), target(world, call)) };
   throw new ArmRefusal('InvalidParameter', 'No disk is named.');

@@ -1,3 +1,4 @@
+import { usualVersions, type KnownVersions } from './interface.ts';
 import { presentIn, type Kept, type Shelf } from '../kept.ts';
 import type { Harm } from '../harm.ts';
 import type { World } from '../world.ts';
@@ -81,6 +82,10 @@ export interface Knobs {
   detachTakes: number;
   /** The next detaches fail at their end with this code, while it is set. */
   detachFailsWith: string | null;
+  /** Whether an instance of a uniform scale set may be detached from by force, as a machine of its own may. */
+  forceDetachOnSets: boolean;
+  /** Versions of the interface that ARM knows. */
+  apiVersions: KnownVersions;
   /** Where an accepted operation is asked about. */
   pollBy: 'async' | 'location' | 'both';
   pageSize: number;
@@ -136,6 +141,8 @@ const usual: Knobs = {
   attachTakes: 4_000,
   detachTakes: 5_000,
   detachFailsWith: null,
+  forceDetachOnSets: true,
+  apiVersions: usualVersions,
   pollBy: 'both',
   outOfServiceAfter: null,
   pageSize: 100,

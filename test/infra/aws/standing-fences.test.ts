@@ -9,6 +9,8 @@ interface Answer {
   readonly status: number;
   readonly body: object;
   readonly failed?: boolean;
+  /** Answered by somebody in between, without Lambda's own code. */
+  readonly unsaid?: boolean;
 }
 
 let service: PackagedService;
@@ -18,7 +20,7 @@ let removals = 0;
 
 const respond = ({ url, body }: Request): Answered => {
   if (url.endsWith('/invocations')) {
-    const headers = { ...(answer.status === 404 ? { 'x-amzn-errortype': 'ResourceNotFoundException' } : {}), ...(answer.failed ? { 'x-amz-function-error': 'Unhandled' } : {}) };
+    const headers = { ...(answer.status === 404 && answer.unsaid !== true ? { 'x-amzn-errortype': 'ResourceNotFoundException' } : {}), ...(answer.failed ? { 'x-amz-function-error': 'Unhandled' } : {}) };
     return { status: answer.status, headers, body: answer.body };
   }
   // Who am I? is asked by every command.
@@ -47,6 +49,12 @@ describe('serverless remove', () => {
     answer = { status: 200, failed: true, body: { errorMessage: 'no answer from the API server' } };
     const { code, said } = await remove();
     expect({ code, said, removals }).toEqual({ code: 1, said: expect.stringMatching(/no answer from the API server[\s\S]*--force-remove/), removals: 0 });
+  });
+
+  it("is refused when somebody else than Lambda says that there is no such function", async () => {
+    answer = { status: 404, unsaid: true, body: { message: 'no such page' } };
+    const { code, said } = await remove();
+    expect({ code, said, removals }).toEqual({ code: 1, said: expect.stringMatching(/cannot say whether fences stand[\s\S]*--force-remove/), removals: 0 });
   });
 
   it.each([

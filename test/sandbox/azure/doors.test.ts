@@ -63,15 +63,21 @@ describe("the doors of the sandbox's Azure", () => {
   });
 
   it.each([
-    ['GET', `${prefix}/virtualMachines/nobody?api-version=1`, 404, 'ResourceNotFound'],
-    ['GET', `${prefix}/disks/nobody?api-version=1`, 404, 'ResourceNotFound'],
+    ['GET', `${prefix}/virtualMachines/nobody?api-version=2026-04-01`, 404, 'ResourceNotFound'],
+    ['GET', `${prefix}/disks/nobody?api-version=2026-03-02`, 404, 'ResourceNotFound'],
     ['GET', `${prefix}/virtualMachines/nobody`, 400, 'MissingApiVersionParameter'],
-    ['GET', `${prefix.replace('mc_blue', 'mc_green')}/disks/nobody?api-version=1`, 404, 'ResourceGroupNotFound'],
-    ['GET', '/subscriptions/another/resourceGroups/mc_blue/providers/Microsoft.Compute/disks/nobody?api-version=1', 404, 'SubscriptionNotFound'],
-    ['POST', `${prefix}/virtualMachines/nobody/explode?api-version=1`, 404, 'ResourceNotFound'],
-    ['DELETE', `${prefix}/virtualMachines/nobody?api-version=1`, 404, 'ResourceNotFound'],
-    ['PUT', `${prefix}/virtualMachines/nobody?api-version=1`, 404, 'ResourceNotFound'],
-  ])('tell what was not found: %s %s', async (method, path, status, code) => {
+    ['GET', `${prefix.replace('mc_blue', 'mc_green')}/disks/nobody?api-version=2026-03-02`, 404, 'ResourceGroupNotFound'],
+    ['GET', '/subscriptions/another/resourceGroups/mc_blue/providers/Microsoft.Compute/disks/nobody?api-version=2026-03-02', 404, 'SubscriptionNotFound'],
+    ['POST', `${prefix}/virtualMachines/nobody/explode?api-version=2026-04-01`, 404, 'ResourceNotFound'],
+    ['DELETE', `${prefix}/virtualMachines/nobody?api-version=2026-04-01`, 404, 'ResourceNotFound'],
+    ['PUT', `${prefix}/virtualMachines/nobody?api-version=2026-04-01`, 404, 'ResourceNotFound'],
+    ['GET', `${prefix}/virtualMachines/nobody?api-version=2031-01-01`, 400, 'NoRegisteredProviderFound'],
+    ['GET', `${prefix}/virtualMachines/nobody?api-version=2026-03-02`, 400, 'NoRegisteredProviderFound'],
+    ['GET', `${prefix}/disks/nobody?api-version=2026-04-01`, 400, 'NoRegisteredProviderFound'],
+    ['GET', `${prefix}/disks/nobody?api-version=latest`, 400, 'InvalidApiVersionParameter'],
+    ['GET', `${prefix}/virtualMachines/nobody?api-version=2026-04-01&$expand=everything`, 400, 'InvalidParameter'],
+    ['POST', `${prefix}/virtualMachines/nobody/powerOff?api-version=2026-04-01&skipShutdown=please`, 400, 'InvalidParameter'],
+  ])('tell what was not found, or is not known: %s %s', async (method, path, status, code) => {
     open = await openArmDoor(azureWorld());
     const answer = await fetch(open.url + path, { method });
     expect([answer.status, await answer.json()]).toMatchObject([status, { error: { code } }]);

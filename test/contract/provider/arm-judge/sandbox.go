@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // The sandbox's ARM, asked in Microsoft's own types.
@@ -21,12 +22,20 @@ type declined struct {
 
 func (d declined) Error() string { return fmt.Sprintf("%d %s", d.status, d.code) }
 
+// The versions that the SDK for JavaScript sends: disks have one of their own. The fake server keeps none.
+func versionFor(path string) string {
+	if strings.Contains(path, "/disks/") {
+		return "2026-03-02"
+	}
+	return "2026-04-01"
+}
+
 func (s sandbox) call(method, path string, query url.Values, body any) ([]byte, error) {
 	sent, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
-	query.Set("api-version", "2026-04-01")
+	query.Set("api-version", versionFor(path))
 	request, err := http.NewRequest(method, s.url+path+"?"+query.Encode(), bytes.NewReader(sent))
 	if err != nil {
 		return nil, err

@@ -1,0 +1,46 @@
+import { ArmRefusal } from './refusal.ts';
+
+/** The interface as ARM knows it: in some versions, each type in its own, and with some values only. */
+
+/** https://learn.microsoft.com/rest/api/compute: of the published ones those that know the detaching of data disks */
+export const usualVersions = {
+  machines: ['2024-03-01', '2024-07-01', '2024-11-01', '2025-04-01', '2026-04-01'],
+  disks: ['2024-03-02', '2025-01-02', '2026-03-02'],
+} as const;
+
+/** A cloud that is apart lags behind, and knows fewer. */
+export interface KnownVersions {
+  readonly machines: readonly string[];
+  readonly disks: readonly string[];
+}
+
+/** @param rest the path below the provider, in lower case */
+export const checkVersion = (known: KnownVersions, rest: string, version: string | null): void => {
+  if (version === null) throw new ArmRefusal('MissingApiVersionParameter', 'The api-version query parameter is required.');
+  if (!/^\d{4}-\d{2}-\d{2}(?:-[a-z]+)?$/.test(version)) throw new ArmRefusal('InvalidApiVersionParameter', `The api-version '${version}' is invalid.`);
+  const [, type = ''] = rest.split('/');
+  const versions = type === 'disks' ? known.disks : known.machines;
+  if (versions.includes(version)) return;
+  throw new ArmRefusal('NoRegisteredProviderFound', `No registered resource provider found for API version '${version}' for type '${type}'. The supported api-versions are '${versions.join(', ')}'.`);
+};
+
+const valuesOf: Readonly<Record<string, readonly string[]>> = {
+  $expand: ['instanceview', 'userdata'],
+  hibernate: ['true', 'false'],
+  skipshutdown: ['true', 'false'],
+};
+
+/** What follows the question mark. */
+export const checkQuery = (query: URLSearchParams): void => {
+  for (const [name, value] of query) {
+    const known = valuesOf[name.toLowerCase()];
+    if (known && !known.includes(value.toLowerCase())) throw new ArmRefusal('InvalidParameter', `The value '${value}' of parameter ${name} is invalid.`);
+  }
+};
+
+/** The one way to detach beside the plain one. */
+export const isForced = (detachOption: string | undefined): boolean => {
+  if (detachOption === undefined) return false;
+  if (detachOption === 'ForceDetach') return true;
+  throw new ArmRefusal('InvalidParameter', `The value '${detachOption}' of parameter detachOption is invalid.`);
+};
