@@ -1,6 +1,13 @@
 import type { DiskId, Holding, IdentityCarrier, MachineFacts, MachineId, MachineTarget, VolumeHandle, Witness } from './machine.ts';
 import type { Permit } from './permit.ts';
 
+/** A place of a cloud that a machine is said to stand in, and that nobody here has access to. */
+export interface UnservedPlace {
+  readonly place: string;
+  /** What a person has to set so that it is served. */
+  readonly mend: string;
+}
+
 /**
  * The cloud, as far as fencing needs it: three questions and two verbs.
  *
@@ -14,7 +21,7 @@ export interface Cloud {
    * The readings of the cloud that a machine is of, where several act as one: what the others would make of its Node is not
    * evidence. Left out by a cloud by itself. Pure.
    */
-  readonly readingFor?: (machine: MachineId) => Pick<Cloud, 'name' | 'machineOf' | 'incarnationsOf' | 'diskOf'>;
+  readonly readingFor?: (machine: MachineId) => CloudReading;
 
   /**
    * A live look, never from a cache: one entry for each machine asked for, `missing` ones included.
@@ -22,7 +29,7 @@ export interface Cloud {
    */
   readonly look: (machines: readonly MachineId[], scope: { readonly disks: boolean }, signal: AbortSignal) => Promise<readonly MachineFacts[]>;
 
-  /** Asks the disks themselves, by id, what they know of a machine that the cloud says is `missing`. */
+  /** Asks the disks themselves, by id, what they know of a machine that the cloud says is `missing`. All of them have to be found. */
   readonly witness: (machine: MachineId, disks: readonly DiskId[], signal: AbortSignal) => Promise<Witness>;
 
   /**
@@ -49,6 +56,15 @@ export interface Cloud {
   /** Ids of the incarnations that a carrier may mean, more than one where it can be read in several ways; none where it speaks of none. Pure. */
   readonly incarnationsOf: (carrier: IdentityCarrier) => readonly string[];
 
+  /**
+   * The region, zone, account, subscription or project in which a carrier says that its machine stands, where this cloud is
+   * not asked there: "not found" says nothing about it. Null where it is asked there, or the carrier names no place. Pure.
+   */
+  readonly unservedPlace: (carrier: IdentityCarrier) => UnservedPlace | null;
+
   /** The cloud's own disk behind a CSI volume, or null when it is no disk that this cloud can detach. Pure. */
   readonly diskOf: (volume: VolumeHandle) => DiskId | null;
 }
+
+/** What a cloud makes of the names that a cluster knows. */
+export type CloudReading = Pick<Cloud, 'name' | 'machineOf' | 'incarnationsOf' | 'unservedPlace' | 'diskOf'>;

@@ -77,6 +77,8 @@ export interface AttachmentFacts {
   readonly name: string;
   readonly uid: string;
   readonly attached: boolean;
+  /** When it was made (epoch ms). */
+  readonly created: number;
   /** When it was asked to go (epoch ms), or null. */
   readonly deletingSince: number | null;
   /** What the driver last said about the detach, or null. */
@@ -97,6 +99,8 @@ export interface VolumeFacts extends VolumeHandle {
   /** The name that Kubernetes computes for this volume on this Node, whether or not the object exists. */
   readonly attachmentName: string;
   readonly attachment: AttachmentFacts | null;
+  /** The status of the Node that stands reports it as attached. */
+  readonly reported: boolean;
   /** The same volume's attachment to the Node of the pod that replaced the old one; null unless it was asked for. */
   readonly successor: AttachmentFacts | null;
 }

@@ -5,11 +5,11 @@ import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './r
 import { capReached, delayedByPolicy, nothingToFree, optedOut, paused } from './rules/guards.ts';
 import { doubtfulIdentity, doubtfulRecord } from './rules/identity.ts';
 import { liftMark } from './rules/lift.ts';
-import { leaseContradicts, leaseLooksLate } from './rules/lease.ts';
+import { kubeletNotSilent, leaseContradicts, leaseLooksLate } from './rules/lease.ts';
 import { mark, removedByHand, unmarked, workIsBack } from './rules/mark.ts';
 import { nudgeAttacher } from './rules/nudge.ts';
 import { deletePods } from './rules/pods.ts';
-import { doubtfulPower, generationUnknown, missingNeedsWitness, offOnlyOnce, unexplainedDisk, vouchingRefused } from './rules/proof.ts';
+import { doubtfulPower, generationUnknown, missingNeedsWitness, offOnlyOnce, placeNotServed, unexplainedDisk, vouchingRefused } from './rules/proof.ts';
 import { acceptedByPerson, forgetTombstone, releaseAsked, takeBack } from './rules/release.ts';
 import { nothingOfOurs, running, stopping } from './rules/up.ts';
 import type { Decision, Rule, View } from './view.ts';
@@ -54,11 +54,13 @@ const ladder: readonly Rule[] = [
   running, // up is not off; unreachable but up is reported, or powered off by policy
   stopping, // the guest may still write until the end of it; ten minutes are an alarm
   vouchingRefused, // a person's word counts only where the configuration lets it
+  placeNotServed, // "not found" says nothing of a machine that stands where nobody asked
   doubtfulPower, // suspended memory resumes and writes; no power state proves nothing
-  missingNeedsWitness, // "not found" is proof only when a disk confirms it
+  missingNeedsWitness, // "not found" is proof only when all disks that were attached to it confirm it
   generationUnknown, // without a boot generation the next boot would look the same
   offOnlyOnce, // a state that also shows while starting takes two reads
   leaseContradicts, // a kubelet that renews its Lease contradicts the cloud: stop
+  kubeletNotSilent, // "not found" takes a kubelet that has been silent for a minute
   leaseLooksLate, // a Lease dated after the power-off gets a second look
 
   // May it be fenced?

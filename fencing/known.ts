@@ -1,4 +1,4 @@
-import type { Cloud } from './cloud.ts';
+import type { Cloud, CloudReading } from './cloud.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
 import type { MachineFacts } from './machine.ts';
 import type { OutcomeKind, StepReport } from './outcome.ts';
@@ -32,7 +32,7 @@ export interface Ending {
 export interface Known {
   readonly request: Request;
   readonly policy: Policy;
-  readonly reading: Pick<Cloud, 'name' | 'machineOf' | 'incarnationsOf' | 'diskOf'>;
+  readonly reading: CloudReading;
   readonly runId: string;
   /** Mono ms after which the run ends in good order. */
   readonly deadline: number;

@@ -85,10 +85,10 @@ export interface Holding {
 }
 
 /**
- * What a disk tells of a machine that its cloud no longer knows:
- * - `released`: a disk of the same account and region exists and does not name the machine
- * - `held`: a disk still names it
- * - `none`: none of the disks could be found, so nothing is known
+ * What the disks that were attached to a machine tell of it once its cloud no longer knows it:
+ * - `released`: all of them are found, in the place of the machine, and none names it
+ * - `held`: one still names it
+ * - `none`: one is not found, or cannot tell, so nothing is known
  */
 export type Witness = 'released' | 'held' | 'none';
 

@@ -1,6 +1,7 @@
 import type { Cluster, Suspect } from './cluster.ts';
 import { CloudfenceError } from './errors.ts';
-import type { MachineId, VolumeHandle } from './machine.ts';
+import type { VolumeFacts } from './cluster-facts.ts';
+import type { MachineId } from './machine.ts';
 import type { Ports } from './ports.ts';
 
 /** Which machine was below a Node that is gone and whose attachments name none. */
@@ -19,18 +20,21 @@ const unknown = ({ node, attachments }: Suspect, why: string): Below => ({
   doubt: `Node ${node} is gone, its attachments (${attachments.slice(0, MOST_NAMED).join(', ')}) name no machine, and ${why}`,
 });
 
+/** Neither a disk nor Kubernetes says that anything was ever attached there. */
+const NOTHING_HELD: Below = { machines: [], doubt: null };
+
 /** No machine has this id, so that nothing is taken for its own. */
 const NOBODY: MachineId = '';
 
 /** Volumes of this cloud that are still attached to the Node; none when another machine has its name by now. */
-const volumesLeft = async (cluster: Cluster, { node, attachments }: Suspect, { cloud, signal }: Ports): Promise<readonly VolumeHandle[]> => {
+const volumesLeft = async (cluster: Cluster, { node, attachments }: Suspect, { cloud, signal }: Ports): Promise<readonly VolumeFacts[]> => {
   const clues = { machine: NOBODY, nodeNames: [], machineOf: cloud.machineOf };
   const facts = await cluster.look({ clues, node: null, remembered: null, follow: [], attachments, named: [node] }, signal);
   return facts.nameTaken ? [] : facts.volumes.filter((volume) => cloud.diskOf(volume) !== null);
 };
 
 /** Nobody holds the disks, so only ids that the cloud would give to a Node of that name are left: one that it knows before one that it forgot. */
-const guessed = async (suspect: Suspect, volumes: readonly VolumeHandle[], { cloud, signal }: Ports): Promise<Below> => {
+const guessed = async (suspect: Suspect, volumes: readonly VolumeFacts[], { cloud, signal }: Ports): Promise<Below> => {
   const guesses = new Set(volumes.flatMap((volume) => cloud.machinesNamed?.(suspect.node, volume) ?? []));
   const facts = guesses.size === 0 ? [] : await cloud.look([...guesses], { disks: false }, signal);
   const fitting = facts.filter(({ nodeNames }) => nodeNames.includes(suspect.node));
@@ -38,10 +42,10 @@ const guessed = async (suspect: Suspect, volumes: readonly VolumeHandle[], { clo
   return likeliest ? known(likeliest.machine) : unknown(suspect, 'no machine of such a name can be told from here');
 };
 
-const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeHandle[], ports: Ports): Promise<Below> => {
+const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], ports: Ports): Promise<Below> => {
   const holdings = (await ports.cloud.holders?.(volumes, ports.signal)) ?? [];
   const [holder, ...others] = new Set(holdings.flatMap(({ by }) => by));
-  if (holder === undefined) return guessed(suspect, volumes, ports);
+  if (holder === undefined) return volumes.some(({ attachment }) => attachment?.attached) ? guessed(suspect, volumes, ports) : NOTHING_HELD;
   return others.length === 0 ? known(holder) : unknown(suspect, `more than one machine holds their disks: ${[holder, ...others].join(', ')}`);
 };
 

@@ -43,6 +43,8 @@ export const patience = {
   secondRead: 5_000,
   /** A Lease that looks later than the power-off gets a second look after this long: two renewals of a living kubelet. */
   lateLease: 20_000,
+  /** A kubelet that has not renewed its Lease for so long is silent: a machine that its cloud does not know may have no other. */
+  silent: 60_000,
   /** Disks of a machine that was just deleted may go on naming it this long: some clouds tidy up behind the answer. */
   disksLetGo: 60_000,
   /** A VolumeAttachment that no pod wants may stand this long before it is deleted by hand. */

@@ -27,6 +27,8 @@ export type ReasonCode =
   | 'generation-unknown'
   | 'missing-without-witness'
   | 'missing-but-disk-held'
+  | 'place-not-served'
+  | 'kubelet-not-silent'
   | 'lease-renewed-after-off'
   | 'lease-looks-late'
   // guards

@@ -6,7 +6,14 @@ export type OutOfServiceTaint = 'ours' | 'foreign' | 'unsupported';
 
 const namedPod = z.object({ namespace: z.string(), name: z.string(), uid: z.string() }).readonly();
 const namedVolume = z
-  .object({ driver: z.string(), handle: z.string(), persistentVolume: z.string().nullable(), attachment: z.string() })
+  .object({
+    driver: z.string(),
+    handle: z.string(),
+    persistentVolume: z.string().nullable(),
+    attachment: z.string(),
+    /** Kubernetes saw it attached to this very machine when the fence began. */
+    attached: z.boolean().optional(),
+  })
   .readonly();
 
 /**

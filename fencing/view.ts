@@ -1,4 +1,4 @@
-import type { Cloud } from './cloud.ts';
+import type { CloudReading } from './cloud.ts';
 import type { Census, ClusterFacts } from './cluster-facts.ts';
 import type { Admission } from './ledger.ts';
 import type { DiskId, MachineFacts, MachineId, Witness } from './machine.ts';
@@ -60,7 +60,7 @@ export interface View {
   readonly request: Request;
   readonly policy: Policy;
   /** The provider's pure readings. */
-  readonly reading: Pick<Cloud, 'name' | 'machineOf' | 'incarnationsOf' | 'diskOf'>;
+  readonly reading: CloudReading;
   /** A fresh identity for a fence that is about to begin. */
   readonly runId: string;
   readonly machine: MachineFacts;

@@ -22,13 +22,15 @@ export const silentVolumes = ({ node, volumes }: ClusterFacts, whose: Whose): re
   node || volumes.some((volume) => notedOn(volume, whose) === whose.request.machine) ? [] : volumes.filter((volume) => volume.attachment && !isRecorded(volume, whose));
 
 /**
- * One disk that the machine holds speaks for all; without one, all of them have to be free. One that somebody else holds
- * speaks against all: the name may be another machine's by now.
+ * One disk that the machine holds speaks for all. Without one, all of them have to be free, and Kubernetes must have seen one
+ * of them attached: a disk that was merely to be attached was never there. One that somebody else holds speaks against all:
+ * the name may be another machine's by now.
  */
 const speakFor = (machine: MachineId, volumes: readonly VolumeFacts[], { reading }: Whose, holdings: readonly Holding[]): boolean => {
   const holders = volumes.map((volume) => holdings.find(({ disk }) => disk === reading.diskOf(volume))?.by ?? null);
   if (holders.some((by) => by !== null && by.length > 0 && !by.includes(machine))) return false;
-  return holders.some((by) => by?.includes(machine)) || holders.every((by) => by?.length === 0);
+  const wasAttached = volumes.some(({ attachment }) => attachment?.attached);
+  return holders.some((by) => by?.includes(machine)) || (wasAttached && holders.every((by) => by?.length === 0));
 };
 
 /** The same facts without what only the silent volumes brought in. */

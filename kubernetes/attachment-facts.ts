@@ -11,6 +11,7 @@ export const attachmentFacts = (attachment: V1VolumeAttachment): AttachmentFacts
     name: metadata?.name ?? '',
     uid: metadata?.uid ?? '',
     attached: status?.attached ?? false,
+    created: metadata?.creationTimestamp?.getTime() ?? 0,
     deletingSince: metadata?.deletionTimestamp?.getTime() ?? null,
     detachError: status?.detachError?.message ?? null,
     attachError: status?.attachError?.message ?? null,

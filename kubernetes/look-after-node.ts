@@ -74,7 +74,7 @@ const ownPods = (pods: readonly PodFacts[], request: LookRequest, attached: Read
 
 const volumesLeft = async (reader: Reader, node: string, { clues, remembered, follow }: LookRequest, found: Pick<VolumeTraces, 'bare' | 'read'>) => {
   const noted = remembered?.node === node ? remembered.volumes : [];
-  const volumes = await readVolumes(reader, { node, onStatus: [], ...found, remembered: noted, owns: notAnothers(clues) });
+  const volumes = await readVolumes(reader, { node, onStatus: [], reported: new Set(), ...found, remembered: noted, owns: notAnothers(clues) });
   return Promise.all(volumes.map((volume) => followed(reader, volume, node, follow)));
 };
 

@@ -14,10 +14,12 @@ import { podFactsOf, readNodePods } from './node-pods.ts';
 import type { SeenVolume } from './volume-facts.ts';
 import { readVolumes } from './volume-facts.ts';
 import { attachedInline, inlineHandles } from './volume-handle.ts';
-import { volumeNamed } from './volume-key.ts';
+import { volumeKey, volumeNamed } from './volume-key.ts';
 
-const volumesOnStatus = ({ status }: V1Node) =>
-  [...(status?.volumesAttached ?? []).map(({ name }) => name), ...(status?.volumesInUse ?? [])].flatMap((name) => volumeNamed(name) ?? []);
+/** What attach-detach has attached; what the kubelet says that it uses is no more than its word. */
+const volumesReported = ({ status }: V1Node) => (status?.volumesAttached ?? []).flatMap(({ name }) => volumeNamed(name) ?? []);
+
+const volumesOnStatus = (node: V1Node) => [...volumesReported(node), ...(node.status?.volumesInUse ?? []).flatMap((name) => volumeNamed(name) ?? [])];
 
 /** PersistentVolumes of attachments that only the list of all shows: those of a drained Node are on no status any more. */
 const searched = async (reader: Reader, { search = false, clues }: LookRequest, node: string) => {
@@ -43,6 +45,7 @@ export const lookAtNode = async (reader: Reader, request: LookRequest, name: str
     node: name,
     onStatus: volumesOnStatus(standing.node),
     bare: [...inlineHandles(pods), ...found.bare],
+    reported: new Set(volumesReported(standing.node).map(volumeKey)),
     remembered: [...(remembered?.volumes ?? []), ...(node.record?.volumes ?? [])],
     read: [...claimed.values(), ...found.read],
     owns: () => true,

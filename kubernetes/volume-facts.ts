@@ -17,6 +17,8 @@ export interface VolumeTraces {
   readonly onStatus: readonly VolumeHandle[];
   /** Named by a pod or an attachment itself, without a PersistentVolume. */
   readonly bare: readonly VolumeHandle[];
+  /** Keys of those that the Node's status reports as attached. */
+  readonly reported: ReadonlySet<string>;
   /** In fencing records. */
   readonly remembered: readonly NamedVolume[];
   /** PersistentVolumes that were just read, by way of claims or attachments. */
@@ -81,7 +83,7 @@ const carrying = async (
 
 type ReadAttachment = (name: string) => Promise<V1VolumeAttachment | null>;
 
-const seen = async (reader: Reader, candidate: Candidate, { node, read, owns }: VolumeTraces, attachmentAt: ReadAttachment): Promise<SeenVolume> => {
+const seen = async (reader: Reader, candidate: Candidate, { node, read, reported, owns }: VolumeTraces, attachmentAt: ReadAttachment): Promise<SeenVolume> => {
   const { driver, handle } = candidate;
   const name = attachmentName(candidate, node);
   const found = await attachmentAt(name);
@@ -96,6 +98,7 @@ const seen = async (reader: Reader, candidate: Candidate, { node, read, owns }: 
     claim: volume && claimedBy(volume),
     attachmentName: name,
     attachment: attachment && attachmentFacts(attachment),
+    reported: reported.has(volumeKey(candidate)),
     successor: null,
   };
   return { facts, volume };

@@ -1,6 +1,6 @@
-import type { Cloud } from '../fencing/cloud.ts';
+import type { Cloud, UnservedPlace } from '../fencing/cloud.ts';
 import { CloudfenceError, Refused } from '../fencing/errors.ts';
-import { nothingKnown, type Holding, type MachineFacts, type MachineId, type VolumeHandle } from '../fencing/machine.ts';
+import { nothingKnown, type Holding, type IdentityCarrier, type MachineFacts, type MachineId, type VolumeHandle } from '../fencing/machine.ts';
 import { readByAny } from './any-reader.ts';
 import type { CloudKit, CloudProbe, RegisteredCloud } from './cloud-kit.ts';
 
@@ -21,18 +21,34 @@ const byOwner = (machines: readonly MachineId[], registered: Registered): readon
 
 type Readings = ReturnType<NonNullable<Cloud['readingFor']>>;
 
+/** By their own clouds: whoever has looked at a machine has opened its cloud, and knows by then what that one serves. */
+type Opened = ReadonlyMap<string, Cloud>;
+
+const unservedPlaceOf = (carrier: IdentityCarrier, registered: Registered, opened: Opened): UnservedPlace | null => {
+  const cloud = registered.find(({ machineOf }) => machineOf(carrier) !== null);
+  return (cloud && opened.get(cloud.name)?.unservedPlace(carrier)) ?? null;
+};
+
 /** To find out whose machine it is; what a carrier is worth is judged by the readings of that one cloud. */
-const readingsOf = (registered: Registered): Readings => {
+const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace']): Readings => {
   const first = <T>(read: (cloud: RegisteredCloud) => T | null): T | null => registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
   return {
     name: registered.map(({ name }) => name).join(' or '),
     machineOf: (carrier) => first(({ machineOf }) => machineOf(carrier)),
     incarnationsOf: () => [],
+    unservedPlace,
     diskOf: (volume) => first(({ diskOf }) => diskOf(volume)),
   };
 };
 
-const cloudOf = (registered: Registered, open: Open): Cloud => {
+const cloudOf = (registered: Registered, openKit: Open): Cloud => {
+  const opened = new Map<string, Cloud>();
+  const open: Open = async (name) => {
+    const kit = await openKit(name);
+    opened.set(name, kit.cloud);
+    return kit;
+  };
+  const unservedPlace = (carrier: IdentityCarrier): UnservedPlace | null => unservedPlaceOf(carrier, registered, opened);
   const owning = async (machine: MachineId): Promise<Cloud> => {
     const owner = ownerOf(machine, registered);
     if (!owner) throw new Refused(`${machine} is an id of no cloud that is known here`);
@@ -44,12 +60,12 @@ const cloudOf = (registered: Registered, open: Open): Cloud => {
   };
   const holdersIn = async (cloud: RegisteredCloud, volumes: readonly VolumeHandle[], signal: AbortSignal): Promise<readonly Holding[]> =>
     volumes.length === 0 || !cloud.machinesNamed ? [] : ((await (await open(cloud.name)).cloud.holders?.(volumes, signal)) ?? []);
-  const readings = readingsOf(registered);
+  const readings = readingsOf(registered, unservedPlace);
   return {
     ...readings,
     readingFor: (machine) => {
       const owner = ownerOf(machine, registered);
-      return owner?.readingFor?.(machine) ?? owner ?? readings;
+      return { ...readings, ...owner, ...owner?.readingFor?.(machine), unservedPlace };
     },
     look: async (machines, ...how) => (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),
     witness: async (machine, ...rest) => (await owning(machine)).witness(machine, ...rest),

@@ -1,4 +1,4 @@
-import type { Cloud } from '../fencing/cloud.ts';
+import type { Cloud, CloudReading } from '../fencing/cloud.ts';
 import type { Reading } from '../fencing/hint.ts';
 import type { MachineId } from '../fencing/machine.ts';
 import type { TokenAccess } from '../kubernetes/token-access.ts';
@@ -49,7 +49,7 @@ export interface RegisteredCloud {
   readonly incarnationsOf: Cloud['incarnationsOf'];
   readonly diskOf: Cloud['diskOf'];
   /** Left out where a machine's place adds nothing to what its carriers and volumes say. */
-  readonly readingFor?: NonNullable<Cloud['readingFor']>;
+  readonly readingFor?: (machine: MachineId) => Omit<CloudReading, 'unservedPlace'>;
   /** Left out by a cloud whose attachments name their machines: its disks need not be asked. */
   readonly machinesNamed?: NonNullable<Cloud['machinesNamed']>;
   readonly readHints: CloudKit['readHints'];

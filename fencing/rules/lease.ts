@@ -32,6 +32,18 @@ const untilSilent = (view: View, record: FenceRecord, lease: string, says: strin
   return take({ do: 'note', node: targetNode(node), record: { ...record, lease, renewed: null } }, because('silent-again', `the kubelet has not renewed its Lease since ${record.renewed.seen}`));
 };
 
+/** By its own date or, where its clock is off, since this run saw the machine missing; NaN of a Lease that cannot be read is no silence. */
+const silentFor = (lease: string, { memory: { firstOff }, now }: View): number =>
+  Math.max(now.wall - (Date.parse(lease) || now.wall), firstOff ? now.mono - firstOff.mono : 0);
+
+/** A machine that its cloud does not know may run where nobody asked: a kubelet that renewed its Lease just now says that it does. */
+export const kubeletNotSilent: Rule = (view) => {
+  const { machine: { machine, power }, cluster: { lease } } = view;
+  if (power !== 'missing' || lease === null) return null;
+  const left = patience.silent - silentFor(lease, view);
+  return left > 0 ? wait(left, because('kubelet-not-silent', `the cloud does not know ${machine}, yet its kubelet renewed its Lease at ${lease}: it has to be silent for ${patience.silent / 1_000} s`)) : null;
+};
+
 /** A renewal dated after the power-off may be a fast clock. It gets a second look; a living kubelet renews until then. */
 export const leaseLooksLate: Rule = (view) => {
   const { cluster, now } = view;

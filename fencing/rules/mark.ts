@@ -5,6 +5,7 @@ import type { NodeTarget } from '../steps.ts';
 import { isOfThisBoot, tombstoneFor } from '../tombstone.ts';
 import { refuse, take, type Decision, type Rule, type View } from '../view.ts';
 import { isDeclined, podsToDelete, wantedBy } from './pods.ts';
+import { wasThere } from './witness.ts';
 
 export const targetNode = (node: NodeFacts): NodeTarget => ({
   name: node.name,
@@ -37,8 +38,13 @@ const taintOrigin = ({ cluster }: View, node: NodeFacts): OutOfServiceTaint => {
   return node.taints.outOfService && !node.taints.ours ? 'foreign' : 'ours';
 };
 
-const namedVolumes = (volumes: readonly VolumeFacts[], before: FenceRecord | null): readonly NamedVolume[] => {
-  const now = volumes.map(({ driver, handle, persistentVolume, attachmentName }) => ({ driver, handle, persistentVolume, attachment: attachmentName }));
+const named = (view: View, volume: VolumeFacts): NamedVolume => {
+  const { driver, handle, persistentVolume, attachmentName } = volume;
+  return { driver, handle, persistentVolume, attachment: attachmentName, ...(wasThere(view, volume) && { attached: true }) };
+};
+
+const namedVolumes = (view: View, before: FenceRecord | null): readonly NamedVolume[] => {
+  const now = view.cluster.volumes.map((volume) => named(view, volume));
   const known = new Set(now.map((volume) => volume.attachment));
   return [...now, ...(before?.volumes ?? []).filter((volume) => !known.has(volume.attachment))];
 };
@@ -62,7 +68,7 @@ export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
   renewed: null,
   vouched: view.request.vouched,
   evidence: view.machine.evidence,
-  volumes: namedVolumes(view.cluster.volumes, node.record),
+  volumes: namedVolumes(view, node.record),
   pods: namedPods(view),
 });
 

@@ -1,22 +1,28 @@
-import type { DiskId } from '../machine.ts';
+import type { IdentityCarrier } from '../machine.ts';
 import { patience } from '../policy.ts';
 import { because } from '../reason.ts';
 import { refuse, wait, type Decision, type Rule, type View } from '../view.ts';
 import { currentRecord } from './mark.ts';
+import { witnessesOf } from './witness.ts';
 
 /** The word of a person, given to this run or written in the record of the fence that it goes on with. */
 export const vouchedFor = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
 
-/** Disks of the Node's PersistentVolumes: the only ones that are ever asked, or touched. */
-export const disksOfVolumes = ({ cluster, reading }: Pick<View, 'cluster' | 'reading'>): readonly DiskId[] =>
-  cluster.volumes
-    .filter((volume) => volume.persistentVolume !== null)
-    .map((volume) => reading.diskOf(volume))
-    .filter((disk) => disk !== null);
+/** Everything that may say where the machine stands, and does speak of this very machine. */
+const ownCarriers = ({ cluster: { node, volumes }, machine, reading }: View): readonly IdentityCarrier[] =>
+  [...(node?.carriers ?? []), ...volumes.flatMap(({ attachment }) => attachment?.carrier ?? [])].filter((carrier) => reading.machineOf(carrier) === machine.machine);
+
+/** "Not found" in one place says nothing of a machine that stands in another, where nobody asked. */
+export const placeNotServed: Rule = (view) => {
+  const { machine, power } = view.machine;
+  if ((power !== 'missing' && power !== 'unknown') || vouchedFor(view) !== null) return null;
+  const unserved = ownCarriers(view).map(view.reading.unservedPlace).find((place) => place !== null);
+  return unserved ? refuse(because('place-not-served', `${machine} stands in ${unserved.place}, where nobody asks about it from here: ${unserved.mend}`)) : null;
+};
 
 /**
- * "Not found" alone is no proof: a wrong account or region looks the same. A disk of the same account and region that
- * exists and does not name the machine is the witness that it is really gone.
+ * "Not found" alone is no proof: a wrong account or region looks the same. The disks that were attached to the machine are the
+ * witnesses that it is really gone, when all of them are found where it stood, and none names it any more.
  */
 export const missingNeedsWitness: Rule = (view) => {
   if (view.machine.power !== 'missing' || vouchedFor(view) !== null) return null;
@@ -27,7 +33,7 @@ export const missingNeedsWitness: Rule = (view) => {
     case 'held':
       return stillHeld(view);
     case 'none':
-      return refuse(because('missing-without-witness', `the cloud does not know ${machine} and no disk of it can be found to confirm that`));
+      return refuse(because('missing-without-witness', `the cloud does not know ${machine}, and not every disk that was attached to it can be found to confirm that: ${witnessesOf(view).join(', ')}`));
     case null:
       return askWitness(view);
   }
@@ -41,10 +47,12 @@ const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): D
 };
 
 const askWitness = (view: View): Decision => {
-  const disks = disksOfVolumes(view);
+  const disks = witnessesOf(view);
   const { machine } = view.machine;
+  // An attachment of a drained Node stands on no status any more.
+  if (disks.length === 0 && view.cluster.node && !view.memory.searched) return { do: 'search', because: because('missing-without-witness', `the cloud does not know ${machine}: looking for a disk that was attached to it`) };
   if (disks.length > 0) return { do: 'witness', disks, because: because('missing-without-witness', `asking ${disks.length} disks about ${machine}`) };
-  return refuse(because('missing-without-witness', `the cloud does not know ${machine} and its Node names no disk to ask about it`));
+  return refuse(because('missing-without-witness', `the cloud does not know ${machine}, and no disk is known to have been attached to it: there is none to ask`));
 };
 
 /**

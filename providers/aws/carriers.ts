@@ -1,3 +1,4 @@
+import type { UnservedPlace } from '../../fencing/cloud.ts';
 import type { IdentityCarrier, MachineId } from '../../fencing/machine.ts';
 import { INSTANCE_ID } from './ids.ts';
 
@@ -26,3 +27,16 @@ export const machineOf = ({ carrier, driver, value }: IdentityCarrier): MachineI
 };
 
 const instanceId = (text: string | undefined): MachineId | null => (text !== undefined && INSTANCE_ID.test(text) ? text : null);
+
+const ZONE_OF = /^aws:\/\/\/([^/]+)\/[^/]+$/;
+
+/** `eu-west-1` of `eu-west-1a`, and of a local zone such as `us-west-2-lax-1a`. */
+const REGION_OF = /^[a-z]+(?:-[a-z]+)+-\d+/;
+
+/** A providerID names the zone, and so the region; no carrier names the account. */
+export const unservedPlace = ({ carrier, value }: IdentityCarrier, region: string): UnservedPlace | null => {
+  const zone = carrier === 'providerID' ? ZONE_OF.exec(value)?.[1] : undefined;
+  if (zone === undefined) return null;
+  const named = REGION_OF.exec(zone)?.[0] ?? zone;
+  return named === region ? null : { place: named, mend: `add ${named} to \`territories\` (docs/aws.md, "Accounts and regions"), or install Cloudfence there` };
+};

@@ -1,5 +1,5 @@
 import type { Cloud } from '../../fencing/cloud.ts';
-import { machineOf } from './carriers.ts';
+import { machineOf, unservedPlace } from './carriers.ts';
 import type { Ec2Clients } from './client.ts';
 import { detach } from './detach.ts';
 import { diskOf } from './disks.ts';
@@ -21,5 +21,6 @@ export const awsCloud = ({ clients, region }: { readonly clients: Ec2Clients; re
   powerOff: ({ machine }, permit, signal) => powerOff(clients, machine, permit, signal),
   machineOf,
   incarnationsOf: () => [],
+  unservedPlace: (carrier) => unservedPlace(carrier, region),
   diskOf,
 });

@@ -1,6 +1,6 @@
-import type { Cloud } from '../../fencing/cloud.ts';
+import type { Cloud, UnservedPlace } from '../../fencing/cloud.ts';
 import { Refused } from '../../fencing/errors.ts';
-import type { DiskId, MachineId, Witness } from '../../fencing/machine.ts';
+import type { DiskId, IdentityCarrier, MachineId, Witness } from '../../fencing/machine.ts';
 import { lookInTerritories, type Territories, type Territory } from './look-in-territories.ts';
 
 /**
@@ -23,8 +23,15 @@ export const cloudOfTerritories = (home: Territory, others: readonly Territory[]
     powerOff: async (target, permit, signal) => (await owning(target.machine, signal)).powerOff(target, permit, signal),
     machineOf: home.cloud.machineOf,
     incarnationsOf: home.cloud.incarnationsOf,
+    unservedPlace: (carrier) => unservedByAll([home, ...others], carrier),
     diskOf: home.cloud.diskOf,
   };
+};
+
+/** A place is served where one of them serves it. */
+const unservedByAll = (all: readonly Territory[], carrier: IdentityCarrier): UnservedPlace | null => {
+  const [first = null, ...rest] = all.map(({ cloud }) => cloud.unservedPlace(carrier));
+  return rest.includes(null) ? null : first;
 };
 
 /** A verb goes to the territory that knows the machine, and nowhere on a guess. */

@@ -1,3 +1,4 @@
+import type { UnservedPlace } from '../../fencing/cloud.ts';
 import type { IdentityCarrier, MachineId } from '../../fencing/machine.ts';
 import { machinePath } from './ids.ts';
 
@@ -45,4 +46,11 @@ export const incarnationsOf = ({ carrier, value }: IdentityCarrier): readonly st
     case 'volumeAttachment':
       return [];
   }
+};
+
+/** A providerID names the subscription. */
+export const unservedPlace = ({ carrier, value }: IdentityCarrier, served: string): UnservedPlace | null => {
+  const subscription = carrier === 'providerID' ? machinePath(value.replace(PREFIX, ''))?.subscription : undefined;
+  if (subscription === undefined || subscription === served.toLowerCase()) return null;
+  return { place: `the subscription ${subscription}`, mend: `install Cloudfence for it, with AZURE_SUBSCRIPTION_ID=${subscription}` };
 };

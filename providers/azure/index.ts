@@ -1,6 +1,6 @@
 import type { Cloud } from '../../fencing/cloud.ts';
 import type { MachineId } from '../../fencing/machine.ts';
-import { incarnationsOf, machineOf } from './carriers.ts';
+import { incarnationsOf, machineOf, unservedPlace } from './carriers.ts';
 import type { AzureClients } from './client.ts';
 import { detach } from './detach.ts';
 import { diskOf } from './disk-of.ts';
@@ -31,6 +31,7 @@ export const azureCloud = (clients: AzureClients): AzureCloud => ({
   expand: (machines, signal) => expand(clients, machines, signal),
   machineOf,
   incarnationsOf,
+  unservedPlace: (carrier) => unservedPlace(carrier, clients.subscription),
   diskOf,
   machinesNamed,
 });

@@ -25,4 +25,4 @@ export const diskBeside =
     return diskOf({ driver, handle: handle.replace(UNSPECIFIED, `projects/${place.project}/`).replace(ANY_ZONE, `zones/${place.zone}/`) });
   };
 
-export const readingFor: NonNullable<Cloud['readingFor']> = (machine) => ({ name: 'gcp', machineOf, incarnationsOf, diskOf: diskBeside(machine) });
+export const readingFor: NonNullable<Cloud['readingFor']> = (machine) => ({ name: 'gcp', machineOf, incarnationsOf, unservedPlace: () => null, diskOf: diskBeside(machine) });

@@ -20,6 +20,8 @@ export const gcpCloud = (clients: ComputeClients): Cloud => ({
   powerOff: (target, permit, signal) => powerOff(clients, target, permit, signal),
   machineOf,
   incarnationsOf,
+  // Whatever project a machine's path names is asked.
+  unservedPlace: () => null,
   diskOf,
   readingFor,
 });

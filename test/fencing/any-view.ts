@@ -101,6 +101,7 @@ const anyVolume: fc.Arbitrary<VolumeFacts> = fc
     persistentVolume: mostly<string | null>('pv-1', null),
     claim: mostly<string | null>('default/data', null),
     attachment: maybe(anyAttachment),
+    reported: fc.boolean(),
     successor: maybe(anyAttachment),
   })
   .map((change) => volume({ ...change, key: `a-driver^${change.handle}`, attachment: change.attachment && { ...change.attachment, uid: `of ${change.handle}` } }));

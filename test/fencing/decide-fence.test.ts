@@ -51,7 +51,7 @@ describe('the mark', () => {
   it('begins again when the machine goes off while it is being released', () => expect(said(view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }) }))).toBe('mark'));
   it('goes on under the old fence when the cloud has forgotten the machine by now', () => {
     const forgotten = machine({ power: 'missing', generation: null });
-    expect(said(fencing({}, { machine: forgotten, memory: { ...view().memory, witness: 'released' } }))).toBe('delete-pod');
+    expect(said(fencing({ lease: null }, { machine: forgotten, memory: { ...view().memory, witness: 'released' } }))).toBe('delete-pod');
   });
   it.each([
     ['out-of-service', { outOfService: false, ours: false, quarantine: true }],

@@ -57,7 +57,7 @@ describe('what the cap says', () => {
   });
   it('is asked about the boot that has ended, which a machine that is gone may have left in the record', () => {
     expect(decide(asked(null))).toMatchObject({ do: 'claim', boot: 'boot-1' });
-    const gone = { machine: machine({ power: 'missing', generation: null }), cluster: cluster({ node: null }), memory: { ...view().memory, admission: null, witness: 'released' as const } };
+    const gone = { machine: machine({ power: 'missing', generation: null }), cluster: cluster({ node: null, lease: null }), memory: { ...view().memory, admission: null, witness: 'released' as const } };
     expect(decide(view({ ...gone, remembered: record() }))).toMatchObject({ do: 'claim', boot: 'boot-1' });
     expect(decide(view(gone))).toMatchObject({ do: 'claim', boot: null });
   });

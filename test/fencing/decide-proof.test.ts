@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/decide.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
+import type { AttachmentFacts, ClusterFacts, NodeFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, node, NOW, view, volume } from './view-builder.ts';
+import { ago, attachment, cluster, machine, marked, node, NOW, view, volume } from './view-builder.ts';
 
 const seenOff = (mono: number, witness: View['memory']['witness'] = null) => ({
   memory: { ...view().memory, firstOff: { wall: NOW - 1_000, mono, generation: 'boot-1' }, witness },
@@ -20,18 +21,71 @@ describe('only proof lets a fence begin', () => {
     ['off without a boot generation is not', view({ machine: machine({ generation: null }) }), 'refused generation-unknown'],
     ['a state that is proof only when repeated is not, at first', view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(900) }), 'wait second-read'],
     ['... and is, five seconds later', view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-4_000) }), 'mark'],
-    ['not found asks the disks first', view({ machine: machine({ power: 'missing', generation: null }) }), 'witness missing-without-witness'],
-    ['not found with a disk that is free of it is proof', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(900, 'released') }), 'mark'],
-    ['not found with a disk that names it is not, and the disk is asked again', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(900, 'held') }), 'wait missing-but-disk-held'],
-    ['... and is not a minute later either', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(-59_000, 'held') }), 'refused missing-but-disk-held'],
-    ['not found without a disk that can be found is not', view({ machine: machine({ power: 'missing', generation: null }), ...seenOff(900, 'none') }), 'refused missing-without-witness'],
-    [
-      'not found without any disk of a PersistentVolume is not',
-      view({ machine: machine({ power: 'missing', generation: null }), cluster: cluster({ volumes: [volume({ persistentVolume: null })] }) }),
-      'refused missing-without-witness',
-    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('not found is proof only by the word of the disks that were there', () => {
+  const missing = machine({ power: 'missing', generation: null, forGood: false });
+  const silent = ago(60_000);
+  const gone = (change: Partial<ClusterFacts> = {}, witness: View['memory']['witness'] = null, mono = 900) =>
+    view({ machine: missing, cluster: cluster({ lease: silent, ...change }), memory: { ...view().memory, firstOff: { wall: NOW - 1_000, mono, generation: null }, firstLease: silent, lease: silent, witness, searched: true } });
+  const volumeAt = (change: Partial<AttachmentFacts>, more: Partial<VolumeFacts> = {}) => gone({ volumes: [volume({ attachment: attachment(change), ...more })] });
+  const noted = (value: string) => ({ carrier: { carrier: 'volumeAttachment' as const, driver: 'a-driver', value } });
+  const inRecord = (attached: boolean, change: Partial<NodeFacts> = {}) =>
+    gone({ node: marked({ generation: null, lease: silent, volumes: [{ driver: 'a-driver', handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1', ...(attached && { attached }) }] }, change), volumes: [volume({ attachment: null })] });
+  const unasked = 'refused missing-without-witness';
+  const cases: readonly [string, View, string][] = [
+    ['they are asked first', gone(), 'witness missing-without-witness'],
+    ['it is, when all are found and none names it', gone({}, 'released'), 'mark'],
+    ['it is not while one names it: they are asked again', gone({}, 'held'), 'wait missing-but-disk-held'],
+    ['... nor a minute later', gone({}, 'held', -59_000), 'refused missing-but-disk-held'],
+    ['nor when one cannot be found', gone({}, 'none'), unasked],
+    ['a disk that a pod merely wants is none', gone({ volumes: [volume({ attachment: null })] }), unasked],
+    ['... and attachments that no status names are searched for', { ...gone({ volumes: [] }), memory: { ...gone().memory, searched: false } }, 'search missing-without-witness'],
+    ['nor is one that was to be attached, and never was', volumeAt({ attached: false }), unasked],
+    ['... whatever the Node says', volumeAt({ attached: false }, { reported: true }), unasked],
+    ['nor is one that was attached to another machine', volumeAt(noted('m-2')), unasked],
+    ['... whatever the Node says', volumeAt(noted('m-2'), { reported: true }), unasked],
+    ['nor is one of which nobody noted where', volumeAt({ carrier: null }), unasked],
+    ['... but the Node may say so', volumeAt({ carrier: null }, { reported: true }), 'witness missing-without-witness'],
+    ['one noted under the name of the Node is', volumeAt(noted('node-a')), 'witness missing-without-witness'],
+    ['... but not where it is older than the Node', volumeAt({ ...noted('node-a'), created: NOW - 90_000_000 }), unasked],
+    ['... nor under another name', volumeAt(noted('node-b')), unasked],
+    ['one that the Node reports is', gone({ volumes: [volume({ attachment: null, reported: true })] }), 'witness missing-without-witness'],
+    ['... but not once Kubernetes has had it deleted', gone({ volumes: [volume({ attachment: null, reported: true, persistentVolume: null })] }), unasked],
+    ['one that our record saw there is', inRecord(true), 'witness missing-without-witness'],
+    ['... but not one that it merely names', inRecord(false), unasked],
+    ['... nor a record that somebody else wrote', inRecord(true, { labelled: false }), 'refused record-not-ours'],
+    ['of a Node that is gone, its attachments testify', gone({ node: null }), 'witness missing-without-witness'],
+    ['... those under its name too', gone({ node: null, volumes: [volume({ attachment: attachment(noted('node-a')) })] }), 'witness missing-without-witness'],
+    ['... but not those that never were', gone({ node: null, volumes: [volume({ attachment: attachment({ attached: false }) })] }), unasked],
+    ['a kubelet has to be silent for a minute', gone({ lease: ago(20_000) }, 'released'), 'refused lease-renewed-after-off'],
+    ['... and is waited for', view({ ...gone({ lease: ago(20_000) }, 'released'), memory: { ...gone({}, 'released').memory, lease: ago(20_000) } }), 'wait kubelet-not-silent'],
+    ['... by our own clock where its clock is fast', view({ ...gone({ lease: ago(-1e12) }, 'released', -59_000), memory: { ...gone({}, 'released', -59_000).memory, lease: ago(-1e12) } }), 'mark'],
+    ['a Node without a Lease is silent', view({ ...gone({ lease: null }, 'released'), memory: { ...gone({}, 'released').memory, lease: null } }), 'mark'],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+
+  it('all that were there are asked, and nobody else', () => {
+    const another = (handle: string, change: Partial<AttachmentFacts>) => volume({ handle, key: `a-driver^${handle}`, attachmentName: `csi-${handle}`, attachment: attachment(change) });
+    const volumes = [volume(), another('disk-2', { attached: false }), another('disk-3', {}), another('disk-4', noted('m-2')), another('not of this cloud', {})];
+    expect(decide(gone({ volumes }))).toMatchObject({ do: 'witness', disks: ['disk-1', 'disk-3'] });
+  });
+
+  it('what was there is written into the record', () => {
+    const decision = decide(gone({ volumes: [volume(), volume({ handle: 'disk-2', attachmentName: 'csi-2', attachment: null })] }, 'released'));
+    expect(decision.do === 'step' && decision.step.do === 'mark' && decision.step.record.volumes).toMatchObject([{ handle: 'disk-1', attached: true }, { handle: 'disk-2' }]);
+  });
+
+  it('nor is it where nobody asks about the place that the Node names', () => {
+    const reading = { ...view().reading, unservedPlace: () => ({ place: 'far-away-1', mend: 'add it' }) };
+    expect(said({ ...gone({}, 'released'), reading })).toBe('refused place-not-served');
+    expect(said({ ...gone({ node: null }, 'released'), reading })).toBe('refused place-not-served');
+    expect(said({ ...gone(), machine: machine({ power: 'unknown' }), reading })).toBe('refused place-not-served');
+    expect(said({ ...gone(), machine: machine({ power: 'off' }), reading })).toBe('mark');
+    expect(decide({ ...gone(), reading })).toMatchObject({ because: { says: expect.stringMatching(/far-away-1.*add it/) } });
+  });
 });
 
 describe('a person may vouch for a machine that no cloud can prove off', () => {
@@ -40,7 +94,8 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
   const cases: readonly [string, View, string][] = [
     ['when it is suspended', vouching({ power: 'suspended' }), 'mark'],
     ['when the cloud gives no state', vouching({ power: 'unknown', generation: null }), 'mark'],
-    ['when the cloud does not know it', vouching({ power: 'missing', generation: null }), 'mark'],
+    ['when the cloud does not know it', vouching({ power: 'missing', generation: null }, { cluster: cluster({ lease: ago(60_000) }) }), 'mark'],
+    ['... and not before its kubelet is silent', vouching({ power: 'missing', generation: null }), 'wait kubelet-not-silent'],
     ['also in a later run that goes on with the fence', vouching({ power: 'suspended' }, { request: view().request, cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }) }), 'delete-pod'],
     ['but not when it runs', vouching({ power: 'running' }), 'ignored machine-running'],
     ['nor while it is stopping', vouching({ power: 'stopping' }), 'wait stopping'],

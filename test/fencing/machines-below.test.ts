@@ -5,16 +5,16 @@ import { Denied } from '../../fencing/errors.ts';
 import type { Power } from '../../fencing/machine.ts';
 import { machinesBelow } from '../../fencing/machines-below.ts';
 import type { Ports } from '../../fencing/ports.ts';
-import { cluster as clusterFacts, diskOf, incarnationsOf, machine, machineOf, volume } from './view-builder.ts';
+import { attachment, cluster as clusterFacts, diskOf, incarnationsOf, machine, machineOf, volume } from './view-builder.ts';
 
 const unasked = () => Promise.reject(new Error('nobody asks for this'));
 
 /** A Node that is gone, with attachments of these disks to it. */
-const clusterWith = (disks: readonly string[], nameTaken = false): Cluster => ({
+const clusterWith = (disks: readonly string[], nameTaken = false, attached = true): Cluster => ({
   name: 'blue',
   find: unasked,
   identify: unasked,
-  look: async () => clusterFacts({ node: null, nameTaken, pods: [], volumes: disks.map((handle) => volume({ handle })) }),
+  look: async () => clusterFacts({ node: null, nameTaken, pods: [], volumes: disks.map((handle) => volume({ handle, attachment: attachment({ attached }) })) }),
   recheck: unasked,
   apply: unasked,
   tell: unasked,
@@ -41,6 +41,7 @@ const cloudThat = ({ holders, named, power }: Said): Cloud => ({
   powerOff: unasked,
   machineOf,
   incarnationsOf,
+  unservedPlace: () => null,
   diskOf,
 });
 
@@ -82,6 +83,8 @@ describe('the machine below a Node that is gone', () => {
     const nobody = { machines: [], doubt: null };
     expect(await below({}, ['elsewhere'])).toEqual(nobody);
     expect(await below({ holders: { 'disk-1': ['m-1'] } }, ['disk-1'], true)).toEqual(nobody);
+    const free = cloudThat({ holders: { 'disk-1': [] }, named: ['m-node-a'], power: {} });
+    expect(await machinesBelow(clusterWith(['disk-1'], false, false), suspect, portsTo(free))).toEqual(nobody);
     const { holders: _, ...silent } = cloudThat({ holders: {}, named: [], power: {} });
     expect(await machinesBelow(clusterWith(['disk-1']), suspect, portsTo(silent))).toEqual(nobody);
   });

@@ -10,7 +10,7 @@ const read = (change: Partial<MachineFacts>, mono: number): Read<MachineFacts> =
 const known: Known = begin({
   request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
   policy: defaultPolicy,
-  reading: { name: 'a-cloud', machineOf, incarnationsOf, diskOf },
+  reading: { name: 'a-cloud', machineOf, incarnationsOf, unservedPlace: () => null, diskOf },
   runId: 'run',
   deadline: 60_000,
 });

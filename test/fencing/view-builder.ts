@@ -106,6 +106,7 @@ export const attachment = (change: Partial<AttachmentFacts> = {}): AttachmentFac
   name: 'csi-1',
   uid: 'va-uid',
   attached: true,
+  created: NOW - 3_600_000,
   deletingSince: null,
   detachError: null,
   attachError: null,
@@ -122,6 +123,7 @@ export const volume = (change: Partial<VolumeFacts> = {}): VolumeFacts => ({
   claim: 'default/data',
   attachmentName: 'csi-1',
   attachment: attachment(),
+  reported: false,
   successor: null,
   ...change,
 });
@@ -144,7 +146,7 @@ export const admitted: Admission = { admitted: true, begun: 0, unfinished: 0, li
 export const view = (change: Partial<View> = {}): View => ({
   request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
   policy: defaultPolicy,
-  reading: { name: 'a-cloud', machineOf, incarnationsOf, diskOf },
+  reading: { name: 'a-cloud', machineOf, incarnationsOf, unservedPlace: () => null, diskOf },
   runId: 'run',
   machine: machine(),
   cluster: cluster(),

@@ -9,6 +9,7 @@ const reading = {
   name: 'cloud',
   machineOf: ({ value }: { readonly value: string }) => (value.startsWith('m-') ? value : null),
   incarnationsOf: () => [],
+  unservedPlace: () => null,
   diskOf: ({ driver, handle }: { readonly driver: string; readonly handle: string }) => (driver === 'disks' ? handle : null),
 };
 
@@ -44,6 +45,13 @@ describe('attachments to a Node that is gone', () => {
     ['another machine holds one', [held('a', 'm-1'), held('b', 'm-2')], []],
   ] as const)('are this machine’s by the word of their disks: %s', (_, holdings, expected) => {
     expect(own(left([attached('a', 'n'), attached('b', 'n')]), holdings)).toEqual(expected);
+  });
+
+  it('are nobody’s where all disks are free and none was ever attached', () => {
+    const wanted = (handle: string) => ({ ...attached(handle, 'n'), attachment: attachment({ attached: false, carrier: { carrier: 'volumeAttachment', driver: 'disks', value: 'n' } }) });
+    expect(own(left([wanted('a'), wanted('b')]), [held('a'), held('b')])).toEqual([]);
+    expect(own(left([wanted('a'), attached('b', 'n')]), [held('a'), held('b')])).toEqual(['a', 'b']);
+    expect(own(left([wanted('a'), wanted('b')]), [held('a', 'm-1'), held('b')])).toEqual(['a', 'b']);
   });
 
   it('take what uses them with them', () => {

@@ -51,6 +51,7 @@ const clouds = (broken: readonly string[] = []) => {
       powerOff: async () => undefined,
       machineOf: () => null,
       incarnationsOf: () => [],
+      unservedPlace: ({ value }) => ({ place: value, mend: `ask ${name}` }),
       diskOf: () => null,
     };
     const access = { managedCluster: () => Promise.reject(new Error('none')), secret: () => Promise.reject(new Error('none')) };
@@ -115,6 +116,16 @@ describe('a run about one machine', () => {
   it('reads volumes beside that machine where its cloud can', () => {
     const reading = anyCloud([{ ...named('sun'), readingFor: (machine) => ({ ...named('sun'), diskOf: ({ handle }) => `${machine} ${handle}` }) }], never, new Set()).cloud.readingFor?.(SUN);
     expect(reading?.diskOf({ driver: 'sun', handle: 'd' })).toBe(`${SUN} d`);
+  });
+
+  it('hears of a place that is not served from its own cloud, once that has been asked', async () => {
+    const { kit } = clouds();
+    const carrier = { carrier: 'providerID', driver: null, value: STAR } as const;
+    const reading = kit.cloud.readingFor?.(STAR);
+    expect(reading?.unservedPlace(carrier)).toBeNull();
+    await kit.cloud.look([STAR], { disks: false }, patient());
+    expect(reading?.unservedPlace(carrier)).toEqual({ place: STAR, mend: 'ask star' });
+    expect(reading?.unservedPlace({ ...carrier, value: 'nobodys' })).toBeNull();
   });
 
   it('takes what another cloud would make of its Node for no contradiction', () => {

@@ -30,6 +30,7 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     expect(facts.pods[0]?.volumes).toEqual([key(claimed), key(ephemeral)]);
     expect(facts.volumes.find(({ handle }) => handle === claimed)).toMatchObject({ persistentVolume: volume, attachmentName: nameOn(claimed, node.name), attachment: null });
     expect(facts.volumes.find(({ handle }) => handle === recorded)?.persistentVolume).toBeNull();
+    expect(facts.volumes.filter(({ reported }) => reported).map(({ handle }) => handle)).toEqual([claimed]);
   });
 
   it('finds the attachment of a drained Node, which no status and no pod names, when it is told to search', async () => {

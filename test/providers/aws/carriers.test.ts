@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IdentityCarrier } from '../../../fencing/machine.ts';
-import { machineOf } from '../../../providers/aws/carriers.ts';
+import { machineOf, unservedPlace } from '../../../providers/aws/carriers.ts';
 import { diskOf } from '../../../providers/aws/disks.ts';
 import { clustersIn } from '../../../providers/aws/cluster-tags.ts';
 import { nodeNamesOf } from '../../../providers/aws/node-names.ts';
@@ -71,5 +71,23 @@ describe('names and clusters of a machine', () => {
       { Key: 'Name', Value: 'blue-1' },
     ];
     expect(clustersIn(tags)).toEqual(['blue', 'green']);
+  });
+});
+
+describe('a place that is not served', () => {
+  const at = (value: string, carrier: 'providerID' | 'csiNode' = 'providerID') => unservedPlace({ carrier, driver: carrier === 'csiNode' ? 'ebs.csi.aws.com' : null, value }, 'eu-west-1');
+  it.each([
+    ['aws:///eu-central-1a/i-0123456789abcdef0', 'eu-central-1'],
+    ['aws:///eu-west-10a/i-0123456789abcdef0', 'eu-west-10'],
+    ['aws:///us-west-2-lax-1a/i-0123456789abcdef0', 'us-west-2'],
+    ['aws:///us-gov-west-1b/i-0123456789abcdef0', 'us-gov-west-1'],
+    ['aws:///somewhere/i-0123456789abcdef0', 'somewhere'],
+  ])('is named by the zone of %s', (value, place) => {
+    expect(at(value)).toEqual({ place, mend: expect.stringMatching(new RegExp(`${place}.*territories`)) });
+  });
+
+  it.each(['aws:///eu-west-1a/i-0123456789abcdef0', 'aws:///eu-west-1-ber-1a/i-0123456789abcdef0', 'aws:////i-0123456789abcdef0', 'i-0123456789abcdef0', 'gce://p/z/n'])('is none of %s', (value) => {
+    expect(at(value)).toBeNull();
+    expect(at(value, 'csiNode')).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IdentityCarrier } from '../../../fencing/machine.ts';
-import { incarnationsOf, machineOf } from '../../../providers/azure/carriers.ts';
+import { incarnationsOf, machineOf, unservedPlace } from '../../../providers/azure/carriers.ts';
 import { clustersIn } from '../../../providers/azure/cluster-tags.ts';
 import { diskOf } from '../../../providers/azure/disk-of.ts';
 import { isMachine } from '../../../providers/azure/ids.ts';
@@ -80,4 +80,14 @@ it('clusters are named by the tags of AKS and of Cluster API, once each', () => 
   const capi = 'sigs.k8s.io_cluster-api-provider-azure_cluster_';
   expect(clustersIn({ 'aks-managed-cluster-name': 'blue', [`${capi}Green`]: 'owned', [`${capi}grey`]: 'shared', [capi]: 'owned', name: 'red' })).toEqual(['blue', 'Green']);
   expect(clustersIn({ 'AKS-Managed-Cluster-Name': '' })).toEqual([]);
+});
+
+describe('a place that is not served', () => {
+  const machine = (subscription: string) => `azure:///subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm`;
+  it('is another subscription, by a providerID in any letter case', () => {
+    expect(unservedPlace({ carrier: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({ place: 'the subscription other', mend: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other') });
+    expect(unservedPlace({ carrier: 'providerID', driver: null, value: machine('ours') }, 'OURS')).toBeNull();
+    expect(unservedPlace({ carrier: 'systemUUID', driver: null, value: machine('other') }, 'ours')).toBeNull();
+    expect(unservedPlace({ carrier: 'providerID', driver: null, value: 'aws:///eu-west-1a/i-abcd1111' }, 'ours')).toBeNull();
+  });
 });
