@@ -53,6 +53,8 @@ export interface MachineFacts {
   readonly forGood: boolean;
   /** Changes with every boot; null when the cloud does not say. */
   readonly generation: string | null;
+  /** The generation changes with operations on the machine as well, such as a detach of one of its disks. */
+  readonly generationDrifts?: boolean;
   /** When the present power state was asked for or began, if the cloud says (epoch ms). */
   readonly since: number | null;
   /** Names under which its Node may be registered, likeliest first. Clues, never proof. */

@@ -16,6 +16,9 @@ export const tombstoneFor = (fence: string, { bootID }: Pick<NodeFacts, 'bootID'
   boot: bootMark(bootID, generation),
 });
 
-/** Whether the tombstone speaks of the boot that has ended. A machine that the cloud has forgotten has no boot left that could be another. */
-export const isOfThisBoot = ({ boot }: Tombstone, { bootID }: Pick<NodeFacts, 'bootID'>, { generation }: Pick<MachineFacts, 'generation'>): boolean =>
-  generation === null ? boot.startsWith(shortHash(bootID)) : boot === bootMark(bootID, generation);
+/**
+ * Whether the tombstone speaks of the boot that has ended. A machine that the cloud has forgotten has no boot left that could
+ * be another, and where operations move the generation as well, only the Node tells boots apart.
+ */
+export const isOfThisBoot = ({ boot }: Tombstone, { bootID }: Pick<NodeFacts, 'bootID'>, { generation, generationDrifts }: Pick<MachineFacts, 'generation' | 'generationDrifts'>): boolean =>
+  generation === null || generationDrifts === true ? boot.startsWith(shortHash(bootID)) : boot === bootMark(bootID, generation);

@@ -33,7 +33,7 @@ const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision
   const { node } = view.cluster;
   const record = currentRecord(view);
   if (!node || !record || (record.phase === phase && !node.taints.ours)) return null;
-  return take({ do: 'park', node: targetNode(node), record: { ...record, phase, released: new Date(view.now.wall).toISOString() } }, reason);
+  return take({ do: 'park', node: targetNode(node), record: { ...record, phase, generation: view.machine.generation ?? record.generation, released: new Date(view.now.wall).toISOString() } }, reason);
 };
 
 /** What is left was declined, and no taint helps with that: the fence is not finished, its taint's work is. */

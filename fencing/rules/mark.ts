@@ -16,12 +16,20 @@ export const targetNode = (node: NodeFacts): NodeTarget => ({
   label: node.label,
 });
 
+/**
+ * A generation that drifts has been moved by our own detach, or the driver's, unless the kubelet has shown a sign of life
+ * since the fence began: then the machine may have been started, and the fence begins again.
+ */
+const isSameGeneration = ({ generation, lease }: FenceRecord, { machine, cluster }: View): boolean =>
+  generation === machine.generation || (machine.generationDrifts === true && generation !== null && lease === cluster.lease);
+
 /** The Node's record, if it belongs to this proof: the same boot by both accounts, and its mark neither lifted nor being taken back. */
-export const currentRecord = ({ cluster: { node }, machine }: View): FenceRecord | null => {
+export const currentRecord = (view: View): FenceRecord | null => {
+  const { cluster: { node }, machine } = view;
   const record = node?.record;
   if (!record || record.phase === 'releasing' || record.phase === 'lifted' || record.bootID !== node.bootID) return null;
   // A machine that the cloud has forgotten by now has no boot left that could be another.
-  return machine.generation === null || record.generation === machine.generation ? record : null;
+  return machine.generation === null || isSameGeneration(record, view) ? record : null;
 };
 
 /** The fence is finished, and something on the dead Node wants its taint again. */
@@ -105,7 +113,7 @@ const again = (view: View, record: FenceRecord): FenceRecord => {
     ...record,
     phase: 'fencing',
     released: null,
-    volumes: namedVolumes(view.cluster.volumes, record),
+    volumes: namedVolumes(view, record),
     pods: [...pods, ...record.pods.filter(({ uid }) => !known.has(uid))],
   };
 };
@@ -115,8 +123,8 @@ const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
     ? because('started-in-between', `${machine.machine} was started after the fence ${node.record.fence} and is off again`)
     : because('off-proven', `${machine.machine} is off: its guest can write no more`);
 
-const isSameBoot = (record: FenceRecord, node: NodeFacts, { machine }: View): boolean =>
-  record.nodeUid === node.uid && record.bootID === node.bootID && record.machine === machine.machine && record.generation === machine.generation;
+const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
+  record.nodeUid === node.uid && record.bootID === node.bootID && record.machine === view.machine.machine && isSameGeneration(record, view);
 
 /** Our taint is missing, and it was not we who took it off: what we take off ourselves, the record says. */
 const taintMissing = (view: View, node: NodeFacts): Reason | null => {

@@ -3,7 +3,7 @@ import { patience } from '../policy.ts';
 import { because } from '../reason.ts';
 import { refuse, wait, type Decision, type Rule, type View } from '../view.ts';
 import { currentRecord } from './mark.ts';
-import { witnessesOf } from './witness.ts';
+import { isGone, witnessesOf } from './witness.ts';
 
 /** The word of a person, given to this run or written in the record of the fence that it goes on with. */
 export const vouchedFor = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
@@ -25,7 +25,7 @@ export const placeNotServed: Rule = (view) => {
  * witnesses that it is really gone, when all of them are found where it stood, and none names it any more.
  */
 export const missingNeedsWitness: Rule = (view) => {
-  if (view.machine.power !== 'missing' || vouchedFor(view) !== null) return null;
+  if (view.machine.power !== 'missing' || vouchedFor(view) !== null || witnessesAreGone(view)) return null;
   const { machine } = view.machine;
   switch (view.memory.witness) {
     case 'released':
@@ -38,6 +38,10 @@ export const missingNeedsWitness: Rule = (view) => {
       return askWitness(view);
   }
 };
+
+/** Those that testified when the fence began have been deleted with their volumes: nobody is left to be asked, and nothing to be freed. */
+const witnessesAreGone = (view: View): boolean =>
+  (currentRecord(view)?.volumes.some(({ attached }) => attached) ?? false) && view.cluster.volumes.every(isGone);
 
 /** Each look asks the disks anew. */
 const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): Decision => {

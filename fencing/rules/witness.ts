@@ -23,7 +23,7 @@ const notedHere = (scene: Scene, attachment: AttachmentFacts): boolean | null =>
   return noted === null ? isOfThisNode(scene, attachment) : noted === scene.machine.machine;
 };
 
-const recordOf = ({ cluster: { node }, remembered }: Scene): NodeFacts['record'] => (node ? (node.labelled ? node.record : null) : remembered);
+const recordOf = ({ cluster: { node }, remembered }: Scene): NodeFacts['record'] => (node ? (node.label === null ? null : node.record) : remembered);
 
 const isRecorded = (scene: Scene, { attachmentName }: VolumeFacts): boolean => {
   const record = recordOf(scene);
@@ -40,7 +40,7 @@ export const wasThere = (scene: Scene, volume: VolumeFacts): boolean => {
 };
 
 /** A volume that is neither attached nor a PersistentVolume any more: Kubernetes has let its disk be deleted. */
-const isGone = ({ attachment, persistentVolume }: VolumeFacts): boolean => attachment === null && persistentVolume === null;
+export const isGone = ({ attachment, persistentVolume }: VolumeFacts): boolean => attachment === null && persistentVolume === null;
 
 /** The disks that were attached to the machine, as far as anybody knows: all of them are asked. */
 export const witnessesOf = (scene: Scene): readonly DiskId[] => {

@@ -28,6 +28,7 @@ export const seenFacts = ({ machine, vm, requestId, osDisk, dataDisks }: Sightin
     power: vmId === null ? 'unknown' : classify({ vm, osDiskState: osDisk?.diskState ?? null }),
     forGood: false,
     generation: generationOf(vmId, owned, said),
+    ...(owned === null && { generationDrifts: true }),
     since: said.power === 'deallocated' || said.power === 'running' ? (owned?.getTime() ?? null) : null,
     nodeNames: nodeNamesOf(vm),
     clusters: clustersIn(vm.tags ?? {}),
@@ -39,7 +40,7 @@ export const seenFacts = ({ machine, vm, requestId, osDisk, dataDisks }: Sightin
 
 /**
  * The OS disk is handed over at each start and deallocation; that time tells boots apart. Where it cannot be read, the
- * time of the last operation does, our own ones included. The two are never mistaken for each other, nor one machine's
+ * time of the last operation does, which every detach moves as well, ours and the CSI driver's: such a generation drifts. The two are never mistaken for each other, nor one machine's
  * for that of the next of its name.
  */
 const generationOf = (vmId: string | null, owned: Date | null, { provisionedAt }: Statuses): string | null => {

@@ -49,3 +49,9 @@ it('fence looks for a machine in every territory', async () => {
   const { stdout, code } = await cli(['fence', sandbox.scene.holder, '--dry-run', '--json'], ROLE.externalId);
   expect({ code, answer: JSON.parse(stdout) }).toMatchObject({ code: 0, answer: { outcome: 'would-fence', instance: sandbox.scene.holder, dryRun: true } });
 });
+
+it('fence refuses a machine of a region that is not asked by name, and says what to set', async () => {
+  const fence = ['fence', sandbox.scene.holder, '--json', '--region', 'us-east-1'];
+  const { stdout, code } = await runCli(fence, sandbox, { environment: { AWS_ENDPOINT_URL_EC2: home.url } });
+  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({ code: 4, answer: { outcome: 'refused', reason: expect.stringMatching(new RegExp(`^place-not-served: .*${SANDBOX_REGION}.*territories`)), steps: [] } });
+});

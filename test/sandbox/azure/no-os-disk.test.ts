@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { parseRecord } from '../../../fencing/record.ts';
+import { RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
+import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
+import { deallocate, start } from '../../../sandbox/azure/machines.ts';
+import { stopGuest } from '../../../sandbox/azure/scenario.ts';
+import { diskIn, disksOf } from '../../../sandbox/azure/state.ts';
+import { standing } from '../../../sandbox/cluster/standing.ts';
+import { write } from '../../../sandbox/kept.ts';
+import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
+import { change, react, scene } from './azure-rig.ts';
+
+/**
+ * A machine whose OS disk ARM does not show: it is unmanaged, or lives in the host. Which of its boots has ended, only the
+ * time of its last operation tells, and each detach is one: the CSI driver's, which the fence brings about, and our own.
+ */
+const sceneWithout = (hide: 'disk' | 'time') => {
+  const found = scene();
+  const { world, holder } = found;
+  const os = disksOf(world, holder).find((disk) => disk.os);
+  if (os) write(world.parts.azure.disks, os.id, hide === 'disk' ? null : { ...os, handedOverAt: null }, world.now());
+  return found;
+};
+
+const phaseOf = (world: AzureWorld, machine: string) => {
+  const node = standing(world, 'nodes', nodeNameOf(world, machine));
+  return parseRecord(node?.metadata.annotations?.[RECORD_ANNOTATION] ?? '')?.phase ?? null;
+};
+
+const marks = (outcome: Awaited<ReturnType<typeof react>>) => outcome.steps.filter(({ step }) => step === 'mark');
+
+it.each(['disk', 'time'] as const)('is fenced to the end although the driver detaches its disk meanwhile, under one fence (no %s)', async (hide) => {
+  const { world, disk, holder, spare } = sceneWithout(hide);
+  change(world, holder, deallocate);
+  const outcome = await react(world, holder);
+  expect(outcome).toMatchObject({ outcome: 'fenced' });
+  expect(marks(outcome)).toHaveLength(1);
+  expect(phaseOf(world, holder)).toBe('fenced');
+  world.advance(30_000);
+  expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
+  expect(world.parts.azure.harm).toEqual([]);
+});
+
+it('is fenced to the end although we detach its disk meanwhile', async () => {
+  const { world, disk, holder } = sceneWithout('disk');
+  world.parts.cluster.knobs.attacherDown = true;
+  stopGuest(world, holder);
+  world.advance(30_000);
+  const outcome = await react(world, holder);
+  expect(outcome.steps.map(({ step, result }) => [step, result])).toContainEqual(['detach-disk', 'done']);
+  expect(marks(outcome)).toHaveLength(1);
+  expect(diskIn(world, disk)?.attachments).toEqual([]);
+  expect(world.parts.azure.harm).toEqual([]);
+});
+
+it('begins again under a new fence when it really was started in between', async () => {
+  const { world, holder } = sceneWithout('disk');
+  change(world, holder, deallocate);
+  expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
+  change(world, holder, start, 120_000);
+  change(world, holder, deallocate);
+  const again = await react(world, holder);
+  expect(['fenced', 'ignored']).toContain(again.outcome);
+  expect(phaseOf(world, holder)).toBe('fenced');
+  expect(world.parts.azure.harm).toEqual([]);
+});
