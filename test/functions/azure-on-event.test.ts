@@ -110,13 +110,19 @@ describe('news of a whole scale set', () => {
 });
 
 describe('an instance that ARM denies', () => {
-  it.each(['NotFound', 'ParentResourceNotFound', 'ResourceNotFound'])('is left alone while its disk names it (%s)', async (code) => {
+  it.each([
+    ['NotFound', 'its set lists it', 'power-unknown'],
+    ['ResourceNotFound', 'its set lists it', 'power-unknown'],
+    ['ParentResourceNotFound', 'its disk names it', 'missing-but-disk-held'],
+  ])('is left alone (%s) while %s', async (code, because, reason) => {
     const { world, disk, holder } = scene();
-    addFault(world.parts.azure, { call: 'machine.get', mishap: { kind: 'error', status: 404, code }, times: 1_000 });
+    const mishap = { kind: 'error', status: 404, code } as const;
+    addFault(world.parts.azure, { call: 'machine.get', mishap, times: 1_000 });
+    if (because === 'its disk names it') addFault(world.parts.azure, { call: 'set.list', mishap, times: 1_000 });
     const install = azureInstall(world);
     await workOff(world, install, gridEvent(holder));
     expect(install.lines.filter(({ decision }) => decision === 'step')).toEqual([]);
-    expect(install.lines).toContainEqual(expect.objectContaining({ because: 'missing-but-disk-held' }));
+    expect(install.lines).toContainEqual(expect.objectContaining({ because: reason }));
     expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([holder, []]);
   });
 });
