@@ -61,6 +61,11 @@ export interface GcpFunctionEnvironment {
   /** What the tokens of those who push are made for, and as whom they push. */
   readonly audience: string | null;
   readonly caller: string | null;
+  /** As whom the function doctor asks, and where: its own account may do nothing but ask. */
+  readonly doctor: string | null;
+  readonly askedAt: string | null;
+  /** Whether this process runs in Cloud Run, and not on somebody's laptop. */
+  readonly inCloudRun: boolean;
   /** Where the keys of tokens are had from, when it is not Google's own place. */
   readonly certificatesUrl: string | null;
   /** Whether Cloud Run checks each request before it is handed on. */
@@ -78,6 +83,10 @@ export const readGcpFunctionEnvironment = (): GcpFunctionEnvironment => ({
   projects: listed(process.env['CLOUDFENCE_PROJECTS']),
   audience: nonEmpty(process.env['CLOUDFENCE_AUDIENCE']),
   caller: nonEmpty(process.env['CLOUDFENCE_CALLER']),
+  doctor: nonEmpty(process.env['CLOUDFENCE_DOCTOR']),
+  askedAt: nonEmpty(process.env['CLOUDFENCE_ASKED_AT']),
+  // https://cloud.google.com/run/docs/container-contract#services-env-vars
+  inCloudRun: nonEmpty(process.env['K_SERVICE']) !== null,
   certificatesUrl: nonEmpty(process.env['CLOUDFENCE_CERTIFICATES_URL']),
   behindCloudRun: process.env['CLOUDFENCE_BEHIND_CLOUD_RUN'] === 'true',
   againTopic: nonEmpty(process.env['CLOUDFENCE_AGAIN_TOPIC']),

@@ -1,8 +1,18 @@
 import { doctor as diagnose } from '../doctor.ts';
+import { readGcpFunctionEnvironment } from '../../wiring/environment.ts';
+import { asking } from './asking.ts';
 import { answering } from './by-hand.ts';
 import { httpFunction, type Answering } from './http.ts';
 import { wireOnce, type GcpWiring } from './wire.ts';
 
 export const doctor = (wired: () => Promise<GcpWiring>): Answering => answering(wired, (question, wiring) => diagnose(async () => wiring)(question));
 
-export const handler = httpFunction(doctor(wireOnce()));
+/** Deployed, it runs as an account that may do nothing but ask; called on a laptop, it looks for itself. */
+const asksOthers = (): boolean => {
+  const { inCloudRun, askedAt } = readGcpFunctionEnvironment();
+  return inCloudRun && askedAt !== null;
+};
+
+const here = doctor(wireOnce());
+
+export const handler = httpFunction((request, limit) => (asksOthers() ? asking(readGcpFunctionEnvironment)(request, limit) : here(request, limit)));

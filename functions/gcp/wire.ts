@@ -19,6 +19,8 @@ import { foreign } from './territory.ts';
 export interface GcpWiring extends DoctorWiring {
   /** @throws Denied, Unavailable */
   readonly letIn: (authorization: string | null) => Promise<void>;
+  /** Who may ask the questions of the doctor there; the same errors. */
+  readonly letAsk: (authorization: string | null) => Promise<void>;
 }
 
 const settingsFrom = (settings: string | null): Promise<Configuration> | Configuration =>
@@ -27,11 +29,11 @@ const settingsFrom = (settings: string | null): Promise<Configuration> | Configu
 /** Checked for each request, under its own time limit. */
 const KEYS_LAST_MS = 10_000;
 
-const doorOf = ({ audience, caller, certificatesUrl, behindCloudRun }: GcpFunctionEnvironment): (() => Promise<GcpWiring['letIn']>) =>
+const doorOf = ({ audience, certificatesUrl, behindCloudRun }: GcpFunctionEnvironment, serviceAccount: string | null): (() => Promise<GcpWiring['letIn']>) =>
   once(async () => {
-    if (audience === null || caller === null) throw new InvalidConfiguration(['nobody may push: the function has no CLOUDFENCE_AUDIENCE or no CLOUDFENCE_CALLER']);
+    if (audience === null || serviceAccount === null) throw new InvalidConfiguration(['nobody is let in: the function has no CLOUDFENCE_AUDIENCE, or is not told whom (CLOUDFENCE_CALLER, CLOUDFENCE_DOCTOR)']);
     const { pushIdentity } = await import('../../providers/gcp/push-identity.ts');
-    const rules = { audience, serviceAccount: caller, ...(certificatesUrl !== null && { certificatesUrl }), ...(behindCloudRun && { behindCloudRun: { now: Date.now } }) };
+    const rules = { audience, serviceAccount, ...(certificatesUrl !== null && { certificatesUrl }), ...(behindCloudRun && { behindCloudRun: { now: Date.now } }) };
     const check = pushIdentity(rules);
     return (authorization) => check(authorization, AbortSignal.timeout(KEYS_LAST_MS));
   });
@@ -44,7 +46,7 @@ const wire = async (): Promise<GcpWiring> => {
   const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
   const clock = systemClock();
   const publish = once(async () => (await import('../../providers/gcp/publish.ts')).publisher({ endpoint }));
-  const door = doorOf(environment);
+  const [door, doctorsDoor] = [doorOf(environment, environment.caller), doorOf(environment, environment.doctor)];
   return {
     ports: { cloud: kit.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     kit,
@@ -56,6 +58,7 @@ const wire = async (): Promise<GcpWiring> => {
     newRunId,
     log: (line) => console.log(logLine(line)),
     letIn: async (authorization) => (await door())(authorization),
+    letAsk: async (authorization) => (await doctorsDoor())(authorization),
   };
 };
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Refused } from '../../fencing/errors.ts';
 import type { Say } from '../serverless/deployer.ts';
-import { failureOf, isGood, type Answer, type Api, type Call } from './api.ts';
+import { codeOf, failureOf, isGood, type Answer, type Api, type Call } from './api.ts';
 import { callSoon } from './persistence.ts';
 
 /** One thing of ours, as it should be. */
@@ -31,11 +31,11 @@ export const covers = (found: unknown, wanted: unknown): boolean => {
   return Object.is(found, wanted);
 };
 
-/** Null when there is none. */
+/** Null when Google itself says that there is none: a page of a proxy, or a path that no API has, says nothing. */
 export const found = async (api: Api, host: Call['host'], path: string): Promise<Answer['body'] | null> => {
   const call = { method: 'GET', host, path } as const;
   const answer = await api.ask(call);
-  if (answer.status === 404) return null;
+  if (answer.status === 404 && codeOf(answer) === 'NOT_FOUND') return null;
   if (!isGood(answer)) throw failureOf(call, answer);
   return answer.body;
 };

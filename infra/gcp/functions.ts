@@ -40,7 +40,8 @@ const wantedOf = (install: Install, { name, zip }: PackagedFunction) => {
     labels: { [SOURCE]: digestOf(zip) },
     buildConfig: { runtime: parameters.runtime, entryPoint: 'handler', serviceAccount: `${names.project}/serviceAccounts/${names.builder}` },
     serviceConfig: {
-      serviceAccountEmail: names.runner,
+      // The doctor may look at nothing and stop nothing: it asks the sweep, which runs as the account that fences.
+      serviceAccountEmail: name === 'doctor' ? names.doctor : names.runner,
       environmentVariables: environmentOf(install, name),
       availableMemory: `${parameters.memory}M`,
       availableCpu: String(parameters.cpu),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Api } from './api.ts';
 import type { Install } from './install.ts';
-import { functionNames } from './names.ts';
+import { functionNames, type FunctionName, type Names } from './names.ts';
 import type { Grant, Guarded } from './policies.ts';
 
 /** Who may do what to which of our things, beside what the role allows in the project. */
@@ -66,5 +66,18 @@ export const mayPublishEvents = ({ names }: Install, writer: string): Granted =>
 export const invokers = ({ names, parameters }: Install): readonly { readonly on: Guarded; readonly members: readonly string[] }[] =>
   functionNames.map((name) => ({
     on: { host: 'run', path: `v2/${names.service(name)}`, read: 'GET' },
-    members: name === 'on-event' || name === 'sweep' ? [serviceAccount(names.caller)] : parameters.invokers,
+    members: callersOf(name, names, parameters.invokers),
   }));
+
+const callersOf = (name: FunctionName, names: Names, people: readonly string[]): readonly string[] => {
+  switch (name) {
+    case 'on-event':
+      return [serviceAccount(names.caller)];
+    case 'sweep':
+      return [names.caller, names.doctor].map(serviceAccount);
+    case 'replay':
+    case 'fence':
+    case 'doctor':
+      return people;
+  }
+};

@@ -16,6 +16,7 @@ const account = ({ names, parameters }: Install, email: string, displayName: str
 export const accounts = (install: Install): readonly Resource[] => [
   account(install, install.names.runner, `${install.prefix}: what the functions run as`),
   account(install, install.names.caller, `${install.prefix}: what Pub/Sub and Cloud Scheduler call them as`),
+  account(install, install.names.doctor, `${install.prefix}: what the doctor asks as`),
   account(install, install.names.builder, `${install.prefix}: what their images are built as`),
 ];
 

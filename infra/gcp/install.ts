@@ -24,6 +24,8 @@ export const environmentOf = ({ parameters, settings, names }: Install, name: st
   CLOUDFENCE_PROJECTS: [parameters.project, ...parameters.projects].join(','),
   CLOUDFENCE_AUDIENCE: names.address(name),
   CLOUDFENCE_CALLER: names.caller,
+  ...(name === 'sweep' && { CLOUDFENCE_DOCTOR: names.doctor }),
+  ...(name === 'doctor' && { CLOUDFENCE_ASKED_AT: names.address('sweep') }),
   CLOUDFENCE_BEHIND_CLOUD_RUN: 'true',
   CLOUDFENCE_AGAIN_TOPIC: names.topic('again'),
   CLOUDFENCE_DEAD_LETTER_TOPIC: names.topic('dead-letters'),

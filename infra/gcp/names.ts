@@ -16,9 +16,10 @@ export const names = ({ project, region, prefix }: Place) => {
   return {
     project: inProject,
     region: inRegion,
-    /** What the functions run as, what Pub/Sub and Cloud Scheduler call them as, and what their images are built as. */
+    /** What the functions run as but the doctor, what Pub/Sub and Cloud Scheduler call them as, what the doctor runs as, and what all are built as. */
     runner: account('run'),
     caller: account('push'),
+    doctor: account('read'),
     builder: account('make'),
     roleId: prefix.replaceAll('-', '_'),
     topic: (what: string) => `${inProject}/topics/${prefix}-${what}`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Say } from '../serverless/deployer.ts';
-import { failureOf, isGood, type Answer, type Api, type Call } from './api.ts';
+import { codeOf, failureOf, isGood, type Answer, type Api, type Call } from './api.ts';
 import { persistently, SPREADS_WITHIN_MS } from './persistence.ts';
 
 /** Whose policy it is, and how it is read: each API has its own way, with the version to be shown in the query or the body. */
@@ -66,9 +66,12 @@ const rewritten = async (api: Api, guarded: Guarded, { isDone, change, mayPass }
     return api.ask(call);
   };
   const answer = await persistently(api, attempt, { mayPass: (one) => !isGood(one) && (isRaced(one) || mayPass(one, call)), within: SPREADS_WITHIN_MS });
-  if (isGood(answer) || answer.status === 404) return answer;
+  if (isGood(answer) || isGone(answer)) return answer;
   throw failureOf(call, answer);
 };
+
+/** Google's own word, and not a proxy's. */
+const isGone = (answer: Answer): boolean => answer.status === 404 && codeOf(answer) === 'NOT_FOUND';
 
 /** Somebody else wrote the policy between our reading and our writing. */
 const isRaced = ({ status }: Answer): boolean => status === 409;
@@ -99,7 +102,7 @@ export const grant = async (api: Api, guarded: Guarded, wanted: Grant, say: Say)
 export const expel = async (api: Api, guarded: Guarded, members: readonly string[], say: Say): Promise<void> => {
   const isOut = ({ bindings }: Policy): boolean => bindings.every((one) => one.members.every((member) => !members.includes(member)));
   const answer = await rewritten(api, guarded, { isDone: isOut, change: (present) => without(present, members), mayPass: () => false });
-  if (answer.status === 404) say(`${guarded.path}: is gone already`);
+  if (isGone(answer)) say(`${guarded.path}: is gone already`);
   else if (answer !== NOTHING_TO_DO) say(`${guarded.path}: lets ${members.join(', ')} do nothing any more`);
 };
 

@@ -20,6 +20,8 @@ import { clusterIn, never } from '../../sandbox/in-process.ts';
 export const AUDIENCE = 'https://europe-west1-sandbox-project.cloudfunctions.net/cloudfence-prod-on-event';
 export const CALLER = 'cloudfence-prod-push@sandbox-project.iam.gserviceaccount.com';
 
+export const DOCTOR = 'cloudfence-prod-read@sandbox-project.iam.gserviceaccount.com';
+
 export interface Published extends Message {
   readonly topic: string;
 }
@@ -54,6 +56,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
   const { signal: _signal, observe: _observe, ...ports } = portsOver(world, silentFor(world, install.outage));
   const cluster = clusterIn(world, apiOf(world));
   const check = pushIdentity({ audience: AUDIENCE, serviceAccount: CALLER, certificatesUrl: keys.url });
+  const checkDoctor = pushIdentity({ audience: AUDIENCE, serviceAccount: DOCTOR, certificatesUrl: keys.url });
   const nothing = () => Promise.reject(new Error('not asked'));
   let runs = 0;
   const wiring: GcpWiring = {
@@ -65,6 +68,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     newRunId: () => `run-${(runs += 1)}`,
     log: (line) => install.lines.push({ ...line }),
     letIn: (authorization) => check(authorization, never()),
+    letAsk: (authorization) => checkDoctor(authorization, never()),
     kit: { cloud: ports.cloud, probes: [], readHints: () => ({ hints: [], faults: [], asides: [] }), access: { managedCluster: nothing, secret: nothing } },
     opened: [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster)), cap: async () => capDeskOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }],
   };

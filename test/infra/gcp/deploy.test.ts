@@ -17,6 +17,7 @@ const remove = (written = {}) => deployerAt(google, written).remove(quiet);
 const inProject = `projects/${PROJECT}`;
 const runner = `serviceAccount:cloudfence-prod-run@${PROJECT}.iam.gserviceaccount.com`;
 const caller = `serviceAccount:cloudfence-prod-push@${PROJECT}.iam.gserviceaccount.com`;
+const doctor = `serviceAccount:cloudfence-prod-read@${PROJECT}.iam.gserviceaccount.com`;
 const agent = `serviceAccount:service-${PROJECT_NUMBER}@gcp-sa-pubsub.iam.gserviceaccount.com`;
 const object = (path: string) => google.store.objects.get(`${inProject}/${path}`);
 const membersOf = (path: string, role: string) => google.store.policies.get(path)?.bindings.find((one) => one.role === role)?.members ?? [];
@@ -50,9 +51,19 @@ describe('a deployment', () => {
         state: 'ACTIVE',
         environment: 'GEN_2',
         buildConfig: { runtime: 'nodejs24', entryPoint: 'handler', serviceAccount: `${inProject}/serviceAccounts/cloudfence-prod-make@${PROJECT}.iam.gserviceaccount.com` },
-        serviceConfig: { serviceAccountEmail: runner.slice(15), maxInstanceRequestConcurrency: 1, maxInstanceCount: name === 'on-event' ? 5 : 1 },
+        serviceConfig: { serviceAccountEmail: (name === 'doctor' ? doctor : runner).slice(15), maxInstanceRequestConcurrency: 1, maxInstanceCount: name === 'on-event' ? 5 : 1 },
       });
     }
+  });
+
+  it('runs the doctor as an account that may do nothing, but ask the sweep', async () => {
+    await deploy({ policy: { unreachable: 'power-off' } });
+    const places = [...google.store.policies].flatMap(([path, { bindings }]) => bindings.flatMap(({ role, members }) => (members.includes(doctor) ? [`${role} on ${path}`] : [])));
+    expect(places).toEqual([`roles/run.invoker on ${inProject}/locations/europe-west1/services/cloudfence-prod-sweep`]);
+    const variablesOf = (name: string) => object(`locations/europe-west1/functions/cloudfence-prod-${name}`)?.['serviceConfig'];
+    expect(variablesOf('doctor')).toMatchObject({ environmentVariables: { CLOUDFENCE_ASKED_AT: `https://europe-west1-${PROJECT}.cloudfunctions.net/cloudfence-prod-sweep` } });
+    expect(variablesOf('sweep')).toMatchObject({ environmentVariables: { CLOUDFENCE_DOCTOR: doctor.slice(15) } });
+    for (const name of ['on-event', 'replay', 'fence']) expect(JSON.stringify(variablesOf(name))).not.toMatch(/CLOUDFENCE_DOCTOR|ASKED_AT/);
   });
 
   it('stops machines, and asks GKE, only where the parameters say so', async () => {
@@ -64,7 +75,7 @@ describe('a deployment', () => {
     await deploy({ invokers: ['user:me@example.org'] });
     expect(object('locations/europe-west1/jobs/cloudfence-prod-sweep')).toMatchObject({ schedule: '*/1 * * * *', httpTarget: { uri: `${google.url}/call/cloudfence-prod-sweep`, oidcToken: { serviceAccountEmail: caller.slice(15) } } });
     const invokers = functionNames.map((name) => membersOf(`${inProject}/locations/europe-west1/services/cloudfence-prod-${name}`, 'roles/run.invoker'));
-    expect(invokers).toEqual([[caller], [caller], ['user:me@example.org'], ['user:me@example.org'], ['user:me@example.org']]);
+    expect(invokers).toEqual([[caller], [caller, doctor], ['user:me@example.org'], ['user:me@example.org'], ['user:me@example.org']]);
   });
 
   it('takes back what somebody else has let in', async () => {

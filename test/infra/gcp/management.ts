@@ -67,6 +67,7 @@ export const openManagement = async (): Promise<Management> => {
     if (place === 'upload') store.uploads.set(name, sent);
     if (place === 'upload') return {};
     if (place === 'call') return answers.has(name) ? { body: answers.get(name) } : { status: 500, body: { error: 'no answer from the API server' } };
+    if (store.proxied) return { status: 404, body: '<html>404 Not Found</html>', headers: { 'content-type': 'text/html' } };
     const body = sent.length === 0 ? null : fields.parse(JSON.parse(String(sent)));
     const said = routed(store, verb.parse(method), url, body ?? {});
     recorded.push({ verb: verb.parse(method), url, body, reply: said });

@@ -32,7 +32,7 @@ describe('the removal guard', () => {
   });
 
   it('refuses an answer that is empty', async () => {
-    google.answers.set('cloudfence-prod-doctor', undefined);
+    google.answers.set('cloudfence-prod-doctor', '');
     await expect(guarded()).rejects.toThrow(/cannot say whether fences stand/);
   });
 
@@ -54,6 +54,11 @@ describe('the removal guard', () => {
   it('refuses when who asks may not see functions', async () => {
     google.store.granted = new Set();
     await expect(guarded()).rejects.toThrow(/cloudfunctions\.functions\.get/);
+  });
+
+  it("refuses when a proxy says that there is nothing, which is not Google's word", async () => {
+    google.store.proxied = true;
+    await expect(guarded()).rejects.toThrow(/answered 404/);
   });
 
   it('lets a removal go on that was cut off when all functions were gone', async () => {

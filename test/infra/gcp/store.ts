@@ -25,6 +25,8 @@ export interface Store {
   readonly services: Map<string, number>;
   /** What the caller may; null for everything. */
   granted: ReadonlySet<string> | null;
+  /** Something in between answers instead, with a page and 404. */
+  proxied: boolean;
   /** Regions that do not answer. */
   unreachable: readonly string[];
   /** As often as this, somebody else writes a policy between a reading and a writing of ours. */
@@ -53,6 +55,7 @@ export const emptyStore = (): Store => ({
   showsPurged: false,
   services: new Map(ON.map((name) => [`${name}.googleapis.com`, -Infinity])),
   granted: null,
+  proxied: false,
   unreachable: [],
   races: 0,
 });

@@ -1,0 +1,100 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Denied, InvalidConfiguration, Unavailable } from '../../../fencing/errors.ts';
+import { asking } from '../../../functions/gcp/asking.ts';
+import { sweep } from '../../../functions/gcp/sweep.ts';
+import { createGceSandbox } from '../../../sandbox/gce-sandbox.ts';
+import { stopGuest } from '../../../sandbox/gce/scenario.ts';
+import { gceDatabaseOnTwoNodes } from '../../../sandbox/scenes/gce-database.ts';
+import { jsonIn } from '../../../fencing/json-text.ts';
+import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
+import { openStandIn, type Answered, type StandIn } from '../../providers/stand-in.ts';
+import { bearer, claims, DOCTOR, installOver } from './install.ts';
+
+/** The doctor's account may do nothing but ask the sweep, which answers as the account that fences. */
+
+let keys: KeyServer;
+beforeAll(async () => {
+  keys = await openKeyServer();
+});
+afterAll(() => keys.close());
+
+const limit = { getRemainingTimeInMillis: () => 30_000 };
+const byDoctor = () => `Bearer ${keys.token({ ...claims(), email: DOCTOR })}`;
+
+const stopped = () => {
+  const world = createGceSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
+  const { holder } = gceDatabaseOnTwoNodes(world);
+  stopGuest(world, holder);
+  world.advance(120_000);
+  const install = installOver(world, keys);
+  const ask = (authorization: string | undefined, body?: object) => sweep(async () => install.wiring)({ headers: { ...(authorization !== undefined && { authorization }) }, body }, install.limit());
+  return { world, install, ask };
+};
+
+describe('the sweep', () => {
+  it.each([
+    ['checks', { checks: expect.arrayContaining([expect.objectContaining({ what: 'sandbox: may patch nodes' })]) }],
+    ['fences', { fences: [] }],
+  ])('answers the doctor what it asks about %s, and fences nothing', async (question, body) => {
+    const { world, ask } = stopped();
+    const before = JSON.stringify(world.parts.cluster.objects);
+    expect(await ask(byDoctor(), { question })).toMatchObject({ body });
+    expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
+  });
+
+  it.each([
+    ['the doctor, who asks nothing', () => byDoctor(), undefined, 403],
+    ['the doctor, who orders', () => byDoctor(), { instance: 'projects/p/zones/z/instances/i' }, 403],
+    ['Cloud Scheduler, who asks', () => bearer(keys), { question: 'fences' }, 403],
+    ['nobody, who asks', () => undefined, { question: 'fences' }, 401],
+    ['somebody else, who asks', () => `Bearer ${keys.token({ ...claims(), email: 'me@example.org' })}`, { question: 'fences' }, 403],
+  ])('turns away %s', async (_, who, body, status) => {
+    const { world, ask } = stopped();
+    const before = JSON.stringify(world.parts.cluster.objects);
+    expect(await ask(who(), body)).toEqual({ status });
+    expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
+  });
+});
+
+describe('the doctor', () => {
+  let door: StandIn | undefined;
+  afterEach(() => door?.close());
+  let heard: unknown;
+  const sweepThat = async (answer: Answered): Promise<string> => {
+    door = await openStandIn(({ body }) => {
+      heard = jsonIn(String(body));
+      return answer;
+    });
+    return door.url;
+  };
+  const asked = async (answer: Answered, body?: unknown) => {
+    const askedAt = await sweepThat(answer);
+    return asking(() => ({ askedAt }))({ headers: {}, body }, limit);
+  };
+
+  it.each([
+    [undefined, { question: 'checks' }],
+    [{}, { question: 'checks' }],
+    [{ question: 'fences' }, { question: 'fences' }],
+  ])('who is asked %j asks the sweep, and answers what it is answered', async (body, question) => {
+    expect(await asked({ body: { fences: [] } }, body)).toEqual({ status: 200, body: { fences: [] } });
+    expect(heard).toEqual(question);
+  });
+
+  it('hands on that a fence would not work', async () => {
+    expect(await asked({ status: 500, body: { verdict: 'fail' } })).toEqual({ status: 500, body: { verdict: 'fail' } });
+  });
+
+  it.each([
+    ['is not let in', { status: 403 }, Denied],
+    ['is answered nothing', { status: 200, body: '' }, Unavailable],
+    ['is answered a page', { status: 502, body: '<html>' }, Unavailable],
+  ])('says in words that it %s', async (_, answer, kind) => {
+    await expect(asked(answer)).rejects.toBeInstanceOf(kind);
+  });
+
+  it('says in words that nobody listens, or that it does not know whom to ask', async () => {
+    await expect(asking(() => ({ askedAt: 'http://127.0.0.1:9' }))({ headers: {} }, limit)).rejects.toBeInstanceOf(Unavailable);
+    await expect(asking(() => ({ askedAt: null }))({ headers: {} }, limit)).rejects.toBeInstanceOf(InvalidConfiguration);
+  });
+});
