@@ -39,7 +39,7 @@ describe('where fences are entered', () => {
 
   it('a dry run enters nothing, and is told what the cap would say', async () => {
     const { world, machines } = allOff(9);
-    for (const machine of machines) expect(await fenceOne(world, machine, { dryRun: true })).toMatchObject({ outcome: 'fenced' });
+    for (const machine of machines) expect(await fenceOne(world, machine, { dryRun: true })).toMatchObject({ outcome: 'would-fence' });
     expect(ledgers(world)).toEqual([['cloudfence-ledger', undefined]]);
     for (let times = 0; times < 4; times += 1) await byEvents({ world, machines });
     const before = ledgers(world);

@@ -117,6 +117,19 @@ describe('what has to wait', () => {
     expect(taints(world, holder)).toContain(QUARANTINE);
   });
 
+  it('begins when the cap lets it, fifteen minutes after the fence that used it up', async () => {
+    const { world, holder, install } = stage();
+    const ledger = standing(world, 'configmaps', 'cloudfence-ledger', 'kube-system');
+    if (ledger) ledger.data = { fences: `another--- - ${Math.floor(world.now() / 1_000)} f 2` };
+    await deliver(install, entryOf(world));
+    expect(install.lines.at(-2)).toMatchObject({ decision: 'refused', because: 'cap-reached', CapReached: 1 });
+    const [sent] = install.published;
+    expect(Number(sent?.attributes['notBefore']) - world.now()).toBeGreaterThan(14 * MINUTE);
+    world.advance(15 * MINUTE);
+    await deliver(install, sent?.text, sent?.attributes);
+    expect(taints(world, holder)).toContain(QUARANTINE);
+  });
+
   it('is left to the sweep in the end', async () => {
     const { world, install } = stage((world, holder) => {
       world.parts.gce.knobs.shutdownLimit = 600 * MINUTE;

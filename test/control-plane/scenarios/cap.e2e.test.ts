@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { OwnBench } from '../bench/bench.ts';
+import { openOwnBench } from '../bench/bench.ts';
+import { cloudfence, runAtHand, type Ran } from '../doors/doors.ts';
+import type { BenchAccess } from '../bench/installation.ts';
+import { under } from '../bench/installation.ts';
+import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
+
+/** On a control plane of its own: one Node may be fenced within a quarter of an hour, and everybody's fences count. */
+let bench: OwnBench;
+let access: BenchAccess;
+beforeAll(async () => {
+  bench = await openOwnBench();
+  access = await under(bench.access, { cap: { share: 0, atOnce: 1 } });
+});
+afterAll(() => bench?.close());
+
+const capAs = (who: 'admin' | 'cloudfence', ...flags: string[]): Promise<Ran> =>
+  runAtHand({ ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs[who] } }, ['cap', ...flags]);
+
+it('a second machine is refused although the first is fenced to the end, until a person lifts the cap, which Cloudfence itself may not', async () => {
+  const [first, second] = [await openStage(bench, 'first'), await openStage(bench, 'second')];
+  await first.home.stop();
+  expect((await cloudfence(access, 'fence', first.home.instance)).says.outcome).toBe('fenced');
+  await second.home.stop();
+  const { code, says } = await cloudfence(access, 'fence', second.home.instance);
+  expect({ code, reason: says.reason }).toEqual({ code: 4, reason: expect.stringMatching(/^cap-reached: 1 of at most 1 Nodes \(0 % of \d+\) were fenced within 15 minutes; this one may begin at /) });
+  await expectUntouched(second);
+
+  const lift = ['--lift', '5m', '--reason', 'both are off'];
+  expect(await capAs('cloudfence', ...lift)).toMatchObject({ code: 1, stderr: expect.stringMatching(/cannot patch resource .*configmaps/) });
+  expect(await capAs('admin', ...lift)).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 of at most 1 Nodes .*\n {2}lifted until .*: both are off\n {2}begun .*, finished/) });
+  expect((await cloudfence(access, 'fence', second.home.instance)).says.outcome).toBe('fenced');
+  await expectMoved(second, { fenced: [second.home] });
+  expect(await capAs('admin', '--end')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('lifted') });
+});
