@@ -3,7 +3,7 @@ import { detachDisk } from './rules/disks.ts';
 import { declinedSome, deleteNode, done, parkNode, retireTaint } from './rules/finish.ts';
 import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './rules/going.ts';
 import { capReached, delayedByPolicy, nothingToFree, optedOut, paused } from './rules/guards.ts';
-import { doubtfulIdentity, doubtfulRecord } from './rules/identity.ts';
+import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './rules/identity.ts';
 import { liftMark } from './rules/lift.ts';
 import { kubeletNotSilent, leaseContradicts, leaseLooksLate } from './rules/lease.ts';
 import { mark, removedByHand, unmarked, workIsBack } from './rules/mark.ts';
@@ -40,6 +40,7 @@ const ladder: readonly Rule[] = [
   // Is it ours, and may anything be done at all?
   nothingOfOurs, // neither a Node nor anything that one left: ignored, or done
   liftMark, // our taint must not stand on a machine that may write: before any other question
+  ambiguousIdentity, // more than one Node names the machine: neither is acted on
   paused, // by the configuration, or by a ConfigMap of the cluster
 
   // Has it come back? Then the quarantine is taken back, too.

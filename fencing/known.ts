@@ -39,6 +39,8 @@ export interface Known {
   /** What the run does not wait for itself: somebody looks again later, for less than a process that sleeps. */
   readonly handsOver: ReadonlySet<ReasonCode>;
   readonly place: Place | null;
+  /** Why the Node at `place` may not be the machine's although it names it, or null. */
+  readonly ambiguity: Reason | null;
   readonly machine: Read<MachineFacts> | null;
   readonly cluster: Read<ClusterFacts> | null;
   /** The newest read of the machine was made to renew a proof, and for nothing else. */
@@ -76,6 +78,8 @@ export interface Start {
   readonly stoppingSince?: number | null;
   /** Where the machine lives, when that was found already. */
   readonly place?: Place | null;
+  /** Why it may not be there, when more than one Node was found. */
+  readonly ambiguity?: Reason | null;
   /** What names the machine there in the place of a Node, when that was found already. */
   readonly attachments?: readonly string[] | null;
 }
@@ -99,11 +103,12 @@ export const emptyMemory: Memory = {
   polls: 0,
 };
 
-export const begin = ({ machine = null, record = null, stoppingSince = null, place = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): Known => ({
+export const begin = ({ machine = null, record = null, stoppingSince = null, place = null, ambiguity = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): Known => ({
   ...start,
   reading: reading.readingFor?.(start.request.machine) ?? reading,
   handsOver,
   place,
+  ambiguity,
   machine,
   record,
   cluster: null,
@@ -131,6 +136,7 @@ export const viewOf = ({ machine, cluster, ...known }: Known, now: Moment): View
         machine: machine.says,
         cluster: cluster.says,
         remembered: known.record,
+        ambiguity: known.ambiguity,
         memory: known.memory,
         now,
       }

@@ -1,7 +1,7 @@
 import type { ClusterFacts } from './cluster-facts.ts';
 import { Denied, type CloudfenceError } from './errors.ts';
 import type { Known, Read } from './known.ts';
-import type { MachineFacts } from './machine.ts';
+import type { MachineFacts, MachineId } from './machine.ts';
 import { clusterRead } from './memory.ts';
 import { because, type Reason } from './reason.ts';
 import type { Moment } from './view.ts';
@@ -10,6 +10,8 @@ import type { Moment } from './view.ts';
 export interface Found {
   readonly cluster: string;
   readonly nodes: readonly string[];
+  /** Those of them that are out of service; only asked where more than one Node was found. */
+  readonly outOfService: readonly string[];
   /** What a Node that is gone left behind; null when it was not looked for. */
   readonly leftovers: Read<ClusterFacts> | null;
   readonly error: CloudfenceError | null;
@@ -27,10 +29,7 @@ const CLUSTER_RETRY_MS = 5_000;
 export const placed = (known: Known, found: readonly Found[], now: Moment): Known => {
   const nodes = found.flatMap(({ cluster, nodes: names }) => names.map((node) => ({ cluster, node })));
   const [only, second] = nodes;
-  if (second) {
-    const names = nodes.map(({ cluster, node }) => `${node} in ${cluster}`).join(', ');
-    return refusedFor(known, because('identity-ambiguous', `more than one Node names ${known.request.machine}: ${names}; run doctor for the mend`));
-  }
+  if (second) return ambiguous(known, nodes, found);
   if (only) return { ...known, place: only, failures: 0 };
   const unreachable = found.filter(({ error }) => error !== null);
   return unreachable.length > 0 ? notFound(known, unreachable, now) : withoutNode({ ...known, failures: 0 }, found);
@@ -43,6 +42,16 @@ const notFound = (known: Known, unreachable: readonly Found[], now: Moment): Kno
   const reason = because(hopeless.error instanceof Denied ? 'denied' : 'invalid', `${hopeless.cluster}: ${hopeless.error.message}`);
   const comesUp = known.lately?.reason.code === 'cluster-unreachable' || known.lately?.reason.code === 'denied';
   return comesUp && hopeless.error.retry ? tryAgain(known, 'failed', reason, now) : { ...known, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: hopeless.error.retry } };
+};
+
+export const moreThanOne = (machine: MachineId, nodes: readonly { readonly cluster: string; readonly node: string }[]): Reason =>
+  because('identity-ambiguous', `more than one Node names ${machine}: ${nodes.map(({ cluster, node }) => `${node} in ${cluster}`).join(', ')}; run doctor for the mend`);
+
+/** Our taint must not stand on a machine that runs, whichever Node is its own: the one that bears it is looked at before the refusal. */
+const ambiguous = (known: Known, nodes: readonly { readonly cluster: string; readonly node: string }[], found: readonly Found[]): Known => {
+  const reason = moreThanOne(known.request.machine, nodes);
+  const bearer = nodes.find(({ cluster, node }) => found.some((one) => one.cluster === cluster && one.outOfService.includes(node)));
+  return bearer ? { ...known, place: bearer, ambiguity: reason, failures: 0 } : refusedFor(known, reason);
 };
 
 const refusedFor = (known: Known, reason: Reason): Known => ({

@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { begin, type Known, type Place, type Read, type Start } from './known.ts';
 import type { MachineFacts, MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
+import type { Reason } from './reason.ts';
 import { run } from './run.ts';
 import type { Ports } from './ports.ts';
 
@@ -17,6 +18,8 @@ export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 
 /** Where a machine was found just now: its run looks there at once and verifies it, instead of searching all clusters. */
 export interface Lead {
   readonly place: Place;
+  /** Why it may not be this one, where several Nodes name it; null otherwise. */
+  readonly ambiguity: Reason | null;
   /** Attachments that name the machine, when its Node is gone. */
   readonly attachments: readonly string[] | null;
 }

@@ -5,6 +5,7 @@ import { begin, type Ending } from './known.ts';
 import { failedEnding } from './learn.ts';
 import { ownMachine, type MachineId } from './machine.ts';
 import type { Outcome } from './outcome.ts';
+import { moreThanOne } from './place.ts';
 import type { Lead, Occasion } from './react.ts';
 import { because, type Reason } from './reason.ts';
 import { machinesBelow } from './machines-below.ts';
@@ -71,12 +72,20 @@ export const byMachine = (sightings: readonly Sighting[]): ReadonlyMap<MachineId
   return named;
 };
 
-/** Seen in one place only: the run goes there at once. */
-export const leadTo = (machine: MachineId, [only, ...others]: readonly Sighting[]): readonly (readonly [MachineId, Lead])[] => {
+const placeOf = ({ cluster, suspect }: Sighting) => ({ cluster, node: suspect.node });
+
+const standingIn = (sightings: readonly Sighting[]): readonly Sighting[] => sightings.filter(({ suspect }) => suspect.because !== 'node-missing');
+
+/** Seen in one place only: the run goes there at once. Of several Nodes it goes to the one that bears our taint, which may have to go. */
+export const leadTo = (machine: MachineId, sightings: readonly Sighting[]): readonly (readonly [MachineId, Lead])[] => {
+  const standing = standingIn(sightings);
+  const bearer = standing.find(({ suspect }) => suspect.marked);
+  if (standing.length > 1 && bearer) return [[machine, { place: placeOf(bearer), ambiguity: moreThanOne(machine, standing.map(placeOf)), attachments: null }]];
+  const [only, ...others] = sightings;
   if (!only || others.length > 0) return [];
   const { cluster, suspect } = only;
   const gone = suspect.because === 'node-missing';
-  return [[machine, { place: { cluster, node: gone ? null : suspect.node }, attachments: gone ? suspect.attachments : null }]];
+  return [[machine, { place: { cluster, node: gone ? null : suspect.node }, ambiguity: null, attachments: gone ? suspect.attachments : null }]];
 };
 
 const ended = (machine: MachineId, { cluster, suspect }: Sighting, ending: Ending, { newRunId, ...occasion }: Occasion, { cloud, clock }: Ports): Outcome => {
@@ -98,11 +107,10 @@ export const unnamed = (sightings: readonly Sighting[], occasion: Occasion, port
     return why ? [ended('', sighting, why, occasion, ports)] : [];
   });
 
-/** Two standing Nodes that claim one machine: neither is acted on. */
+/** Two standing Nodes that claim one machine: neither is acted on, and one that bears our taint is looked at first. */
 export const claimedTwice = (machine: MachineId, sightings: readonly Sighting[], occasion: Occasion, ports: Ports): Outcome | null => {
-  const standing = sightings.filter(({ suspect }) => suspect.because !== 'node-missing');
+  const standing = standingIn(sightings);
   const [first, second] = standing;
-  if (!first || !second) return null;
-  const names = standing.map(({ cluster, suspect }) => `${suspect.node} in ${cluster}`).join(', ');
-  return ended(machine, first, refusal(because('identity-ambiguous', `more than one Node names ${machine}: ${names}; run doctor for the mend`)), occasion, ports);
+  if (!first || !second || standing.some(({ suspect }) => suspect.marked)) return null;
+  return ended(machine, first, refusal(moreThanOne(machine, standing.map(placeOf))), occasion, ports);
 };

@@ -67,6 +67,8 @@ export interface View {
   readonly cluster: ClusterFacts;
   /** The fence as last seen by this run, or by the message that brought it. */
   readonly remembered: FenceRecord | null;
+  /** Why this Node may not be the machine's although it names it, or null: then nothing but the lifting of our own mark is done. */
+  readonly ambiguity: Reason | null;
   readonly memory: Memory;
   readonly now: Moment;
 }

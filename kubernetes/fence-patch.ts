@@ -85,7 +85,7 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
     case 'readmit-pods':
       return endPatch(node, step);
     case 'entomb':
-      return [...asSeen(node, step.node), ...labelAfter(node, step.tombstone)];
+      return [...asSeen(node, step.node), ...(hasOwnTaint(node) ? [] : removeLabels(node, [TAINT_LABEL.key])), ...labelAfter(node, step.tombstone)];
   }
 };
 

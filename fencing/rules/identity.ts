@@ -63,6 +63,9 @@ export const doubtfulIdentity: Rule = (view) => {
   }
 };
 
+/** More than one Node names the machine: neither is acted on. */
+export const ambiguousIdentity: Rule = ({ ambiguity }) => (ambiguity ? refuse(ambiguity) : null);
+
 /** A record that cannot be read, or that speaks of another machine, was not written for this fence: a person must look. */
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
   if (!node || node.recordText === null) return null;

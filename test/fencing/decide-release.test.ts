@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ClusterFacts, NodeFacts } from '../../fencing/cluster-facts.ts';
 import { decide } from '../../fencing/decide.ts';
 import type { Power } from '../../fencing/machine.ts';
+import { because } from '../../fencing/reason.ts';
 import type { FenceRecord } from '../../fencing/record.ts';
 import { tombstoneFor } from '../../fencing/tombstone.ts';
 import type { View } from '../../fencing/view.ts';
@@ -28,6 +29,8 @@ describe('our out-of-service taint never stands on a machine that may write', ()
     ['whatever its generation', view({ machine: up, cluster: cluster({ node: marked() }) }), 'readmit-volumes'],
     ['under a pause, too', now('running', marked(), paused), 'readmit-volumes'],
     ['for a Node that names two machines', now('running', marked({}, { carriers: [...node().carriers, { carrier: 'nodeIdAnnotation', driver: 'a-driver', value: 'm-2' }] })), 'readmit-volumes'],
+    ['where more than one Node names it', now('running', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }), 'readmit-volumes'],
+    ['... and nothing else is done there', now('off', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }), 'refused identity-ambiguous'],
     ['on an opted-out Node', now('running', marked({}, { optOuts: [optOut('no')] })), 'readmit-volumes'],
     ['below a fence that is finished', now('running', marked({ phase: 'fenced' })), 'readmit-volumes'],
     ['with its record lost', now('running', node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } })), 'readmit-volumes'],

@@ -151,6 +151,7 @@ export const view = (change: Partial<View> = {}): View => ({
   machine: machine(),
   cluster: cluster(),
   remembered: null,
+  ambiguity: null,
   memory: { ...emptyMemory, admission: admitted, firstOff: { wall: NOW - 100, mono: 900, generation: 'boot-1' }, firstLease: ago(20_000) },
   now: { wall: NOW, mono: 1_000 },
   ...change,

@@ -70,6 +70,22 @@ describe('a machine that came back below a mark that a dead run left', () => {
     expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
   });
 
+  it('loses the taint although another Node names it, too', async () => {
+    const incident = await marked();
+    const { world, scene } = incident;
+    const { nodes } = world.parts.cluster.objects;
+    const name = scene.nodeOf(scene.holder);
+    const own = nodes[`/${name}`];
+    if (own) nodes['/another-name'] = { ...structuredClone(own), metadata: { name: 'another-name', uid: 'another', resourceVersion: '1', creationTimestamp: own.metadata.creationTimestamp }, spec: { providerID: own.spec.providerID ?? '' } };
+    const lease = Object.values(world.parts.cluster.objects.leases).find(({ metadata }) => metadata.name === name);
+    if (lease) world.parts.cluster.objects.leases['kube-node-lease/another-name'] = { ...structuredClone(lease), metadata: { ...lease.metadata, name: 'another-name', uid: 'another-lease' } };
+    world.advance(70_000);
+    startMachine(world, scene.holder);
+    world.advance(15_000);
+    expect((await sweepOnce(incident)).outcomes).toMatchObject([{ outcome: 'refused', reason: { code: 'identity-ambiguous' }, steps: [{ step: 'readmit-volumes' }] }]);
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+  });
+
   it('is told of once it has been out of reach for five minutes', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
