@@ -44,7 +44,7 @@ export const lookAfterCases = (stage: () => Stage): void => {
 
   it('finds the attachment of a volume that a pod named itself, and lets a tolerating pod whose claim cannot be resolved want it', async () => {
     const [machine, node, handle, missing] = [fresh('i'), fresh('node'), fresh('vol'), fresh('gone')];
-    const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, csi: { driver: DRIVER, volumeHandle: handle } };
+    const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], csi: { driver: DRIVER, volumeHandle: handle } };
     const metadata = { name: nameOn(handle, node), annotations: { 'csi.alpha.kubernetes.io/node-id': machine } };
     const { uid } = await made(stage(), ATTACHMENTS, { metadata, spec: { attacher: DRIVER, nodeName: node, source: { inlineVolumeSpec } } });
     const stays = await makePod(stage(), node, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });

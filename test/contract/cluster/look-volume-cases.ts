@@ -98,7 +98,7 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     const handle = fresh('vol');
     const volumes = [{ name: 'data', awsElasticBlockStore: { volumeID: handle } }, { name: 'scratch', csi: { driver: DRIVER } }];
     await makePod(stage(), node.name, { volumes, tolerations: [{ operator: 'Exists' }] });
-    const inlineVolumeSpec = { ...size, capacity: { storage: '1Gi' }, csi: { driver: DRIVER, volumeHandle: handle } };
+    const inlineVolumeSpec = { ...size, csi: { driver: DRIVER, volumeHandle: handle } };
     const { uid } = await made(stage(), ATTACHMENTS, { metadata: { name: nameOn(handle, node.name) }, spec: { attacher: DRIVER, nodeName: node.name, source: { inlineVolumeSpec } } });
     const facts = await look(machine, node.name);
     expect(facts.pods).toMatchObject([{ volumes: [key(handle)], unresolved: [] }]);
