@@ -3,6 +3,7 @@ import type { Ports } from '../fencing/ports.ts';
 import type { CloudKit } from '../wiring/cloud-kit.ts';
 import type { OpenCluster } from '../wiring/open-clusters.ts';
 import type { Errand } from './errand.ts';
+import type { Fencer } from './fencers.ts';
 import type { Measured } from './metrics.ts';
 import type { Queues } from './queues.ts';
 
@@ -23,4 +24,6 @@ export interface Wiring {
 export interface DoctorWiring extends Wiring {
   readonly kit: CloudKit;
   readonly opened: readonly OpenCluster[];
+  /** Functions that fence as somebody else than the doctor; left out where all are one identity. */
+  readonly fencers?: readonly Fencer[];
 }

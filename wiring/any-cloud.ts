@@ -82,7 +82,7 @@ const probesOf = async (name: string, machines: readonly MachineId[], open: Open
     const { probes, probesFor = async () => [] } = await open(name);
     return [...probes, ...(await probesFor(machines))];
   } catch (error) {
-    if (error instanceof CloudfenceError) return [{ where: name, ask: () => Promise.reject(error) }];
+    if (error instanceof CloudfenceError) return [{ where: name, ask: () => Promise.reject(error), orders: async () => [] }];
     throw error;
   }
 };

@@ -1,13 +1,23 @@
 import type { MachineId } from '../fencing/machine.ts';
+import type { Policy } from '../fencing/policy.ts';
 import type { CheckedPermission, Doctor } from '../kubernetes/doctor.ts';
 import { checked, type Check } from './check.ts';
 import type { CloudKit, CloudProbe } from './cloud-kit.ts';
 import { identityChecks } from './identity-checks.ts';
 import type { OpenCluster } from './open-clusters.ts';
 
-const cloudChecks = ({ where, ask }: CloudProbe, signal: AbortSignal): Promise<readonly Check[]> => {
+/** Whose checks these are. Where others give the orders, what we ourselves might order says nothing. */
+export interface Examined {
+  readonly policy: Pick<Policy, 'detach' | 'unreachable'>;
+  readonly gives: 'orders' | 'no-orders';
+}
+
+const cloudChecks = async ({ where, ask, orders }: CloudProbe, { policy, gives }: Examined, machines: readonly MachineId[], signal: AbortSignal): Promise<readonly Check[]> => {
   const what = `${where}: credentials and API access`;
-  return checked(what, async () => [{ what, ok: true, says: await ask(signal) }]);
+  const reads = await checked(what, async () => [{ what, verdict: 'ok', says: await ask(signal) }]);
+  if (gives === 'no-orders' || reads.some(({ verdict }) => verdict === 'fail')) return reads;
+  const tried = await checked(`${where}: orders`, async () => (await orders({ policy, machines }, signal)).map((check) => ({ ...check, what: `${where}: ${check.what}` })));
+  return [...reads, ...tried];
 };
 
 const spelledOut = ({ verb, group, resource, subresource, namespace, name }: CheckedPermission): string =>
@@ -15,22 +25,26 @@ const spelledOut = ({ verb, group, resource, subresource, namespace, name }: Che
 
 const permissionCheck = (cluster: string, permission: CheckedPermission): Check => ({
   what: `${cluster}: may ${spelledOut(permission)}`,
-  ok: permission.allowed,
+  verdict: permission.allowed ? 'ok' : 'fail',
   says: permission.allowed ? permission.for : `denied; it is needed for ${permission.for}: apply infra/kubernetes/rbac.yaml`,
 });
 
 const versionCheck = async (name: string, doctor: Doctor, signal: AbortSignal): Promise<readonly Check[]> => {
   const { text, taintSupported } = await doctor.version(signal);
-  const says = taintSupported ? 'knows the out-of-service taint' : 'is older than 1.26: fences stand on the quarantine taint alone';
-  return [{ what: `${name}: reachable`, ok: true, says: `${text} ${says}` }];
+  const what = `${name}: reachable`;
+  return taintSupported
+    ? [{ what, verdict: 'ok', says: `${text} knows the out-of-service taint` }]
+    : [{ what, verdict: 'warn', says: `${text} is older than 1.26: fences stand on the quarantine taint alone, and take longer` }];
 };
 
 const ledgerCheck = async (name: string, doctor: Doctor, signal: AbortSignal): Promise<readonly Check[]> => {
-  const ok = await doctor.ledger(signal);
-  return [{ what: `${name}: the ledger of fences`, ok, says: ok ? 'the cap has where to count' : 'the ConfigMap kube-system/cloudfence-ledger is gone, and without it nothing is fenced: apply infra/kubernetes/rbac.yaml' }];
+  const what = `${name}: the ledger of fences`;
+  return (await doctor.ledger(signal))
+    ? [{ what, verdict: 'ok', says: 'the cap has where to count' }]
+    : [{ what, verdict: 'fail', says: 'the ConfigMap kube-system/cloudfence-ledger is gone, and without it nothing is fenced: apply infra/kubernetes/rbac.yaml' }];
 };
 
-const clusterChecks = async (opened: OpenCluster, kit: CloudKit, named: Set<MachineId>, signal: AbortSignal): Promise<readonly Check[]> => {
+const accessChecks = (opened: OpenCluster, signal: AbortSignal, more: (doctor: Doctor) => Promise<readonly Check[]>): Promise<readonly Check[]> => {
   const { name } = opened.cluster;
   return checked(`${name}: reachable`, async () => {
     const doctor = await opened.doctor();
@@ -39,17 +53,33 @@ const clusterChecks = async (opened: OpenCluster, kit: CloudKit, named: Set<Mach
       (await doctor.permissions(signal)).map((permission) => permissionCheck(name, permission)),
     );
     const ledger = await checked(`${name}: the ledger of fences`, () => ledgerCheck(name, doctor, signal));
-    return [...version, ...permissions, ...ledger, ...(await checked(`${name}: identities`, () => identityChecks(name, doctor, kit, named, signal)))];
+    return [...version, ...permissions, ...ledger, ...(await more(doctor))];
   });
 };
 
-/** Whether a fence would work from here: credentials, API access, each verb, the taint, each Node's identity. */
-export const checksOf = async (kit: CloudKit, clusters: readonly OpenCluster[], signal: AbortSignal): Promise<readonly Check[]> => {
-  const named = new Set<MachineId>();
-  const perCluster = await Promise.all(clusters.map((opened) => clusterChecks(opened, kit, named, signal)));
-  const places = [...kit.probes, ...((await kit.probesFor?.([...named])) ?? [])];
-  const perPlace = await Promise.all(places.map((probe) => cloudChecks(probe, signal)));
-  return [...perPlace.flat(), ...perCluster.flat()];
+const placeChecks = async (kit: CloudKit, examined: Examined, machines: readonly MachineId[], signal: AbortSignal): Promise<readonly Check[]> => {
+  const places = [...kit.probes, ...((await kit.probesFor?.(machines)) ?? [])];
+  return (await Promise.all(places.map((probe) => cloudChecks(probe, examined, machines, signal)))).flat();
 };
 
-export type { Check };
+export interface Examination {
+  readonly checks: readonly Check[];
+  /** That Nodes name. */
+  readonly machines: readonly MachineId[];
+}
+
+/** Whether a fence would work from here: credentials, API access, each order and verb, the taint, each Node's identity. */
+export const examine = async (kit: CloudKit, clusters: readonly OpenCluster[], examined: Examined, signal: AbortSignal): Promise<Examination> => {
+  const named = new Set<MachineId>();
+  const perCluster = await Promise.all(
+    clusters.map((opened) => accessChecks(opened, signal, (doctor) => checked(`${opened.cluster.name}: identities`, () => identityChecks(opened.cluster.name, doctor, kit, named, signal)))),
+  );
+  const machines = [...named];
+  return { checks: [...(await placeChecks(kit, examined, machines, signal)), ...perCluster.flat()], machines };
+};
+
+/** The same without what is no matter of whose credentials these are: the Nodes' identities. */
+export const examineAccess = async (kit: CloudKit, clusters: readonly OpenCluster[], { policy, machines }: Pick<Examined, 'policy'> & { readonly machines: readonly MachineId[] }, signal: AbortSignal): Promise<readonly Check[]> => {
+  const perCluster = await Promise.all(clusters.map((opened) => accessChecks(opened, signal, async () => [])));
+  return [...(await placeChecks(kit, { policy, gives: 'orders' }, machines, signal)), ...perCluster.flat()];
+};

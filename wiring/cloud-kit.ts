@@ -1,7 +1,9 @@
 import type { Cloud, CloudReading } from '../fencing/cloud.ts';
 import type { Reading } from '../fencing/hint.ts';
 import type { MachineId } from '../fencing/machine.ts';
+import type { Policy } from '../fencing/policy.ts';
 import type { TokenAccess } from '../kubernetes/token-access.ts';
+import type { Check } from './check.ts';
 import type { KeptKubeconfig, ManagedCluster } from './cluster-entry.ts';
 import type { Configuration } from './schema.ts';
 
@@ -13,11 +15,20 @@ export interface CloudAccess {
   readonly secret: (entry: KeptKubeconfig, signal: AbortSignal) => Promise<string>;
 }
 
+/** What orders are tried for. */
+export interface Trial {
+  readonly policy: Pick<Policy, 'detach' | 'unreachable'>;
+  /** Machines of Nodes: permissions may hang on what a machine or a disk is. */
+  readonly machines: readonly MachineId[];
+}
+
 /** A place of the cloud that has to answer, such as a region of an account, and how to try it. */
 export interface CloudProbe {
   readonly where: string;
-  /** Makes a harmless call of each verb that a fence needs, and says what came of it. @throws Denied, Unavailable */
+  /** Makes the reads that a fence needs, and says what came of it. @throws Denied, Unavailable */
   readonly ask: (signal: AbortSignal) => Promise<string>;
+  /** Whether these credentials might give each order that a fence gives, found out without harm. @throws Denied, Unavailable */
+  readonly orders: (trial: Trial, signal: AbortSignal) => Promise<readonly Check[]>;
 }
 
 /** What is needed of a cloud beside fencing's own interface. */
@@ -35,11 +46,24 @@ export interface CloudKit {
   readonly access: CloudAccess;
 }
 
+export interface PermissionTag {
+  readonly key: string;
+  readonly values: readonly string[];
+}
+
+/** Of each list one tag is enough. */
+export interface PermissionTags {
+  readonly instances: readonly PermissionTag[];
+  readonly volumes: readonly PermissionTag[];
+}
+
 export interface CloudOptions {
   readonly region: string | null;
   /** The account that the credentials are of; null where nobody has told it. */
   readonly account: string | null;
   readonly territories: Configuration['territories'];
+  /** The tags that the permissions to give orders hang on, where the install says; what they look like is the cloud's matter. */
+  readonly tags?: PermissionTags | null;
 }
 
 /** What can be known of a cloud without its SDK, and how to open the rest. */

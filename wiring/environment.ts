@@ -22,9 +22,15 @@ export interface FunctionEnvironment {
   readonly ruleArns: readonly string[];
   /** Of the metrics. */
   readonly namespace: string;
+  /** Names of the functions that fence, for the doctor. */
+  readonly fencers: readonly string[];
+  /** On what the permissions of the role hang, as the parameter says; null where it is unknown. */
+  readonly onlyTagged: string | null;
 }
 
 const nonEmpty = (value: string | undefined): string | null => (value === undefined || value === '' ? null : value);
+
+const listed = (value: string | undefined): readonly string[] => (value ?? '').split(',').filter((one) => one !== '');
 
 export const readEnvironment = (): Environment => ({
   config: nonEmpty(process.env['CLOUDFENCE_CONFIG']),
@@ -41,8 +47,10 @@ export const readFunctionEnvironment = (): FunctionEnvironment => ({
   deadLetterQueueUrl: nonEmpty(process.env['CLOUDFENCE_DEAD_LETTER_QUEUE_URL']),
   archiveArn: nonEmpty(process.env['CLOUDFENCE_ARCHIVE_ARN']),
   busArn: nonEmpty(process.env['CLOUDFENCE_BUS_ARN']),
-  ruleArns: (process.env['CLOUDFENCE_RULE_ARNS'] ?? '').split(',').filter((arn) => arn !== ''),
+  ruleArns: listed(process.env['CLOUDFENCE_RULE_ARNS']),
   namespace: nonEmpty(process.env['CLOUDFENCE_NAMESPACE']) ?? 'Cloudfence',
+  fencers: listed(process.env['CLOUDFENCE_FENCERS']),
+  onlyTagged: nonEmpty(process.env['CLOUDFENCE_ONLY_TAGGED']),
 });
 
 /** Google's SDK has no variable of its own for another endpoint. */
@@ -76,8 +84,6 @@ export interface GcpFunctionEnvironment {
   /** How long the platform lets a request go on (ms). */
   readonly lasts: number;
 }
-
-const listed = (value: string | undefined): readonly string[] => (value ?? '').split(',').filter((one) => one !== '');
 
 export const readGcpFunctionEnvironment = (): GcpFunctionEnvironment => ({
   projects: listed(process.env['CLOUDFENCE_PROJECTS']),

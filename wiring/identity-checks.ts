@@ -22,14 +22,14 @@ const factsOf = async (machines: readonly MachineId[], { cloud }: Pick<CloudKit,
 
 const judged = (identity: NodeIdentity, machine: MachineId, facts: MachineFacts | undefined, { cloud }: Pick<CloudKit, 'cloud'>): Omit<Check, 'what'> => {
   const now = facts?.incarnation?.id;
-  if (!facts || now === undefined) return { ok: true, says: machine };
+  if (!facts || now === undefined) return { verdict: 'ok', says: machine };
   switch (identityOf(identity, facts, cloud.readingFor?.(machine) ?? cloud)) {
     case 'proven':
-      return { ok: true, says: `${machine} (${now})` };
+      return { verdict: 'ok', says: `${machine} (${now})` };
     case 'contradicted':
-      return { ok: false, says: `${machine} is ${now} now, and the Node was another of that name: delete the Node and let its kubelet register again` };
+      return { verdict: 'fail', says: `${machine} is ${now} now, and the Node was another of that name: delete the Node and let its kubelet register again` };
     case 'silent':
-      return { ok: false, says: `${machine}, a name that is handed on, and nothing says that it means ${now}: annotate the Node with cloudfence.dev/instance-id=${now} if it does` };
+      return { verdict: 'fail', says: `${machine}, a name that is handed on, and nothing says that it means ${now}: annotate the Node with cloudfence.dev/instance-id=${now} if it does` };
   }
 };
 
@@ -42,11 +42,11 @@ interface Seen {
 const identityCheck = (cluster: string, identity: NodeIdentity, kit: Pick<CloudKit, 'cloud'>, { facts, takenBy }: Seen): Check => {
   const what = `${cluster}: Node ${identity.node} names its machine`;
   const [machine, second] = machinesNamed(identity, kit);
-  if (machine === undefined) return { what, ok: false, says: 'nothing does: start its kubelet with --provider-id, or install the CSI driver on it' };
-  if (second !== undefined) return { what, ok: false, says: `it names ${machine} and ${second}: delete the Node and let its kubelet register again` };
+  if (machine === undefined) return { what, verdict: 'fail', says: 'nothing does: start its kubelet with --provider-id, or install the CSI driver on it' };
+  if (second !== undefined) return { what, verdict: 'fail', says: `it names ${machine} and ${second}: delete the Node and let its kubelet register again` };
   const other = takenBy.get(machine);
   takenBy.set(machine, identity.node);
-  if (other !== undefined) return { what, ok: false, says: `${other} names ${machine} too: delete the one that is not running` };
+  if (other !== undefined) return { what, verdict: 'fail', says: `${other} names ${machine} too: delete the one that is not running` };
   return { what, ...judged(identity, machine, facts.get(machine), kit) };
 };
 

@@ -1,46 +1,38 @@
 import { InvalidConfiguration } from '../fencing/errors.ts';
 import { readHints } from '../providers/aws/events/read-hints.ts';
-import { awsCloud, ec2Clients, probe } from '../providers/aws/index.ts';
-import type { Ec2Clients, ProbedVerb } from '../providers/aws/index.ts';
+import { awsCloud, ec2Clients, probeReads } from '../providers/aws/index.ts';
 import { regionOfProfile } from '../providers/aws/region.ts';
 import { parameterText, secretText } from '../providers/aws/secrets.ts';
 import { notKept } from './access-by-entry.ts';
+import { orderChecks, type OrderPlace } from './aws-orders.ts';
 import type { CloudAccess, CloudKit, CloudOptions, CloudProbe } from './cloud-kit.ts';
 
-/** What is lost where a verb is denied. Permissions that hang on a tag are denied for what does not exist and bears none: no proof. */
-const missed: Readonly<Record<ProbedVerb['verb'], string>> = {
-  'ec2:DetachVolume': 'unless the permission hangs on a tag, a disk that Kubernetes does not let go of stays attached',
-  'ec2:StopInstances': 'only the policy `unreachable: power-off` needs it',
-};
-
-export const verbsInWords = (verbs: readonly ProbedVerb[]): string =>
-  verbs.map(({ verb, denied }) => (denied ? `${verb} IS DENIED in a dry run: ${missed[verb]}` : `${verb} is not denied`)).join('; ');
-
-const probeOf = (where: string, clients: Ec2Clients, region: string): CloudProbe => ({
+const probeOf = (where: string, place: OrderPlace): CloudProbe => ({
   where,
   ask: async (signal) => {
-    const verbs = await probe(clients, region, signal);
-    return `ec2:DescribeInstances and ec2:DescribeVolumes answer in ${region}; ${verbsInWords(verbs)}`;
+    await probeReads(place.clients, place.region, signal);
+    return `ec2:DescribeInstances and ec2:DescribeVolumes answer in ${place.region}`;
   },
+  orders: (trial, signal) => orderChecks(trial, place, signal),
 });
 
 const NO_REGION = 'no region: give --region, set AWS_REGION, or write `region` into the configuration file or the profile of the AWS CLI';
 
-export const openAws = async ({ region: given, account, territories }: CloudOptions): Promise<CloudKit> => {
+export const openAws = async ({ region: given, account, territories, tags = null }: CloudOptions): Promise<CloudKit> => {
   const region = given ?? (await regionOfProfile());
   if (region === null) throw new InvalidConfiguration([NO_REGION]);
   const clients = ec2Clients({ region });
   const cloud = awsCloud({ clients, region });
-  const kit = { cloud, readHints, probes: [probeOf(cloud.name, clients, region)], access: accessIn(region) };
-  return territories.length === 0 ? kit : withTerritories(kit, territories, { account, region });
+  const kit = { cloud, readHints, probes: [probeOf(cloud.name, { clients, region, tags })], access: accessIn(region) };
+  return territories.length === 0 ? kit : withTerritories(kit, territories, { account, region, tags });
 };
 
 /** Loaded by those only who serve more than one territory. */
-const withTerritories = async (kit: CloudKit, entries: CloudOptions['territories'], home: { readonly account: string | null; readonly region: string }): Promise<CloudKit> => {
+const withTerritories = async (kit: CloudKit, entries: CloudOptions['territories'], home: { readonly account: string | null; readonly region: string; readonly tags: OrderPlace['tags'] }): Promise<CloudKit> => {
   const { openTerritories, nameOf } = await import('../providers/aws/open-territories.ts');
   const { cloudOfTerritories } = await import('../providers/aws/territories.ts');
   const others = openTerritories(entries, home, { region: home.region });
-  const probes = others.map(({ name, clients, region }) => probeOf(`${kit.cloud.name} ${name}`, clients, region));
+  const probes = others.map(({ name, clients, region }) => probeOf(`${kit.cloud.name} ${name}`, { clients, region, tags: home.tags }));
   return { ...kit, cloud: cloudOfTerritories({ name: nameOf(home), cloud: kit.cloud }, others), probes: [...kit.probes, ...probes] };
 };
 

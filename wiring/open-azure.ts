@@ -2,8 +2,9 @@ import { InvalidConfiguration } from '../fencing/errors.ts';
 import { readHints } from '../providers/azure/events/read-hints.ts';
 import { armScope } from '../providers/azure/sovereign.ts';
 import { lazyCredential } from '../providers/azure/lazy-credential.ts';
-import { azureClients, azureCloud, probe, type AzureClients, type AzureCloud } from '../providers/azure/index.ts';
+import { azureClients, azureCloud, probe, type AzureClients, type AzureCloud, type PermissionOptions } from '../providers/azure/index.ts';
 import { azureAccess } from './access-azure.ts';
+import { orderChecks } from './azure-orders.ts';
 import type { CloudKit, CloudProbe } from './cloud-kit.ts';
 
 export interface AzureOptions {
@@ -23,9 +24,10 @@ const inWords = {
   'somewhere-at-most': 'the role does not reach over the whole subscription; whether it reaches a machine shows with that machine',
 } as const;
 
-const probeOf = (clients: AzureClients): CloudProbe => ({
+const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe => ({
   where: `azure ${clients.subscription}`,
-  ask: async (signal) => `${inWords[await probe(clients, signal)]}; Azure has no dry run, so whether detaching is allowed shows with the first detach`,
+  ask: async (signal) => inWords[await probe(clients, signal)],
+  orders: (trial, signal) => orderChecks(options, trial, signal),
 });
 
 export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promise<AzureKit> => {
@@ -34,5 +36,5 @@ export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promi
   const clients = azureClients({ subscription, credential, credentials: { scopes: [armScope(endpoint)] }, ...(endpoint !== null && { endpoint }) });
   const cloud = azureCloud(clients);
   const access = azureAccess({ credential, endpoint, subscription, now: Date.now });
-  return { cloud, readHints, expand: cloud.expand, probes: [probeOf(clients)], access };
+  return { cloud, readHints, expand: cloud.expand, probes: [probeOf(clients, { credential, endpoint })], access };
 };

@@ -5,6 +5,7 @@ import { computeClients, credentialsFound, gcpCloud, type ComputeClients } from 
 import { instancePath } from '../providers/gcp/paths.ts';
 import { gcpAccess } from './access-gcp.ts';
 import type { CloudKit, CloudProbe } from './cloud-kit.ts';
+import { orderChecks } from './gcp-orders.ts';
 
 export interface GcpOptions {
   /** URL of another endpoint; over plain http no credentials are sent. */
@@ -16,21 +17,19 @@ export interface GcpOptions {
 const probeOf = (clients: ComputeClients): CloudProbe => ({
   where: 'gcp',
   ask: async (signal) => `${await credentialsFound(clients, signal)}; whether they may read instances and disks shows with the first machine`,
+  orders: async () => [],
 });
 
-/** One machine of each project stands for all of it. */
-const onePerProject = (machines: readonly MachineId[]): ReadonlyMap<string, MachineId> =>
-  new Map(machines.toReversed().flatMap((machine) => {
-    const project = instancePath(machine)?.project;
-    return project === undefined ? [] : [[project, machine] as const];
-  }));
+const projectOf = (machine: MachineId): string => instancePath(machine)?.project ?? '';
 
-const projectProbe = (project: string, machine: MachineId, { look }: Cloud): CloudProbe => ({
+/** One machine stands for all of its project. */
+const projectProbe = (project: string, [machine, ...others]: readonly [MachineId, ...MachineId[]], clients: ComputeClients, { look }: Cloud): CloudProbe => ({
   where: `gcp ${project}`,
   ask: async (signal) => {
     const [facts] = await look([machine], { disks: true }, signal);
-    return `${machine} and its disks may be read (${facts?.power ?? 'unknown'}); whether a disk may be detached shows with the first detach`;
+    return `${machine} and its disks may be read (${facts?.power ?? 'unknown'})`;
   },
+  orders: (trial, signal) => orderChecks(clients, [machine, ...others], trial, signal),
 });
 
 export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<CloudKit> => {
@@ -40,7 +39,8 @@ export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<C
     cloud,
     readHints,
     probes: [probeOf(clients)],
-    probesFor: async (machines) => [...onePerProject(machines)].map(([project, machine]) => projectProbe(project, machine, cloud)),
+    probesFor: async (machines) =>
+      [...Map.groupBy(new Set(machines), projectOf)].flatMap(([project, [first, ...rest]]) => (project === '' || first === undefined ? [] : [projectProbe(project, [first, ...rest], clients, cloud)])),
     access: gcpAccess({ endpoint }),
   };
 };

@@ -1,12 +1,13 @@
-import { checksOf } from '../../wiring/checks.ts';
+import { checkLine, diagnosisOf } from '../../wiring/check.ts';
+import { examine } from '../../wiring/checks.ts';
 import type { Output } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
-/** Says in words whether a fence would work from here. */
+/** Says in words whether a fence would work from here: with the credentials of whoever asks, for they would give the orders. */
 export const doctor = (options: CommonOptions, output: Output): Promise<number> =>
-  withSession(options, output, async ({ kit, clusters, ports }) => {
-    const checks = await checksOf(kit, clusters, ports.signal);
-    if (options.json) output.line(JSON.stringify({ checks }));
-    else for (const { what, ok, says } of checks) output.line(`${ok ? 'ok  ' : 'FAIL'}  ${what}  — ${says}`);
-    return checks.every(({ ok }) => ok) ? 0 : 1;
+  withSession(options, output, async ({ kit, clusters, policy, ports }) => {
+    const diagnosis = diagnosisOf((await examine(kit, clusters, { policy, gives: 'orders' }, ports.signal)).checks);
+    if (options.json) output.line(JSON.stringify(diagnosis));
+    else for (const check of diagnosis.checks) output.line(checkLine(check));
+    return diagnosis.verdict === 'fail' ? 1 : 0;
   });

@@ -4,6 +4,7 @@ import type { TimeLimit } from '../invocation.ts';
 import { carryOut, manner, readOrder } from '../order.ts';
 import type { Wiring } from '../wiring.ts';
 import { deliveriesIn } from './batch.ts';
+import { fencing } from './lambda.ts';
 import { wireOnce } from './wire.ts';
 
 const order = z.strictObject({ instanceId: z.string(), ...manner });
@@ -16,4 +17,4 @@ export const fence =
     return carryOut(deliveriesIn({ instanceId }), wanted, await wired(), limit);
   };
 
-export const handler = fence(wireOnce());
+export const handler = fencing(wireOnce(), fence);

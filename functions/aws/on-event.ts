@@ -6,6 +6,7 @@ import { replayByHand } from '../replay.ts';
 import { settle } from '../settle.ts';
 import type { Wiring } from '../wiring.ts';
 import { deliveriesIn } from './batch.ts';
+import { fencing } from './lambda.ts';
 import { wireOnce } from './wire.ts';
 
 /** The messages that the queue is to deliver again, because something failed; all others are acknowledged. */
@@ -34,4 +35,4 @@ export const onEvent =
     return { batchItemFailures: failures.map((itemIdentifier) => ({ itemIdentifier })) };
   };
 
-export const handler = onEvent(wireOnce());
+export const handler = fencing(wireOnce(), onEvent);

@@ -7,6 +7,7 @@ import { replayByHand } from '../replay.ts';
 import type { Wiring } from '../wiring.ts';
 import { startReplay, type ReplayStarted } from './archive.ts';
 import { deliveriesIn } from './batch.ts';
+import { fencing } from './lambda.ts';
 import { wireOnce } from './wire.ts';
 
 /** `{"replay": {"from": "2026-01-01T00:00:00Z", "to": "…"}}`: every archived event of that time once more. */
@@ -30,4 +31,4 @@ export const replay =
     return replayByHand(deliveriesIn(event), await wired(), limit);
   };
 
-export const handler = replay(wireOnce());
+export const handler = fencing(wireOnce(), replay);

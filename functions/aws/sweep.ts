@@ -1,4 +1,5 @@
 import { sweep } from '../sweep.ts';
+import { fencing } from './lambda.ts';
 import { wireOnce } from './wire.ts';
 
-export const handler = sweep(wireOnce());
+export const handler = fencing(wireOnce(), sweep);

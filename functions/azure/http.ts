@@ -1,5 +1,5 @@
-import { CloudfenceError, InvalidInput } from '../../fencing/errors.ts';
-import { messageLine } from '../decision-line.ts';
+import { InvalidInput } from '../../fencing/errors.ts';
+import { failureLine, sentenceOf } from '../failure.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
 import { invoked, type Invoked } from './invoked.ts';
 import type { Logging } from './log.ts';
@@ -22,21 +22,18 @@ export type HttpFunction = (request: HttpRequest, context: Logging) => Promise<H
 
 export const json = (status: number, body: object): HttpAnswer => ({ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
-const failure = (error: unknown): HttpAnswer => {
-  if (error instanceof InvalidInput) return json(400, { error: error.message });
-  return json(500, { error: error instanceof CloudfenceError ? error.message : String(error) });
-};
+const failure = (error: unknown): HttpAnswer => json(error instanceof InvalidInput ? 400 : 500, { error: sentenceOf(error) });
 
-/** A function that a person calls, with a key. Errors are answered in words. */
+/** A function that a person calls, with a key. Errors are answered in a sentence; how an unexpected one came about stays in the log. */
 export const byHand =
-  (wired: Wired, answer: (asked: unknown, invocation: Invoked) => Promise<object>): HttpFunction =>
+  <Answer extends object>(wired: Wired, answer: (asked: unknown, invocation: Invoked) => Promise<Answer>, statusOf: (answer: Answer) => number = () => 200): HttpFunction =>
   async (request, context) => {
     try {
       const text = await request.text();
-      return json(200, await answer(text === '' ? {} : (jsonIn(text) ?? text), await invoked(wired, context)));
+      const said = await answer(text === '' ? {} : (jsonIn(text) ?? text), await invoked(wired, context));
+      return json(statusOf(said), said);
     } catch (error) {
-      const said = failure(error);
-      context.error(JSON.stringify(messageLine('failed', 'by-hand', said.body, null)));
-      return said;
+      context.error(JSON.stringify(failureLine('by-hand', error)));
+      return failure(error);
     }
   };

@@ -1,11 +1,12 @@
-import { doctor as diagnose } from '../doctor.ts';
+import { doctor as diagnose, isFailing } from '../doctor.ts';
 import { readGcpFunctionEnvironment } from '../../wiring/environment.ts';
 import { asking } from './asking.ts';
 import { answering } from './by-hand.ts';
 import { httpFunction, type Answering } from './http.ts';
 import { wireOnce, type GcpWiring } from './wire.ts';
 
-export const doctor = (wired: () => Promise<GcpWiring>): Answering => answering(wired, (question, wiring) => diagnose(async () => wiring)(question));
+export const doctor = (wired: () => Promise<GcpWiring>): Answering =>
+  answering(wired, (question, wiring) => diagnose(async () => wiring)(question), (answer) => (isFailing(answer) ? 500 : 200));
 
 /** Deployed, it runs as an account that may do nothing but ask; called on a laptop, it looks for itself. */
 const asksOthers = (): boolean => {

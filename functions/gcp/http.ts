@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { CloudfenceError, InvalidInput } from '../../fencing/errors.ts';
+import { InvalidInput } from '../../fencing/errors.ts';
 import { readGcpFunctionEnvironment } from '../../wiring/environment.ts';
+import { failureLine, sentenceOf } from '../failure.ts';
 import type { TimeLimit } from '../invocation.ts';
 
 /** What the Functions Framework hands in: the body is parsed already when it is JSON. https://cloud.google.com/run/docs/write-functions */
@@ -18,19 +19,15 @@ export type Answering = (request: HttpRequest, limit: TimeLimit) => Promise<Http
 
 export type HttpFunction = (request: HttpRequest, response: ServerResponse) => Promise<void>;
 
-const failure = (error: unknown): HttpAnswer => {
-  if (error instanceof InvalidInput) return { status: 400, body: { error: error.message } };
-  return { status: 500, body: { error: error instanceof CloudfenceError ? error.message : String(error) } };
-};
+const failure = (error: unknown): HttpAnswer => ({ status: error instanceof InvalidInput ? 400 : 500, body: { error: sentenceOf(error) } });
 
-/** Errors are answered in words: whoever may call is let in by then. */
+/** Errors are answered in a sentence: whoever may call is let in by then. How an unexpected one came about stays in the log. */
 const answered = async (answer: Answering, request: HttpRequest, limit: TimeLimit): Promise<HttpAnswer> => {
   try {
     return await answer(request, limit);
   } catch (error) {
-    const said = failure(error);
-    console.log(JSON.stringify({ severity: 'ERROR', message: 'a request failed', ...said.body }));
-    return said;
+    console.log(JSON.stringify({ severity: 'ERROR', message: 'a request failed', ...failureLine('request', error) }));
+    return failure(error);
   }
 };
 

@@ -22,7 +22,8 @@ const ofMachines = (powersOff: boolean): Role => ({
   actions: ['virtualMachines', 'virtualMachineScaleSets/virtualMachines']
     .flatMap((kind) => [`${kind}/read`, `${kind}/instanceView/read`, `${kind}/attachDetachDataDisks/action`, ...(powersOff ? [`${kind}/powerOff/action`] : [])])
     .concat('disks/read', 'locations/operations/read')
-    .map((action) => `Microsoft.Compute/${action}`),
+    .map((action) => `Microsoft.Compute/${action}`)
+    .concat('Microsoft.Authorization/permissions/read'),
   dataActions: [],
 });
 

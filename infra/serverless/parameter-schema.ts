@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration } from '../../wiring/duration.ts';
+import { ONLY_TAGGED } from '../../wiring/permission-tags.ts';
 
 /** What infra/aws/parameters.yml and a stage's file may say beside the configuration of the functions. */
 
@@ -32,7 +33,7 @@ export const deploymentParameters = z
     architecture: z.enum(['arm64', 'x86_64']),
     logDays: z.literal(retention),
     metricsNamespace: z.string().regex(/^(?!AWS)[\w./#-]{1,128}$/, 'is no namespace of your own for CloudWatch'),
-    detachOnlyTagged: orNull(z.string().regex(/^[^=]+=[^=]*$/, 'must be key=value')),
+    onlyTagged: z.string().regex(ONLY_TAGGED, 'must be `cluster`, `any`, or key=value of a tag'),
     onlyTls: z.boolean(),
     kmsKeys: z.array(arnOf('kms', 'a KMS key').regex(/:key\/[\w-]+$/, 'must name a key, not an alias')),
     alarmTopic: orNull(arnOf('sns', 'an SNS topic')),

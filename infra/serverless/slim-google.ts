@@ -4,9 +4,9 @@ import { z } from 'zod';
 
 /** The calls that providers/gcp makes, by service. Another one must be named here: without its description it cannot be sent. */
 export const CALLS: Readonly<Record<string, readonly string[]>> = {
-  Instances: ['Get', 'DetachDisk', 'Stop'],
-  Disks: ['Get'],
-  RegionDisks: ['Get'],
+  Instances: ['Get', 'DetachDisk', 'Stop', 'TestIamPermissions'],
+  Disks: ['Get', 'TestIamPermissions'],
+  RegionDisks: ['Get', 'TestIamPermissions'],
   ZoneOperations: ['Wait'],
 };
 

@@ -1,3 +1,5 @@
+import type { PermissionTag } from '../../wiring/cloud-kit.ts';
+import { permissionTags } from '../../wiring/permission-tags.ts';
 import { managedClustersOf, parametersOf, secretsOf, type Arn } from './cluster-access.ts';
 import { resourcesOf, rolesOf } from './territory-access.ts';
 import type { Checked } from './check-parameters.ts';
@@ -28,12 +30,8 @@ const rulesOf = (prefix: string, switched: DeploymentParameters): readonly Arn[]
   return names.map((name) => ruleArn(`${prefix}-${name}`));
 };
 
-/** A tag condition, or one that infra/serverless/tidy-template.ts leaves out. */
-const onlyTagged = (tag: string | null): object => {
-  if (tag === null) return { When: false };
-  const at = tag.indexOf('=');
-  return { StringEquals: { [`aws:ResourceTag/${tag.slice(0, at)}`]: tag.slice(at + 1) } };
-};
+/** Conditions, of which each makes a statement: keys of one condition would all have to hold. None: a statement without one. */
+const conditionsOf = (tags: readonly PermissionTag[] | undefined): readonly object[] => (tags ?? []).map(({ key, values }) => ({ StringEquals: { [`aws:ResourceTag/${key}`]: values } }));
 
 const eventValues = (prefix: string, parameters: DeploymentParameters): TemplateValues => {
   const sources = ['aws.ec2', ...(parameters.testSource === null ? [] : [parameters.testSource])];
@@ -89,6 +87,7 @@ export const templateValues = (prefix: string, stage: string, checked: Checked, 
   oldestMessageSeconds: parameters.oldestMessage / SECOND,
   alarmActions: parameters.alarmTopic === null ? [] : [parameters.alarmTopic],
   namespace: `${parameters.metricsNamespace}/${stage}`,
-  onlyTagged: onlyTagged(parameters.detachOnlyTagged),
+  taggedVolumes: conditionsOf(permissionTags(parameters.onlyTagged, checked.clusters)?.volumes),
+  taggedInstances: conditionsOf(permissionTags(parameters.onlyTagged, checked.clusters)?.instances),
   withPowerOff: checked.powersOff,
 });

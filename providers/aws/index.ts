@@ -9,8 +9,10 @@ import { witness } from './witness.ts';
 
 export type { ClientOptions, Ec2Clients } from './client.ts';
 export { ec2Clients } from './client.ts';
-export { probe } from './probe.ts';
-export type { ProbedVerb } from './probe.ts';
+export { missingTags } from './missing-tags.ts';
+export type { TagRule, WantedTag } from './missing-tags.ts';
+export { probeReads, targetsAmong, tryOrder } from './probe.ts';
+export type { Order, OrderTarget, TriedOrder } from './probe.ts';
 
 /** EC2 and EBS of one account in one region, in fencing's words. */
 export const awsCloud = ({ clients, region }: { readonly clients: Ec2Clients; readonly region: string }): Cloud => ({

@@ -13,6 +13,7 @@ import { witness } from './witness.ts';
 
 export type { AzureClients, ClientOptions, Following } from './client.ts';
 export { azureClients } from './client.ts';
+export { missingActions, type PermissionOptions } from './held-permissions.ts';
 export { probe } from './probe.ts';
 
 export interface AzureCloud extends Cloud {

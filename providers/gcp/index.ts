@@ -10,6 +10,7 @@ import { witness } from './witness.ts';
 export type { ClientOptions, ComputeClients } from './client.ts';
 export { computeClients } from './client.ts';
 export { credentialsFound } from './credentials-found.ts';
+export { missingOnDisk, missingOnMachine } from './held-permissions.ts';
 
 /** Compute Engine in fencing's words: every project that the credentials reach, for a machine's id names its own. */
 export const gcpCloud = (clients: ComputeClients): Cloud => ({

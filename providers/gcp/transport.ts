@@ -21,8 +21,8 @@ export interface GuardedTransport {
 /** All else that goes this way asks for credentials. */
 export const isCompute = ({ pathname }: URL): boolean => pathname.startsWith('/compute/');
 
-/** Calls that change something; waiting for an operation does not. */
-const isDestructive = (method: string | undefined, url: URL): boolean => method !== 'GET' && isCompute(url) && !url.pathname.endsWith('/wait');
+/** Calls that change something; waiting for an operation and asking what one may do are none. */
+const isDestructive = (method: string | undefined, url: URL): boolean => method !== 'GET' && isCompute(url) && !/\/(?:wait|testIamPermissions)$/.test(url.pathname);
 
 /**
  * The SDK has no hook of its own between its credentials and the connection, and none that knows which call is going

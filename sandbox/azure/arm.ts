@@ -1,4 +1,4 @@
-import { deleteMachine, getDisk, getMachine, listInstances, verbs, type Call, type Handler } from './calls.ts';
+import { deleteMachine, getDisk, getMachine, listInstances, listPermissions, verbs, type Call, type Handler } from './calls.ts';
 import { strike, type Mishap } from './faults.ts';
 import type { ArmAnswer } from './arm-answer.ts';
 import { checkQuery, checkVersion } from './interface.ts';
@@ -20,6 +20,7 @@ interface Route {
 }
 
 const MACHINE = /^(\/virtualmachinescalesets\/[^/]+)?\/virtualmachines\/[^/]+$/;
+const PERMISSIONS = /^(\/virtualmachinescalesets\/[^/]+)?\/virtualmachines\/[^/]+\/providers\/microsoft\.authorization\/permissions$/;
 const VERB = /^(?:\/virtualmachinescalesets\/[^/]+)?\/virtualmachines\/[^/]+\/([^/]+)$/;
 
 const routed = (method: string, rest: string): Route | null => {
@@ -27,6 +28,7 @@ const routed = (method: string, rest: string): Route | null => {
   if (method === 'DELETE') return MACHINE.test(rest) ? { call: 'machine.delete', handler: deleteMachine } : null;
   if (method !== 'GET') return null;
   if (MACHINE.test(rest)) return { call: 'machine.get', handler: getMachine };
+  if (PERMISSIONS.test(rest)) return { call: 'permissions.list', handler: listPermissions };
   if (/^\/disks\/[^/]+$/.test(rest)) return { call: 'disk.get', handler: getDisk };
   return /^\/virtualmachinescalesets\/[^/]+\/virtualmachines$/.test(rest) ? { call: 'set.list', handler: listInstances } : null;
 };

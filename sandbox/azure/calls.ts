@@ -46,6 +46,15 @@ export const listInstances: Handler = (world, { path, query, origin }) => {
   return { body: { value, ...(next < all.length && { nextLink: `${origin}${path}?api-version=${query.get('api-version')}&$skiptoken=${next}` }) } };
 };
 
+/** https://learn.microsoft.com/rest/api/authorization/permissions/list-for-resource */
+export const listPermissions: Handler = (world, { path }) => {
+  const id = path.replace(/\/providers\/microsoft\.authorization\/permissions$/, '');
+  const { allowedActions } = world.parts.azure.knobs;
+  if (allowedActions === null) throw new ArmRefusal('AuthorizationFailed', `The client does not have authorization to perform action 'Microsoft.Authorization/permissions/read' over scope '${id}'.`, 403);
+  if (!machineIn(world, id)) throw notFound(id);
+  return { body: { value: [{ actions: [...allowedActions], notActions: [] }] } };
+};
+
 const target = (world: AzureCloudWorld, { path }: Call): Machine => {
   const id = path.replace(/(\/virtualmachines\/[^/]+)\/[^/]+$/, '$1');
   const machine = machineIn(world, id);

@@ -89,6 +89,8 @@ export interface Knobs {
   /** Where an accepted operation is asked about. */
   pollBy: 'async' | 'location' | 'both';
   pageSize: number;
+  /** Actions that the roles of the caller allow, as patterns; null of a caller that may not even ask. */
+  allowedActions: readonly string[] | null;
   /** How late (ms) the cloud controller of the cluster puts a Node out of service by itself; null for one that does not. */
   outOfServiceAfter: number | null;
 }
@@ -145,6 +147,7 @@ const usual: Knobs = {
   apiVersions: usualVersions,
   pollBy: 'both',
   outOfServiceAfter: null,
+  allowedActions: ['*'],
   pageSize: 100,
 };
 

@@ -89,4 +89,5 @@ export const volumeTree = (volume: Volume): Tree => ({
   multiAttachEnabled: volume.multiAttach,
   operator: { managed: volume.managed },
   attachmentSet: setOf(volume.attachments.map((attachment) => attachmentTree(volume.id, attachment))),
+  tagSet: setOf(Object.entries(volume.tags).map(([key, value]) => ({ key, value }))),
 });

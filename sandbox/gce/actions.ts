@@ -88,6 +88,18 @@ const stopAsTold = (world: GceWorld, instance: Instance, query: URLSearchParams)
   stop(world, instance, query.get('noGracefulShutdown') === 'true');
 };
 
+const asked = z.object({ permissions: z.array(z.string()).min(1) });
+
+/** Which of these permissions the caller has there; whoever knows the resource may ask. https://cloud.google.com/compute/docs/reference/rest/v1/instances/testIamPermissions */
+const testIamPermissions =
+  (there: (world: GceWorld, place: Place) => unknown): Action =>
+  (world, place) => {
+    there(world, place);
+    const read = asked.safeParse(JSON.parse(place.body));
+    if (!read.success) throw invalid('permissions', place.body, read.error.message);
+    return { permissions: read.data.permissions.filter((one) => !world.parts.gce.knobs.missingPermissions.includes(one)) };
+  };
+
 /** By the API's names for them. */
 export const actions: Readonly<Record<string, Action>> = {
   'instances.get': (world, place) => instanceJson(seenInstance(world, place)),
@@ -99,6 +111,9 @@ export const actions: Readonly<Record<string, Action>> = {
   'instances.resume': switched('resume', resume),
   'instances.reset': switched('reset', reset),
   'instances.delete': switched('delete', remove),
+  'instances.testIamPermissions': testIamPermissions(seenInstance),
+  'disks.testIamPermissions': testIamPermissions(seenDisk),
+  'regionDisks.testIamPermissions': testIamPermissions(seenDisk),
   'disks.get': (world, place) => diskJson(seenDisk(world, place)),
   'regionDisks.get': (world, place) => diskJson(seenDisk(world, place)),
   'zoneOperations.get': (world, place) => operationJson(world, operationAt(world, place)),

@@ -83,6 +83,8 @@ export interface Knobs {
   detachTakes: number;
   /** Whether what is on local SSDs can be kept over a stop, which not every machine can. */
   keepsLocalSsds: boolean;
+  /** Permissions that the caller is told not to have. */
+  missingPermissions: readonly string[];
   /** A wait for an operation passes at most this much time. */
   waitLasts: number;
 }
@@ -149,6 +151,7 @@ const usual: Knobs = {
   attachTakes: 2_000,
   detachTakes: 2_500,
   keepsLocalSsds: true,
+  missingPermissions: [],
   waitLasts: 120_000,
 };
 

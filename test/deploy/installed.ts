@@ -10,7 +10,7 @@ import { STAGE } from './access.ts';
 import { handsOn, type Hands } from './hands.ts';
 import { startMinistack, type Ministack } from './ministack.ts';
 import { authorityOf, rolesAt, type Roles } from './roles.ts';
-import { holdersIn, standOf, type Holder, type Stand } from './stopping-machines.ts';
+import { holdersIn, standOf, tagAll, type Holder, type Stand } from './stopping-machines.ts';
 
 /** Cloudfence as `serverless deploy` puts it on ministack, with EC2 and Kubernetes in the sandbox. */
 export interface Installed extends Omit<Hands, 'storeSecret'> {
@@ -44,6 +44,9 @@ export interface Wanted {
   readonly before?: (world: AwsWorld, holders: readonly Holder[]) => void;
 }
 
+/** As the cloud controller and the EBS driver tag what is theirs. */
+export const TAGS = { instances: { 'kubernetes.io/cluster/sandbox': 'owned' }, volumes: { 'ebs.csi.aws.com/cluster': 'true' } };
+
 const PLACE = ['--stage', STAGE, '--region', SANDBOX_REGION] as const;
 
 /** As many fences at a time as these tests make; a time-out of 10 s, after which the queue gives back within a minute. */
@@ -54,6 +57,7 @@ const openCluster = async ({ holders: count, faults, before = () => undefined }:
   let holders: readonly Holder[] = [];
   const sandbox = await openLiveSandbox((world) => {
     holders = holdersIn(world, count);
+    tagAll(world, TAGS);
     before(world, holders);
   }, faults, authority);
   return { sandbox, holders };

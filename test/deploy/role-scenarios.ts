@@ -97,5 +97,5 @@ export const replaysTheArchive: Scenario = {
 
 export const findsAllWell: Scenario = {
   play: (deployed, name) => deployed.call(name, {}),
-  goodEnd: { checks: expect.toSatisfy((checks: readonly { readonly ok: boolean }[]) => checks.length > 5 && checks.every(({ ok }) => ok)) },
+  goodEnd: { verdict: 'ok', checks: expect.toSatisfy((checks: readonly { readonly what: string }[]) => checks.length > 5 && checks.some(({ what }) => what.endsWith('-sweep: access by its own role'))) },
 };

@@ -11,6 +11,7 @@ const needing: Readonly<Record<string, readonly Scenario[]>> = {
   'ssm:GetParameter': [asksEveryCluster],
   'sqs:SendMessage': [looksAgainLater, givesUpWithAReason],
   'events:StartReplay': [replaysTheArchive],
+  'lambda:InvokeFunction': [findsAllWell],
 };
 
 const byLambda = 'used by Lambda itself in the name of the role, which ministack does not hold to it';

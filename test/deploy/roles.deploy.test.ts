@@ -4,10 +4,10 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { openAnnex } from './annex.ts';
-import { install, type Installed } from './installed.ts';
+import { install, TAGS, type Installed } from './installed.ts';
 import * as scenarios from './role-scenarios.ts';
 import { forgotten, namesIn, played } from './role-table.ts';
-import { fencedAndMoved, stateChange, stopIn, type Holder } from './stopping-machines.ts';
+import { fencedAndMoved, stateChange, stopIn, tagAll, type Holder } from './stopping-machines.ts';
 import { FENCING, HOLDERS_FOR_TRIALS, trialOn, type Trial } from './trial.ts';
 
 /** The same install where each function may do what its shipped role allows, and nothing else. */
@@ -58,7 +58,18 @@ it('every action of every role has a story that needs it, or a reason why none c
 });
 
 it('the doctor finds all well from inside', async () => {
-  expect(await deployed.call('doctor', {})).toMatchObject({ checks: expect.arrayContaining([expect.objectContaining({ what: 'sandbox: may patch nodes', ok: true })]) });
+  expect(await deployed.call('doctor', {})).toMatchObject({
+    verdict: 'ok',
+    checks: expect.arrayContaining(['sandbox: may patch nodes', ...FENCING.map((name) => `cloudfence-ministack-${name}: access by its own role`)].map((what) => expect.objectContaining({ what, verdict: 'ok' }))),
+  });
+});
+
+it('the doctor judges the roles that fence, and names the tag that is missing', async () => {
+  tagAll(deployed.world, { ...TAGS, volumes: {} });
+  const ill = await deployed.call('doctor', {});
+  tagAll(deployed.world, TAGS);
+  expect(ill).toMatchObject({ errorMessage: expect.stringMatching(/FAIL {2}cloudfence-ministack-sweep: aws: may detach disks.*vol-\w+ bears no tag .*ebs\.csi\.aws\.com\/cluster=true/) });
+  expect(await deployed.serverless('invoke', '-f', 'doctor')).toMatchObject({ code: 0 });
 });
 
 it('an event by hand is answered with the same JSON as by the CLI', async () => {

@@ -28,9 +28,11 @@ export const shippedActions: readonly ShippedAction[] = Object.values(resources)
   ),
 );
 
-/** The policy with one action less, in that one statement; a statement without actions is none. */
+const isMade = (deployed: string | undefined, sid: string): boolean => deployed?.replace(/\d+$/, '') === sid;
+
+/** The policy with one action less, in that one statement however often it is made; a statement without actions is none. */
 export const without = (policy: PolicyDocument, { action, sid }: ShippedAction): PolicyDocument => {
-  const left = policy.Statement.map((statement) => (statement.Sid === sid ? { ...statement, Action: statement.Action.filter((other) => other !== action) } : statement));
+  const left = policy.Statement.map((statement) => (isMade(statement.Sid, sid) ? { ...statement, Action: statement.Action.filter((other) => other !== action) } : statement));
   if (left.every(({ Action }, at) => Action.length === policy.Statement[at]?.Action.length)) throw new Error(`the deployed role has no ${action} in ${sid}`);
   return { ...policy, Statement: left.filter(({ Action }) => Action.length > 0) };
 };

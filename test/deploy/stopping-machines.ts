@@ -6,6 +6,7 @@ import { standing } from '../../sandbox/cluster/standing.ts';
 import { withCondition } from '../../sandbox/cluster/controllers/pods.ts';
 import { stamp } from '../../sandbox/cluster/controllers/times.ts';
 import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { place } from '../../sandbox/kept.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
@@ -35,6 +36,18 @@ export const holdersIn = (world: AwsWorld, count: number): readonly Holder[] => 
 };
 
 const holderOf = (world: AwsWorld, volume: string): string => volumeIn(world, volume)?.attachments.find(({ state }) => state === 'attached')?.instance ?? '';
+
+interface Tags {
+  readonly instances: Readonly<Record<string, string>>;
+  readonly volumes: Readonly<Record<string, string>>;
+}
+
+/** All that is there now gets these tags and no others. */
+export const tagAll = (world: AwsWorld, tags: Tags): void => {
+  const { instances, volumes } = world.parts.ec2;
+  for (const { present } of Object.values(instances)) if (present) place(instances, present.id, { ...present, tags: tags.instances });
+  for (const { present } of Object.values(volumes)) if (present) place(volumes, present.id, { ...present, tags: tags.volumes });
+};
 
 /** Orders the stop of a machine, which takes that long (ms). */
 export const stopIn = (world: AwsWorld, { machine }: Holder, ms: number): void => {

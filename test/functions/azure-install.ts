@@ -40,7 +40,7 @@ const wiredOver = (world: AzureWorld, policy: Partial<Policy>, served: Served, {
   let runs = 0;
   return async () => ({
     ports,
-    kit: { cloud, readHints, probes: [{ where: 'azure', ask: async () => 'all well' }], access: { managedCluster: unused, secret: unused } },
+    kit: { cloud, readHints, probes: [{ where: 'azure', ask: async () => 'all well', orders: async () => [] }], access: { managedCluster: unused, secret: unused } },
     opened: [],
     policy: { ...defaultPolicy, ...policy },
     foreign: (errand) => foreign(errand, served),

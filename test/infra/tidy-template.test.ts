@@ -8,6 +8,12 @@ describe('the last hand on the template', () => {
     expect(tidied).toEqual({ On: { Type: 'T', Properties: { policy: { Statement: [{ Sid: 'B' }, { Sid: 'C' }] } } } });
   });
 
+  it('makes a statement once for each condition, and once without any', () => {
+    const made = (OneForEach: readonly object[]) => tidyResources({ One: { Type: 'T', Properties: { Statement: [{ Sid: 'A', OneForEach }, { Sid: 'B' }] } } })['One']?.Properties;
+    expect(made([{ is: 1 }, { is: 2 }])).toEqual({ Statement: [{ Sid: 'A', Condition: { is: 1 } }, { Sid: 'A2', Condition: { is: 2 } }, { Sid: 'B' }] });
+    expect(made([])).toEqual({ Statement: [{ Sid: 'A' }, { Sid: 'B' }] });
+  });
+
   it('drops a dependency that a reference implies, and keeps the others', () => {
     const Properties = { Role: { 'Fn::GetAtt': ['Role', 'Arn'] }, Queue: [{ Ref: 'Queue' }] };
     expect(tidyResources({ One: { Type: 'T', DependsOn: ['Role', 'Queue', 'Logs'], Properties } })).toEqual({ One: { Type: 'T', DependsOn: ['Logs'], Properties } });

@@ -56,7 +56,7 @@ const clouds = (broken: readonly string[] = []) => {
     };
     const access = { managedCluster: () => Promise.reject(new Error('none')), secret: () => Promise.reject(new Error('none')) };
     const expand = async (named: readonly MachineId[]) => named.flatMap((id) => (id === SET ? [MOON, 'moon:2'] : [id]));
-    return { cloud, readHints: () => ({ hints: [], faults: [], asides: [] }), expand, probes: [{ where: name, ask: async () => 'well' }], access };
+    return { cloud, readHints: () => ({ hints: [], faults: [], asides: [] }), expand, probes: [{ where: name, ask: async () => 'well', orders: async () => [] }], access };
   };
   return { kit: anyCloud(registered, open, new Set()), opened, seen };
 };

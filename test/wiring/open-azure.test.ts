@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { defaultPolicy } from '../../fencing/policy.ts';
 import { Denied, InvalidConfiguration } from '../../fencing/errors.ts';
 import { addFault, type Mishap } from '../../sandbox/azure/faults.ts';
 import { openArmDoor, type ArmDoor } from '../../sandbox/azure/http-door.ts';
@@ -14,7 +15,7 @@ const opened = async (mishap?: Mishap) => {
   const machine = addMachine(world, { set: 'Pool' });
   if (mishap) addFault(world.parts.azure, { mishap });
   door = await openArmDoor(world);
-  return { machine, kit: await openAzure({ subscription, endpoint: door.url }) };
+  return { machine, world, kit: await openAzure({ subscription, endpoint: door.url }) };
 };
 
 describe('Azure as the configuration names it', () => {
@@ -27,10 +28,20 @@ describe('Azure as the configuration names it', () => {
 
   it('tells how far its role reaches, as far as Azure says so without harm', async () => {
     const { kit } = await opened();
-    expect(await kit.probes[0]?.ask(patient())).toMatch(/whole subscription may be read.*no dry run/);
+    expect(await kit.probes[0]?.ask(patient())).toMatch(/whole subscription may be read/);
     await door?.close();
     const narrow = await opened({ kind: 'error', code: 'AuthorizationFailed', status: 403 });
     expect(await narrow.kit.probes[0]?.ask(patient())).toMatch(/does not reach over the whole subscription/);
+  });
+
+  it('asks which orders it may give, and says so where nobody may ask', async () => {
+    const { kit, machine, world } = await opened();
+    const orders = () => kit.probes[0]?.orders({ policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [machine] }, patient());
+    expect(await orders()).toMatchObject([{ what: 'may detach disks and power off machines', verdict: 'ok' }]);
+    world.parts.azure.knobs.allowedActions = ['Microsoft.Compute/*/read', 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/attachDetachDataDisks/action'];
+    expect(await orders()).toMatchObject([{ verdict: 'fail', says: expect.stringMatching(/virtualMachines\/powerOff\/action on \/subscriptions\S+ IS MISSING/) }]);
+    world.parts.azure.knobs.allowedActions = null;
+    expect(await orders()).toMatchObject([{ verdict: 'warn', says: expect.stringMatching(/permissions\/read answered AuthorizationFailed.*no dry run/) }]);
   });
 
   it.each([

@@ -45,7 +45,9 @@ describe('parameters', () => {
     ['a cluster with a misspelt field', { clusters: [{ name: 'a', secret: 's', contxt: 'x' }] }, /contxt/],
     ['a role of another account than its territory', { territories: [{ account: '222233334444', region: 'eu-central-1', role: 'arn:aws:iam::333333333333:role/x' }] }, /territories.0.role: is a role of account 333333333333, not of 222233334444/],
     ['a policy that is none', { policy: { detach: 'sometimes' } }, /policy.detach/],
-    ['more clusters than a function can hold', { clusters: Array.from({ length: 60 }, (_, at) => ({ name: `cluster-${at}`, secret: `a-rather-long-name-of-a-secret-${at}` })) }, /a function holds 3000/],
+    ['a tag without a value', { onlyTagged: 'acme/fence' }, /^onlyTagged: must be `cluster`, `any`, or key=value/],
+    ['more clusters than a role has room for', { clusters: Array.from({ length: 7 }, (_, at) => ({ name: `c-${at}`, secret: 's' })) }, /^onlyTagged: a role holds conditions for 6 clusters, and there are 7/],
+    ['more clusters than a function can hold', { onlyTagged: 'any', clusters: Array.from({ length: 60 }, (_, at) => ({ name: `cluster-${at}`, secret: `a-rather-long-name-of-a-secret-${at}` })) }, /a function holds 3000/],
   ])('%s is refused', (_, change, fault) => {
     expect(checkParameters({ ...written, ...change }).faults).toEqual([expect.stringMatching(fault)]);
   });

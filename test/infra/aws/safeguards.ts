@@ -65,7 +65,7 @@ export const describeSafeguards = (made: () => Made): void => {
   });
 
   it('where only tagged volumes may be detached, no role has another way to a volume', () => {
-    const condition = { StringEquals: { 'aws:ResourceTag/kubernetes.io/cluster/a': 'owned' } };
+    const condition = { StringEquals: { 'aws:ResourceTag/acme/fence': ['yes'] } };
     const detaching = roleNames(made().other).flatMap((name) => statementsOf(made().other, name).filter(({ Effect, Action }) => Effect === 'Allow' && Action.includes('ec2:DetachVolume')));
     const onVolumes = detaching.filter(({ Resource }) => Resource.some((arn) => !arn.includes(':instance/')));
     expect(onVolumes).toHaveLength(4);

@@ -31,7 +31,7 @@ export const full = {
   architecture: 'x86_64',
   logDays: 7,
   metricsNamespace: 'Acme/Fences',
-  detachOnlyTagged: 'kubernetes.io/cluster/a=owned',
+  onlyTagged: 'acme/fence=yes',
   onlyTls: false,
   kmsKeys: ['arn:aws:kms:eu-west-1:111122223333:key/0a1b2c3d-0000-4000-8000-000000000000'],
   alarmTopic: 'arn:aws:sns:eu-west-1:111122223333:pager',

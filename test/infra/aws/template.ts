@@ -22,7 +22,7 @@ export const describeTemplate = (made: () => Made): void => {
       SweepRole: ['ec2:DetachVolume'],
       ReplayRole: ['ec2:DetachVolume', 'events:StartReplay'],
       FenceRole: ['ec2:DetachVolume'],
-      DoctorRole: [],
+      DoctorRole: ['lambda:InvokeFunction'],
     };
 
     it.each(Object.entries(extras))('%s may do exactly what its function calls', (name, extra) => {
@@ -38,7 +38,7 @@ export const describeTemplate = (made: () => Made): void => {
     it('may power off, serve other territories, read parameters, find EKS clusters, use keys and join a network only when the parameters say so', () => {
       const asked = ['ec2:StopInstances', 'sts:AssumeRole', 'ssm:GetParameter', 'eks:DescribeCluster', 'kms:Decrypt', ...network];
       expect(allowedActions(made().other, 'SweepRole')).toEqual([...fencing, 'secretsmanager:GetSecretValue', ...asked].sort());
-      expect(allowedActions(made().other, 'DoctorRole')).toEqual([...look, ...logs, 'secretsmanager:GetSecretValue', ...asked.slice(1)].sort());
+      expect(allowedActions(made().other, 'DoctorRole')).toEqual([...look, ...logs, 'lambda:InvokeFunction', 'secretsmanager:GetSecretValue', ...asked.slice(1)].sort());
     });
 
     it('name every resource, but where IAM knows none', () => {
@@ -56,10 +56,25 @@ export const describeTemplate = (made: () => Made): void => {
       expect(statementNamed(made().other, 'OnEventRole', 'FindManagedClusters')?.Resource).toEqual(['arn:${AWS::Partition}:eks:eu-central-1:${AWS::AccountId}:cluster/managed']);
     });
 
-    it('detach any volume, or only tagged ones, from any instance', () => {
-      expect(statementNamed(made().usual, 'FenceRole', 'DetachTheseVolumes')?.Condition).toBeUndefined();
-      expect(statementNamed(made().other, 'FenceRole', 'DetachTheseVolumes')?.Condition).toEqual({ StringEquals: { 'aws:ResourceTag/kubernetes.io/cluster/a': 'owned' } });
+    const tagged = (key: string, ...values: readonly string[]) => ({ StringEquals: { [`aws:ResourceTag/${key}`]: values } });
+    const conditionsOf = (template: PackagedTemplate, sid: string) => statementsOf(template, 'FenceRole').filter(({ Sid }) => Sid.startsWith(sid)).map(({ Condition }) => Condition);
+
+    it('detach from instances of the clusters, and volumes of theirs or of the EBS driver, unless another tag is named', () => {
+      const ofCluster = tagged('kubernetes.io/cluster/prod', 'owned', 'shared');
+      expect(conditionsOf(made().usual, 'DetachFromInstances')).toEqual([ofCluster]);
+      expect(conditionsOf(made().usual, 'DetachTheseVolumes')).toEqual([ofCluster, tagged('ebs.csi.aws.com/cluster', 'true')]);
+      for (const sid of ['DetachFromInstances', 'DetachTheseVolumes', 'PowerOff']) expect(conditionsOf(made().other, sid)).toEqual([tagged('acme/fence', 'yes')]);
       expect(statementNamed(made().other, 'FenceRole', 'DetachFromInstances')).toMatchObject({ Resource: [expect.stringContaining(':instance/*'), expect.stringContaining(':eu-west-3:${AWS::AccountId}:instance/*')] });
+    });
+
+    it('of the doctor ask the functions that fence, and none but those of this stage', () => {
+      const fencers = ['on-event', 'sweep', 'replay', 'fence'].map((name) => `cloudfence-prod-${name}`);
+      expect(statementNamed(made().usual, 'DoctorRole', 'AskThoseThatFence')?.Resource).toEqual(fencers.map((name) => `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:${name}`));
+      expect(propertiesOf(made().usual, 'DoctorLambdaFunction')).toMatchObject({ Environment: { Variables: { CLOUDFENCE_FENCERS: fencers.join(','), CLOUDFENCE_ONLY_TAGGED: 'cluster' } } });
+    });
+
+    it('trust Lambda for this account alone, where it says for which it asks', () => {
+      for (const name of roleNames(made().usual)) expect(propertiesOf(made().usual, name)).toMatchObject({ AssumeRolePolicyDocument: { Statement: [{ Condition: { StringEqualsIfExists: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } } }] } });
     });
 
     it('assume exactly the roles of the territories that are configured', () => {

@@ -38,7 +38,7 @@ const namesOfRoles = (stage: string, written: object) => ({
   ...Object.fromEntries(roleNames.map((role) => [installFor(stage, written).names.roleId(role).split('/').at(-1), role])),
 });
 
-const looking = ['disks/read', 'locations/operations/read', ...['virtualMachines', 'virtualMachineScaleSets/virtualMachines'].flatMap((kind) => [`${kind}/attachDetachDataDisks/action`, `${kind}/instanceView/read`, `${kind}/read`])].map((action) => `Microsoft.Compute/${action}`);
+const looking = ['disks/read', 'locations/operations/read', ...['virtualMachines', 'virtualMachineScaleSets/virtualMachines'].flatMap((kind) => [`${kind}/attachDetachDataDisks/action`, `${kind}/instanceView/read`, `${kind}/read`])].map((action) => `Microsoft.Compute/${action}`).concat('Microsoft.Authorization/permissions/read');
 const stopping = ['virtualMachines', 'virtualMachineScaleSets/virtualMachines'].map((kind) => `Microsoft.Compute/${kind}/powerOff/action`);
 
 describe('the roles', () => {

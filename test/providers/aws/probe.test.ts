@@ -1,32 +1,86 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Denied, Unavailable } from '../../../fencing/errors.ts';
-import { probe } from '../../../providers/aws/index.ts';
+import { defaultPolicy } from '../../../fencing/policy.ts';
+import { probeReads } from '../../../providers/aws/index.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
-import { verbsInWords } from '../../../wiring/open-aws.ts';
+import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
+import type { Ec2World } from '../../../sandbox/ec2/state.ts';
+import { orderChecks } from '../../../wiring/aws-orders.ts';
 import { clientsOf, ec2World, patient, region } from '../../sandbox/ec2/ec2-world.ts';
 
 const unauthorized = { kind: 'error', code: 'UnauthorizedOperation', status: 403 } as const;
 const notFound = { kind: 'error', code: 'InvalidVolume.NotFound', status: 400 } as const;
+const TAG = 'kubernetes.io/cluster/prod';
+const tags = { instances: [{ key: TAG, values: ['owned', 'shared'] }], volumes: [{ key: TAG, values: ['owned', 'shared'] }, { key: 'ebs.csi.aws.com/cluster', values: ['true'] }] };
+const powerOff = { ...defaultPolicy, unreachable: 'power-off' } as const;
 
-const probedWith = (...faults: Parameters<typeof addFault>[1][]) => {
-  const world = ec2World();
-  for (const fault of faults) addFault(world.parts.ec2, { times: 9, params: { DryRun: 'true' }, ...fault });
-  return probe(clientsOf(world), region, patient());
+const holderIn = (world: Ec2World, on: { readonly machine?: object; readonly disk?: object } = {}) => {
+  const machine = addInstance(world, { tags: { ...on.machine } });
+  return { machine, disk: addVolume(world, { tags: { ...on.disk } }, { instance: machine }) };
 };
 
-it('finds each verb allowed that a dry run does not deny', async () => {
-  const words = verbsInWords(await probedWith({ action: 'DetachVolume', mishap: notFound }));
-  expect(words).toBe('ec2:DetachVolume is not denied; ec2:StopInstances is not denied');
+const tried = (world: Ec2World, machines: readonly string[], policy: typeof defaultPolicy | typeof powerOff = powerOff) =>
+  orderChecks({ policy, machines }, { clients: clientsOf(world), region, tags }, patient());
+
+const denying = (world: Ec2World, action: string) => addFault(world.parts.ec2, { times: 99, action, params: { DryRun: 'true' }, mishap: unauthorized });
+
+describe('an order is tried in a dry run', () => {
+  it('on what machines of Nodes hold, and nothing changes', async () => {
+    const world = ec2World();
+    const { machine, disk } = holderIn(world);
+    const before = JSON.stringify(world.parts.ec2.volumes);
+    expect(await tried(world, [machine])).toEqual([
+      { what: 'may detach disks', verdict: 'ok', says: `ec2:DetachVolume would be allowed, tried on ${disk} of ${machine}` },
+      { what: 'may power off machines', verdict: 'ok', says: `ec2:StopInstances would be allowed, tried on ${machine}` },
+    ]);
+    expect(JSON.stringify(world.parts.ec2.volumes)).toBe(before);
+  });
+
+  it.each([
+    ['DetachVolume', 0, /ec2:DetachVolume IS DENIED on vol-\w+ of i-\w+: .*disk that Kubernetes does not let go of/],
+    ['StopInstances', 1, /ec2:StopInstances IS DENIED on i-\w+: .*power-off/],
+  ])('%s that is denied is a failure, and says what that means', async (action, at, words) => {
+    const world = ec2World();
+    const { machine } = holderIn(world, { machine: { [TAG]: 'owned' }, disk: { [TAG]: 'owned' } });
+    denying(world, action);
+    const verdicts = await tried(world, [machine]);
+    expect(verdicts[at]).toMatchObject({ verdict: 'fail', says: expect.stringMatching(words) });
+    expect(verdicts[1 - at]).toMatchObject({ verdict: 'ok' });
+  });
+
+  it('names the tag that is missing, and on what', async () => {
+    const world = ec2World();
+    const { machine, disk } = holderIn(world, { machine: { [TAG]: 'shared' } });
+    denying(world, 'DetachVolume');
+    const [detach] = await tried(world, [machine]);
+    expect(detach).toMatchObject({ verdict: 'fail', says: expect.stringContaining(`${disk} bears no tag ${TAG}=owned|shared or ebs.csi.aws.com/cluster=true, on which the permission hangs`) });
+    expect(detach?.says).not.toContain(`${machine} bears no tag`);
+  });
+
+  it('is not asked for where the policy never gives it', async () => {
+    const world = ec2World();
+    expect(await tried(world, [holderIn(world).machine], { ...defaultPolicy, detach: 'never' })).toEqual([]);
+  });
+
+  it('on what does not exist proves nothing when it is denied, for that bears no tag', async () => {
+    const world = ec2World();
+    denying(world, 'DetachVolume');
+    expect(await tried(world, [addInstance(world)])).toMatchObject([{ verdict: 'warn', says: expect.stringMatching(/hangs on a tag/) }, { verdict: 'ok' }]);
+    const open = ec2World();
+    addFault(open.parts.ec2, { times: 9, action: 'DetachVolume', mishap: notFound });
+    expect(await tried(open, [])).toMatchObject([{ verdict: 'ok' }, { verdict: 'ok' }]);
+  });
+
+  it('does not take trouble for an answer', async () => {
+    const world = ec2World();
+    const { machine } = holderIn(world);
+    addFault(world.parts.ec2, { times: 9, action: 'DetachVolume', mishap: throttled });
+    await expect(tried(world, [machine])).rejects.toThrow(Unavailable);
+  });
 });
 
-it.each([
-  ['DetachVolume', /^ec2:DetachVolume IS DENIED .*stays attached; ec2:StopInstances is not denied$/],
-  ['StopInstances', /^ec2:DetachVolume is not denied; ec2:StopInstances IS DENIED .*power-off/],
-])('tells of a denied %s, and what that means', async (action, words) => {
-  expect(verbsInWords(await probedWith({ action, mishap: unauthorized }))).toMatch(words);
-});
-
-it('does not take trouble, or a denied read, for an answer', async () => {
-  await expect(probedWith({ action: 'DetachVolume', mishap: throttled })).rejects.toThrow(Unavailable);
-  await expect(probedWith({ action: 'DescribeVolumes', params: {}, mishap: unauthorized })).rejects.toThrow(Denied);
+it('a denied read is no answer either', async () => {
+  const world = ec2World();
+  addFault(world.parts.ec2, { times: 9, action: 'DescribeVolumes', mishap: unauthorized });
+  await expect(probeReads(clientsOf(world), region, patient())).rejects.toThrow(Denied);
 });
