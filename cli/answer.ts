@@ -1,6 +1,7 @@
 import type { CloudfenceError } from '../fencing/errors.ts';
 import { reasonOf } from '../fencing/learn.ts';
 import type { Outcome } from '../fencing/outcome.ts';
+import type { Reason } from '../fencing/reason.ts';
 import { outcomeJson } from '../fencing/outcome-json.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { outcomeLines } from './step-list.ts';
@@ -12,9 +13,11 @@ export interface Output {
 }
 
 /** An outcome of a run that could not even begin: there is nothing to show but why. */
-export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome => ({
+export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome => outcomeOfReason(reasonOf(error), dryRun, error.retry);
+
+export const outcomeOfReason = (reason: Reason, dryRun: boolean, retry = false): Outcome => ({
   outcome: 'failed',
-  reason: reasonOf(error),
+  reason,
   machine: '',
   cluster: null,
   node: null,
@@ -28,7 +31,7 @@ export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome
   left: [],
   lookAgainIn: null,
   stoppingSince: null,
-  retry: error.retry,
+  retry,
   record: null,
 });
 

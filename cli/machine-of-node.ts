@@ -8,11 +8,20 @@ export interface NodeAt {
   readonly machine: MachineId;
 }
 
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names */
+const NODE_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+const SHOWN = 200;
+
+/** What somebody wrote, as it was and no longer than anybody reads. */
+export const quoted = (text: string): string => JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text);
+
 /**
- * The machine that a Node's name leads to, over all clusters; null when none has such a Node.
+ * The machine that a Node's name leads to, over all clusters; null when none has such a Node, or can have one.
  * @throws InvalidInput when the Node names no machine, or more than one
  */
 export const machineOfNode = async (node: string, { clusters, cloud, signal }: Ports): Promise<NodeAt | null> => {
+  if (!NODE_NAME.test(node)) return null;
   const asked = await Promise.all(clusters.map(async (cluster) => ({ cluster: cluster.name, carriers: await cluster.identify(node, signal) })));
   const found = asked.flatMap(({ cluster, carriers }) => (carriers === null ? [] : [{ cluster, carriers }]));
   const [only, second] = found;

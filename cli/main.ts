@@ -1,9 +1,8 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/errors.ts';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import { parseDuration } from '../wiring/duration.ts';
-import { answerOne, outcomeOfError, type Output } from './answer.ts';
-import { USAGE } from './exit-code.ts';
+import type { Output } from './answer.ts';
+import { askedIn, fail } from './failure.ts';
 import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
@@ -18,16 +17,23 @@ const time = (text: string): number => {
   return ms;
 };
 
+/** Nothing is never meant by an option that is given, whatever a variable in a script turned out to be. */
+const given = (text: string): string => {
+  if (text.trim() === '') throw new InvalidArgumentError('It is empty: leave the option out, or say what you mean.');
+  return text;
+};
+
 /** Each command is loaded only when it is asked for: `--help` need not wait for a cloud's SDK. */
 const withCommonOptions = (command: Command): Command =>
   command
-    .option('--cloud <name>', 'the cloud whose machines are meant (default: as each machine tells)')
-    .option('--region <name>', 'the region of the machines')
-    .option('--kubeconfig <file>', 'the kubeconfig of the one cluster that is meant')
-    .option('--context <name>', 'the context in it')
-    .option('--config <file>', 'the configuration file (default: $CLOUDFENCE_CONFIG)')
+    .option('--cloud <name>', 'the cloud whose machines are meant (default: as each machine tells)', given)
+    .option('--region <name>', 'the region of the machines', given)
+    .option('--kubeconfig <file>', 'the kubeconfig of the one cluster that is meant', given)
+    .option('--context <name>', 'the context in it', given)
+    .option('--config <file>', 'the configuration file (default: $CLOUDFENCE_CONFIG)', given)
     .option('--dry-run', 'look, decide and say, but change nothing')
     .option('--json', 'print exactly one JSON object')
+    .option('--debug', 'of an error, print how it came about too')
     .addOption(new Option('--timeout <time>', 'how long to go on, such as 90s').argParser(time).default(600_000, '10m'));
 
 type Done = (code: number) => void;
@@ -62,10 +68,11 @@ const addKubeconfig = (root: Command, done: Done): Command =>
   root
     .command('kubeconfig')
     .description('print a kubeconfig of the service account that infra/kubernetes/rbac.yaml makes')
-    .option('--kubeconfig <file>', 'your own kubeconfig, with which the token is made')
-    .option('--context <name>', 'the context in it')
-    .option('--name <name>', 'what the cluster is to be called', 'cluster')
-    .option('--server <url>', 'where the functions reach the API server, if not where you do')
+    .option('--kubeconfig <file>', 'your own kubeconfig, with which the token is made', given)
+    .option('--context <name>', 'the context in it', given)
+    .option('--name <name>', 'what the cluster is to be called', given, 'cluster')
+    .option('--server <url>', 'where the functions reach the API server, if not where you do', given)
+    .option('--debug', 'of an error, print how it came about too')
     .addOption(new Option('--timeout <time>', 'how long to wait for the token').argParser(time).default(60_000, '60s'))
     .action(async (options: KubeconfigOptions) => done(await (await import('./commands/kubeconfig.ts')).kubeconfig(options, output)));
 
@@ -78,6 +85,7 @@ const addDemo = (root: Command, done: Done): Command =>
     .option('--seed <n>', 'other timings, the same ends', '1')
     .option('--without-mark', 'do not allow Cloudfence to patch Nodes, to see the demo fail')
     .option('--json', 'print exactly one JSON object')
+    .option('--debug', 'of an error, print how it came about too')
     .action(async (options: DemoOptions) => done(await (await import('./commands/demo.ts')).demo(options, output)));
 
 const program = (done: Done): Command => {
@@ -89,18 +97,22 @@ const program = (done: Done): Command => {
   return root;
 };
 
-const exitCodeFor = (error: unknown): number => {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-  if (!(error instanceof CloudfenceError)) throw error;
-  output.complain(`cloudfence: ${error.message}`);
-  if (process.argv.includes('--json')) answerOne(outcomeOfError(error, process.argv.includes('--dry-run')), true, output);
-  return error instanceof InvalidInput || error instanceof InvalidConfiguration ? USAGE : 1;
-};
+const end = (error: unknown): number => fail(error, askedIn(process.argv), output);
+
+/** Whoever reads along may go, as `| head` does: a fence under way goes on all the same. */
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+/** What no command awaited: nothing is known of where it stands, so that it ends here. */
+process.once('uncaughtException', (error) => process.exit(end(error)));
 
 try {
   await program((code) => {
     process.exitCode = code;
   }).parseAsync();
 } catch (error) {
-  process.exitCode = exitCodeFor(error);
+  process.exitCode = end(error);
 }

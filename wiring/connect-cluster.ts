@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Cluster } from '../fencing/cluster.ts';
+import { InvalidConfiguration } from '../fencing/errors.ts';
 import { jsonIn } from '../fencing/json-text.ts';
 import type { KubeConfigText } from '../kubernetes/access.ts';
 import { linkFromKubeConfigs } from '../kubernetes/access.ts';
@@ -46,7 +47,8 @@ const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({ conte
 export const linkFromFiles = async (list: string, context: string | null): Promise<Link> => {
   const files = list.split(path.delimiter).filter((file) => file !== '');
   const present = files.filter(existsSync);
-  return linkFromTexts(await Promise.all((present.length > 0 ? present : files).map(readKubeConfig)), context);
+  if (present.length === 0) throw new InvalidConfiguration([`there is no kubeconfig at ${files.join(' or ')}: give --kubeconfig, set KUBECONFIG, or write \`clusters\` into the configuration file`]);
+  return linkFromTexts(await Promise.all(present.map(readKubeConfig)), context);
 };
 
 const isContent = (kubeconfig: string): boolean => kubeconfig.includes('\n') || kubeconfig.trimStart().startsWith('{');

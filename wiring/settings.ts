@@ -15,11 +15,15 @@ export interface Flags {
 
 const noFlags: Flags = {};
 
+/** It becomes a part of a host's name. */
+const REGION = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
 /** @throws InvalidConfiguration with all faults at once */
 export const loadSettings = async (environment: Environment, flags: Flags = noFlags): Promise<Configuration> => {
   const path = flags.config ?? environment.config;
   const written = path === null ? configuration.parse({}) : parseConfiguration(await fileText(path, 'the configuration'), path);
   const region = flags.region ?? written.region ?? environment.region;
+  if (region !== null && !REGION.test(region)) throw new InvalidConfiguration([`"${region.slice(0, SHOWN)}" is no name of a region, such as eu-west-1`]);
   const cloud = flags.cloud ?? written.cloud;
   return {
     ...written,
@@ -44,11 +48,30 @@ export const kubeconfigFiles = (environment: Environment, flags: Pick<Flags, 'ku
   return files;
 };
 
+/** As people say it; of other codes the system's own words. https://nodejs.org/api/errors.html#common-system-errors */
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder: name a file',
+  ENOTDIR: 'a part of that path is no folder',
+  EACCES: 'you may not read it',
+  ENAMETOOLONG: 'no file has so long a name',
+  ERR_FS_FILE_TOO_LARGE: 'it is too large',
+  ERR_INVALID_ARG_VALUE: 'no file has such a name',
+};
+
+const SHOWN = 200;
+
+/** Why a file cannot be read, in words: `what` it was to be, which file, and what is wrong with that. */
+export const whyUnreadable = (path: string, what: string, error: unknown): string => {
+  const { code = '', message = String(error) }: { readonly code?: unknown; readonly message?: string } = error instanceof Error ? error : {};
+  return `${what} ${path.length > SHOWN ? `${path.slice(0, SHOWN)}…` : path} cannot be read: ${unreadable[String(code)] ?? message}`;
+};
+
 /** @throws InvalidConfiguration when the file cannot be read */
 export const fileText = async (path: string, what: string): Promise<string> => {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
-    throw new InvalidConfiguration([`${what} ${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`], { cause });
+    throw new InvalidConfiguration([whyUnreadable(path, what, cause)], { cause });
   }
 };

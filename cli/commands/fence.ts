@@ -3,7 +3,7 @@ import type { MachineId } from '../../fencing/machine.ts';
 import { react } from '../../fencing/react.ts';
 import { newRunId } from '../../wiring/run-id.ts';
 import { answerOne, type Output } from '../answer.ts';
-import { machineOfNode } from '../machine-of-node.ts';
+import { machineOfNode, quoted } from '../machine-of-node.ts';
 import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';
 
 /** An instance id as it is, or the instance that a Node's name leads to. */
@@ -11,7 +11,7 @@ const machineNamed = async (target: string, { kit, ports }: Session): Promise<Ma
   const machine = kit.cloud.machineOf({ carrier: 'providerID', driver: null, value: target });
   if (machine !== null) return machine;
   const found = await machineOfNode(target, ports);
-  if (!found) throw new InvalidInput(`"${target}" is neither an instance id nor a Node of ${ports.clusters.map(({ name }) => name).join(', ')}`);
+  if (!found) throw new InvalidInput(`${quoted(target)} is neither an instance id nor a Node of ${ports.clusters.map(({ name }) => name).join(', ')}`);
   return found.machine;
 };
 

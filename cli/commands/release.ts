@@ -6,7 +6,7 @@ import { run } from '../../fencing/run.ts';
 import { STALE_LEASE_MS } from '../../fencing/ports.ts';
 import { newRunId } from '../../wiring/run-id.ts';
 import { answerAll, answerOne, outcomeOfError, type Output } from '../answer.ts';
-import { machineOfNode, type NodeAt } from '../machine-of-node.ts';
+import { machineOfNode, quoted, type NodeAt } from '../machine-of-node.ts';
 import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';
 
 export interface ReleaseOptions extends CommonOptions {
@@ -24,7 +24,7 @@ const releaseOne = ({ machine, cluster }: NodeAt, accepted: string | null, { pol
 const nodeNamed = async (node: string, session: Session): Promise<NodeAt> => {
   const { ports } = session;
   const found = await machineOfNode(node, ports);
-  if (!found) throw new InvalidInput(`there is no Node "${node}" in ${ports.clusters.map(({ name }) => name).join(', ')}`);
+  if (!found) throw new InvalidInput(`there is no Node ${quoted(node)} in ${ports.clusters.map(({ name }) => name).join(', ')}`);
   await openFor([found.machine], session);
   return found;
 };

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../fencing/errors.ts';
@@ -5,7 +6,7 @@ import type { Fault, Hint, Reading } from '../../fencing/hint.ts';
 import type { MachineId } from '../../fencing/machine.ts';
 import { react } from '../../fencing/react.ts';
 import { newRunId } from '../../wiring/run-id.ts';
-import { fileText } from '../../wiring/settings.ts';
+import { whyUnreadable } from '../../wiring/settings.ts';
 import { answerAll, answerOne, type Output } from '../answer.ts';
 import { openFor, withSession, type CommonOptions } from '../session.ts';
 
@@ -15,11 +16,20 @@ const refuseFaults = ({ faults }: Reading): void => {
   if (faults.length > 0) throw new InvalidInput(`the event cannot be replayed:\n${faults.map((fault) => `  - ${inWords(fault)}`).join('\n')}`);
 };
 
+/** @throws InvalidInput */
+const eventText = async (file: string): Promise<string> => {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new InvalidInput(whyUnreadable(file, 'the event', cause), { cause });
+  }
+};
+
 /** Takes an event, or many, as if it had just arrived. What cannot be read is named, and then nothing is done at all. `dryRun` may stand anywhere in it. */
 export const replay = (file: string, options: CommonOptions, output: Output): Promise<number> =>
   withSession(options, output, async (session) => {
     const { kit, policy, deadline, ports } = session;
-    const raw = file === '-' ? await text(addAbortSignal(ports.signal, process.stdin)) : await fileText(file, 'the event');
+    const raw = file === '-' ? await text(addAbortSignal(ports.signal, process.stdin)) : await eventText(file);
     const reading = kit.readHints(raw);
     refuseFaults(reading);
     for (const { what } of reading.asides) output.complain(`nothing to do for ${what}`);

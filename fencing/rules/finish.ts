@@ -3,6 +3,7 @@ import { because, type Reason } from '../reason.ts';
 import { fail, fenced, refuse, take, type Decision, type Rule, type View } from '../view.ts';
 import { isOfThisMachine } from './attachments.ts';
 import { currentRecord, targetNode } from './mark.ts';
+import { wantedBy } from './pods.ts';
 
 export const whyDelete = ({ policy, machine }: View): Reason | null => {
   if (policy.deleteNode === 'always') return because('node-delete-by-policy', 'the policy deletes the Node of a fenced machine');
@@ -52,9 +53,28 @@ export const declinedSome: Rule = ({ memory: { declined } }) =>
 const oldAttachments = (view: View): readonly string[] =>
   view.cluster.nameTaken ? view.cluster.volumes.flatMap(({ attachment }) => (attachment && isOfThisMachine(view, attachment) ? [attachment.name] : [])) : [];
 
-export const done: Rule = (view) => {
+const MOST_NAMED = 5;
+
+/** Volumes that stay attached because a pod that is left alone still uses them, each with its pods. */
+const kept = (view: View): readonly string[] =>
+  view.cluster.volumes.flatMap(({ key, attachment }) => {
+    const pods = attachment && isOfThisMachine(view, attachment) ? wantedBy(view, key) : [];
+    return pods.length === 0 ? [] : [`${key} for ${pods.map(({ namespace, name }) => `pod ${namespace}/${name}`).join(' and ')}`];
+  });
+
+const whatIsFree = (view: View): string => {
   const { machine, cluster } = view;
+  const who = cluster.node ? `Node ${cluster.node.name}` : 'it';
+  const keeps = kept(view);
+  const named = keeps.slice(0, MOST_NAMED).join(', ');
+  const more = keeps.length > MOST_NAMED ? ` and ${keeps.length - MOST_NAMED} more` : '';
+  if (keeps.length > 0) return `${machine.machine} is off; ${who} keeps ${named}${more}, which ${keeps.length === 1 ? 'is' : 'are'} left alone, and nothing else`;
+  return cluster.node ? `${machine.machine} is off and ${who} holds no volume any more` : `${machine.machine} is off and holds nothing any more`;
+};
+
+export const done: Rule = (view) => {
+  const { machine } = view;
   const old = oldAttachments(view);
   if (old.length > 0) return refuse(because('name-reused', `${machine.machine} holds no disk any more, but ${old.join(', ')} still says so under a Node name that is in use again: delete it by hand`));
-  return fenced(because('fenced', cluster.node ? `${machine.machine} is off and Node ${cluster.node.name} holds no volume any more` : `${machine.machine} is off and holds nothing any more`));
+  return fenced(because('fenced', whatIsFree(view)));
 };

@@ -8,7 +8,7 @@ export interface CliAnswer {
   readonly stderr: string;
 }
 
-const launcher = fileURLToPath(new URL('../../cli/cloudfence.js', import.meta.url));
+export const launcher = fileURLToPath(new URL('../../cli/cloudfence.js', import.meta.url));
 
 /** The CLI as a child process, as a person starts it; the environment holds nothing but what is given here. */
 export const runCli = (args: readonly string[], sandbox: Pick<LiveCloud<unknown>, 'kubeconfig' | 'environment'>, { stdin = '', environment = {} }: { readonly stdin?: string; readonly environment?: Readonly<Record<string, string>> } = {}): Promise<CliAnswer> =>

@@ -1,0 +1,55 @@
+import { CommanderError } from 'commander';
+import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/errors.ts';
+import { reasonOf } from '../fencing/learn.ts';
+import { because, type Reason } from '../fencing/reason.ts';
+import { answerOne, outcomeOfReason, type Output } from './answer.ts';
+import { USAGE } from './exit-code.ts';
+
+/** How a command ends that could not be carried out: a sentence for people, and the JSON that `--json` promises. */
+
+export interface Asked {
+  readonly json: boolean;
+  readonly dryRun: boolean;
+  /** Whoever looks for a fault of ours wants to see how an error came about; nobody else does. */
+  readonly debug: boolean;
+}
+
+/** What the arguments say of it, also when they cannot be parsed. */
+export const askedIn = (argv: readonly string[]): Asked => {
+  const said = (option: string): boolean => argv.includes(option);
+  return { json: said('--json'), dryRun: said('--dry-run'), debug: said('--debug') };
+};
+
+/** Of a line of a bundle, or a page of a library, nobody learns anything. */
+const LONGEST = 300;
+
+const firstLine = (text: string): string => {
+  const [line = ''] = text.split('\n');
+  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+};
+
+const reasonFor = (error: unknown): Reason => {
+  if (error instanceof CloudfenceError) return reasonOf(error);
+  if (error instanceof CommanderError) return because('invalid', error.message.replace(/^error: /, ''));
+  const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return because('unexpected', `something unexpected went wrong, which is a fault of Cloudfence's (${firstLine(said)}); the same with --debug shows where`);
+};
+
+const isUsage = (error: unknown): boolean => error instanceof CommanderError || error instanceof InvalidInput || error instanceof InvalidConfiguration;
+
+const stackOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? '' : `\ncaused by ${stackOf(error.cause)}`;
+  return `${error.stack ?? error.message}${cause}`;
+};
+
+/** The exit code of a command that ended so. */
+export const fail = (error: unknown, { json, dryRun, debug }: Asked, output: Output): number => {
+  if (error instanceof CommanderError && error.exitCode === 0) return 0;
+  const reason = reasonFor(error);
+  // What is wrong with the arguments was said already, with what might have been meant.
+  if (!(error instanceof CommanderError)) output.complain(`cloudfence: ${reason.says}`);
+  if (debug) output.complain(stackOf(error));
+  if (json) answerOne(outcomeOfReason(reason, dryRun), true, output);
+  return isUsage(error) ? USAGE : 1;
+};

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fail, type Asked } from '../../cli/failure.ts';
+import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
+import { launcher, runCli } from './run-cli.ts';
+
+/** What a user sees of a mistake, whoever made it: what is wrong, where, and how to mend it. */
+
+let sandbox: LiveSandbox;
+const file = (name: string): string => path.join(sandbox.folder, name);
+
+beforeAll(async () => {
+  sandbox = await openLiveSandbox();
+  await Promise.all([
+    mkdir(file('folder')),
+    writeFile(file('empty'), ''),
+    writeFile(file('binary'), randomBytes(100_000)),
+    writeFile(file('huge'), JSON.stringify({ noise: 'x. '.repeat(3_000_000) })),
+    writeFile(file('deep'), '['.repeat(100_000)),
+    writeFile(file('azure.json'), JSON.stringify({ schemaId: 'azureMonitorCommonAlertSchema', data: { essentials: {}, alertContext: {} } })),
+    writeFile(file('nobodys.json'), JSON.stringify({ hello: 'world' })),
+    writeFile(file('list.yaml'), '- 1'),
+    writeFile(file('broken.yaml'), 'clusters: [{{'),
+    writeFile(file('no-kubeconfig'), '{"a": [1, '),
+  ]);
+});
+afterAll(() => sandbox.close());
+
+const at = (text: string): string => text.replace(/^@/, `${sandbox.folder}/`);
+const cli = (args: readonly string[]) => runCli(args.map(at), sandbox);
+
+/** A line of a stack, or of a bundle. */
+const NOISE = /^\s+at |node:internal|\.mjs:\d/m;
+const LONGEST = 1_500;
+
+const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
+  [['fence', ''], /"" is neither an instance id nor a Node of default/],
+  [['fence', ' '], /is neither an instance id nor a Node/],
+  [['fence', '../../../api/v1/secrets'], /is neither an instance id nor a Node/],
+  [['fence', 'x'.repeat(50_000)], /"x{200}…" is neither an instance id nor a Node/],
+  [['fence', 'node\u0007name'], /is neither an instance id nor a Node/],
+  [['release', ''], /there is no Node ""/],
+  [['fence', 'i-0123456789abcdef0', '--region', ''], /--region <name>.*empty: leave the option out/],
+  [['fence', 'i-0123456789abcdef0', '--region', 'eu west/1'], /"eu west\/1" is no name of a region, such as eu-west-1/],
+  [['doctor', '--kubeconfig', ''], /--kubeconfig <file>.*empty/],
+  [['doctor', '--kubeconfig', '/nowhere'], /there is no kubeconfig at \/nowhere: give --kubeconfig/],
+  [['doctor', '--kubeconfig', '@folder'], /the kubeconfig .*folder cannot be read: it is a folder/],
+  [['doctor', '--kubeconfig', '@no-kubeconfig'], /kubeconfig/],
+  [['doctor', '--kubeconfig', '@binary'], /kubeconfig/],
+  [['doctor', '--context', 'nobody'], /nobody/],
+  [['doctor', '--cloud', 'moon'], /there is no cloud named "moon"/],
+  [['doctor', '--config', '@missing.yaml'], /the configuration .*missing\.yaml cannot be read: there is no such file/],
+  [['doctor', '--config', '@list.yaml'], /list\.yaml: .*object/],
+  [['doctor', '--config', '@broken.yaml'], /broken\.yaml/],
+  [['replay', ''], /the event/],
+  [['replay', '@missing.json'], /the event .*missing\.json cannot be read: there is no such file/],
+  [['replay', '@folder'], /the event .*folder cannot be read: it is a folder: name a file/],
+  [['replay', '@empty'], /the event cannot be replayed/],
+  [['replay', '@binary'], /the event cannot be replayed/],
+  [['replay', '@huge'], /the event cannot be replayed/],
+  [['replay', '@deep'], /the event cannot be replayed/],
+  [['replay', '@nobodys.json'], /the event cannot be replayed/],
+  [['sweep', '--timeout', 'soon'], /--timeout <time>.*such as 90s/],
+  [['sweep', '--nonsense'], /unknown option '--nonsense'/],
+  [['explode'], /unknown command 'explode'/],
+  [['fence'], /missing required argument/],
+  [['release', '--all', '--accept', ' '], /--accept wants a reason/],
+];
+
+describe('a mistake', () => {
+  it.each(mistakes)('%j ends with 2, in words, and as one JSON object when that was asked for', async (args, words) => {
+    const { code, stdout, stderr } = await cli([...args, '--json']);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(words) });
+    expect(stderr).not.toMatch(NOISE);
+    expect(stderr.length).toBeLessThan(LONGEST);
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'failed', reason: expect.stringMatching(/^invalid: /), steps: [] });
+  });
+});
+
+it('an event that no cloud has understood anything of is said to be of none', async () => {
+  expect((await cli(['replay', '@nobodys.json'])).stderr).not.toMatch(/read as an event of/);
+  expect((await cli(['replay', '@azure.json'])).stderr).not.toMatch(/read as an event of (?:aws|gcp)/);
+});
+
+describe('what nobody has foreseen', () => {
+  const ended = (asked: Partial<Asked>) => {
+    const said = { lines: [] as string[], complaints: [] as string[] };
+    const error = new TypeError(`cannot read it\n${'minified;'.repeat(200_000)}`);
+    const code = fail(error, { json: false, dryRun: false, debug: false, ...asked }, { line: (text) => void said.lines.push(text), complain: (text) => void said.complaints.push(text) });
+    return { code, ...said };
+  };
+
+  it('is one sentence, and the promised JSON', () => {
+    const { code, lines, complaints } = ended({ json: true });
+    expect({ code, complaints }).toEqual({ code: 1, complaints: [expect.stringMatching(/^cloudfence: something unexpected went wrong.*\(TypeError: cannot read it\); the same with --debug shows where$/)] });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ outcome: 'failed', reason: expect.stringMatching(/^unexpected: /) }]);
+  });
+
+  it('shows how it came about to those who ask', () => {
+    expect(ended({ debug: true }).complaints.join('\n')).toMatch(/\n\s+at /);
+  });
+});
+
+it('goes on when nobody reads along any more', async () => {
+  const child = spawn(process.execPath, [launcher, 'doctor'], { env: { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig }, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  let said = '';
+  child.stderr.on('data', (data: Buffer) => void (said += data.toString()));
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  expect({ code, said }).toEqual({ code: 0, said: '' });
+});
