@@ -44,9 +44,9 @@ it('checks from inside the function', async () => {
 });
 
 it('names the mend when there is no ledger in which fences are counted', async () => {
-  const { ask, world } = diagnosed();
+  const { ask, world } = wiredWith();
   delete world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
-  expect(await ask({})).toMatchObject({ checks: expect.arrayContaining([{ what: 'sandbox: the ledger of fences', ok: false, says: expect.stringContaining('apply infra/kubernetes/rbac.yaml') }]) });
+  expect(await ask({})).toMatchObject({ checks: expect.arrayContaining([{ what: 'sandbox: the ledger of fences', verdict: 'fail', says: expect.stringContaining('apply infra/kubernetes/rbac.yaml') }]) });
 });
 
 it('lists the fences that stand, which a removal asks for first', async () => {
