@@ -4,7 +4,7 @@ import { awsCloud, ec2Clients, probeReads } from '../providers/aws/index.ts';
 import { regionOfProfile } from '../providers/aws/region.ts';
 import { parameterText, secretText } from '../providers/aws/secrets.ts';
 import { notKept } from './access-by-entry.ts';
-import { orderChecks, type OrderPlace } from './aws-orders.ts';
+import { orderChecks, type OrderPlace } from './orders-aws.ts';
 import type { CloudAccess, CloudKit, CloudOptions, CloudProbe } from './cloud-kit.ts';
 
 const probeOf = (where: string, place: OrderPlace): CloudProbe => ({

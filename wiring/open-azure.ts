@@ -4,7 +4,7 @@ import { armScope } from '../providers/azure/sovereign.ts';
 import { lazyCredential } from '../providers/azure/lazy-credential.ts';
 import { azureClients, azureCloud, probe, type AzureClients, type AzureCloud, type PermissionOptions } from '../providers/azure/index.ts';
 import { azureAccess } from './access-azure.ts';
-import { orderChecks } from './azure-orders.ts';
+import { orderChecks } from './orders-azure.ts';
 import type { CloudKit, CloudProbe } from './cloud-kit.ts';
 
 export interface AzureOptions {

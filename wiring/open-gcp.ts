@@ -5,7 +5,7 @@ import { computeClients, credentialsFound, gcpCloud, type ComputeClients } from 
 import { instancePath } from '../providers/gcp/paths.ts';
 import { gcpAccess } from './access-gcp.ts';
 import type { CloudKit, CloudProbe } from './cloud-kit.ts';
-import { orderChecks } from './gcp-orders.ts';
+import { orderChecks } from './orders-gcp.ts';
 
 export interface GcpOptions {
   /** URL of another endpoint; over plain http no credentials are sent. */

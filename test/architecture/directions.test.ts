@@ -62,7 +62,7 @@ describe('directions of the rooms', () => {
     const doors = (to: string) => {
       const [, cloud = ''] = to.split('/');
       if (to.startsWith(`${SHARED}/`)) return ['providers/'];
-      return [`providers/${cloud}/`, ...['register', 'open', 'access'].map((part) => `wiring/${part}-${cloud}.ts`), `functions/${cloud}/`, 'cli/demo/'];
+      return [`providers/${cloud}/`, ...['register', 'open', 'access', 'orders'].map((part) => `wiring/${part}-${cloud}.ts`), `functions/${cloud}/`, 'cli/demo/'];
     };
     expect(breaking(({ from, to }) => !to.startsWith('providers/') || doors(to).some((door) => from.startsWith(door)))).toEqual([]);
   });
