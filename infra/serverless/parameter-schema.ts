@@ -18,6 +18,7 @@ const retention = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731
 
 export const deploymentParameters = z
   .strictObject({
+    region: orNull(z.string().regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'is no region, such as eu-west-1')),
     spotInterruption: z.boolean(),
     rebalanceRecommendation: z.boolean(),
     autoScaling: z.boolean(),

@@ -1,27 +1,41 @@
+import { readEnvironment } from '../../wiring/environment.ts';
 import { checkParameters } from './check-parameters.ts';
 import type { Hooks, Serverless } from './service.ts';
 import { templateValues, type TemplateValues } from './template-values.ts';
-import { fromCommandLine, fromFile } from './written.ts';
+import { fromCommandLine, fromFile, type Written } from './written.ts';
 
 const DEFAULTS = 'infra/aws/parameters.yml';
 /** The longest name, of a role, has 64 characters; a region and `cloudfence` and `on-event` take up to 40 of them. */
 const LONGEST_STAGE = 20;
 
+/** An install in the wrong place would be a second one beside the first, and nobody would know which fences. */
+const regionFaults = (stage: string, written: unknown, asked: string | undefined): readonly string[] => {
+  if (typeof written === 'string' && asked !== undefined && asked !== written) {
+    return [`region: stages/${stage}.yml says ${written}, and --region says ${asked}: leave --region out, or give another region a stage of its own`];
+  }
+  const { region } = readEnvironment();
+  return written === null && asked === undefined && region === null ? [`region: nobody says where: write it into stages/${stage}.yml, such as \`region: eu-west-1\``] : [];
+};
+
 interface Stage {
+  /** What every command that goes to AWS has to heed. */
+  readonly regionFaults: readonly string[];
   readonly faults: readonly string[];
   readonly values: TemplateValues;
 }
 
 const stageNamed = (stage: string, { serviceDir, service, processedInput }: Serverless): Stage => {
   const defaults = fromFile(serviceDir, DEFAULTS);
-  const written = { ...defaults, ...fromFile(serviceDir, `stages/${stage}.yml`), ...fromCommandLine(processedInput.options.param ?? []) };
+  const written: Written = { ...defaults, ...fromFile(serviceDir, `stages/${stage}.yml`), ...fromCommandLine(processedInput.options.param ?? []) };
   const checked = checkParameters(written);
   const tooLong = stage.length > LONGEST_STAGE ? [`stage: "${stage}" is longer than ${LONGEST_STAGE} characters`] : [];
   // With faults nothing is deployed; the defaults stand in, so that all of them can be said at once and at the end.
   const parameters = checked.parameters ?? checkParameters(defaults).parameters;
   if (parameters === null) throw new Error(`${DEFAULTS} is broken: ${checkParameters(defaults).faults.join('; ')}`);
+  const misplaced = regionFaults(stage, written['region'] ?? null, processedInput.options.region);
   return {
-    faults: [...tooLong, ...checked.faults],
+    regionFaults: misplaced,
+    faults: [...tooLong, ...misplaced, ...checked.faults],
     values: templateValues(`${service.service}-${stage}`, stage, checked, parameters),
   };
 };
@@ -39,11 +53,17 @@ export default function parameters(serverless: Serverless): object {
     if (!(address in stage.values)) throw new Error(`there is no \${cloudfence:${address}}`);
     return { value: stage.values[address] };
   };
-  const refuseFaults = (): void => {
-    const faults = stage?.faults ?? [];
-    if (faults.length === 0) return;
-    throw new serverless.classes.Error(`nothing was packaged or deployed, because the parameters cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+  const refuse = (what: string, faults: readonly string[]): void => {
+    if (faults.length > 0) throw new serverless.classes.Error(`${what}, because the parameters cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
   };
-  const hooks: Hooks = { 'before:package:cleanup': refuseFaults, 'before:package:function:package': refuseFaults, 'before:deploy:function:initialize': refuseFaults };
+  const refuseFaults = (): void => refuse('nothing was packaged or deployed', stage?.faults ?? []);
+  const refuseElsewhere = (): void => refuse('nothing was done', stage?.regionFaults ?? []);
+  const elsewhere = ['invoke:invoke', 'logs:logs', 'info:info', 'remove:remove', 'rollback:initialize', 'deploy:list:log', 'metrics:metrics'];
+  const hooks: Hooks = {
+    'before:package:cleanup': refuseFaults,
+    'before:package:function:package': refuseFaults,
+    'before:deploy:function:initialize': refuseFaults,
+    ...Object.fromEntries(elsewhere.map((when) => [`before:${when}`, refuseElsewhere])),
+  };
   return { configurationVariablesSources: { cloudfence: { resolve } }, hooks };
 }

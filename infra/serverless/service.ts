@@ -45,6 +45,7 @@ export interface Serverless {
 
 export interface Options {
   readonly stage?: string;
+  readonly region?: string;
   readonly function?: string;
   readonly param?: readonly string[];
   readonly 'force-remove'?: boolean;

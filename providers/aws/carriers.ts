@@ -2,7 +2,10 @@ import type { UnservedPlace } from '../../fencing/cloud.ts';
 import type { IdentityCarrier, MachineId } from '../../fencing/machine.ts';
 import { INSTANCE_ID } from './ids.ts';
 
-export const EBS_DRIVER = 'ebs.csi.aws.com';
+/** The driver that people install, and the one that EKS Auto Mode brings: both call a machine and a volume by EC2's own ids. */
+const EBS_DRIVERS: ReadonlySet<string> = new Set(['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com']);
+
+export const isEbs = (driver: string | null): boolean => driver !== null && EBS_DRIVERS.has(driver);
 
 /** `aws:///<zone>/<id>`, `aws:////<id>` or the bare id. https://github.com/kubernetes/cloud-provider-aws */
 const PROVIDER_ID = /^(?:aws:\/\/\/[^/]*\/)?([^/]+)$/;
@@ -22,7 +25,7 @@ export const machineOf = ({ carrier, driver, value }: IdentityCarrier): MachineI
     case 'csiNode':
     case 'nodeIdAnnotation':
     case 'volumeAttachment':
-      return driver === EBS_DRIVER ? instanceId(value) : null;
+      return isEbs(driver) ? instanceId(value) : null;
   }
 };
 

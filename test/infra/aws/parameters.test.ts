@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { checkParameters, type Written } from '../../../infra/serverless/check-parameters.ts';
 import { templateValues } from '../../../infra/serverless/template-values.ts';
-import { openService } from '../packaged-service.ts';
+import { openService, templateIn } from '../packaged-service.ts';
 import { full, plain } from './stage-files.ts';
 
 const fileAt = (name: string): string => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
@@ -25,7 +25,8 @@ const valuesFor = (stage: Written): unknown => {
 };
 
 describe('parameters', () => {
-  it.each(Object.keys(defaults))('%s changes what is deployed', (name) => {
+  /** `region` says where, and not what: serverless.yml reads it by itself. */
+  it.each(Object.keys(defaults).filter((name) => name !== 'region'))('%s changes what is deployed', (name) => {
     expect(Object.keys(everything)).toContain(name);
     const partner = name === 'subnets' ? 'securityGroups' : name === 'securityGroups' ? 'subnets' : name;
     const before = valuesFor({ ...written, [partner]: everything[partner], ...(partner === name ? { [name]: written[name] } : { subnets: ['subnet-0000000c'], securityGroups: ['sg-0000000c'] }) });
@@ -50,6 +51,20 @@ describe('parameters', () => {
     ['more clusters than a function can hold', { onlyTagged: 'any', clusters: Array.from({ length: 60 }, (_, at) => ({ name: `cluster-${at}`, secret: `a-rather-long-name-of-a-secret-${at}` })) }, /a function holds 3000/],
   ])('%s is refused', (_, change, fault) => {
     expect(checkParameters({ ...written, ...change }).faults).toEqual([expect.stringMatching(fault)]);
+  });
+
+  it('hold the region, from which a command that says another, or says none where none is written, is turned away', async () => {
+    const service = await openService({ here: { ...plain, region: 'eu-north-1' }, nowhere: plain });
+    const elsewhere = await service.package('here', '--region', 'us-east-1');
+    const nowhere = await service.package('nowhere');
+    const asked = await service.run(['info', '--stage', 'here', '--region', 'us-east-1'], {});
+    const here = await service.package('here');
+    const bucket = JSON.stringify(await templateIn(here));
+    await service.close();
+    expect(elsewhere).toMatchObject({ code: 1, said: expect.stringMatching(/region: stages\/here\.yml says eu-north-1, and --region says us-east-1/) });
+    expect(nowhere).toMatchObject({ code: 1, said: expect.stringMatching(/region: nobody says where: write it into stages\/nowhere\.yml/) });
+    expect(asked).toMatchObject({ code: 1, said: expect.stringMatching(/nothing was done[\s\S]*says eu-north-1/) });
+    expect(bucket).toContain('cloudfence-here-eu-north-1-on-event');
   });
 
   it('are refused all at once, and then nothing is packaged', async () => {

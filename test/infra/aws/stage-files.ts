@@ -3,6 +3,7 @@
 export const plain = { clusters: [{ name: 'prod', secret: 'prod-kubeconfig' }] };
 
 export const full = {
+  region: 'eu-west-1',
   clusters: [
     { name: 'a', secret: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:other/name-a1B2c3', context: 'admin' },
     { name: 'b', parameter: '/cloudfence/b' },

@@ -47,6 +47,8 @@ describe('serverless package', () => {
     for (const fault of [/sweepEvery/, /memory/, /nonsense/, /policy\.detach/]) expect(said).toMatch(fault);
     expect(google.recorded).toEqual([]);
     expect(await run(['package'], 'a-stage-with-a-very-long-name')).toMatchObject({ code: 1, said: expect.stringMatching(/stage: .*14[\s\S]*project: name the id[\s\S]*clusters: name at least one/) });
+    expect(await run(['deploy', '--region', 'us-east1'])).toMatchObject({ code: 1, said: expect.stringMatching(/unrecognized CLI options: "--region"/) });
+    expect(google.recorded).toEqual([]);
     expect(await run(['package', '--param=clusters=[{"name": "a", "kubeconfig": "a file"}]'])).toMatchObject({ code: 1, said: expect.stringMatching(/clusters\.0: .*secretManager/) });
   });
 });

@@ -29,6 +29,7 @@ describe('the machine that a carrier names', () => {
   it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)('%s counts when the EBS driver wrote it', (carrier) => {
     const written = (driver: string | null, value: string): IdentityCarrier => ({ carrier, driver, value });
     expect(machineOf(written('ebs.csi.aws.com', id))).toBe(id);
+    expect(machineOf(written('ebs.csi.eks.amazonaws.com', id))).toBe(id);
     expect(machineOf(written('ebs.csi.aws.com', 'node-1'))).toBeNull();
     expect(machineOf(written('disk.csi.azure.com', id))).toBeNull();
     expect(machineOf(written(null, id))).toBeNull();
@@ -38,6 +39,7 @@ describe('the machine that a carrier names', () => {
 describe('the disk behind a volume handle', () => {
   it.each([
     ['ebs.csi.aws.com', disk, disk],
+    ['ebs.csi.eks.amazonaws.com', disk, disk],
     ['ebs.csi.aws.com', `aws://eu-central-1a/${disk}`, disk],
     ['ebs.csi.aws.com', 'local-ebs://dev/xvdb', null],
     ['ebs.csi.aws.com', 'snap-0633ac2b0d9769723', null],
