@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CALLS } from '../../../infra/serverless/slim-google.ts';
-import { gcpCloud } from '../../../providers/gcp/index.ts';
+import { gcpCloud, missingOnDisk, missingOnMachine } from '../../../providers/gcp/index.ts';
 import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, pathOf } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn } from '../../../sandbox/gce/state.ts';
@@ -37,6 +37,17 @@ it('a regional disk is looked at, asked for as a witness, and taken off', async 
   expect(facts?.disks).toContainEqual(expect.objectContaining({ disk }));
   expect(await cloud.witness(pathOf(world, 'nobody'), [disk], patient())).toBeDefined();
   await cloud.detach({ machine, incarnation: instanceIn(world, machine)?.id ?? null }, disk, 'plain', { check: () => undefined, ended: patient() }, patient());
+});
+
+it('what one may do is asked of a machine, and of a disk in one zone or two', async () => {
+  const world = gceWorld();
+  const checked = checkedCalls(document, inProcessFetch(world));
+  all.push(checked);
+  const clients = freshClientsOf(world, checked.fetch);
+  const machine = addInstance(world);
+  const disks = [addDisk(world), addDisk(world, { path: `projects/${place.project}/regions/${place.region}/disks/both` })];
+  expect(await missingOnMachine(clients, machine, ['compute.instances.detachDisk'], patient())).toEqual([]);
+  for (const disk of disks) expect(await missingOnDisk(clients, disk, ['compute.disks.use'], patient())).toEqual([]);
 });
 
 const lower = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
