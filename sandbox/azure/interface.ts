@@ -8,6 +8,10 @@ export const usualVersions = {
   disks: ['2024-03-02', '2025-01-02', '2026-03-02'],
 } as const;
 
+/** Of another provider, which has versions of its own. https://learn.microsoft.com/rest/api/authorization/permissions */
+const PERMISSIONS = '/microsoft.authorization/permissions';
+const permissionsVersions: readonly string[] = ['2015-07-01', '2018-07-01', '2022-04-01'];
+
 /** A cloud that is apart lags behind, and knows fewer. */
 export interface KnownVersions {
   readonly machines: readonly string[];
@@ -19,7 +23,7 @@ export const checkVersion = (known: KnownVersions, rest: string, version: string
   if (version === null) throw new ArmRefusal('MissingApiVersionParameter', 'The api-version query parameter is required.');
   if (!/^\d{4}-\d{2}-\d{2}(?:-[a-z]+)?$/.test(version)) throw new ArmRefusal('InvalidApiVersionParameter', `The api-version '${version}' is invalid.`);
   const [, type = ''] = rest.split('/');
-  const versions = type === 'disks' ? known.disks : known.machines;
+  const versions = rest.endsWith(PERMISSIONS) ? permissionsVersions : type === 'disks' ? known.disks : known.machines;
   if (versions.includes(version)) return;
   throw new ArmRefusal('NoRegisteredProviderFound', `No registered resource provider found for API version '${version}' for type '${type}'. The supported api-versions are '${versions.join(', ')}'.`);
 };
