@@ -3,27 +3,36 @@ import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { InvalidConfiguration } from '../fencing/errors.ts';
 import { httpsLink } from './https-link.ts';
 import { kubeConfigAgent, kubeConfigAuthentication } from './kubeconfig-access.ts';
+import { keepSecretIn, selfContained } from './kubeconfig-trust.ts';
 import type { Link } from './link.ts';
 
 /** A kubeconfig's content, and the file that it came from, to whose folder its relative paths refer; null where it came from none. */
 export interface KubeConfigText {
   readonly content: string;
   readonly file: string | null;
+  /** A cloud keeps it: it may neither run programs nor name files. */
+  readonly fromSecret?: boolean;
 }
 
-/** The parser's own words may quote a line with a token in it. */
-const notAKubeConfig = (file: string | null, cause: unknown): InvalidConfiguration =>
-  new InvalidConfiguration([`the kubeconfig${file === null ? '' : ` ${file}`} is none: it must be YAML or JSON with clusters, users and contexts`], { cause });
+/** The parser's own words may quote a line with a token in it, so that not even the cause has them. */
+const notAKubeConfig = (file: string | null): InvalidConfiguration =>
+  new InvalidConfiguration([`the kubeconfig${file === null ? '' : ` ${file}`} is none: it must be YAML or JSON with clusters, users and contexts`]);
 
-const parsed = ({ content, file }: KubeConfigText): KubeConfig => {
+const loaded = (content: string, file: string | null): KubeConfig => {
   const config = new KubeConfig();
   try {
     config.loadFromString(content);
     if (file !== null) config.makePathsAbsolute(path.dirname(path.resolve(file)));
-    return config;
-  } catch (cause) {
-    throw notAKubeConfig(file, cause);
+  } catch {
+    throw notAKubeConfig(file);
   }
+  return config;
+};
+
+const parsed = ({ content, file, fromSecret = false }: KubeConfigText): KubeConfig => {
+  const config = loaded(content, file);
+  if (fromSecret) selfContained(config);
+  return config;
 };
 
 /** As kubectl does it, and unlike `mergeConfig`, which throws where two files know one name: the first that says something wins. */
@@ -53,6 +62,7 @@ const linkOf = (config: KubeConfig): Link =>
     server: config.getCurrentCluster()?.server ?? '',
     authentication: kubeConfigAuthentication(config),
     agent: kubeConfigAgent(config),
+    unverified: config.getCurrentCluster()?.skipTLSVerify ?? false,
   });
 
 /**
@@ -65,6 +75,7 @@ export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: s
   if (!first) throw new InvalidConfiguration(['there is no kubeconfig']);
   const config = others.reduce(mergeInto, first);
   choose(config, context);
+  keepSecretIn(config);
   return linkOf(config);
 };
 

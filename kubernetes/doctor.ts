@@ -3,6 +3,7 @@ import type { IdentityCarrier } from '../fencing/machine.ts';
 import { nodeCarriers } from './carriers.ts';
 import type { Connection, Writer } from './connection.ts';
 import { readEntries } from './ledger.ts';
+import type { Link } from './link.ts';
 import type { NeededPermission } from './needed-permissions.ts';
 import { neededPermissions } from './needed-permissions.ts';
 import { pages } from './pages.ts';
@@ -22,6 +23,8 @@ export interface NodeIdentity {
 
 /** What can be said of a cluster before anything has happened in it. All methods throw `Unavailable` or `Denied`. */
 export interface Doctor {
+  /** Nobody vouches for the API server: its certificate is not looked at. */
+  readonly unverified: () => boolean;
   readonly permissions: (signal: AbortSignal) => Promise<readonly CheckedPermission[]>;
   readonly version: (signal: AbortSignal) => Promise<ServerVersion>;
   /** Whether there is a ledger in which fences are counted. */
@@ -38,9 +41,10 @@ const check = async (writer: Writer, permission: NeededPermission): Promise<Chec
   return { ...permission, allowed: status?.allowed ?? false };
 };
 
-export const doctorOf = ({ reader, writer, clock }: Connection): Doctor => {
+export const doctorOf = ({ reader, writer, clock }: Connection, { unverified }: Pick<Link, 'unverified'>): Doctor => {
   const version = versionReader(clock);
   return {
+    unverified,
     permissions: (signal) => Promise.all(neededPermissions.map((permission) => check(writer(null, signal), permission))),
     version: (signal) => version(reader(signal)),
     ledger: async (signal) => (await readEntries(reader(signal))) !== null,

@@ -4,12 +4,17 @@ import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
 import { Agent as ClearAgent } from 'node:http';
 import { Agent, type RequestOptions } from 'node:https';
 import { InvalidConfiguration } from '../fencing/errors.ts';
+import { withoutOutput } from './kubeconfig-trust.ts';
 import { POOL, retire } from './pool.ts';
 
 const optionsOf = async (config: KubeConfig): Promise<RequestOptions> => {
   const options: RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
-  return options;
+  try {
+    await config.applyToHTTPSOptions(options);
+    return options;
+  } catch (caught) {
+    throw withoutOutput(config, caught);
+  }
 };
 
 /** Who asks, as KubeConfig says it anew for each request: it renews what has expired. */
@@ -30,7 +35,7 @@ const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptio
   ...(servername !== undefined && { servername }),
 });
 
-/** A server in the clear is refused by KubeConfig itself, unless its kubeconfig skips the verification of TLS. */
+/** A server in the clear is one without credentials, or on this machine. */
 const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {
   const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
   const clear = server.startsWith('http:');

@@ -7,6 +7,8 @@ import { underPermit } from '../transport/under-permit.ts';
 /** A way to one API server: where it is, how a request proves who asks, and how it gets there. */
 export interface Link {
   readonly server: string;
+  /** Nobody vouches for the server: its certificate is not looked at. */
+  readonly unverified: () => boolean;
   readonly authentication: SecurityAuthentication;
   /** Sends one request, once, and under its permit if it has one. */
   readonly send: (request: RequestContext, permit: Permit | null) => Promise<ResponseContext>;
@@ -53,6 +55,7 @@ export const responseOf = ({ status, headers, body }: Awaited<ReturnType<Transpo
 
 export const transportLink = (transport: Transport, token: string): Link => ({
   server: 'https://in-process.invalid',
+  unverified: () => false,
   authentication: bearer(async () => token),
   send: async (request, permit) => {
     const wire = { method: request.getHttpMethod(), path: pathOf(request), headers: lowerCased(request.getHeaders()), body: textOf(request) };

@@ -29,6 +29,7 @@ export const refreshingLink = async ({ open, now, keptFor }: Refreshing): Promis
   const current = async (): Promise<Link> => (now() - held.since >= keptFor ? renew() : held.link);
   return {
     server: held.link.server,
+    unverified: () => held.link.unverified(),
     authentication: {
       getName: () => 'credentials from a secret',
       applySecurityAuthentication: async (request) => (await current()).authentication.applySecurityAuthentication(request),

@@ -1,5 +1,6 @@
 import { Agent } from 'node:https';
 import { httpsLink } from './https-link.ts';
+import { keepSecret } from './kubeconfig-trust.ts';
 import type { Link } from './link.ts';
 import { bearer } from './link.ts';
 import { POOL } from './pool.ts';
@@ -12,8 +13,9 @@ export interface TokenAccess {
   readonly token: () => Promise<string>;
 }
 
-/** A link to a managed API server, whose tokens the cloud hands out. */
+/** A link to a managed API server, whose tokens the cloud hands out. @throws InvalidConfiguration */
 export const linkFromToken = ({ server, ca, token }: TokenAccess): Link => {
+  keepSecret(server);
   const agent = new Agent({ ...POOL, ...(ca !== null && { ca }) });
   return httpsLink({ server, authentication: bearer(token), agent: async () => agent });
 };

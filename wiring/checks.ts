@@ -44,6 +44,12 @@ const ledgerCheck = async (name: string, doctor: Doctor, signal: AbortSignal): P
     : [{ what, verdict: 'fail', says: 'the ConfigMap kube-system/cloudfence-ledger is gone, and without it nothing is fenced: apply infra/kubernetes/rbac.yaml' }];
 };
 
+const trustCheck = (name: string, doctor: Doctor): readonly Check[] => {
+  const what = `${name}: the API server proves who it is`;
+  if (!doctor.unverified()) return [];
+  return [{ what, verdict: 'fail', says: 'insecure-skip-tls-verify: whoever is on the way can answer in its place and read the token: take it out and put the cluster’s authority into certificate-authority-data' }];
+};
+
 const accessChecks = (opened: OpenCluster, signal: AbortSignal, more: (doctor: Doctor) => Promise<readonly Check[]>): Promise<readonly Check[]> => {
   const { name } = opened.cluster;
   return checked(`${name}: reachable`, async () => {
@@ -53,7 +59,7 @@ const accessChecks = (opened: OpenCluster, signal: AbortSignal, more: (doctor: D
       (await doctor.permissions(signal)).map((permission) => permissionCheck(name, permission)),
     );
     const ledger = await checked(`${name}: the ledger of fences`, () => ledgerCheck(name, doctor, signal));
-    return [...version, ...permissions, ...ledger, ...(await more(doctor))];
+    return [...trustCheck(name, doctor), ...version, ...permissions, ...ledger, ...(await more(doctor))];
   });
 };
 

@@ -41,6 +41,9 @@ const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null)
 /** @throws InvalidConfiguration */
 export const linkFromText = (text: string, context: string | null): Link => linkFromTexts([{ content: text, file: null }], context);
 
+/** Text that a cloud keeps: it may neither run programs nor name files. @throws InvalidConfiguration */
+const linkFromSecretText = (text: string, context: string | null): Link => linkFromTexts([{ content: text, file: null, fromSecret: true }], context);
+
 const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({ content: await fileText(file, 'the kubeconfig'), file });
 
 /** One file, or several as the variable KUBECONFIG lists them. Of a list, files that do not exist are passed over, as kubectl does. */
@@ -54,7 +57,7 @@ export const linkFromFiles = async (list: string, context: string | null): Promi
 const isContent = (kubeconfig: string): boolean => kubeconfig.includes('\n') || kubeconfig.trimStart().startsWith('{');
 
 const fromSecret = (read: () => Promise<string>, context: string | undefined): Promise<Link> =>
-  refreshingLink({ open: async () => linkFromText(await read(), context ?? null), now: systemClock.now, keptFor: SECRET_KEPT_FOR_MS });
+  refreshingLink({ open: async () => linkFromSecretText(await read(), context ?? null), now: systemClock.now, keptFor: SECRET_KEPT_FOR_MS });
 
 const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): Promise<Link> => {
   if ('eks' in entry || 'aks' in entry || 'gke' in entry) return linkFromToken(await access.managedCluster(entry, signal));
@@ -68,5 +71,5 @@ export const connectCluster = async (entry: ClusterEntry, access: CloudAccess, s
   const link = await linkTo(entry, access, signal);
   const options = { name: entry.name, link, clock: systemClock };
   const connection = connectionOf(options);
-  return { cluster: clusterOf(options), doctor: doctorOf(connection), cap: capDeskOf(connection), close: link.close };
+  return { cluster: clusterOf(options), doctor: doctorOf(connection, link), cap: capDeskOf(connection), close: link.close };
 };

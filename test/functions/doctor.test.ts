@@ -20,7 +20,7 @@ const wiredWith = ({ orders = [], fencers }: { readonly orders?: Orders; readonl
   const { world, scene } = stopped();
   const install = installOver(world);
   const cluster = clusterIn(world, apiOf(world));
-  const opened = [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster)), cap: async () => capDeskOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }];
+  const opened = [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster), cluster.link), cap: async () => capDeskOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }];
   const nothing = () => Promise.reject(new Error('not asked'));
   const asked: string[] = [];
   const kit = {

@@ -9,7 +9,7 @@ import { inProcess } from '../sandbox/in-process.ts';
 import { cluesTo, makeNode, unhurried } from '../contract/cluster/stage.ts';
 import { clusterOver, patientClock } from './wire.ts';
 
-const doctorFor = (server: ApiServer) => doctorOf(connectionOf({ name: 'c', link: transportLink(inProcess(server), FENCE_TOKEN), clock: patientClock() }));
+const doctorFor = (server: ApiServer) => doctorOf(connectionOf({ name: 'c', link: transportLink(inProcess(server), FENCE_TOKEN), clock: patientClock() }), { unverified: () => false });
 
 describe('the doctor', () => {
   it('finds every permission granted to an identity that has them', async () => {

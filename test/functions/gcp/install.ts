@@ -70,7 +70,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     letIn: (authorization) => check(authorization, never()),
     letAsk: (authorization) => checkDoctor(authorization, never()),
     kit: { cloud: ports.cloud, probes: [], readHints: () => ({ hints: [], faults: [], asides: [] }), access: { managedCluster: nothing, secret: nothing } },
-    opened: [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster)), cap: async () => capDeskOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }],
+    opened: [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster), cluster.link), cap: async () => capDeskOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }],
   };
   const limit = () => {
     const endsAt = world.now() + LASTS_MS;
