@@ -37,6 +37,8 @@ export interface NodeFacts {
   readonly optOuts: readonly OptOut[];
   /** The value of our label, which no kubelet may write, or null: a record without it is not ours. */
   readonly label: string | null;
+  /** The fence and the boot for which our out-of-service taint was put there, as a label beside it says, or null. We remove both in one write. */
+  readonly taintedFor: Tombstone | null;
   /** The fence that a person took away, as our label says it, or null. */
   readonly tombstone: Tombstone | null;
   /** The fence's annotation as it stands, or null; `record` is null too when it cannot be read. */

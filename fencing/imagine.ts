@@ -63,6 +63,7 @@ const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
 const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boolean): NodeFacts => ({
   ...node,
   label: record.fence,
+  taintedFor: null,
   tombstone: null,
   record,
   recordText: JSON.stringify(record),

@@ -3,8 +3,9 @@ import type { Tombstone } from '../fencing/cluster-facts.ts';
 import { Refused } from '../fencing/errors.ts';
 import type { FenceRecord } from '../fencing/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/steps.ts';
+import { tombstoneFor } from '../fencing/tombstone.ts';
 import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, TAINT_LABEL } from './names.ts';
-import { hasOwnTaint, hasTaint, labelOf, recordTextOf, tombstoneText } from './node-facts.ts';
+import { hasOwnTaint, hasTaint, labelOf, recordTextOf, taintText, tombstoneText } from './node-facts.ts';
 import type { Labels, NodePatch, TaintOf } from './node-patch.ts';
 import { addTaints, putLabels, putRecord, removeLabels, removeRecord, removeTaints } from './node-patch.ts';
 import { stillAsSeen, testBoot, testLabel, testRecord, testUid, writtenRecord } from './node-patch.ts';
@@ -22,9 +23,9 @@ const missingTaints = (node: V1Node, { addOutOfService, node: target }: StepTo<'
   return [...(addOutOfService && !stands ? [OUT_OF_SERVICE] : []), ...(quarantined ? [] : [QUARANTINE])];
 };
 
-const labelsOf = ({ fence, outOfService }: FenceRecord): Labels => ({
-  [FENCED_LABEL]: fence,
-  ...(outOfService === 'ours' && { [TAINT_LABEL.key]: TAINT_LABEL.value }),
+const labelsOf = (record: FenceRecord): Labels => ({
+  [FENCED_LABEL]: record.fence,
+  ...(record.outOfService === 'ours' && { [TAINT_LABEL]: taintText(tombstoneFor(record.fence, record, record)) }),
 });
 
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
@@ -38,7 +39,7 @@ const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
 const ownTaint = (node: V1Node): readonly TaintOf[] => (hasOwnTaint(node) ? [OUT_OF_SERVICE] : []);
 
 /** Our out-of-service taint goes, and with it the label that says that it is ours. */
-const withoutOwnTaint = (node: V1Node): NodePatch => [...removeTaints(node, ownTaint(node)), ...removeLabels(node, [TAINT_LABEL.key])];
+const withoutOwnTaint = (node: V1Node): NodePatch => [...removeTaints(node, ownTaint(node)), ...removeLabels(node, [TAINT_LABEL])];
 
 /** A parked fence names itself by our label, also one that an earlier version began. */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
@@ -62,7 +63,7 @@ const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'readmit-pod
   ...asSeen(node, target),
   testBoot(target),
   ...removeTaints(node, [QUARANTINE]),
-  ...removeLabels(node, [TAINT_LABEL.key]),
+  ...removeLabels(node, [TAINT_LABEL]),
   ...labelAfter(node, tombstone),
   ...(target.recordText === null ? [] : [removeRecord]),
 ];
@@ -85,7 +86,7 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
     case 'readmit-pods':
       return endPatch(node, step);
     case 'entomb':
-      return [...asSeen(node, step.node), ...(hasOwnTaint(node) ? [] : removeLabels(node, [TAINT_LABEL.key])), ...labelAfter(node, step.tombstone)];
+      return [...asSeen(node, step.node), ...(hasOwnTaint(node) ? [] : removeLabels(node, [TAINT_LABEL])), ...labelAfter(node, step.tombstone)];
   }
 };
 

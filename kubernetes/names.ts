@@ -10,8 +10,8 @@ export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', e
 export const FENCED_LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
 /** What earlier versions wrote as the label's value. */
 export const FENCED_BEFORE = 'true';
-/** The out-of-service taint on this Node is ours. */
-export const TAINT_LABEL = { key: 'cloudfence.node-restriction.kubernetes.io/out-of-service', value: 'ours' } as const;
+/** The out-of-service taint on this Node is ours. The value names the fence and the boot; it goes with the taint, in one write. */
+export const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 
 export const RECORD_ANNOTATION = 'cloudfence.dev/fence';
 export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';

@@ -19,6 +19,16 @@ const TOMBSTONE = /^(.+)_removed_([0-9a-z]+)$/;
 /** The label's value where somebody else removed the fence in one boot; else the value is the fence itself. */
 export const tombstoneText = ({ fence, boot }: Tombstone): string => `${fence}_removed_${boot}`;
 
+const TAINTED = /^(.+)_in_([0-9a-z]+)$/;
+
+/** The value of the label beside our out-of-service taint. */
+export const taintText = ({ fence, boot }: Tombstone): string => `${fence}_in_${boot}`;
+
+const taintedFor = ({ metadata }: V1Node): Tombstone | null => {
+  const [, fence, boot] = TAINTED.exec(metadata?.labels?.[TAINT_LABEL] ?? '') ?? [];
+  return fence === undefined || boot === undefined ? null : { fence, boot };
+};
+
 const tombstoneIn = (label: string | null): Tombstone | null => {
   const [, fence, boot] = TOMBSTONE.exec(label ?? '') ?? [];
   return fence === undefined || boot === undefined ? null : { fence, boot };
@@ -32,7 +42,7 @@ export const isFenced = (node: V1Node): boolean => {
 
 /** Earlier versions noted only in the record whose taint it is. */
 const saysOurs = (node: V1Node): boolean =>
-  node.metadata?.labels?.[TAINT_LABEL.key] === TAINT_LABEL.value ||
+  node.metadata?.labels?.[TAINT_LABEL] !== undefined ||
   (labelOf(node) === FENCED_BEFORE && parseRecord(recordTextOf(node) ?? '')?.outOfService === 'ours');
 
 /** The out-of-service taint stands, and it is ours by a label that no kubelet may write. */
@@ -47,11 +57,12 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'rea
   };
 };
 
-const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'label' | 'tombstone' | 'recordText' | 'record'> => {
+const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'label' | 'taintedFor' | 'tombstone' | 'recordText' | 'record'> => {
   const recordText = recordTextOf(node);
   return {
     taints: { outOfService: hasTaint(node, OUT_OF_SERVICE.key), ours: hasOwnTaint(node), quarantine: hasTaint(node, QUARANTINE.key) },
     label: labelOf(node),
+    taintedFor: taintedFor(node),
     tombstone: tombstoneIn(labelOf(node)),
     recordText,
     record: recordText === null ? null : parseRecord(recordText),

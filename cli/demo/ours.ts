@@ -14,7 +14,7 @@ export const quarantined = (node: NodeObject): boolean => hasTaint(node, QUARANT
 export const oursOn = (node: NodeObject): readonly string[] => [
   ...(outOfService(node) ? ['out-of-service'] : []),
   ...(quarantined(node) ? ['quarantine'] : []),
-  ...([FENCED_LABEL, TAINT_LABEL.key].some((key) => node.metadata.labels?.[key] !== undefined) ? ['label'] : []),
+  ...([FENCED_LABEL, TAINT_LABEL].some((key) => node.metadata.labels?.[key] !== undefined) ? ['label'] : []),
   ...(node.metadata.annotations?.[RECORD_ANNOTATION] === undefined ? [] : ['record']),
 ];
 

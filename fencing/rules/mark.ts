@@ -143,6 +143,12 @@ const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
   return takenBack ? because('fence-removed-by-hand', `fence ${remembered.fence} was taken from Node ${node.name} while its machine is off, in the same boot`) : null;
 };
 
+/** The label beside our taint still stands, and the taint does not: whoever removed the fence left that, and we never do. */
+const leftBehind = ({ machine }: View, node: NodeFacts): Reason | null =>
+  node.taintedFor && !node.taints.ours && isOfThisBoot(node.taintedFor, node, machine)
+    ? because('fence-removed-by-hand', `fence ${node.taintedFor.fence} was taken from Node ${node.name} by somebody else, in this boot of its machine`)
+    : null;
+
 const buried = (view: View, node: NodeFacts): Reason | null =>
   node.tombstone && isOfThisBoot(node.tombstone, node, view.machine)
     ? because('fence-removed-by-hand', `fence ${node.tombstone.fence} was taken from Node ${node.name} by somebody else, in this boot of its machine`)
@@ -155,10 +161,10 @@ const buried = (view: View, node: NodeFacts): Reason | null =>
 export const removedByHand: Rule = (view) => {
   const { cluster: { node }, machine, remembered } = view;
   if (!node) return null;
-  const removed = taintMissing(view, node) ?? fenceMissing(view, node);
+  const removed = taintMissing(view, node) ?? fenceMissing(view, node) ?? leftBehind(view, node);
   const known = buried(view, node);
   if (known) return refuse(removed ?? known);
-  const fence = currentRecord(view)?.fence ?? remembered?.fence;
+  const fence = currentRecord(view)?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
   if (!removed || fence === undefined) return null;
   return take({ do: 'entomb', node: targetNode(node), tombstone: tombstoneFor(fence, node, machine) }, removed);
 };

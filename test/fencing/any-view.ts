@@ -64,6 +64,7 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
     owners: mostly<readonly string[]>([], ['NodeClaim']),
     optOuts: mostly<readonly OptOut[]>([], [optOut('because')]),
     label: mostly<string | null>('run.1', null),
+    taintedFor: mostly<Tombstone | null>(null, tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
     tombstone: mostly<Tombstone | null>(null, tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
     record: maybe(anyRecord),
     unreadable: fc.boolean(),

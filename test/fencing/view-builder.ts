@@ -51,6 +51,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   owners: [],
   optOuts: [],
   label: null,
+  taintedFor: null,
   tombstone: null,
   recordText: null,
   record: null,

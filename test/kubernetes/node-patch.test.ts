@@ -17,7 +17,8 @@ const node = (taints: { key: string; effect: string }[], annotations?: Record<st
   metadata: { ...meta, ...(annotations && { annotations }), ...(labels && { labels }) },
   spec: { taints },
 });
-const fenced = (taints: { key: string; effect: string }[], taintIs = 'ours') => node(taints, { 'cloudfence.dev/fence': text }, { 'cloudfence.node-restriction.kubernetes.io/fenced': record.fence, 'cloudfence.node-restriction.kubernetes.io/out-of-service': taintIs });
+const fenced = (taints: { key: string; effect: string }[], taintIs = 'ours') =>
+  node(taints, { 'cloudfence.dev/fence': text }, { 'cloudfence.node-restriction.kubernetes.io/fenced': record.fence, ...(taintIs === 'ours' && { 'cloudfence.node-restriction.kubernetes.io/out-of-service': 'fence-1_in_0000000aaaaaaa' }) });
 
 describe('the patch that marks', () => {
   it('tests what was seen and then adds to what is there', () => {
@@ -28,7 +29,7 @@ describe('the patch that marks', () => {
       { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
       { op: 'add', path: RECORD_PATH, value: text },
       { op: 'add', path: LABEL_PATH, value: 'fence-1' },
-      { op: 'add', path: TAINT_LABEL_PATH, value: 'ours' },
+      { op: 'add', path: TAINT_LABEL_PATH, value: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) },
       { op: 'add', path: '/spec/taints/-', value: { ...OUT, value: 'nodeshutdown' } },
       { op: 'add', path: '/spec/taints/-', value: { ...QUARANTINE, value: 'fenced' } },
     ]);

@@ -10,7 +10,7 @@ import { AFTERMATH_MS, fence } from './ends.ts';
 import { attacherDown, crowded, startMachine, stopped } from './incidents.ts';
 import { freshRun, portsOver, type Troubles } from './rig.ts';
 import { stateOf } from './state.ts';
-import { walk } from './walk.ts';
+import { diedAfterMark, walk } from './walk.ts';
 
 /** What a reviewer broke once: each case was red before it was mended. */
 
@@ -99,6 +99,21 @@ describe('a fence that a person takes back', () => {
     }
     expect(told).toBeGreaterThan(5);
   });
+});
+
+it('a fence that a person took away while no run was under way is not put back by a run that comes later, and remembers nothing', async () => {
+  const { world, scene } = await diedAfterMark();
+  const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+  if (node) {
+    deskOf(world, 'person').change('nodes', node, (draft) => {
+      delete draft.metadata.annotations?.[RECORD_ANNOTATION];
+      delete draft.metadata.labels?.[FENCED_LABEL];
+      delete draft.spec.taints;
+    });
+  }
+  expect(await fence({ world, scene })).toMatchObject({ outcome: 'refused', reason: { code: 'fence-removed-by-hand' } });
+  expect(await fence({ world, scene }), 'and the next').toMatchObject({ outcome: 'refused', reason: { code: 'fence-removed-by-hand' }, steps: [] });
+  expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [] entombed`);
 });
 
 it('pods of another machine that bore the dead one\'s name, and whose Node is gone too, are left alone', async () => {

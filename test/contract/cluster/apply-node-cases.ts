@@ -37,7 +37,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
     expect(await apply(mark(node, record))).toBe('done');
     const after = await read(node);
     expect(await taints(node)).toEqual([...before, OUT_OF_SERVICE, QUARANTINE]);
-    expect(after.metadata).toMatchObject({ labels: { [LABEL]: record.fence, [TAINT_LABEL]: 'ours' }, annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } });
+    expect(after.metadata).toMatchObject({ labels: { [LABEL]: record.fence, [TAINT_LABEL]: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) }, annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } });
     expect(await apply(mark(node, record))).toBe('already');
     expect((await read(node)).metadata.resourceVersion).toBe(after.metadata.resourceVersion);
   });

@@ -20,14 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => bench?.close());
 
-const firstOf = (change: 'mark' | 'park' | 'delete-pod' | 'fail-pod' | 'detach-disk' | 'nudge') => ({ change, nth: 1 });
+const firstOf = (change: 'mark' | 'delete-pod' | 'fail-pod' | 'detach-disk' | 'nudge') => ({ change, nth: 1 });
 const cleared = (after: Pause['after']): Pause => ({ after, at: 'recheck' });
 const answered = (after: Pause['after']): Pause => ({ after, at: 'answer' });
 
 const pauses: readonly Pause[] = [
   cleared(null),
   answered(firstOf('mark')),
-  cleared(firstOf('park')),
+  cleared(firstOf('mark')),
   answered(firstOf('delete-pod')),
   cleared(firstOf('delete-pod')),
   cleared(firstOf('fail-pod')),

@@ -13,7 +13,6 @@ import type { Stage } from '../scenes/stage.ts';
 import { openStage } from '../scenes/stage.ts';
 import { MARKED, PARKED, worldOf } from '../scenes/world.ts';
 
-const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const CLAIM = 'data-db-0';
 
 let bench: Bench;
@@ -39,7 +38,7 @@ const underWay = async ({ scene, home, disk }: Stage): Promise<Begun> => {
 
 const interruptions: readonly { readonly what: string; readonly happens: Intervention; readonly reason: string; readonly stands: readonly string[] }[] = [
   { what: 'its kubelet renews its Lease', happens: renewLease, reason: 'lease-renewed-after-off', stands: MARKED },
-  { what: 'somebody takes the taint away', happens: removeTaint, reason: 'taint-removed-by-hand', stands: MARKED.filter((mark) => !mark.endsWith(OUT_OF_SERVICE)) },
+  { what: 'somebody takes the taint away', happens: removeTaint, reason: 'taint-removed-by-hand', stands: PARKED },
   { what: 'somebody takes the whole fence away', happens: removeFence, reason: 'fence-removed-by-hand', stands: ['label cloudfence.node-restriction.kubernetes.io/fenced'] },
 ];
 
