@@ -128,12 +128,16 @@ const waitOrEnd = (known: Known, ms: number, reason: Reason, now: Moment): Comma
 const towards = (known: Known, step: Step, reason: Reason, now: Moment): Command => {
   const { place, machine, cluster } = known;
   if (!place || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
+  if (isOnlyTakenBack(step)) return { do: 'act', place, step, because: reason, expires: now.mono + PROOF_LASTS_MS };
   const cleared = known.cleared === stepKey(step);
   if (!carriesStep(known, machine, cleared, now)) return renewProof(known, machine, now);
   const node = cluster.says.nodeName;
   if (isDestructive(step) && node !== null && !cleared) return { do: 'recheck', place, node, step };
   return { do: 'act', place, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
 };
+
+/** What we put on a Node is taken off without any proof: a cloud that answers slowly must not keep our taint on a machine that runs. */
+const isOnlyTakenBack = ({ do: what }: Step): boolean => what === 'readmit-volumes' || what === 'readmit-pods';
 
 /** A proof that was renewed for this step is used while it can be: a slow cloud gives none that is younger. */
 const carriesStep = ({ proofRenewed }: Known, { askedAt }: Read<MachineFacts>, cleared: boolean, now: Moment): boolean => {

@@ -8,7 +8,7 @@ import { addBarePod } from '../../sandbox/cluster/scenery.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { fence } from './ends.ts';
 import { startMachine, stopMachine, stopped, type Incident } from './incidents.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver, type Troubles } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
@@ -26,10 +26,10 @@ const marked = async (): Promise<Incident> => {
   return incident;
 };
 
-const sweepOnce = async ({ world }: Incident, policy: Partial<Policy> = {}) => {
+const sweepOnce = async ({ world }: Incident, policy: Partial<Policy> = {}, troubles: Troubles = {}) => {
   let runs = 0;
   const occasion = { policy: { ...defaultPolicy, ...policy }, deadline: world.now() + 60_000, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` };
-  return sweep(occasion, portsOver(world));
+  return sweep(occasion, portsOver(world, troubles));
 };
 
 const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy> = {}): Promise<void> => {
@@ -67,6 +67,14 @@ describe('a machine that came back below a mark that a dead run left', () => {
     incident.world.advance(15_000);
     const { outcomes } = await sweepOnce(incident, { paused: 'maintenance' });
     expect(outcomes).toMatchObject([{ outcome: 'refused', reason: { code: 'paused' }, steps: [{ step: 'readmit-volumes' }] }]);
+    expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
+  });
+
+  it('loses the taint although its cloud answers too slowly for any proof', async () => {
+    const incident = await marked();
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(15_000);
+    await sweepOnce(incident, {}, { ec2Takes: () => 2_200 });
     expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
   });
 
