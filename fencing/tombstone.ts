@@ -18,7 +18,8 @@ export const tombstoneFor = (fence: string, { bootID }: Pick<NodeFacts, 'bootID'
 
 /**
  * Whether the tombstone speaks of the boot that has ended. A machine that the cloud has forgotten has no boot left that could
- * be another, and where operations move the generation as well, only the Node tells boots apart.
+ * be another; a cloud that knew no boot when the fence was removed said nothing of it; and where operations move the
+ * generation as well, only the Node tells boots apart.
  */
 export const isOfThisBoot = ({ boot }: Tombstone, { bootID }: Pick<NodeFacts, 'bootID'>, { generation, generationDrifts }: Pick<MachineFacts, 'generation' | 'generationDrifts'>): boolean =>
-  generation === null || generationDrifts === true ? boot.startsWith(shortHash(bootID)) : boot === bootMark(bootID, generation);
+  generation === null || generationDrifts === true || boot === bootMark(bootID, null) ? boot.startsWith(shortHash(bootID)) : boot === bootMark(bootID, generation);

@@ -70,6 +70,7 @@ describe('what a person took back is not put back', () => {
     ['... also once the cloud has forgotten the machine', view({ cluster: cluster({ lease: null, node: node({ tombstone: buried, label: 'x' }) }), machine: machine({ power: 'missing', generation: null }), memory: { ...view().memory, witness: 'released' } }), 'refused fence-removed-by-hand'],
     ['a label that stands where our taint does not tells of it, when nothing else is left', view({ cluster: cluster({ node: node({ taintedFor: buried }) }) }), 'entomb'],
     ['... and says nothing of a later boot', view({ cluster: cluster({ node: node({ taintedFor: tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }) }) }) }), 'mark'],
+    ['... also when the cloud knew no boot at that time', view({ cluster: cluster({ node: node({ tombstone: tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: null }), label: 'x' }) }) }), 'refused fence-removed-by-hand'],
     ['a tombstone of an earlier boot says nothing of this one', view({ cluster: cluster({ node: node({ tombstone: tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }), label: 'x' }) }) }), 'mark'],
     ['a fence that is being released without another boot', view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }), remembered: record() }), 'entomb'],
     ['a fence of another boot begins again', view({ remembered: record({ bootID: 'boot-before' }) }), 'mark'],
