@@ -72,6 +72,7 @@ describe('the fence is taken back once a fresh boot is proven', () => {
     ['an attachment that a living pod wants is welcome', returned({ volumes: [volume()], pods: [pod({ uid: 'new' })] }), 'readmit-pods'],
     ['an attachment that came after the fence is none of ours', returned({ volumes: [volume({ attachmentName: 'csi-later', attachment: attachment({ name: 'csi-later' }) })] }), 'readmit-pods'],
     ['the quarantine stands while controllers settle', returned({ node: back({}, { phase: 'lifted', released: ago(10_000) }) }), 'wait controllers-settling'],
+    ['... for no longer, although a kubelet wrote a time that lies far ahead', returned({ node: back({}, { phase: 'lifted', released: '9999-01-01T00:00:00Z' }) }), 'note'],
     ['... and goes 30 s later', returned({ node: back({}, { phase: 'lifted', released: ago(30_000) }) }), 'readmit-pods'],
     ['a fence that was never finished is taken back too', returned({ node: back({}, { phase: 'lifted' }) }), 'readmit-pods'],
     ['a name that was handed on to another machine does not keep it', returned({}, { machine: { ...up, incarnation: { id: 'uid-2', made: NOW } } }), 'readmit-pods'],
