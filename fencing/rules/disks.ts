@@ -60,6 +60,12 @@ const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): Clou
   return (askedFor(view, forced) ?? Infinity) >= patience.plainDetach ? forced : null;
 };
 
+/** The cloud declined to detach it, and nobody else is at it: the fence goes on around it, and its end says so. */
+export const isDetachDeclined = (view: View, disk: DiskAttachment): boolean => {
+  const isDeclined = (manner: 'plain' | 'forced'): boolean => view.memory.declined.has(stepKey(detach(view, disk, manner)));
+  return isDeclined('forced') || (isDeclined('plain') && disk.state !== 'detaching');
+};
+
 /** Detaches through the cloud what Kubernetes cannot, or at once where the policy says so. */
 export const detachDisk: Rule = (view) => {
   if (view.policy.detach === 'never') return null;

@@ -1,7 +1,7 @@
 import { because } from '../reason.ts';
 import { wait, type Rule, type View } from '../view.ts';
 import { patience } from '../policy.ts';
-import { diskBelow } from './disks.ts';
+import { diskBelow, isDetachDeclined } from './disks.ts';
 import { isDeclined, leftAlone, namedBy, wantedBy } from './pods.ts';
 
 /** Looks come quickly at first, then at leisure: what goes by itself goes within a second or within minutes. */
@@ -30,7 +30,7 @@ export const waitForDisks: Rule = (view) => {
   const going = view.cluster.volumes
     .filter((volume) => volume.persistentVolume !== null && wantedBy(view, volume.key).length === 0)
     .map((volume) => diskBelow(view, volume))
-    .filter((disk) => disk !== null && disk.keep === null);
+    .filter((disk) => disk !== null && disk.keep === null && !isDetachDeclined(view, disk));
   return going.length > 0 ? wait(pollDelay(view), because('disks-going', `${going.length} disks are still attached`)) : null;
 };
 

@@ -3,7 +3,7 @@ import { notActed } from '../../fencing/acted.ts';
 import { decide } from '../../fencing/decide.ts';
 import { Denied, Refused, type CloudfenceError } from '../../fencing/errors.ts';
 import { begin, type Known } from '../../fencing/known.ts';
-import { ago, cluster, machine, marked, pod, view } from './view-builder.ts';
+import { ago, cluster, machine, marked, pod, view, volume } from './view-builder.ts';
 
 const why = 'DELETE /api/v1/namespaces/default/pods/db-0 was answered with: not by you';
 const db = pod({ name: 'db-0', uid: 'pod-uid', volumes: [] });
@@ -30,5 +30,16 @@ describe('a fence whose delete of a pod is declined', () => {
 
   it('tries again what was refused for a moment', () => {
     expect(decide({ ...given, memory: declined(5, new Refused(why)).memory })).toEqual(decision);
+  });
+});
+
+describe('a fence whose detach is declined', () => {
+  const detached = { 'a-driver^disk-1': 0 };
+  const memory = { ...view().memory, unwanted: new Map(Object.entries(detached)), declined: new Map([['detach-disk m-1 disk-1 plain', `disk/disk-1: ${why}`]]) };
+  const free = (node: ReturnType<typeof marked>) => decide(view({ memory, now: { ...now, mono: 1_000_000 }, cluster: cluster({ node, pods: [], volumes: [volume({ attachment: null })] }) }));
+
+  it('takes its taint off, and fails by name, instead of waiting for ever', () => {
+    expect(free(marked())).toMatchObject({ do: 'step', step: { do: 'park', record: { phase: 'fencing' } } });
+    expect(free(marked({ released: ago(1_000) }))).toMatchObject({ do: 'end', outcome: 'failed', because: { says: `declined: disk/disk-1: ${why}` } });
   });
 });
