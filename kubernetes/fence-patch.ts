@@ -68,9 +68,9 @@ const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'readmit-pod
   ...(target.recordText === null ? [] : [removeRecord]),
 ];
 
-/** Releasing a fence requires something of it that can be tested: its record, or its label. */
-const withFence = ({ name, recordText, label }: NodeTarget): void => {
-  if (recordText === null && label === null) throw new Refused(`${name} bore no fence when it was read`);
+/** Releasing a fence requires something of it that can be told from others': its record, its label, or our label on its taint. */
+const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void => {
+  if (recordText === null && label === null && !hasOwnTaint(node)) throw new Refused(`${name} bore no fence when it was read`);
 };
 
 const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
@@ -111,6 +111,6 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   stillAsSeen(node, step.node);
-  if (step.do !== 'mark' && step.do !== 'entomb') withFence(step.node);
+  if (step.do !== 'mark' && step.do !== 'entomb') withFence(node, step.node);
   return patchFor(node, step);
 };

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import { run } from '../../fencing/run.ts';
 import { sweep } from '../../fencing/sweep.ts';
+import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { addBarePod } from '../../sandbox/cluster/scenery.ts';
@@ -75,6 +76,22 @@ describe('a machine that came back below a mark that a dead run left', () => {
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(15_000);
     await sweepOnce(incident, {}, { ec2Takes: () => 2_200 });
+    expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
+  });
+
+  it('loses the taint although somebody removed the record and the label that names the fence', async () => {
+    const incident = await marked();
+    const { world, scene } = incident;
+    const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+    if (node) {
+      deskOf(world, 'person').change('nodes', node, (draft) => {
+        delete draft.metadata.annotations?.[RECORD_ANNOTATION];
+        delete draft.metadata.labels?.[FENCED_LABEL];
+      });
+    }
+    startMachine(world, scene.holder);
+    world.advance(15_000);
+    await fence(incident);
     expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
   });
 
