@@ -1,4 +1,4 @@
-import type { NodeFacts, VolumeFacts } from '../cluster-facts.ts';
+import type { NodeFacts, PodFacts, VolumeFacts } from '../cluster-facts.ts';
 import type { FenceRecord, NamedVolume, OutOfServiceTaint } from '../record.ts';
 import { because, type Reason } from '../reason.ts';
 import type { NodeTarget } from '../steps.ts';
@@ -98,11 +98,14 @@ const markWith = (node: NodeFacts, record: FenceRecord, reason: Reason): Decisio
   return take({ do: 'mark', node: targetNode(node), record, addOutOfService }, reason);
 };
 
+/** The taint was taken off although this pod stands, for its delete was declined: that is tried again, and no taint helps with it. */
+const isKnownToStay = ({ phase, pods }: FenceRecord, { uid }: PodFacts): boolean => phase === 'fencing' && pods.some((pod) => pod.uid === uid);
+
 /** Something wants the taint again: a pod that was bound to the dead Node by name, or an attachment that no pod wants. */
 const workCameBack = (view: View, record: FenceRecord): boolean => {
   if (record.outOfService !== 'ours' || record.released === null) return false;
   const idle = view.cluster.volumes.some(({ key, attachment }) => attachment !== null && wantedBy(view, key).length === 0);
-  return idle || podsToDelete(view).some((pod) => !isDeclined(view, pod));
+  return idle || podsToDelete(view).some((pod) => !isDeclined(view, pod) && !isKnownToStay(record, pod));
 };
 
 /** The same fence goes on: what it named before stays named. */

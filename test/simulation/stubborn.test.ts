@@ -31,6 +31,18 @@ it('one pod that the API server refuses to delete does not hold up the others, a
   moved(world, scene.volume, scene.spare);
 });
 
+it('one that is declined again and again is marked once, and then only asked for', async () => {
+  const { world, scene } = crowded();
+  const stepsOf = async (): Promise<string> => {
+    const ports = portsOver(world, refusing('DELETE', /\/pods\/bare/));
+    const { outcome, steps } = await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
+    return [outcome, ...steps.map(({ step }) => step)].join(' ');
+  };
+  expect(await stepsOf()).toMatch(/^failed mark .* park$/);
+  world.advance(60_000);
+  expect([await stepsOf(), await stepsOf()]).toEqual(['failed delete-pod', 'failed delete-pod']);
+});
+
 it('a disk that the driver cannot get off is forced off in the end, whoever began to detach it', async () => {
   const { world, scene } = attacherDown();
   world.parts.ec2.knobs.detachTakes = 3_600_000;
