@@ -3,15 +3,20 @@ import type { Power } from '../machine.ts';
 import { because } from '../reason.ts';
 import type { FenceRecord } from '../record.ts';
 import { take, type Rule, type View } from '../view.ts';
+import { identityOf } from './identity.ts';
 import { targetNode } from './mark.ts';
 import { vouchedFor } from './proof.ts';
 
 /** The cloud says that the machine is not off: its guest may write, now or within seconds. */
 const notOff: ReadonlySet<Power> = new Set<Power>(['running', 'starting', 'stopping', 'suspended']);
 
-/** Null where the record is lost or is not our label's: then nothing is written over it. */
-const liftedRecord = ({ now }: View, { record, label }: NodeFacts): FenceRecord | null =>
-  record && label !== null ? { ...record, phase: 'lifted', released: new Date(now.wall).toISOString() } : null;
+/** Null where the record is lost, speaks of another machine or is not our label's: then nothing is written over it. */
+const liftedRecord = ({ now, machine }: View, { record, label }: NodeFacts): FenceRecord | null =>
+  record && label !== null && record.machine === machine.machine ? { ...record, phase: 'lifted', released: new Date(now.wall).toISOString() } : null;
+
+/** By its record, and nothing that is surer contradicts: what a kubelet writes there does not keep our taint on its machine. */
+const isAnothers = ({ machine, reading }: View, node: NodeFacts): boolean =>
+  node.record !== null && node.record.machine !== machine.machine && identityOf(node, machine, reading) !== 'proven';
 
 /** A person's word may stand for a suspended machine, never against a cloud that says that it is up. */
 const isVouchedFor = (view: View): boolean => view.machine.power === 'suspended' && vouchedFor(view) !== null;
@@ -26,7 +31,7 @@ export const liftMark: Rule = (view) => {
   const { node } = view.cluster;
   const { machine, power } = view.machine;
   if (!node?.taints.ours || !notOff.has(power) || isVouchedFor(view)) return null;
-  if (node.record && node.record.machine !== machine) return null;
+  if (isAnothers(view, node)) return null;
   return take(
     { do: 'readmit-volumes', node: targetNode(node), record: liftedRecord(view, node) },
     because('no-longer-off', `the cloud says that ${machine} is ${power}: our out-of-service taint must not stand on Node ${node.name}`),

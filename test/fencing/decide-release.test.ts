@@ -38,7 +38,8 @@ describe('our out-of-service taint never stands on a machine that may write', ()
     ['a taint that is not ours stays', now('running', marked({ outOfService: 'foreign' })), 'wait return-unproven'],
     ['... whatever a kubelet writes into the record', now('running', marked({}, { taints: { outOfService: true, ours: false, quarantine: true }, ready: 'Unknown', bootID: 'boot-b' })), 'wait return-unproven'],
     ['the taint of a machine that is off stays', now('off', marked({}), { pods: [] , volumes: [volume()] }), 'wait attachments-going'],
-    ['a fence that speaks of another machine is not ours to lift', now('running', marked({ machine: 'm-2' })), 'refused record-of-another-machine'],
+    ['... also where the record, which a kubelet may write, speaks of another machine', now('running', marked({ machine: 'm-2' })), 'readmit-volumes'],
+    ['... but not where something else names that one, too', now('running', marked({ machine: 'm-2' }, { carriers: [...node().carriers, { carrier: 'csiNode', driver: 'a-driver', value: 'm-2' }] })), 'refused record-of-another-machine'],
     ['a suspended machine that a person vouches for is fenced', now('suspended', marked({ vouched: 'unplugged' }), {}, { policy: { ...view().policy, vouching: 'accepted' } }), 'delete-pod'],
     ['... but never one that runs', now('running', marked({ vouched: 'unplugged' })), 'readmit-volumes'],
   ];
