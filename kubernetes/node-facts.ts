@@ -40,10 +40,13 @@ export const isFenced = (node: V1Node): boolean => {
   return label !== null && tombstoneIn(label) === null;
 };
 
-/** Earlier versions noted only in the record whose taint it is. */
-const saysOurs = (node: V1Node): boolean =>
-  node.metadata?.labels?.[TAINT_LABEL] !== undefined ||
-  (labelOf(node) === FENCED_BEFORE && parseRecord(recordTextOf(node) ?? '')?.outOfService === 'ours');
+/** Earlier versions noted only in the record whose taint it is; once they had taken theirs off, one that stands is somebody else's. */
+const notedAsOurs = (node: V1Node): boolean => {
+  const record = labelOf(node) === FENCED_BEFORE ? parseRecord(recordTextOf(node) ?? '') : null;
+  return record?.outOfService === 'ours' && record.released === null;
+};
+
+const saysOurs = (node: V1Node): boolean => node.metadata?.labels?.[TAINT_LABEL] !== undefined || notedAsOurs(node);
 
 /** The out-of-service taint stands, and it is ours by a label that no kubelet may write. */
 export const hasOwnTaint = (node: V1Node): boolean =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Refused } from '../../fencing/errors.ts';
 import { fencePatch } from '../../kubernetes/fence-patch.ts';
+import { hasOwnTaint } from '../../kubernetes/node-facts.ts';
 import { recordFor, targetOf } from '../contract/cluster/stage.ts';
 
 const meta = { name: 'n1', uid: 'u1', resourceVersion: '7' };
@@ -82,5 +83,17 @@ describe('the patch that takes back', () => {
 
   it('is refused where no fence was read', () => {
     expect(() => fencePatch(node([QUARANTINE]), { do: 'readmit-pods', node: targetOf(meta), record, tombstone: null })).toThrow(Refused);
+  });
+});
+
+describe('a fence that an earlier version began', () => {
+  const begunBefore = (released: string | null) =>
+    node([OUT, QUARANTINE], { 'cloudfence.dev/fence': JSON.stringify({ ...record, outOfService: 'ours', released }) }, { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' });
+
+  it.each([
+    ['is its own', null, true],
+    ["is somebody else's once it has taken its own off", '2026-01-01T12:00:00.000Z', false],
+  ])('the taint that stands %s', (_, released, own) => {
+    expect(hasOwnTaint(begunBefore(released))).toBe(own);
   });
 });
