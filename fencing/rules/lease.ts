@@ -23,7 +23,8 @@ const untilSilent = (view: View, record: FenceRecord, lease: string, says: strin
   const { node } = view.cluster;
   const { now } = view;
   if (!node) return refuse(because('lease-renewed-after-off', says));
-  if (record.renewed?.lease !== lease) {
+  // A kubelet may write the record: what is dated ahead is timed anew.
+  if (record.renewed?.lease !== lease || Date.parse(record.renewed.seen) > now.wall) {
     const seen = new Date(now.wall).toISOString();
     return take({ do: 'note', node: targetNode(node), record: { ...record, renewed: { lease, seen } } }, because('lease-renewed-after-off', says));
   }

@@ -156,6 +156,7 @@ describe('the Lease may contradict the cloud', () => {
     ['... which stops the fence', renewed(ago(60_000)), 'refused lease-renewed-after-off'],
     ['... for ten minutes of silence by our own clock', renewed(ago(599_000)), 'refused lease-renewed-after-off'],
     ['... and then no longer', renewed(ago(600_000)), 'note'],
+    ['... nor for ever, whatever a kubelet writes into the record', renewed('9999-01-01T00:00:00.000Z'), 'note'],
     ['a kubelet that goes on renewing is timed anew', view({ cluster: cluster({ node: marked({ lease: ago(20_000), renewed: { lease: ago(700_000), seen: ago(650_000) } }), lease: ago(1) }) }), 'note'],
     ['a Lease renewed by the boot before this one is no contradiction', view({ cluster: cluster({ node: marked({ generation: 'boot-0' }), lease: ago(9_000) }) }), 'mark'],
   ];
