@@ -30,7 +30,6 @@ export const outcomeOfReason = (reason: Reason, dryRun: boolean, retry = false):
   steps: [],
   left: [],
   lookAgainIn: null,
-  stoppingSince: null,
   retry,
   record: null,
 });

@@ -37,7 +37,6 @@ export const outcomeOf = (known: Known, now: Moment): Outcome => ({
   provenAt: known.memory.firstOff?.wall ?? null,
   steps: known.steps,
   left: leftIn(known, now),
-  stoppingSince: known.memory.firstStopping,
   record: known.record,
 });
 

@@ -70,12 +70,8 @@ export interface Start {
   readonly runId: string;
   readonly deadline: number;
   readonly handsOver?: ReadonlySet<ReasonCode>;
-  /** Facts that a batch has read already, or null. */
-  readonly machine?: Read<MachineFacts> | null;
   /** What a re-sent message remembers of the fence. */
   readonly record?: FenceRecord | null;
-  /** When an earlier run first saw the machine `stopping` (epoch ms), as a re-sent message remembers it. */
-  readonly stoppingSince?: number | null;
   /** Where the machine lives, when that was found already. */
   readonly place?: Place | null;
   /** Why it may not be there, when more than one Node was found. */
@@ -103,17 +99,17 @@ export const emptyMemory: Memory = {
   polls: 0,
 };
 
-export const begin = ({ machine = null, record = null, stoppingSince = null, place = null, ambiguity = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): Known => ({
+export const begin = ({ record = null, place = null, ambiguity = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): Known => ({
   ...start,
   reading: reading.readingFor?.(start.request.machine) ?? reading,
   handsOver,
   place,
   ambiguity,
-  machine,
+  machine: null,
   record,
   cluster: null,
   proofRenewed: false,
-  memory: { ...emptyMemory, firstStopping: stoppingSince, attachments },
+  memory: { ...emptyMemory, attachments },
   cleared: null,
   resumeAt: null,
   lately: null,

@@ -43,8 +43,6 @@ export interface Outcome {
   readonly lookAgainIn: number | null;
   /** A failed run may succeed later. */
   readonly retry: boolean;
-  /** When the machine was first seen `stopping` (epoch ms), while it still is; null otherwise. */
-  readonly stoppingSince: number | null;
   /** The fence as last seen, for a Node that may be gone at the next look. */
   readonly record: FenceRecord | null;
 }

@@ -1,13 +1,15 @@
 import pLimit from 'p-limit';
 import { begin, type Known, type Place, type Read, type Start } from './known.ts';
 import type { MachineFacts, MachineId } from './machine.ts';
+import { machineRead } from './memory.ts';
 import type { Outcome } from './outcome.ts';
 import type { Reason } from './reason.ts';
 import { run } from './run.ts';
 import type { Ports } from './ports.ts';
+import type { Moment } from './view.ts';
 
 /** What all runs of one occasion share. */
-export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'machine' | 'record' | 'place' | 'attachments'> {
+export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'record' | 'place' | 'attachments'> {
   readonly newRunId: () => string;
   /** How long one run may take (ms), so that those that only wait leave time for the rest; without it, until the deadline of all. */
   readonly runLasts?: number;
@@ -54,13 +56,18 @@ const startOf = (
   { newRunId, runLasts = Infinity, vouched = null, ...occasion }: Occasion,
   leads: ReadonlyMap<MachineId, Lead>,
   { cloud, clock }: Ports,
-): Known =>
-  begin({
+): Known => {
+  const known = begin({
     ...occasion,
     ...leads.get(machine),
     deadline: Math.min(occasion.deadline, clock.now().mono + runLasts),
     request: { machine, intent: 'react', accepted: null, vouched },
     reading: cloud,
     runId: newRunId(),
-    machine: reads.find(({ says }) => says.machine === machine) ?? null,
   });
+  const read = reads.find(({ says }) => says.machine === machine);
+  return read ? machineRead(known, read, momentOf(read)) : known;
+};
+
+/** A run learns from a look of the batch as from one of its own: the first that says off begins the proof. */
+const momentOf = ({ askedAt, gotAt }: Read<MachineFacts>): Moment => ({ wall: askedAt.wall + (gotAt - askedAt.mono), mono: gotAt });

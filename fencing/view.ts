@@ -27,7 +27,7 @@ export interface Request {
 export interface Memory {
   /** The first of the off-reads that agree on one generation. */
   readonly firstOff: (Moment & { readonly generation: string | null }) | null;
-  /** Wall clock (epoch ms) at which the machine was first seen `stopping`, by this run or one before it. */
+  /** Wall clock (epoch ms) at which this run first saw the machine `stopping`. */
   readonly firstStopping: number | null;
   readonly witness: Witness | null;
   /** The kubelet's Lease, first read after `firstOff`; undefined until then. */

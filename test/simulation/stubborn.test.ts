@@ -85,6 +85,17 @@ it('a dry run comes to an end when an attachment is stuck whose disk is free', a
   expect(outcome.steps.length).toBeLessThan(10);
 });
 
+/** Somebody removes annotation, label and taints of the fence by hand. */
+const removeFence = (world: AwsWorld, name: string): void => {
+  const node = standing(world, 'nodes', name);
+  if (!node) return;
+  deskOf(world, 'person').change('nodes', node, (draft) => {
+    delete draft.metadata.annotations?.[RECORD_ANNOTATION];
+    delete draft.metadata.labels?.[FENCED_LABEL];
+    delete draft.spec.taints;
+  });
+};
+
 describe('a fence that a person takes back', () => {
   it('is not put back in mid-fence', async () => {
     const { world, scene } = stopped();
@@ -92,14 +103,7 @@ describe('a fence that a person takes back', () => {
     let told = 0;
     for (const crossing of crossings.filter(({ known }) => known.record !== null)) {
       const other = crossing.world.fork();
-      const node = standing(other, 'nodes', scene.nodeOf(scene.holder));
-      if (node) {
-        deskOf(other, 'person').change('nodes', node, (draft) => {
-          delete draft.metadata.annotations?.[RECORD_ANNOTATION];
-          delete draft.metadata.labels?.[FENCED_LABEL];
-          delete draft.spec.taints;
-        });
-      }
+      removeFence(other, scene.nodeOf(scene.holder));
       const ports = portsOver(other);
       await run({ ...crossing.known, deadline: other.now() + 60_000 }, ports);
       const mine = () => stateOf(other).nodes.find((line) => line.startsWith(`${scene.nodeOf(scene.holder)} `));
@@ -115,14 +119,7 @@ describe('a fence that a person takes back', () => {
 
 it('a fence that a person took away while no run was under way is not put back by a run that comes later, and remembers nothing', async () => {
   const { world, scene } = await diedAfterMark();
-  const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
-  if (node) {
-    deskOf(world, 'person').change('nodes', node, (draft) => {
-      delete draft.metadata.annotations?.[RECORD_ANNOTATION];
-      delete draft.metadata.labels?.[FENCED_LABEL];
-      delete draft.spec.taints;
-    });
-  }
+  removeFence(world, scene.nodeOf(scene.holder));
   expect(await fence({ world, scene })).toMatchObject({ outcome: 'refused', reason: { code: 'fence-removed-by-hand' } });
   expect(await fence({ world, scene }), 'and the next').toMatchObject({ outcome: 'refused', reason: { code: 'fence-removed-by-hand' }, steps: [] });
   expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [] entombed`);

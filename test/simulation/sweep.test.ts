@@ -3,6 +3,7 @@ import type { Cluster } from '../../fencing/cluster.ts';
 import { Unavailable } from '../../fencing/errors.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
 import type { Ports } from '../../fencing/ports.ts';
+import { react } from '../../fencing/react.ts';
 import { sweep, type Swept } from '../../fencing/sweep.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
@@ -140,6 +141,25 @@ it('a machine that has just died does not wait behind twelve fences that cannot 
   const { outcomes } = await uncapped(world, 45_000);
   expect(outcomes[0], 'the first in the sweep').toMatchObject({ machine: last });
   expect(outcomes).toHaveLength(13);
+});
+
+it('a kubelet that renews its Lease between look and mark is heeded, though its machine was looked at together with others', async () => {
+  const { world, scene } = stopped();
+  stopMachine(world, scene.spare);
+  world.advance(25_000);
+  const lease = () => Object.values(world.parts.cluster.objects.leases).find(({ metadata }) => metadata.name === scene.nodeOf(scene.holder));
+  const ports = portsOver(world);
+  let renewed = false;
+  const observe: Ports['observe'] = (command, _, { request, cluster }) => {
+    const standing = lease();
+    if (renewed || command.do !== 'look' || request.machine !== scene.holder || !cluster || !standing) return;
+    renewed = true;
+    standing.spec = { ...standing.spec, renewTime: new Date(world.now()).toISOString().replace('Z', '000Z') };
+  };
+  let runs = 0;
+  const occasion = { policy: { ...defaultPolicy, cap: { share: 1, atOnce: 1 } }, deadline: world.now() + 60_000, newRunId: () => `batch-${(runs += 1)}` };
+  const outcomes = await react([scene.holder, scene.spare], occasion, { ...ports, observe });
+  expect(outcomes.find(({ machine }) => machine === scene.holder)).toMatchObject({ outcome: 'refused', reason: { code: 'lease-renewed-after-off' }, provenAt: expect.any(Number), steps: [] });
 });
 
 it('a fenced node whose machine has come back is released, over as many sweeps as it takes', async () => {

@@ -151,7 +151,7 @@ export const describeTemplate = (made: () => Made): void => {
     });
 
     it('tell the topic, if there is one', () => {
-      expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(10);
+      expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(11);
       for (const alarm of Object.values(ofType(made().usual, 'AWS::CloudWatch::Alarm'))) expect(alarm).toMatchObject({ AlarmActions: [], OKActions: [] });
       for (const alarm of Object.values(ofType(made().other, 'AWS::CloudWatch::Alarm'))) expect(alarm).toMatchObject({ AlarmActions: [full.alarmTopic], OKActions: [full.alarmTopic] });
     });
