@@ -1,6 +1,6 @@
 import type { Reading } from '../../fencing/hint.ts';
 import type { MachineId } from '../../fencing/machine.ts';
-import { deliveryOf } from '../../functions/errand.ts';
+import { deliveryOf, leadingErrands } from '../../functions/errand.ts';
 import { runErrands } from '../../functions/errands.ts';
 import { settle } from '../../functions/settle.ts';
 import type { Platform } from './function.ts';
@@ -17,6 +17,6 @@ export const plainPlatform = ({ readHints, owns }: Reader): Platform => ({
   handle: async ({ id, body }, wiring, limit) => {
     const delivery = deliveryOf(id, body, () => readHints(body));
     const outcomes = await runErrands(delivery.errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
-    return !(await settle(delivery, outcomes, new Set(), wiring));
+    return !(await settle(delivery, outcomes, leadingErrands(delivery.errands, wiring.policy), wiring));
   },
 });

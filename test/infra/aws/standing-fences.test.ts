@@ -29,7 +29,7 @@ const respond = ({ url, body }: Request): Answered => {
 };
 
 beforeAll(async () => {
-  [service, lambda] = await Promise.all([openService({ prod: plain }), openStandIn(respond)]);
+  [service, lambda] = await Promise.all([openService({ prod: { ...plain, region: 'us-east-1' } }), openStandIn(respond)]);
 });
 afterEach(() => {
   removals = 0;

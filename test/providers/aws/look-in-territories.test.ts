@@ -53,5 +53,5 @@ it('a machine that a territory leaves out of its answer is asked for in the othe
     return knows ? facts.map((one) => ({ ...one, power: 'running' })) : facts;
   });
   expect(await leftOut(true)).toMatchObject([{ machine: MACHINE, power: 'running', evidence: { territory: 'other' } }]);
-  expect(await leftOut(false)).toMatchObject([{ machine: MACHINE, power: 'unknown', evidence: { state: 'not in the answer', territories: 'home, other' } }]);
+  expect(await leftOut(false)).toMatchObject([{ machine: MACHINE, power: 'unknown', evidence: { state: 'not in the answer', territories: expect.stringMatching(/^(home, other|other, home)$/) } }]);
 });
