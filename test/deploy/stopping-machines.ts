@@ -44,9 +44,15 @@ interface Tags {
 
 /** All that is there now gets these tags and no others. */
 export const tagAll = (world: AwsWorld, tags: Tags): void => {
-  const { instances, volumes } = world.parts.ec2;
+  const { instances } = world.parts.ec2;
   for (const { present } of Object.values(instances)) if (present) place(instances, present.id, { ...present, tags: tags.instances });
-  for (const { present } of Object.values(volumes)) if (present) place(volumes, present.id, { ...present, tags: tags.volumes });
+  tagVolumes(world, tags.volumes);
+};
+
+/** The machines keep their tags: one of no cluster must not become one of this cluster. */
+export const tagVolumes = (world: AwsWorld, tags: Tags['volumes']): void => {
+  const { volumes } = world.parts.ec2;
+  for (const { present } of Object.values(volumes)) if (present) place(volumes, present.id, { ...present, tags });
 };
 
 /** Orders the stop of a machine, which takes that long (ms). */

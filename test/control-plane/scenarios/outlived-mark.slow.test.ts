@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OwnBench } from '../bench/bench.ts';
 import { openOwnBench } from '../bench/bench.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { sweep } from '../doors/doors.ts';
 import { diedAfterMark } from '../scenes/died-after-mark.ts';
 
 /** On a control plane of its own, for it sweeps all of it. */
@@ -19,7 +19,7 @@ const sweepFor = async (ms: number): Promise<void> => {
   const until = performance.now() + ms;
   while (performance.now() < until) {
     const next = performance.now() + SWEEPS_EVERY_MS;
-    await cloudfence(bench.access, 'sweep', '--timeout', '15s');
+    await sweep(bench.access);
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, next - performance.now())));
   }
 };
@@ -28,7 +28,7 @@ describe('a machine that came back below a mark that a dead run left', () => {
   it('keeps its disk when its kubelet is cut off, for as long as it runs', async () => {
     const { scene, home, disk, former } = await diedAfterMark(bench, 'cut-off');
     await home.start();
-    await cloudfence(bench.access, 'sweep', '--timeout', '15s');
+    await sweep(bench.access);
     home.kubelet.die();
     await sweepFor(WATCHED_MS);
     expect(await home.state()).toBe('running');
