@@ -38,8 +38,10 @@ const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
   if (!successor || attachment) return null;
   const on = nudge(successor, true);
   if (successor.nudged) {
-    const settled = successor.attached || !nudgedLately(view, on);
-    return settled ? take(nudge(successor, false), because('attacher-nudged', `the nudge of ${key} has done its work`)) : null;
+    const off = nudge(successor, false);
+    // A dry run only imagines it, and would imagine it without end.
+    const settled = (successor.attached || !nudgedLately(view, on)) && !view.memory.sinceLook.has(stepKey(off));
+    return settled ? take(off, because('attacher-nudged', `the nudge of ${key} has done its work`)) : null;
   }
   if (successor.attached || view.memory.asked.has(stepKey(on)) || diskBelow(view, volume)) return null;
   return failedAtFirst(view, key, successor) ? take(on, because('attacher-in-back-off', `${key} is free, the attacher of the new node has not noticed`)) : null;

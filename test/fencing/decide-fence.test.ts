@@ -185,6 +185,7 @@ describe('the attacher is nudged', () => {
     ['on a new one that has failed before, whoever freed the disk', fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }, { machine: free }), 'nudge'],
     ['not on a new one that has failed while the disk is held', fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }), 'wait disks-going'],
     ['not on a new one that only takes its time', fencing({ pods: [], volumes: [next({})] }, { machine: free }), 'park'],
+    ['once, in a dry run that only imagines it', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, { machine: free, memory: { ...view().memory, sinceLook: new Set(['nudge new off']) } }), 'wait attacher-nudged'],
     ['and the nudge of a run that died is taken off', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, { machine: free }), 'nudge'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));

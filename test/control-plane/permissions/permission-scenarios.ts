@@ -133,7 +133,7 @@ const eventLost = async (bench: Bench): Promise<Ready> => {
   await until('the Lease is stale', async () => Date.now() - Date.parse(lease.parse(await bench.admin.get(path)).spec.renewTime) > 61_000, 90_000);
   return {
     command: async () => ['sweep', '--dry-run'],
-    comesToItsEnd: async (answer) => swept.parse(answer).results.some(({ instance, outcome: word }) => instance === home.instance && word === 'fenced'),
+    comesToItsEnd: async (answer) => swept.parse(answer).results.some(({ instance, outcome: word }) => instance === home.instance && word === 'would-fence'),
   };
 };
 
