@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { slimLibraries } from './serverless/slim-libraries.ts';
+import { slimLibraries } from '../infra/serverless/slim-libraries.ts';
 
 /**
  * Bundles the CLI with its libraries into dist/cli: to find and read thousands of their files takes longer than a fence's
