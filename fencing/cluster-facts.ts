@@ -142,6 +142,6 @@ export interface ClusterFacts {
 export interface Recheck {
   readonly uid: string | null;
   readonly recordText: string | null;
-  readonly outOfService: boolean;
+  readonly taints: Pick<NodeFacts['taints'], 'outOfService' | 'ours'>;
   readonly lease: string | null;
 }

@@ -1,5 +1,5 @@
 import type { Applied } from './cluster.ts';
-import type { Census, ClusterFacts, Recheck } from './cluster-facts.ts';
+import type { Census, ClusterFacts, NodeFacts, Recheck } from './cluster-facts.ts';
 import { Denied, InvalidConfiguration, InvalidInput, ProofExpired, Refused, Unexpected, type CloudfenceError } from './errors.ts';
 import { imagined } from './imagine.ts';
 import type { Ending, Known, Read } from './known.ts';
@@ -75,10 +75,14 @@ const looked = (known: Known, command: Command, { machine, cluster }: Extract<An
 const withDisksOf = (machine: Read<MachineFacts>, before: Read<MachineFacts> | null): Read<MachineFacts> =>
   before ? { ...machine, says: { ...machine.says, disks: before.says.disks } } : machine;
 
+/** One of somebody else's in the place of ours is no longer ours. */
+const isUntainted = (node: NodeFacts, { taints }: Recheck): boolean =>
+  (node.taints.outOfService && !taints.outOfService) || (node.taints.ours && !taints.ours);
+
 /** Somebody wrote the record, took the taint or replaced the Node since it was looked at. */
 const moved = ({ node, nameTaken }: ClusterFacts, says: Recheck): boolean => {
   if (nameTaken) return false;
-  const untainted = node?.taints.outOfService === true && !says.outOfService;
+  const untainted = node !== null && isUntainted(node, says);
   return untainted || says.uid !== (node?.uid ?? null) || says.recordText !== (node?.recordText ?? null);
 };
 

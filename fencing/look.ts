@@ -57,13 +57,13 @@ export const look = async (wanted: Extract<Command, { do: 'look' }>, known: Know
 export const locate = async (machine: MachineFacts, known: Known, ports: Ports): Promise<readonly Found[]> => {
   const found = await Promise.all(clustersToAsk(machine, ports.clusters).map(async (cluster) => findIn(cluster, machine, known, ports)));
   const several = found.flatMap(({ nodes }) => nodes).length > 1;
-  return several ? Promise.all(found.map((one) => withTaints(one, ports))) : found;
+  return several ? Promise.all(found.map((one) => withMarks(one, ports))) : found;
 };
 
-const withTaints = async (found: Found, { clusters, signal }: Ports): Promise<Found> => {
+const withMarks = async (found: Found, { clusters, signal }: Ports): Promise<Found> => {
   const cluster = clusters.find(({ name }) => name === found.cluster);
   const checks = await Promise.all(found.nodes.map(async (node) => ({ node, says: await cluster?.recheck(node, signal) })));
-  return { ...found, outOfService: checks.flatMap(({ node, says }) => (says?.outOfService ? [node] : [])) };
+  return { ...found, marked: checks.flatMap(({ node, says }) => (says?.taints.ours ? [node] : [])) };
 };
 
 /** A cluster that does not answer is an answer too: the machine may live there. */
@@ -73,8 +73,8 @@ const findIn = async (cluster: Cluster, machine: MachineFacts, known: Known, por
     const nodes = await cluster.find(clues, ports.signal);
     const request = { clues, node: null, remembered: known.record, follow: [], named: namesOf(machine, null, ports) };
     const leftovers = nodes.length > 0 ? null : await lookIn(cluster, request, known, ports);
-    return { cluster: cluster.name, nodes, outOfService: [], leftovers, error: null };
+    return { cluster: cluster.name, nodes, marked: [], leftovers, error: null };
   } catch (error) {
-    return { cluster: cluster.name, nodes: [], outOfService: [], leftovers: null, error: inHierarchy(error) };
+    return { cluster: cluster.name, nodes: [], marked: [], leftovers: null, error: inHierarchy(error) };
   }
 };

@@ -10,8 +10,8 @@ import type { Moment } from './view.ts';
 export interface Found {
   readonly cluster: string;
   readonly nodes: readonly string[];
-  /** Those of them that are out of service; only asked where more than one Node was found. */
-  readonly outOfService: readonly string[];
+  /** Those of them that bear our out-of-service taint; only asked where more than one Node was found. */
+  readonly marked: readonly string[];
   /** What a Node that is gone left behind; null when it was not looked for. */
   readonly leftovers: Read<ClusterFacts> | null;
   readonly error: CloudfenceError | null;
@@ -50,7 +50,7 @@ export const moreThanOne = (machine: MachineId, nodes: readonly { readonly clust
 /** Our taint must not stand on a machine that runs, whichever Node is its own: the one that bears it is looked at before the refusal. */
 const ambiguous = (known: Known, nodes: readonly { readonly cluster: string; readonly node: string }[], found: readonly Found[]): Known => {
   const reason = moreThanOne(known.request.machine, nodes);
-  const bearer = nodes.find(({ cluster, node }) => found.some((one) => one.cluster === cluster && one.outOfService.includes(node)));
+  const bearer = nodes.find(({ cluster, node }) => found.some((one) => one.cluster === cluster && one.marked.includes(node)));
   return bearer ? { ...known, place: bearer, ambiguity: reason, failures: 0 } : refusedFor(known, reason);
 };
 

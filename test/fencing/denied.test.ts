@@ -44,7 +44,7 @@ describe('a look that is forbidden', () => {
 describe('a cluster that is searched for the machine', () => {
   const searching: Known = { ...start, place: null, machine: { says: machine(), askedAt: now, gotAt: now.mono } };
   const answering = (known: Known, error: CloudfenceError, at = now): Known =>
-    learn(known, { do: 'locate', facts: machine() }, { to: 'locate', found: [{ cluster: 'a', nodes: [], outOfService: [], leftovers: null, error }] }, at);
+    learn(known, { do: 'locate', facts: machine() }, { to: 'locate', found: [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error }] }, at);
   const unauthorized = new Denied('GET /api/v1/nodes was answered with 401 Unauthorized: Unauthorized');
 
   it('and does not know who asks ends the run at once, in its own words', () => {
@@ -64,7 +64,7 @@ describe('a cluster that is searched for the machine', () => {
   });
 
   it('is no reason to fail where another one has the Node', () => {
-    const found = [{ cluster: 'a', nodes: [], outOfService: [], leftovers: null, error: unauthorized }, { cluster: 'b', nodes: ['node-a'], outOfService: [], leftovers: null, error: null }];
+    const found = [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error: unauthorized }, { cluster: 'b', nodes: ['node-a'], marked: [], leftovers: null, error: null }];
     expect(learn(searching, { do: 'locate', facts: machine() }, { to: 'locate', found }, now)).toMatchObject({ place: { cluster: 'b', node: 'node-a' }, ending: null });
   });
 });

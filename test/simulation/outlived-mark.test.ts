@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import { run } from '../../fencing/run.ts';
 import { sweep } from '../../fencing/sweep.ts';
-import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
+import { CSI_NODE_IDS, FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { addBarePod } from '../../sandbox/cluster/scenery.ts';
@@ -42,6 +42,13 @@ const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy> 
 };
 
 const cutOff = ({ world, scene }: Incident): void => void world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
+
+/** Another Node that names the machine, too. */
+const addClaimant = ({ world, scene }: Incident, taints: readonly { key: string; effect: 'NoSchedule' }[] = []): void => {
+  const { nodes } = world.parts.cluster.objects;
+  const own = nodes[`/${scene.nodeOf(scene.holder)}`];
+  if (own) nodes['/another-name'] = { ...structuredClone(own), metadata: { name: 'another-name', uid: 'another', resourceVersion: '1', creationTimestamp: own.metadata.creationTimestamp, annotations: { [CSI_NODE_IDS]: own.metadata.annotations?.[CSI_NODE_IDS] ?? '' } }, spec: { providerID: own.spec.providerID ?? '', taints: [...taints] } };
+};
 
 const unharmed = ({ world, scene }: Incident): void => {
   expect(instanceIn(world, scene.holder)).toMatchObject({ state: 'running', mounts: [scene.volume] });
@@ -98,10 +105,8 @@ describe('a machine that came back below a mark that a dead run left', () => {
   it('loses the taint although another Node names it, too', async () => {
     const incident = await marked();
     const { world, scene } = incident;
-    const { nodes } = world.parts.cluster.objects;
     const name = scene.nodeOf(scene.holder);
-    const own = nodes[`/${name}`];
-    if (own) nodes['/another-name'] = { ...structuredClone(own), metadata: { name: 'another-name', uid: 'another', resourceVersion: '1', creationTimestamp: own.metadata.creationTimestamp }, spec: { providerID: own.spec.providerID ?? '' } };
+    addClaimant(incident);
     const lease = Object.values(world.parts.cluster.objects.leases).find(({ metadata }) => metadata.name === name);
     if (lease) world.parts.cluster.objects.leases['kube-node-lease/another-name'] = { ...structuredClone(lease), metadata: { ...lease.metadata, name: 'another-name', uid: 'another-lease' } };
     world.advance(70_000);
@@ -109,6 +114,20 @@ describe('a machine that came back below a mark that a dead run left', () => {
     world.advance(15_000);
     expect((await sweepOnce(incident)).outcomes).toMatchObject([{ outcome: 'refused', reason: { code: 'identity-ambiguous' }, steps: [{ step: 'readmit-volumes' }] }]);
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+  });
+
+  it('loses the taint also where the other Node bears one of somebody else’s, which stays', async () => {
+    const incident = await marked();
+    const { world, scene } = incident;
+    addClaimant(incident, [{ key: OUT_OF_SERVICE, effect: 'NoSchedule' }]);
+    startMachine(world, scene.holder);
+    world.advance(15_000);
+    const ports = portsOver(world);
+    const nameless = { ...ports.cloud, look: async (...asked: Parameters<typeof ports.cloud.look>) => (await ports.cloud.look(...asked)).map((facts) => ({ ...facts, nodeNames: [] })) };
+    const outcome = await run(freshRun(world, ports, { machine: scene.holder }), { ...ports, cloud: nameless });
+    expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'identity-ambiguous' }, steps: [{ step: 'readmit-volumes' }] });
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+    expect(standing(world, 'nodes', 'another-name')?.spec.taints).toMatchObject([{ key: OUT_OF_SERVICE }]);
   });
 
   it('is told of once it has been out of reach for five minutes', async () => {

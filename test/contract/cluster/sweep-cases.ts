@@ -66,8 +66,8 @@ export const sweepCases = (stage: () => Stage): void => {
     const node = await makeNode(stage(), { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } });
     const text = JSON.stringify(recordFor(node, 'i-1'));
     await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { 'cloudfence.dev/fence': text } } });
-    expect(await stage().cluster.recheck(node.name, unhurried())).toEqual({ uid: node.uid, recordText: text, outOfService: true, lease: null });
-    expect(await stage().cluster.recheck(fresh('gone'), unhurried())).toEqual({ uid: null, recordText: null, outOfService: false, lease: null });
+    expect(await stage().cluster.recheck(node.name, unhurried())).toEqual({ uid: node.uid, recordText: text, taints: { outOfService: true, ours: false }, lease: null });
+    expect(await stage().cluster.recheck(fresh('gone'), unhurried())).toEqual({ uid: null, recordText: null, taints: { outOfService: false, ours: false }, lease: null });
   });
 
   it('tells people on the Node, however much there is to tell', async () => {
