@@ -53,6 +53,7 @@ const factsAfter = ({ machine, cluster }: Known, step: Step): Pick<Known, 'machi
     case 'readmit-volumes':
     case 'readmit-pods':
     case 'entomb':
+    case 'note-stopping':
       return { machine, cluster: null };
   }
 };
@@ -68,6 +69,7 @@ const recordAfter = ({ record }: Known, step: Step): FenceRecord | null => {
     case 'readmit-pods':
       return null;
     case 'entomb':
+    case 'note-stopping':
     case 'fail-pod':
     case 'delete-pod':
     case 'delete-attachment':
@@ -79,13 +81,15 @@ const recordAfter = ({ record }: Known, step: Step): FenceRecord | null => {
   }
 };
 
+/** What was only noted freed nothing: it does not make of a machine whose Node is gone one that was fenced. */
+const askedAfter = ({ asked }: Memory, step: Step, now: Moment): Memory['asked'] => (step.do === 'note-stopping' ? asked : new Map(asked).set(stepKey(step), now.mono));
+
 const memoryAfter = ({ memory, cluster, reading }: Known, step: Step, now: Moment): Memory => {
-  const key = stepKey(step);
   const freed = step.do === 'detach-disk' ? (cluster?.says.volumes ?? []).filter((volume) => reading.diskOf(volume) === step.disk) : [];
   return {
     ...memory,
-    asked: new Map(memory.asked).set(key, now.mono),
-    sinceLook: new Set(memory.sinceLook).add(key),
+    asked: askedAfter(memory, step, now),
+    sinceLook: new Set(memory.sinceLook).add(stepKey(step)),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
     marks: memory.marks + (step.do === 'mark' ? 1 : 0),
     polls: 0,
@@ -110,6 +114,7 @@ const endingAfter = ({ step, because: reason }: Act): Ending | null => {
     case 'park':
     case 'readmit-volumes':
     case 'entomb':
+    case 'note-stopping':
     case 'detach-disk':
     case 'power-off':
       return null;
@@ -134,6 +139,7 @@ export const concernsOneObject = (step: Step): boolean => {
     case 'readmit-volumes':
     case 'readmit-pods':
     case 'entomb':
+    case 'note-stopping':
     case 'power-off':
       return false;
   }

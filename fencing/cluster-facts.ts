@@ -41,6 +41,8 @@ export interface NodeFacts {
   readonly taintedFor: Tombstone | null;
   /** The fence that a person took away, as our label says it, or null. */
   readonly tombstone: Tombstone | null;
+  /** What an earlier run noted of a machine that is `stopping`, in a label that no kubelet may write, or null. */
+  readonly stopping: FirstStopping | null;
   /** The fence's annotation as it stands, or null; `record` is null too when it cannot be read. */
   readonly recordText: string | null;
   readonly record: FenceRecord | null;
@@ -50,6 +52,14 @@ export interface NodeFacts {
 export interface Tombstone {
   readonly fence: string;
   /** The boot, in the form of `bootMark`. */
+  readonly boot: string;
+}
+
+/** When a machine was first seen `stopping`, for runs that come later: of one machine and one boot of it, and of no other. */
+export interface FirstStopping {
+  /** Epoch ms. */
+  readonly at: number;
+  /** Both, in a few characters. */
   readonly boot: string;
 }
 

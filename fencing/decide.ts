@@ -11,7 +11,8 @@ import { nudgeAttacher } from './rules/nudge.ts';
 import { deletePods } from './rules/pods.ts';
 import { doubtfulPower, generationUnknown, missingNeedsWitness, offOnlyOnce, placeNotServed, unexplainedDisk, vouchingRefused } from './rules/proof.ts';
 import { acceptedByPerson, forgetTombstone, releaseAsked, takeBack } from './rules/release.ts';
-import { nothingOfOurs, running, stopping } from './rules/up.ts';
+import { forgetStopping, stopping } from './rules/stopping.ts';
+import { nothingOfOurs, running } from './rules/up.ts';
 import type { Decision, Rule, View } from './view.ts';
 
 /** Speaks only while the fence has not begun, or has to begin again for a later boot. */
@@ -46,6 +47,7 @@ const ladder: readonly Rule[] = [
   // Has it come back? Then the quarantine is taken back, too.
   acceptedByPerson, // release --accept: a person's word in the place of the proof
   doubtfulRecord, // unreadable, of another machine, or not written by us: a person must look
+  forgetStopping, // what was noted of a stop that is over says nothing of the next
   takeBack, // it runs, on another boot than the one we fenced, and nothing of that time is left
   forgetTombstone, // what a person took back in an earlier boot says nothing of this one
   doubtfulIdentity, // names are reused: a carrier of the immutable id must name it, and none another

@@ -42,6 +42,7 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
       return { ...facts, node: facts.node && parkedNode(facts.node, step.record) };
     case 'entomb':
       return { ...facts, node: facts.node && { ...facts.node, tombstone: step.tombstone } };
+    case 'note-stopping':
     case 'fail-pod':
     case 'nudge':
     case 'delete-node':

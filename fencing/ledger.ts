@@ -50,8 +50,6 @@ export interface Admission extends CapUse {
   readonly admitted: boolean;
 }
 
-/** So much (ms) may clocks of our own differ before a time counts as forged. */
-const CLOCKS_DIFFER_MS = 60_000;
 /** A share such as 0.29 of 100 must not come to 28.999999999999996. */
 const ROUNDING = 1e-9;
 
@@ -64,7 +62,7 @@ const later = (one: LedgerEntry, other: LedgerEntry | undefined): LedgerEntry =>
 
 /** One entry a machine, none older than the window. `mended`: one that would never grow old begins to now. */
 export const tidied = (read: readonly LedgerEntry[], now: number): { readonly entries: readonly LedgerEntry[]; readonly mended: boolean } => {
-  const forged = (begun: number): boolean => begun > now + CLOCKS_DIFFER_MS;
+  const forged = (begun: number): boolean => begun > now + patience.clocksDiffer;
   const latest = new Map<string, LedgerEntry>();
   for (const entry of read) {
     const kept = forged(entry.begun) ? { ...entry, begun: now } : entry;

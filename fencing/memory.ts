@@ -11,8 +11,8 @@ const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'm
 const sameBoot = (before: string | null, now: string | null): boolean => before === null || now === null || before === now;
 
 /** An answer without a power state ends nothing. */
-const firstSeenStopping = ({ firstStopping }: Memory, power: Power, now: Moment): number | null => {
-  if (power === 'stopping') return firstStopping ?? now.wall;
+const firstSeenStopping = ({ firstStopping }: Memory, { power, generation }: MachineFacts, now: Moment): Memory['firstStopping'] => {
+  if (power === 'stopping') return firstStopping?.generation === generation ? firstStopping : { at: now.wall, generation };
   return power === 'unknown' ? firstStopping : null;
 };
 
@@ -30,7 +30,7 @@ export const machineRead = (known: Known, machine: Read<MachineFacts>, now: Mome
   const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
   const lease = same ? memory.lease : undefined;
   const unchanged = known.machine?.says.power === power && known.machine.says.generation === generation;
-  const firstStopping = firstSeenStopping(memory, power, now);
+  const firstStopping = firstSeenStopping(memory, machine.says, now);
   const attachments = memory.firstOff === null || same ? memory.attachments : null;
   const admission = sameBoot(known.machine?.says.generation ?? null, generation) ? memory.admission : null;
   return { ...known, machine, cluster: unchanged ? known.cluster : null, memory: { ...memory, firstOff, firstStopping, lease, attachments, admission, witness: null } };

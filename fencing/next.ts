@@ -171,6 +171,7 @@ export const isDestructive = (step: Step): boolean => {
     case 'readmit-volumes':
     case 'readmit-pods':
     case 'entomb':
+    case 'note-stopping':
       return false;
   }
 };

@@ -61,8 +61,12 @@ export const patience = {
   capWindow: 15 * 60_000,
   /** A lift of the cap is for an incident: one that ends later than this is a slip, or forgotten, and does not count. */
   longestLift: 24 * 3_600_000,
+  /** So much may clocks of our own differ: whoever wrote a time that lies further ahead, it was not we. */
+  clocksDiffer: 60_000,
   /** A machine that is `stopping` for longer is an alarm. */
   stopping: 10 * 60_000,
+  /** What was noted of a stop longer ago may be of an earlier one that failed, with nobody there to see the machine run on. */
+  stoppingNoted: 60 * 60_000,
   /** A Node must have been NotReady this long before its running machine may be powered off. */
   unreachable: 5 * 60_000,
   /** A kubelet that renewed its Lease once after the proof has to be silent this long before the fence goes on. */

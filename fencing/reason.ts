@@ -62,6 +62,7 @@ export type ReasonCode =
   | 'power-off-by-policy'
   | 'silent-again'
   | 'no-longer-off'
+  | 'no-longer-stopping'
   | 'work-came-back'
   | 'nothing-left-to-free'
   | 'returned'

@@ -1,5 +1,5 @@
 import type { DiskId, MachineTarget } from './machine.ts';
-import type { Tombstone } from './cluster-facts.ts';
+import type { FirstStopping, Tombstone } from './cluster-facts.ts';
 import type { FenceRecord } from './record.ts';
 
 /** Everything that Cloudfence can do to the world. One step is one call, idempotent, with its preconditions inside. */
@@ -47,7 +47,9 @@ export type ClusterStep =
   /** The end of the release: quarantine taint, labels and record go. `tombstone`: the boot in which the fence is not to come back, or null. */
   | { readonly do: 'readmit-pods'; readonly node: NodeTarget; readonly record: FenceRecord; readonly tombstone: Tombstone | null }
   /** Remembers, where no kubelet may write, that somebody else removed the fence in this boot; null forgets one of an earlier boot. */
-  | { readonly do: 'entomb'; readonly node: NodeTarget; readonly tombstone: Tombstone | null };
+  | { readonly do: 'entomb'; readonly node: NodeTarget; readonly tombstone: Tombstone | null }
+  /** Remembers, where no kubelet may write, when the machine was first seen `stopping`; null forgets it. */
+  | { readonly do: 'note-stopping'; readonly node: NodeTarget; readonly stopping: FirstStopping | null };
 
 export type CloudStep =
   | { readonly do: 'detach-disk'; readonly from: MachineTarget; readonly disk: DiskId; readonly manner: 'plain' | 'forced' }
@@ -65,6 +67,7 @@ export const targetOf = (step: Step): string => {
     case 'readmit-volumes':
     case 'readmit-pods':
     case 'entomb':
+    case 'note-stopping':
       return `node/${step.node.name}`;
     case 'fail-pod':
     case 'delete-pod':
@@ -100,6 +103,7 @@ export const stepKey = (step: Step): string => {
     case 'readmit-volumes':
     case 'readmit-pods':
     case 'entomb':
+    case 'note-stopping':
       return `${step.do} ${step.node.uid}`;
   }
 };

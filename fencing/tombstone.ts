@@ -1,8 +1,8 @@
 import type { NodeFacts, Tombstone } from './cluster-facts.ts';
 import type { MachineFacts } from './machine.ts';
 
-/** FNV-1a, 32 bits, in 7 characters: it tells the boots of one machine apart, and leaves room for a fence in a label's value. */
-const shortHash = (text: string): string => {
+/** FNV-1a, 32 bits, in 7 characters: it tells the boots of one machine apart, and leaves room for more in a label's value. */
+export const shortHash = (text: string): string => {
   let hash = 0x81_1c_9d_c5;
   for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01_00_01_93);
   return (hash >>> 0).toString(36).padStart(7, '0');

@@ -27,8 +27,8 @@ export interface Request {
 export interface Memory {
   /** The first of the off-reads that agree on one generation. */
   readonly firstOff: (Moment & { readonly generation: string | null }) | null;
-  /** Wall clock (epoch ms) at which this run first saw the machine `stopping`. */
-  readonly firstStopping: number | null;
+  /** Wall clock (epoch ms) at which this run first saw the machine `stopping`, in that boot. */
+  readonly firstStopping: { readonly at: number; readonly generation: string | null } | null;
   readonly witness: Witness | null;
   /** The kubelet's Lease, first read after `firstOff`; undefined until then. */
   readonly lease: string | null | undefined;

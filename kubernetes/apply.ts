@@ -45,6 +45,7 @@ export const apply = (desk: Desk, step: ClusterStep): Promise<Applied> => {
     case 'readmit-volumes':
     case 'readmit-pods':
     case 'entomb':
+    case 'note-stopping':
       return patchFence(desk, step);
     case 'fail-pod':
       return failPod(desk, step.pod);

@@ -1,16 +1,16 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Tombstone } from '../fencing/cluster-facts.ts';
+import type { FirstStopping, Tombstone } from '../fencing/cluster-facts.ts';
 import { Refused } from '../fencing/errors.ts';
 import type { FenceRecord } from '../fencing/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/steps.ts';
 import { tombstoneFor } from '../fencing/tombstone.ts';
-import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, TAINT_LABEL } from './names.ts';
-import { hasOwnTaint, hasTaint, labelOf, recordTextOf, taintText, tombstoneText } from './node-facts.ts';
+import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
+import { hasOwnTaint, hasTaint, labelOf, recordTextOf, stoppingText, stoppingTextOf, taintText, tombstoneText } from './node-facts.ts';
 import type { Labels, NodePatch, TaintOf } from './node-patch.ts';
 import { addTaints, putLabels, putRecord, removeLabels, removeRecord, removeTaints } from './node-patch.ts';
 import { stillAsSeen, testBoot, testLabel, testRecord, testUid, writtenRecord } from './node-patch.ts';
 
-export type FenceStep = Extract<ClusterStep, { readonly do: 'mark' | 'note' | 'park' | 'readmit-volumes' | 'readmit-pods' | 'entomb' }>;
+export type FenceStep = Extract<ClusterStep, { readonly do: 'mark' | 'note' | 'park' | 'readmit-volumes' | 'readmit-pods' | 'entomb' | 'note-stopping' }>;
 type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }>;
 
 const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [testUid(target), ...testLabel(target), testRecord(node, target)];
@@ -68,6 +68,10 @@ const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'readmit-pod
   ...(target.recordText === null ? [] : [removeRecord]),
 ];
 
+/** It says nothing of a fence, and none is begun or ended by it. */
+const stoppingPatch = (node: V1Node, stopping: FirstStopping | null): NodePatch =>
+  stopping ? putLabels(node, { [STOPPING_LABEL]: stoppingText(stopping) }) : removeLabels(node, [STOPPING_LABEL]);
+
 /** Releasing a fence requires something of it that can be told from others': its record, its label, or our label on its taint. */
 const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void => {
   if (recordText === null && label === null && !hasOwnTaint(node)) throw new Refused(`${name} bore no fence when it was read`);
@@ -87,6 +91,8 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
       return endPatch(node, step);
     case 'entomb':
       return [...asSeen(node, step.node), ...(hasOwnTaint(node) ? [] : removeLabels(node, [TAINT_LABEL])), ...labelAfter(node, step.tombstone)];
+    case 'note-stopping':
+      return [testUid(step.node), ...stoppingPatch(node, step.stopping)];
   }
 };
 
@@ -104,6 +110,8 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
       return text === null && !hasTaint(node, QUARANTINE.key);
     case 'entomb':
       return labelOf(node) === (step.tombstone && tombstoneText(step.tombstone));
+    case 'note-stopping':
+      return stoppingTextOf(node) === (step.stopping && stoppingText(step.stopping));
   }
 };
 
@@ -111,6 +119,6 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   stillAsSeen(node, step.node);
-  if (step.do !== 'mark' && step.do !== 'entomb') withFence(node, step.node);
+  if (step.do !== 'mark' && step.do !== 'entomb' && step.do !== 'note-stopping') withFence(node, step.node);
   return patchFor(node, step);
 };

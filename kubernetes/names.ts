@@ -13,6 +13,9 @@ export const FENCED_BEFORE = 'true';
 /** The out-of-service taint on this Node is ours. The value names the fence and the boot; it goes with the taint, in one write. */
 export const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 
+/** When the machine was first seen `stopping`, where its cloud gives no time: the value names the time and the boot. */
+export const STOPPING_LABEL = 'cloudfence.node-restriction.kubernetes.io/stopping';
+
 export const RECORD_ANNOTATION = 'cloudfence.dev/fence';
 export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';
 /** On a Node, where no kubelet may write. */

@@ -1,8 +1,8 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import type { NodeFacts, Tombstone } from '../fencing/cluster-facts.ts';
+import type { FirstStopping, NodeFacts, Tombstone } from '../fencing/cluster-facts.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { parseRecord } from '../fencing/record.ts';
-import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, TAINT_LABEL, ZONE_LABEL } from './names.ts';
+import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL, ZONE_LABEL } from './names.ts';
 import { optOutsOfNode } from './opt-out.ts';
 
 const READINESS = ['True', 'False'] as const;
@@ -34,6 +34,20 @@ const tombstoneIn = (label: string | null): Tombstone | null => {
   return fence === undefined || boot === undefined ? null : { fence, boot };
 };
 
+const STOPPING = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\dZ)_in_([0-9a-z]+)$/;
+
+/** A label's value has no colon. A moment within a second counts as its end: nothing is ever older than it is. */
+export const stoppingText = ({ at, boot }: FirstStopping): string =>
+  `${new Date(Math.ceil(at / 1_000) * 1_000).toISOString().slice(0, 19).replaceAll(/(?<=T.*):/g, '-')}Z_in_${boot}`;
+
+export const stoppingTextOf = ({ metadata }: V1Node): string | null => metadata?.labels?.[STOPPING_LABEL] ?? null;
+
+const stoppingIn = (text: string | null): FirstStopping | null => {
+  const [, hour, minute, second, boot] = STOPPING.exec(text ?? '') ?? [];
+  const at = Date.parse(`${hour ?? ''}:${minute ?? ''}:${second ?? ''}`);
+  return boot === undefined || Number.isNaN(at) ? null : { at, boot };
+};
+
 /** A fence of ours stands on it. Metadata is enough to tell. */
 export const isFenced = (node: V1Node): boolean => {
   const label = labelOf(node);
@@ -60,13 +74,14 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'rea
   };
 };
 
-const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'label' | 'taintedFor' | 'tombstone' | 'recordText' | 'record'> => {
+const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'recordText' | 'record'> => {
   const recordText = recordTextOf(node);
   return {
     taints: { outOfService: hasTaint(node, OUT_OF_SERVICE.key), ours: hasOwnTaint(node), quarantine: hasTaint(node, QUARANTINE.key) },
     label: labelOf(node),
     taintedFor: taintedFor(node),
     tombstone: tombstoneIn(labelOf(node)),
+    stopping: stoppingIn(stoppingTextOf(node)),
     recordText,
     record: recordText === null ? null : parseRecord(recordText),
   };

@@ -51,14 +51,11 @@ export const missingForReturn = (view: View, node: NodeFacts, record: FenceRecor
   return volume === null ? null : unproven(`${volume} of before the fence is still attached`);
 };
 
-/** So much (ms) may clocks of our own differ: a kubelet, and not we, wrote a time that lies further ahead. */
-const CLOCKS_DIFFER_MS = 60_000;
-
 /** The quarantine goes a while after the taint went: until then controllers may still act on what they remember of it. */
 const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombstone: Tombstone | null): Decision => {
   const since = Date.parse(record.released ?? record.begun) - view.now.wall;
   const left = since + patience.settle;
-  if (since > CLOCKS_DIFFER_MS) return take({ do: 'note', node: targetNode(node), record: { ...record, released: new Date(view.now.wall).toISOString() } }, because('controllers-settling', `the record says that the taint of ${node.name} goes at a time that lies ahead: it is taken for gone now`));
+  if (since > patience.clocksDiffer) return take({ do: 'note', node: targetNode(node), record: { ...record, released: new Date(view.now.wall).toISOString() } }, because('controllers-settling', `the record says that the taint of ${node.name} goes at a time that lies ahead: it is taken for gone now`));
   if (left > 0) return wait(left, because('controllers-settling', 'controllers act on a cached taint for a while after it is gone'));
   return take({ do: 'readmit-pods', node: targetNode(node), record, tombstone }, because('settled', 'controllers have seen that the taint is gone'));
 };

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import type { AttachmentFacts, NodeFacts, OptOut, PodFacts, Tombstone, VolumeFacts } from '../../fencing/cluster-facts.ts';
+import type { AttachmentFacts, FirstStopping, NodeFacts, OptOut, PodFacts, Tombstone, VolumeFacts } from '../../fencing/cluster-facts.ts';
 import type { Admission } from '../../fencing/ledger.ts';
 import type { MachineFacts, Power } from '../../fencing/machine.ts';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import type { FenceRecord } from '../../fencing/record.ts';
-import { tombstoneFor } from '../../fencing/tombstone.ts';
+import { shortHash, tombstoneFor } from '../../fencing/tombstone.ts';
 import type { Memory, View } from '../../fencing/view.ts';
 import { admitted, ago, attachment, cluster, machine, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
 
@@ -36,6 +36,8 @@ const anyMachine: fc.Arbitrary<MachineFacts> = fc
   })
   .map(machine);
 
+const noted: FirstStopping = { at: NOW - 700_000, boot: `${shortHash('m-1')}${shortHash('boot-1')}` };
+
 const anyRecord: fc.Arbitrary<FenceRecord> = fc
   .record({
     machine: mostly('m-1', 'm-2'),
@@ -66,6 +68,7 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
     label: mostly<string | null>('run.1', null),
     taintedFor: mostly<Tombstone | null>(null, tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
     tombstone: mostly<Tombstone | null>(null, tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
+    stopping: mostly<FirstStopping | null>(null, noted, { ...noted, boot: 'of another' }, { ...noted, at: NOW + 3_600_000 }),
     record: maybe(anyRecord),
     unreadable: fc.boolean(),
   })

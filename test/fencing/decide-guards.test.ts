@@ -93,8 +93,8 @@ describe('a machine that stays in stopping', () => {
   const census = (claimants = ['node-a']) => ({ memory: { ...view().memory, census: { unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants } } });
   const stopping = (minutes: number, unreachable: 'report' | 'power-off', change: Partial<View> = census(), stands = silent) =>
     view({ machine: machine({ power: 'stopping', since: NOW - minutes * 60_000 }), policy: policy({ unreachable }), cluster: cluster({ node: stands }), ...change });
-  const untimed = (firstStopping: number | null) =>
-    stopping(0, 'report', { machine: machine({ power: 'stopping', since: null }), memory: { ...view().memory, firstStopping } });
+  const untimed = (at: number) =>
+    stopping(0, 'report', { machine: machine({ power: 'stopping', since: null }), memory: { ...view().memory, firstStopping: { at, generation: 'boot-1' } } });
   it.each([
     ['is waited for', stopping(9, 'power-off'), 'wait stopping'],
     ['is an alarm after ten minutes', stopping(11, 'report'), 'wait stopping-too-long'],

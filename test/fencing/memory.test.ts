@@ -22,6 +22,15 @@ it('looks that say off agree only about one boot: another one begins again', () 
   expect(machineRead(seenOff, read({ power: 'running' }, 500), at(500)).memory.firstOff).toBeNull();
 });
 
+it('a stop is counted from where it was first seen, in that boot, and an answer without a power state ends nothing', () => {
+  const stopping = machineRead(known, read({ power: 'stopping' }, 100), at(100));
+  const first = { at: NOW + 100, generation: 'boot-1' };
+  expect(machineRead(stopping, read({ power: 'stopping' }, 500), at(500)).memory.firstStopping).toEqual(first);
+  expect(machineRead(stopping, read({ power: 'unknown', generation: null }, 500), at(500)).memory.firstStopping).toEqual(first);
+  expect(machineRead(stopping, read({ power: 'running' }, 500), at(500)).memory.firstStopping).toBeNull();
+  expect(machineRead(stopping, read({ power: 'stopping', generation: 'boot-2' }, 500), at(500)).memory.firstStopping).toEqual({ at: NOW + 500, generation: 'boot-2' });
+});
+
 it('a witness is forgotten with each look at the machine, so that it is never older than that', () => {
   const witnessed: Known = { ...seenOff, memory: { ...seenOff.memory, witness: 'released' } };
   expect(machineRead(witnessed, read({ power: 'missing', generation: null }, 500), at(500)).memory.witness).toBeNull();

@@ -53,6 +53,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   label: null,
   taintedFor: null,
   tombstone: null,
+  stopping: null,
   recordText: null,
   record: null,
   ...change,

@@ -4,12 +4,13 @@ import type { FenceRecord } from '../../../fencing/record.ts';
 import type { ClusterStep } from '../../../fencing/steps.ts';
 import type { Meta, Stage } from './stage.ts';
 import { expired } from '../../permits.ts';
-import { NODES, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './stage.ts';
+import { NODES, cluesTo, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './stage.ts';
 
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
 const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
 const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
 const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
+const STOPPING_LABEL = 'cloudfence.node-restriction.kubernetes.io/stopping';
 const FOREIGN = { key: 'example.com/busy', value: 'yes', effect: 'NoSchedule' };
 
 export const applyNodeCases = (stage: () => Stage): void => {
@@ -156,6 +157,25 @@ export const applyNodeCases = (stage: () => Stage): void => {
     expect(label).toBe('fence-1_removed_0123456789abcd');
     expect(await apply({ do: 'entomb', node: { ...targetOf(node), label }, tombstone: null })).toBe('done');
     expect((await read(node)).metadata.labels?.[LABEL]).toBeUndefined();
+  });
+
+  it('notes where no kubelet may write when a machine was first seen stopping, reads it back, and forgets it', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(stage(), { machine });
+    const seen = async () => (await stage().cluster.look({ clues: cluesTo(machine, node.name), node: node.name, remembered: null, follow: [] }, unhurried())).node?.stopping;
+    const stopping = { at: Date.UTC(2026, 10, 21, 9, 0, 7, 1), boot: '0123456789abcd' };
+    const note: ClusterStep = { do: 'note-stopping', node: targetOf(node), stopping };
+    expect([await apply(note), await apply(note)]).toEqual(['done', 'already']);
+    expect((await read(node)).metadata.labels?.[STOPPING_LABEL]).toBe('2026-11-21T09-00-08Z_in_0123456789abcd');
+    expect(await seen()).toEqual({ ...stopping, at: Date.UTC(2026, 10, 21, 9, 0, 8) });
+    const forget: ClusterStep = { ...note, stopping: null };
+    expect([await apply(forget), await apply(forget)]).toEqual(['done', 'already']);
+    expect(await seen()).toBeNull();
+    await expect(apply({ ...note, node: { ...targetOf(node), uid: 'another' } })).rejects.toThrow(Refused);
+    for (const garbled of ['true', '2026-13-41T99-00-00Z_in_0123456789abcd', '2026-11-21T09-00-08Z_in_']) {
+      await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { [STOPPING_LABEL]: garbled.replace(/_$/, '') } } });
+      expect(await seen(), garbled).toBeNull();
+    }
   });
 
   it('deletes only the Node that was read, and finds one that is gone done already', async () => {

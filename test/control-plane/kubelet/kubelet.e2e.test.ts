@@ -48,7 +48,7 @@ describe('a kubelet', () => {
     expect(scene.pods()).toEqual([]);
   });
 
-  it('may write to its own Node only, and not to our label', async () => {
+  it('may write to its own Node only, and not to our labels', async () => {
     const database = await addDatabase(bench);
     const own = bench.admin.as(`system:node:${database.home.name}`, 'system:nodes');
     const label = (node: string, key: string) => own.call('PATCH', `/api/v1/nodes/${node}`, { metadata: { labels: { [key]: 'true' } } });
@@ -56,8 +56,9 @@ describe('a kubelet', () => {
       await label(database.home.name, 'example.org/fine'),
       await label(database.refuge.name, 'example.org/fine'),
       await label(database.home.name, 'cloudfence.node-restriction.kubernetes.io/fenced'),
+      await label(database.home.name, 'cloudfence.node-restriction.kubernetes.io/stopping'),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 403, 403]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 403, 403]);
   });
 
   it(`shares its process with ${NODES_AT_ONCE} others, and all keep their rhythm`, async () => {

@@ -23,6 +23,7 @@ const NODES = '/api/v1/nodes';
 const PODS = '/api/v1/namespaces/default/pods';
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 const FENCED = 'cloudfence.node-restriction.kubernetes.io/fenced';
+const STOPPING = 'cloudfence.node-restriction.kubernetes.io/stopping';
 
 let bench: OwnBench;
 /** Cloudfence's own identity, with more rights than rbac.yaml gives, so that only the policy refuses. */
@@ -108,9 +109,9 @@ describe('under the admission policy, with every right that RBAC can give', () =
   it('a Node takes our taints, labels and annotations, and gives them back', async () => {
     const path = `${NODES}/${(await makeNode()).name}`;
     const others = await othersTaints(path);
-    const metadata = { labels: { [FENCED]: 'run.1', 'cloudfence.node-restriction.kubernetes.io/tombstone': 'boot' }, annotations: { 'cloudfence.dev/fence': '{}' } };
+    const metadata = { labels: { [FENCED]: 'run.1', [STOPPING]: '2026-11-21T09-00-08Z_in_0123456789abcd' }, annotations: { 'cloudfence.dev/fence': '{}' } };
     expect(await answerOf('PATCH', path, { metadata, spec: { taints: [...others, OUT, QUARANTINE] } })).toMatchObject(ALLOWED);
-    expect(await answerOf('PATCH', path, { metadata: { labels: { [FENCED]: null }, annotations: { 'cloudfence.dev/fence': null } }, spec: { taints: others } })).toMatchObject(ALLOWED);
+    expect(await answerOf('PATCH', path, { metadata: { labels: { [FENCED]: null, [STOPPING]: null }, annotations: { 'cloudfence.dev/fence': null } }, spec: { taints: others } })).toMatchObject(ALLOWED);
   });
 
   it.each([

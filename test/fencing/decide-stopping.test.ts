@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { acted } from '../../fencing/acted.ts';
+import type { FirstStopping } from '../../fencing/cluster-facts.ts';
+import { decide } from '../../fencing/decide.ts';
+import { begin } from '../../fencing/known.ts';
+import type { MachineFacts } from '../../fencing/machine.ts';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import { shortHash } from '../../fencing/tombstone.ts';
+import type { View } from '../../fencing/view.ts';
+import { said } from './said.ts';
+import { cluster, machine, node, NOW, optOut, record, view } from './view-builder.ts';
+
+/** Where the cloud gives no time, what a run has seen is noted on the Node for the runs that come later. */
+
+const boot = (machineId = 'm-1', generation = 'boot-1') => `${shortHash(machineId)}${shortHash(generation)}`;
+const noted = (minutesAgo: number, of = boot()): FirstStopping => ({ at: NOW - minutesAgo * 60_000, boot: of });
+const silent = node({ ready: 'Unknown', readySince: NOW - 10 * 60_000 });
+const policy = { ...defaultPolicy, unreachable: 'power-off' } as const;
+
+const given = (stopping: FirstStopping | null, change: Partial<View> = {}, facts: Partial<MachineFacts> = {}): View =>
+  view({
+    machine: machine({ power: 'stopping', since: null, ...facts }),
+    policy,
+    cluster: cluster({ node: { ...silent, stopping } }),
+    memory: { ...view().memory, census: { unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants: ['node-a'] } },
+    ...change,
+  });
+const on = (change: Partial<View['cluster']['node'] & object>) => ({ cluster: cluster({ node: { ...silent, ...change } }) });
+
+describe('a machine that is stopping, and whose cloud does not say since when', () => {
+  it.each([
+    ['is noted at once', given(null), 'note-stopping'],
+    ['is noted once', given(noted(1)), 'wait stopping'],
+    ['is forced ten minutes after an earlier run has noted it', given(noted(11)), 'power-off'],
+    ['... and not before', given(noted(9)), 'wait stopping'],
+    ['what was noted of another boot says nothing of this one', given(noted(11, boot('m-1', 'boot-0'))), 'note-stopping'],
+    ['... nor of another machine', given(noted(11, boot('m-2'))), 'note-stopping'],
+    ['a time that lies ahead is noted anew', given(noted(-600)), 'note-stopping'],
+    ['one that an earlier stop may have left, which failed, is noted anew', given(noted(61)), 'note-stopping'],
+    ['... but clocks of our own may differ a little: then it counts as now', given(noted(-0.5)), 'wait stopping'],
+    ['nothing is noted where the cloud tells no boots apart', given(null, {}, { generation: null }), 'wait stopping'],
+    ['nothing where it gives the time', given(null, {}, { since: NOW - 60_000 }), 'wait stopping'],
+    ['nothing that a default policy would not act on', given(null, { policy: defaultPolicy }), 'wait stopping'],
+    ['nothing in a dry run', given(null, { policy: { ...policy, dryRun: true } }), 'wait stopping'],
+    ['nothing on a control-plane node', given(null, on({ controlPlane: true })), 'wait stopping'],
+    ['nothing on a Node that is opted out', given(null, on({ optOuts: [optOut('no')] })), 'wait stopping'],
+    ['nothing under a pause', given(null, { policy: { ...policy, paused: 'upgrade' } }), 'refused paused'],
+    ['the other thresholds stand', given(noted(11), on({ stopping: noted(11), ready: 'True' })), 'refused power-off-refused'],
+  ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
+
+  it('is noted with what this run has seen first', () => {
+    const firstStopping = { at: NOW - 7_000, generation: 'boot-1' };
+    const decision = decide(given(noted(-600), { memory: { ...view().memory, firstStopping } }));
+    expect(decision).toMatchObject({ step: { node: { uid: 'node-uid' }, stopping: { at: NOW - 7_000, boot: boot() } } });
+  });
+});
+
+it('a machine of which something was only noted, and whose Node goes then, is not told as fenced', () => {
+  const { request, policy: of, reading, runId, now } = given(null);
+  const decision = decide(given(null));
+  if (decision.do !== 'step') throw new Error('nothing is noted');
+  const { memory } = acted(begin({ request, policy: of, reading, runId, deadline: 60_000 }), { step: decision.step, because: decision.because }, 'done', now, now);
+  expect(said(given(null, { memory, cluster: cluster({ node: null, pods: [], volumes: [] }) }))).toBe('ignored no-node');
+});
+
+describe('what was noted', () => {
+  it.each([
+    ['goes once the machine is off, before the mark', given(noted(11), {}, { power: 'off' }), 'note-stopping'],
+    ['goes once it runs again', given(noted(11), {}, { power: 'running' }), 'note-stopping'],
+    ['... also under a fence of before', given(null, on({ stopping: noted(11), record: record(), recordText: 'x', label: 'run.1' }), { power: 'running' }), 'note-stopping'],
+    ['goes under any policy', given(noted(11), { policy: defaultPolicy }, { power: 'running' }), 'note-stopping'],
+    ['stays while the cloud gives no power state', given(noted(11), {}, { power: 'unknown' }), 'refused power-unknown'],
+    ['stays in a dry run', given(noted(11), { policy: { ...policy, dryRun: true } }, { power: 'running', since: NOW - 60_000 }), 'refused power-off-refused'],
+    ['stays on a Node that names another machine', given(null, on({ stopping: noted(11), carriers: [{ carrier: 'providerID', driver: null, value: 'm-2' }] }), { power: 'running' }), 'refused identity-contradicted'],
+  ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
+});

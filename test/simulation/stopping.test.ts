@@ -1,0 +1,119 @@
+import { expect, it } from 'vitest';
+import type { Outcome } from '../../fencing/outcome.ts';
+import type { Policy } from '../../fencing/policy.ts';
+import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
+import { settle } from '../../sandbox/cluster/settle.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
+import { change, start } from '../../sandbox/ec2/instances.ts';
+import { shutdownTakes, stopOutOfBand } from '../../sandbox/ec2/scenario.ts';
+import { instanceIn } from '../../sandbox/ec2/state.ts';
+import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
+import { fence } from './ends.ts';
+import type { Incident } from './incidents.ts';
+import { freshRun, portsOver } from './rig.ts';
+import { stepOn, walk, type Crossing } from './walk.ts';
+
+/** EC2 stops a machine of its own accord and gives no time; its shutdown hangs, and no run lives for ten minutes. */
+
+const MINUTE = 60_000;
+const LABEL = 'cloudfence.node-restriction.kubernetes.io/stopping';
+const powerOff = { unreachable: 'power-off' } as const;
+
+const hung = (): Incident => {
+  const world = createAwsSandbox({ seed: 5, now: Date.UTC(2026, 0, 1) });
+  const scene = databaseOnTwoNodes(world);
+  addMachine(world);
+  settle(world);
+  world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
+  shutdownTakes(world, scene.holder, null);
+  stopOutOfBand(world, scene.holder, 'Server.ScheduledStop');
+  return { world, scene };
+};
+
+const noted = ({ world, scene }: Incident): string | null => standing(world, 'nodes', scene.nodeOf(scene.holder))?.metadata.labels?.[LABEL] ?? null;
+const look = (incident: Incident, policy: Partial<Policy> = powerOff): Promise<Outcome> => fence(incident, { policy, lasts: 10_000 });
+const waits = (code: string) => ({ outcome: 'waiting', reason: { code } });
+
+/** The moments before each command of a first run. */
+const crossingsOf = async ({ world, scene }: Incident): Promise<readonly Crossing[]> =>
+  (await walk(world.fork(), freshRun(world, portsOver(world), { machine: scene.holder, policy: powerOff, lasts: 5_000 }))).crossings;
+
+it('is forced by a later run, ten minutes after an earlier one saw it first', async () => {
+  const incident = hung();
+  const { world, scene } = incident;
+  expect(await look(incident)).toMatchObject(waits('stopping'));
+  world.advance(9 * MINUTE);
+  expect(await look(incident)).toMatchObject(waits('stopping'));
+  expect(instanceIn(world, scene.holder)?.state).toBe('stopping');
+  world.advance(MINUTE);
+  const outcome = await fence(incident, { policy: powerOff });
+  expect(outcome).toMatchObject({ outcome: 'fenced' });
+  expect(outcome.steps[0]).toMatchObject({ step: 'power-off', result: 'done' });
+  expect(noted(incident)).toBeNull();
+  expect(world.parts.ec2.harm).toEqual([]);
+});
+
+it('whenever the earlier run was killed once it had noted that, and whoever comes later', async () => {
+  const incident = hung();
+  const crossings = await crossingsOf(incident);
+  const note = crossings.findIndex(({ command }) => command.do === 'act');
+  const cut = crossings[note];
+  if (!cut) throw new Error('the first run noted nothing');
+  await stepOn(cut.known, cut.command, portsOver(cut.world));
+  for (const { world } of [cut, ...crossings.slice(note + 1)]) {
+    world.advance(11 * MINUTE);
+    const outcome = await fence({ ...incident, world }, { policy: powerOff });
+    expect(outcome.steps[0]).toMatchObject({ step: 'power-off', result: 'done' });
+    expect(outcome.outcome).toBe('fenced');
+  }
+});
+
+it('is counted anew where the earlier run was killed before it could note anything', async () => {
+  const incident = hung();
+  const [first] = await crossingsOf(incident);
+  if (!first) throw new Error('nothing was done');
+  const world = first.world;
+  world.advance(11 * MINUTE);
+  expect(await look({ ...incident, world })).toMatchObject(waits('stopping'));
+});
+
+it('of another boot is counted anew', async () => {
+  const incident = hung();
+  const { world, scene } = incident;
+  await look(incident);
+  const before = noted(incident);
+  world.advance(8 * MINUTE);
+  const instance = () => instanceIn(world, scene.holder) ?? expect.fail('no instance');
+  change(world, instance(), { state: 'stopped', guest: 'down' });
+  start(world, instance());
+  world.advance(2 * MINUTE);
+  stopOutOfBand(world, scene.holder, 'Server.ScheduledStop');
+  world.advance(2 * MINUTE);
+  expect(await look(incident)).toMatchObject(waits('stopping'));
+  expect(noted(incident)).not.toBe(before);
+  world.advance(9 * MINUTE);
+  expect(await look(incident)).toMatchObject(waits('stopping'));
+  expect(instance().state).toBe('stopping');
+});
+
+it('that runs again is noted no longer', async () => {
+  const incident = hung();
+  const { world, scene } = incident;
+  await look(incident);
+  expect(noted(incident)).not.toBeNull();
+  const instance = instanceIn(world, scene.holder);
+  if (instance) change(world, instance, { state: 'running' });
+  await look(incident);
+  expect(noted(incident)).toBeNull();
+});
+
+it.each([
+  ['under the default policy', {}],
+  ['in a dry run', { ...powerOff, dryRun: true }],
+  ['under a pause', { ...powerOff, paused: 'upgrade' }],
+])('is noted nowhere %s', async (_, policy) => {
+  const incident = hung();
+  const outcome = await look(incident, policy);
+  expect(['waiting', 'refused']).toContain(outcome.outcome);
+  expect(noted(incident)).toBeNull();
+});
