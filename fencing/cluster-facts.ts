@@ -27,8 +27,10 @@ export interface NodeFacts {
   readonly controlPlane: boolean;
   /** Everything on the Node and its CSINode that may name the machine. */
   readonly carriers: readonly IdentityCarrier[];
-  /** `ours`: the out-of-service taint stands, and our label says that we put it there. */
+  /** `ours`: the out-of-service taint stands, and what no kubelet may write says that we put it there. */
   readonly taints: { readonly outOfService: boolean; readonly ours: boolean; readonly quarantine: boolean };
+  /** The command with which a person takes the out-of-service taint off. */
+  readonly untaint: string;
   /** Finalizers on the Node: somebody else wants a word before it goes. */
   readonly finalizers: readonly string[];
   /** Kinds of its owners, such as NodeClaim. */

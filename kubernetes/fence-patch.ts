@@ -6,7 +6,7 @@ import type { ClusterStep, NodeTarget } from '../fencing/steps.ts';
 import { tombstoneFor } from '../fencing/tombstone.ts';
 import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
 import { hasOwnTaint, hasTaint, labelOf, recordTextOf, stoppingText, stoppingTextOf, taintText, tombstoneText } from './node-facts.ts';
-import type { Labels, NodePatch, TaintOf } from './node-patch.ts';
+import type { Labels, NodePatch, TaintKind, TaintOf } from './node-patch.ts';
 import { addTaints, putLabels, putRecord, removeLabels, removeRecord, removeTaints } from './node-patch.ts';
 import { stillAsSeen, testBoot, testLabel, testRecord, testUid, writtenRecord } from './node-patch.ts';
 
@@ -15,17 +15,20 @@ type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }
 
 const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [testUid(target), ...testLabel(target), testRecord(node, target)];
 
-/** A taint that came up since, and that is not ours by our label, must not become ours by being recorded so. */
-const missingTaints = (node: V1Node, { addOutOfService, node: target }: StepTo<'mark'>): readonly TaintOf[] => {
+/** It says itself whose it is: what stands beside it may be removed without it. */
+const ourTaint = (record: FenceRecord): TaintOf => ({ ...OUT_OF_SERVICE, value: taintText(tombstoneFor(record.fence, record, record)) });
+
+/** A taint that came up since, and that is not ours, must not become ours by being recorded so. */
+const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: StepTo<'mark'>): readonly TaintOf[] => {
   const stands = hasTaint(node, OUT_OF_SERVICE.key);
   if (addOutOfService && stands && !hasOwnTaint(node)) throw new Refused(`somebody else has put ${target.name} out of service since it was read`);
   const quarantined = node.spec?.taints?.some(({ key, effect }) => key === QUARANTINE.key && effect === QUARANTINE.effect) ?? false;
-  return [...(addOutOfService && !stands ? [OUT_OF_SERVICE] : []), ...(quarantined ? [] : [QUARANTINE])];
+  return [...(addOutOfService && !stands ? [ourTaint(record)] : []), ...(quarantined ? [] : [QUARANTINE])];
 };
 
 const labelsOf = (record: FenceRecord): Labels => ({
   [FENCED_LABEL]: record.fence,
-  ...(record.outOfService === 'ours' && { [TAINT_LABEL]: taintText(tombstoneFor(record.fence, record, record)) }),
+  ...(record.outOfService === 'ours' && { [TAINT_LABEL]: ourTaint(record).value }),
 });
 
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
@@ -36,9 +39,9 @@ const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
   ...addTaints(node, missingTaints(node, step)),
 ];
 
-const ownTaint = (node: V1Node): readonly TaintOf[] => (hasOwnTaint(node) ? [OUT_OF_SERVICE] : []);
+const ownTaint = (node: V1Node): readonly TaintKind[] => (hasOwnTaint(node) ? [OUT_OF_SERVICE] : []);
 
-/** Our out-of-service taint goes, and with it the label that says that it is ours. */
+/** Our out-of-service taint goes, and with it the label beside it. */
 const withoutOwnTaint = (node: V1Node): NodePatch => [...removeTaints(node, ownTaint(node)), ...removeLabels(node, [TAINT_LABEL])];
 
 /** A parked fence names itself by our label, also one that an earlier version began. */
@@ -72,7 +75,7 @@ const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'readmit-pod
 const stoppingPatch = (node: V1Node, stopping: FirstStopping | null): NodePatch =>
   stopping ? putLabels(node, { [STOPPING_LABEL]: stoppingText(stopping) }) : removeLabels(node, [STOPPING_LABEL]);
 
-/** Releasing a fence requires something of it that can be told from others': its record, its label, or our label on its taint. */
+/** Releasing a fence requires something of it that can be told from others': its record, its label, or our out-of-service taint. */
 const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void => {
   if (recordText === null && label === null && !hasOwnTaint(node)) throw new Refused(`${name} bore no fence when it was read`);
 };

@@ -1,6 +1,9 @@
 /** The keys under which Cloudfence reads and writes, and the well-known ones that it meets. One place, so that docs and RBAC can quote it. */
 
-export const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' } as const;
+/** Kubernetes looks at the key only. Our value names the fence and the boot; node-facts.ts reads it. */
+export const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', effect: 'NoSchedule' } as const;
+/** What everybody else writes as its value, and what earlier versions wrote. */
+export const OUT_OF_SERVICE_VALUE = 'nodeshutdown';
 export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' } as const;
 
 /**
@@ -10,7 +13,7 @@ export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', e
 export const FENCED_LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
 /** What earlier versions wrote as the label's value. */
 export const FENCED_BEFORE = 'true';
-/** The out-of-service taint on this Node is ours. The value names the fence and the boot; it goes with the taint, in one write. */
+/** The out-of-service taint on this Node is ours. It has the taint's own value, and goes with the taint, in one write: whoever takes the one off alone leaves a trace. */
 export const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 
 /** When the machine was first seen `stopping`, where its cloud gives no time: the value names the time and the boot. */

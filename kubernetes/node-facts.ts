@@ -1,8 +1,8 @@
-import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1Node, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
 import type { FirstStopping, NodeFacts, Tombstone } from '../fencing/cluster-facts.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { parseRecord } from '../fencing/record.ts';
-import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL, ZONE_LABEL } from './names.ts';
+import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, OUT_OF_SERVICE_VALUE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL, ZONE_LABEL } from './names.ts';
 import { optOutsOfNode } from './opt-out.ts';
 
 const READINESS = ['True', 'False'] as const;
@@ -19,9 +19,10 @@ const TOMBSTONE = /^(.+)_removed_([0-9a-z]+)$/;
 /** The label's value where somebody else removed the fence in one boot; else the value is the fence itself. */
 export const tombstoneText = ({ fence, boot }: Tombstone): string => `${fence}_removed_${boot}`;
 
-const TAINTED = /^(.+)_in_([0-9a-z]+)$/;
+/** Two hashes of seven characters: nobody writes such a value by chance. */
+const TAINTED = /^(.+)_in_([0-9a-z]{14})$/;
 
-/** The value of the label beside our out-of-service taint. */
+/** The value of our out-of-service taint, and of the label beside it. */
 export const taintText = ({ fence, boot }: Tombstone): string => `${fence}_in_${boot}`;
 
 const taintedFor = ({ metadata }: V1Node): Tombstone | null => {
@@ -60,11 +61,17 @@ const notedAsOurs = (node: V1Node): boolean => {
   return record?.outOfService === 'ours' && record.released === null;
 };
 
-const saysOurs = (node: V1Node): boolean => node.metadata?.labels?.[TAINT_LABEL] !== undefined || notedAsOurs(node);
+/** The taint's own value says so, which goes and comes with it; of one that an earlier version set, the label beside it does. */
+const isOurs = (node: V1Node, { key, effect, value = OUT_OF_SERVICE_VALUE }: V1Taint): boolean => {
+  if (key !== OUT_OF_SERVICE.key || effect !== OUT_OF_SERVICE.effect) return false;
+  return TAINTED.test(value) || (value === OUT_OF_SERVICE_VALUE && (node.metadata?.labels?.[TAINT_LABEL] !== undefined || notedAsOurs(node)));
+};
 
-/** The out-of-service taint stands, and it is ours by a label that no kubelet may write. */
-export const hasOwnTaint = (node: V1Node): boolean =>
-  (node.spec?.taints ?? []).some(({ key, effect }) => key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect) && saysOurs(node);
+/**
+ * The out-of-service taint stands, and it is ours by what no kubelet may write: neither the taints of its Node nor that label.
+ * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
+ */
+export const hasOwnTaint = (node: V1Node): boolean => (node.spec?.taints ?? []).some((taint) => isOurs(node, taint));
 
 const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'readySince'> => {
   const condition = status?.conditions?.find(({ type }) => type === 'Ready');
@@ -99,6 +106,7 @@ export const nodeFacts = (node: V1Node, carriers: readonly IdentityCarrier[]): N
     ...readiness(node),
     deleting: metadata?.deletionTimestamp !== undefined,
     zone: labels[ZONE_LABEL] ?? null,
+    untaint: `kubectl taint node ${metadata?.name ?? ''} ${OUT_OF_SERVICE.key}-`,
     controlPlane: CONTROL_PLANE_LABELS.some((label) => labels[label] !== undefined),
     carriers,
     ...fenceOf(node),

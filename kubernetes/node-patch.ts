@@ -11,7 +11,8 @@ export type Operation =
   | { readonly op: 'remove'; readonly path: string };
 
 export type NodePatch = readonly Operation[];
-export type TaintOf = Readonly<Pick<V1Taint, 'key' | 'effect'>> & { readonly value: string };
+export type TaintKind = Readonly<Pick<V1Taint, 'key' | 'effect'>>;
+export type TaintOf = TaintKind & { readonly value: string };
 
 const pointer = (...keys: readonly string[]): string => keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
@@ -64,12 +65,19 @@ export const addTaints = (node: V1Node, taints: readonly TaintOf[]): NodePatch =
   return [testUnwritten(node), { op: 'add', path: '/spec/taints', value: taints }];
 };
 
+/** Its value, too: whoever has written another one has made it theirs. */
+const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => [
+  test(`${path}/key`, key),
+  test(`${path}/effect`, effect),
+  ...(value === undefined ? [] : [test(`${path}/value`, value)]),
+];
+
 /** By index, the last one first so that the others keep theirs; each index is tested for the taint that was read there. */
-export const removeTaints = (node: V1Node, taints: readonly TaintOf[]): NodePatch =>
+export const removeTaints = (node: V1Node, taints: readonly TaintKind[]): NodePatch =>
   (node.spec?.taints ?? [])
     .map((taint, at) => ({ taint, path: `/spec/taints/${at}` }))
     .filter(({ taint }) => taints.some(({ key, effect }) => taint.key === key && taint.effect === effect))
     .reverse()
-    .flatMap(({ taint, path }) => [test(`${path}/key`, taint.key), test(`${path}/effect`, taint.effect), { op: 'remove', path } as const]);
+    .flatMap(({ taint, path }) => [...testTaint(taint, path), { op: 'remove', path } as const]);
 
 export const removeRecord: Operation = { op: 'remove', path: RECORD_PATH };

@@ -60,6 +60,12 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
   return take({ do: 'readmit-pods', node: targetNode(node), record, tombstone }, because('settled', 'controllers have seen that the taint is gone'));
 };
 
+/** The record says that we set a taint, which stands, and nothing surer bears that out: it is not ours to take off, and must not be forgotten. */
+const unclaimedTaint = (node: NodeFacts, { fence, outOfService, released: takenOff }: FenceRecord): Decision | null =>
+  outOfService === 'ours' && takenOff === null && node.taints.outOfService && !node.taints.ours
+    ? refuse(because('taint-unclaimed', `Node ${node.name} is out of service by a taint that fence ${fence} no longer knows for its own: \`${node.untaint}\` takes it off, and then the fence is released`))
+    : null;
+
 /** Since when a running machine has been out of Kubernetes' reach: a Node that was silent while it was off counts from its start. */
 const outOfReachFor = (view: View, node: NodeFacts, record: FenceRecord): number =>
   node.ready === 'True' ? 0 : view.now.wall - Math.max(node.readySince, view.machine.since ?? Date.parse(record.released ?? record.begun));
@@ -76,7 +82,7 @@ export const takeBack: Rule = (view) => {
   if (view.machine.power === 'running' && outOfReachFor(view, node, record) >= patience.unreachable) return null;
   if (!namesMachine(node, view.machine, view.reading)) return null;
   const missing = missingForReturn(view, node, record);
-  return missing ? wait(pollDelay(view), missing) : endQuarantine(view, node, record, null);
+  return missing ? wait(pollDelay(view), missing) : (unclaimedTaint(node, record) ?? endQuarantine(view, node, record, null));
 };
 
 /** Something of ours stands on the Node, by what no kubelet can write; its record may be lost. */
@@ -100,6 +106,8 @@ export const acceptedByPerson: Rule = (view) => {
   const { accepted } = view.request;
   if (!node || accepted === null || !isFenced(node)) return null;
   const record = node.record ?? reconstructed(view, node);
+  const unclaimed = unclaimedTaint(node, record);
+  if (unclaimed) return unclaimed;
   const reason = because('accepted-by-a-person', accepted);
   const released = new Date(view.now.wall).toISOString();
   if (node.taints.ours || record.released === null) return take({ do: 'readmit-volumes', node: targetNode(node), record: { ...record, phase: 'releasing', released } }, reason);

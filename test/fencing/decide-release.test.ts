@@ -79,6 +79,10 @@ describe('the fence is taken back once a fresh boot is proven', () => {
     ['a name that was handed on to another machine does not keep it', returned({}, { machine: { ...up, incarnation: { id: 'uid-2', made: NOW } } }), 'readmit-pods'],
     ['a Node that names another machine, too, is not taken back', returned({ node: back({ carriers: [...node().carriers, { carrier: 'nodeIdAnnotation', driver: 'a-driver', value: 'm-2' }] }) }), 'refused identity-contradicted'],
     ['a fence whose record is lost is not left standing in silence', returned({ node: node({ label: 'run.1', taints: PARKED }) }), 'refused record-lost'],
+    ['a taint that the record calls ours, and that nothing else does, is not left behind in silence', returned({ node: back({ taints: { ...PARKED, outOfService: true } }, { phase: 'fencing', released: null }) }), 'refused taint-unclaimed'],
+    ['... before that, its return is proven as any other', returned({ node: back({ ready: 'Unknown', readySince: NOW, taints: { ...PARKED, outOfService: true } }, { phase: 'fencing', released: null }) }), 'wait return-unproven'],
+    ['... and one that came after we took ours off is none of ours', returned({ node: back({ taints: { ...PARKED, outOfService: true } }) }), 'readmit-pods'],
+    ['... nor is one that was there before us', returned({ node: back({ taints: { ...PARKED, outOfService: true } }, { outOfService: 'foreign', released: null, begun: ago(600_000) }) }), 'readmit-pods'],
     ['a paused cluster keeps even its quarantine', returned(paused), 'refused paused'],
     ['a tombstone of an earlier boot is forgotten', returned({ node: node({ bootID: 'boot-b', label: 'x', tombstone: tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' }) }) }), 'entomb'],
   ];
@@ -95,6 +99,7 @@ describe('release by hand', () => {
     ['in two halves even then', release(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) }), 'checked'), 'wait controllers-settling'],
     ['is granted whatever its carriers say', release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }, { carriers: [] }) }) }), 'checked'), 'readmit-volumes'],
     ['is granted though the record cannot be read', release(returned({ node: node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } }) }), 'checked'), 'readmit-volumes'],
+    ['names a taint that the record calls ours, and that nothing else does, even to who vouches', release(returned({ node: back({ taints: { ...PARKED, outOfService: true } }, { phase: 'fencing', released: null }) }), 'checked'), 'refused taint-unclaimed'],
     ['asks for a person\'s word when the record is lost', release(returned({ node: node({ label: 'run.1', taints: PARKED }) })), 'refused record-lost'],
     ['of a Node without a fence has nothing to do', release(returned({ node: node() })), 'released released'],
     ['... whoever vouches for its machine', release(returned({ node: node() }), 'checked'), 'released released'],

@@ -47,6 +47,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   controlPlane: false,
   carriers: [{ carrier: 'providerID', driver: null, value: 'm-1' }],
   taints: { outOfService: false, ours: false, quarantine: false },
+  untaint: 'take the taint off node-a',
   finalizers: [],
   owners: [],
   optOuts: [],

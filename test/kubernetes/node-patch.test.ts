@@ -14,7 +14,7 @@ const RECORD_PATH = '/metadata/annotations/cloudfence.dev~1fence';
 const TAINT_LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1out-of-service';
 const LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1fenced';
 
-const node = (taints: { key: string; effect: string }[], annotations?: Record<string, string>, labels?: Record<string, string>) => ({
+const node = (taints: { key: string; effect: string; value?: string }[], annotations?: Record<string, string>, labels?: Record<string, string>) => ({
   metadata: { ...meta, ...(annotations && { annotations }), ...(labels && { labels }) },
   spec: { taints },
 });
@@ -31,7 +31,7 @@ describe('the patch that marks', () => {
       { op: 'add', path: RECORD_PATH, value: text },
       { op: 'add', path: LABEL_PATH, value: 'fence-1' },
       { op: 'add', path: TAINT_LABEL_PATH, value: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) },
-      { op: 'add', path: '/spec/taints/-', value: { ...OUT, value: 'nodeshutdown' } },
+      { op: 'add', path: '/spec/taints/-', value: { ...OUT, value: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) } },
       { op: 'add', path: '/spec/taints/-', value: { ...QUARANTINE, value: 'fenced' } },
     ]);
   });
@@ -83,6 +83,28 @@ describe('the patch that takes back', () => {
 
   it('is refused where no fence was read', () => {
     expect(() => fencePatch(node([QUARANTINE]), { do: 'readmit-pods', node: targetOf(meta), record, tombstone: null })).toThrow(Refused);
+  });
+});
+
+describe('whose the out-of-service taint is', () => {
+  const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-1' };
+  const beside = { ...labels, 'cloudfence.node-restriction.kubernetes.io/out-of-service': 'fence-1_in_0000000aaaaaaa' };
+  it.each<[string, string | undefined, Record<string, string>, boolean]>([
+    ['ours, as its own value says, whoever removed our labels', 'fence-1_in_0000000aaaaaaa', {}, true],
+    ['ours, as the label beside it says: earlier versions wrote what everybody writes', 'nodeshutdown', beside, true],
+    ['ours, as the label beside it says, without any value', undefined, beside, true],
+    ["somebody else's without either", 'nodeshutdown', labels, false],
+    ["somebody else's, where they have put a value of theirs in the place of ours", 'by-hand', beside, false],
+  ])('%s', (_, value, standing, own) => {
+    const taints = [{ ...OUT, ...(value !== undefined && { value }) }, QUARANTINE];
+    expect(hasOwnTaint(node(taints, { 'cloudfence.dev/fence': text }, standing))).toBe(own);
+  });
+
+  it('is tested when it is taken off', () => {
+    const value = 'fence-1_in_0000000aaaaaaa';
+    const patch = fencePatch(node([{ ...OUT, value }], { 'cloudfence.dev/fence': text }, labels), { do: 'readmit-volumes', node: targetOf(meta, text), record: { ...record, phase: 'lifted' } });
+    expect(patch).toContainEqual({ op: 'test', path: '/spec/taints/0/value', value });
+    expect(patch).toContainEqual({ op: 'remove', path: '/spec/taints/0' });
   });
 });
 

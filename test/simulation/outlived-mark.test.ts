@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import { run } from '../../fencing/run.ts';
 import { sweep } from '../../fencing/sweep.ts';
-import { CSI_NODE_IDS, FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
+import { CSI_NODE_IDS, FENCED_LABEL, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { addBarePod } from '../../sandbox/cluster/scenery.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
@@ -42,6 +43,12 @@ const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy> 
 };
 
 const cutOff = ({ world, scene }: Incident): void => void world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
+
+/** A person with kubectl. */
+const byHand = ({ world, scene }: Incident, change: (node: NodeObject) => unknown): void => {
+  const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+  if (node) deskOf(world, 'person').change('nodes', node, (draft) => void change(draft));
+};
 
 /** Another Node that names the machine, too. */
 const addClaimant = ({ world, scene }: Incident, taints: readonly { key: string; effect: 'NoSchedule' }[] = []): void => {
@@ -88,18 +95,51 @@ describe('a machine that came back below a mark that a dead run left', () => {
 
   it('loses the taint although somebody removed the record and the label that names the fence', async () => {
     const incident = await marked();
-    const { world, scene } = incident;
-    const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
-    if (node) {
-      deskOf(world, 'person').change('nodes', node, (draft) => {
-        delete draft.metadata.annotations?.[RECORD_ANNOTATION];
-        delete draft.metadata.labels?.[FENCED_LABEL];
-      });
-    }
-    startMachine(world, scene.holder);
-    world.advance(15_000);
+    byHand(incident, ({ metadata }) => {
+      delete metadata.annotations?.[RECORD_ANNOTATION];
+      delete metadata.labels?.[FENCED_LABEL];
+    });
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(15_000);
     await fence(incident);
     expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
+  });
+
+  it.each([
+    ['beside it', [TAINT_LABEL]],
+    ['beside it, and the one that names the fence', [TAINT_LABEL, FENCED_LABEL]],
+  ])('loses the taint although somebody removed the label %s', async (_, labels) => {
+    const incident = await marked();
+    byHand(incident, (node) => labels.forEach((label) => delete node.metadata.labels?.[label]));
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(15_000);
+    expect((await fence(incident)).steps[0]).toMatchObject({ step: 'readmit-volumes' });
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+  });
+
+  it('is released in full although somebody removed the label beside the taint', async () => {
+    const incident = await marked();
+    byHand(incident, (node) => delete node.metadata.labels?.[TAINT_LABEL]);
+    startMachine(incident.world, incident.scene.holder);
+    await sweepFor(incident, 200_000);
+    expect(taintsOf(incident)).toEqual([]);
+    unharmed(incident);
+  });
+
+  it('keeps a taint that somebody else has put in the place of ours', async () => {
+    const incident = await marked();
+    byHand(incident, (node) => {
+      delete node.metadata.labels?.[TAINT_LABEL];
+      for (const taint of node.spec.taints ?? []) if (taint.key === OUT_OF_SERVICE) taint.value = 'nodeshutdown';
+    });
+    startMachine(incident.world, incident.scene.holder);
+    await sweepFor(incident, 200_000);
+    const { outcomes } = await sweepOnce(incident);
+    expect(outcomes).toMatchObject([{ outcome: 'refused', reason: { code: 'taint-unclaimed', says: expect.stringContaining(`kubectl taint node ${incident.scene.nodeOf(incident.scene.holder)} ${OUT_OF_SERVICE}-`) } }]);
+    expect(taintsOf(incident)).toEqual([OUT_OF_SERVICE, 'cloudfence.dev/quarantine']);
+    byHand(incident, (node) => (node.spec.taints = (node.spec.taints ?? []).filter(({ key }) => key !== OUT_OF_SERVICE)));
+    await sweepFor(incident, 60_000);
+    expect(taintsOf(incident)).toEqual([]);
   });
 
   it('loses the taint although another Node names it, too', async () => {

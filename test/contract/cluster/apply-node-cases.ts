@@ -6,7 +6,10 @@ import type { Meta, Stage } from './stage.ts';
 import { expired } from '../../permits.ts';
 import { NODES, cluesTo, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './stage.ts';
 
+/** As everybody else sets it. */
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
+/** As we set it. */
+const OURS = { ...OUT_OF_SERVICE, value: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) };
 const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
 const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
 const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
@@ -37,7 +40,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
     const record = recordFor(node, 'i-1');
     expect(await apply(mark(node, record))).toBe('done');
     const after = await read(node);
-    expect(await taints(node)).toEqual([...before, OUT_OF_SERVICE, QUARANTINE]);
+    expect(await taints(node)).toEqual([...before, OURS, QUARANTINE]);
     expect(after.metadata).toMatchObject({ labels: { [LABEL]: record.fence, [TAINT_LABEL]: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) }, annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } });
     expect(await apply(mark(node, record))).toBe('already');
     expect((await read(node)).metadata.resourceVersion).toBe(after.metadata.resourceVersion);
@@ -47,7 +50,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
     const { node, record, text } = await marked();
     const next = { ...record, fence: 'fence-2' };
     expect(await apply(mark(node, next, text))).toBe('done');
-    expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
+    expect(await taints(node)).toEqual([OURS, QUARANTINE]);
     expect((await read(node)).metadata.annotations?.['cloudfence.dev/fence']).toBe(JSON.stringify(next));
   });
 
@@ -109,7 +112,7 @@ export const applyNodeCases = (stage: () => Stage): void => {
     const { node, record, text } = await marked();
     const step = { do: verb, node: { ...targetOf(node, text), bootID: 'boot-2' }, record: { ...record, phase: 'releasing' }, tombstone: null } as const;
     await expect(apply(step)).rejects.toThrow(Refused);
-    expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
+    expect(await taints(node)).toEqual([OURS, QUARANTINE]);
   });
 
   it('lifts its out-of-service taint whatever has booted since', async () => {
@@ -130,13 +133,21 @@ export const applyNodeCases = (stage: () => Stage): void => {
     expect((await read(node)).metadata.annotations).toEqual({ 'cloudfence.dev/fence': '{' });
   });
 
+  it('lifts it also where somebody removed the labels that say so: the taint itself does', async () => {
+    const { node, record, text } = await marked();
+    await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { [LABEL]: null, [TAINT_LABEL]: null } } });
+    const step: ClusterStep = { do: 'readmit-volumes', node: { ...targetOf(node, text), label: null }, record: { ...record, phase: 'lifted' } };
+    expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
+    expect(await taints(node)).toEqual([QUARANTINE]);
+  });
+
   it('lifts nothing of a later fence', async () => {
     const { node, record, text } = await marked();
     const next = { ...record, fence: 'fence-2' };
     await apply(mark(node, next, text));
     const step: ClusterStep = { do: 'readmit-volumes', node: { ...targetOf(node, text), recordText: JSON.stringify(next) }, record: null };
     await expect(apply(step)).rejects.toThrow(Refused);
-    expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
+    expect(await taints(node)).toEqual([OURS, QUARANTINE]);
   });
 
   it('parks a Node in quarantine alone', async () => {
