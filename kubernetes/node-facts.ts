@@ -94,6 +94,8 @@ const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'label' | 'taintedFor
   };
 };
 
+const untaint = ({ metadata }: V1Node): string => `kubectl taint node ${metadata?.name ?? ''} ${OUT_OF_SERVICE.key}-`;
+
 export const nodeFacts = (node: V1Node, carriers: readonly IdentityCarrier[]): NodeFacts => {
   const { metadata, status } = node;
   const labels = metadata?.labels ?? {};
@@ -106,7 +108,7 @@ export const nodeFacts = (node: V1Node, carriers: readonly IdentityCarrier[]): N
     ...readiness(node),
     deleting: metadata?.deletionTimestamp !== undefined,
     zone: labels[ZONE_LABEL] ?? null,
-    untaint: `kubectl taint node ${metadata?.name ?? ''} ${OUT_OF_SERVICE.key}-`,
+    untaint: untaint(node),
     controlPlane: CONTROL_PLANE_LABELS.some((label) => labels[label] !== undefined),
     carriers,
     ...fenceOf(node),
