@@ -1,9 +1,11 @@
+import type { PodFacts } from './cluster-facts.ts';
 import type { Applied } from './cluster.ts';
 import { Denied, Refused, type CloudfenceError } from './errors.ts';
 import type { Ending, Known } from './known.ts';
 import type { StepReport } from './outcome.ts';
 import { because, type Reason } from './reason.ts';
 import type { FenceRecord } from './record.ts';
+import { originOf } from './rules/recurring.ts';
 import { stepKey, targetOf, type Step } from './steps.ts';
 import type { Memory, Moment } from './view.ts';
 
@@ -84,12 +86,18 @@ const recordAfter = ({ record }: Known, step: Step): FenceRecord | null => {
 /** What was only noted freed nothing: it does not make of a machine whose Node is gone one that was fenced. */
 const askedAfter = ({ asked }: Memory, step: Step, now: Moment): Memory['asked'] => (step.do === 'note-stopping' ? asked : new Map(asked).set(stepKey(step), now.mono));
 
+const deletedAfter = ({ deleted }: Memory, pods: readonly PodFacts[], step: Step, now: Moment): Memory['deleted'] => {
+  const pod = step.do === 'delete-pod' ? pods.find(({ uid }) => uid === step.pod.uid) : undefined;
+  return pod ? new Map(deleted).set(pod.uid, { origin: originOf(pod), at: now.mono }) : deleted;
+};
+
 const memoryAfter = ({ memory, cluster, reading }: Known, step: Step, now: Moment): Memory => {
   const freed = step.do === 'detach-disk' ? (cluster?.says.volumes ?? []).filter((volume) => reading.diskOf(volume) === step.disk) : [];
   return {
     ...memory,
     asked: askedAfter(memory, step, now),
     sinceLook: new Set(memory.sinceLook).add(stepKey(step)),
+    deleted: deletedAfter(memory, cluster?.says.pods ?? [], step, now),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
     marks: memory.marks + (step.do === 'mark' ? 1 : 0),
     polls: 0,

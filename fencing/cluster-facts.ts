@@ -69,6 +69,8 @@ export interface PodFacts {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+  /** The uid of its controller, which makes another one when it goes; null for a pod that nothing replaces. */
+  readonly owner: string | null;
   readonly priority: number;
   readonly kind: 'mirror' | 'daemon' | 'job' | 'other';
   /** Succeeded or Failed: it runs nothing and wants no volume. */

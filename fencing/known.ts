@@ -88,6 +88,7 @@ export const emptyMemory: Memory = {
   firstLease: undefined,
   sinceLook: new Set(),
   asked: new Map(),
+  deleted: new Map(),
   unwanted: new Map(),
   detached: new Set(),
   attachments: null,

@@ -3,12 +3,13 @@ import type { LeftAlone } from './outcome.ts';
 import { diskBelow } from './rules/disks.ts';
 import { nodeKept, whyDelete } from './rules/finish.ts';
 import { leftAlone, namedBy, wantedBy } from './rules/pods.ts';
+import { isRecurring } from './rules/recurring.ts';
 import type { View } from './view.ts';
 
 const pods = (view: View): readonly LeftAlone[] => {
   const named = namedBy(view);
   return view.cluster.pods.flatMap((pod) => {
-    const why = leftAlone(pod, named);
+    const why = leftAlone(pod, named) ?? (isRecurring(view, pod) ? 'made anew as often as it is deleted, and it wants no volume' : null);
     return why === null ? [] : [{ what: `pod/${pod.namespace}/${pod.name}`, why }];
   });
 };

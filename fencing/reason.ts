@@ -93,3 +93,9 @@ export const longWaits: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
 ]);
 
 export const because = (code: ReasonCode, says: string): Reason => ({ code, says });
+
+const MOST_NAMED = 5;
+
+/** A few of many names, and how many there are besides. */
+export const someOf = (names: readonly string[]): string =>
+  `${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}`;

@@ -50,6 +50,8 @@ export const fenceRecord = z
     evidence: z.record(z.string(), z.string()).readonly(),
     volumes: z.array(namedVolume).readonly(),
     pods: z.array(namedPod).readonly(),
+    /** What makes pods without a volume anew here as often as they are deleted (`originOf`): no taint helps with them. */
+    recurring: z.array(z.string()).readonly().default([]),
   })
   .readonly();
 

@@ -38,6 +38,8 @@ export interface Memory {
   readonly sinceLook: ReadonlySet<string>;
   /** When a step was last taken (mono ms). */
   readonly asked: ReadonlyMap<string, number>;
+  /** Pods that this run has deleted, by uid: what makes them, and when it was asked (mono ms). */
+  readonly deleted: ReadonlyMap<string, { readonly origin: string; readonly at: number }>;
   /** Since when a volume is no longer wanted by any pod of the Node (mono ms). */
   readonly unwanted: ReadonlyMap<string, number>;
   /** Keys of volumes whose disks this run detached through the cloud. */

@@ -1,12 +1,14 @@
-import type { V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1OwnerReference, V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
 import type { PodFacts } from '../fencing/cluster-facts.ts';
 import { MIRROR_POD } from './names.ts';
 import { optOutOfPod } from './opt-out.ts';
 import { toleratesOutOfService } from './tolerations.ts';
 
-const kindOf = ({ metadata }: V1Pod): PodFacts['kind'] => {
-  if (metadata?.annotations?.[MIRROR_POD] !== undefined) return 'mirror';
-  switch (metadata?.ownerReferences?.find(({ controller }) => controller)?.kind) {
+const controllerOf = ({ metadata }: V1Pod): V1OwnerReference | undefined => metadata?.ownerReferences?.find(({ controller }) => controller);
+
+const kindOf = (pod: V1Pod): PodFacts['kind'] => {
+  if (pod.metadata?.annotations?.[MIRROR_POD] !== undefined) return 'mirror';
+  switch (controllerOf(pod)?.kind) {
     case 'DaemonSet':
       return 'daemon';
     case 'Job':
@@ -24,6 +26,7 @@ export const podFacts = (pod: V1Pod, uses: Pick<PodFacts, 'volumes' | 'unresolve
     namespace: metadata?.namespace ?? '',
     name: metadata?.name ?? '',
     uid: metadata?.uid ?? '',
+    owner: controllerOf(pod)?.uid ?? null,
     priority: spec?.priority ?? 0,
     kind: kindOf(pod),
     finished: isFinished(pod),

@@ -1,9 +1,10 @@
 import type { NodeFacts } from '../cluster-facts.ts';
-import { because, type Reason } from '../reason.ts';
+import { because, someOf, type Reason } from '../reason.ts';
 import { fail, fenced, refuse, take, type Decision, type Rule, type View } from '../view.ts';
 import { isOfThisMachine } from './attachments.ts';
 import { currentRecord, targetNode } from './mark.ts';
-import { wantedBy } from './pods.ts';
+import { recurringPods, wantedBy } from './pods.ts';
+import { originOf } from './recurring.ts';
 
 export const whyDelete = ({ policy, machine }: View): Reason | null => {
   if (policy.deleteNode === 'always') return because('node-delete-by-policy', 'the policy deletes the Node of a fenced machine');
@@ -21,12 +22,18 @@ export const nodeKept = (node: NodeFacts): string | null => {
   return null;
 };
 
+/** Pods that were passed by, or nothing. */
+const whoComesBack = (view: View): string => {
+  const pods = recurringPods(view).map(({ namespace, name }) => `pod ${namespace}/${name}`);
+  return pods.length === 0 ? '' : `; ${someOf(pods)} ${pods.length === 1 ? 'comes' : 'come'} back as often as deleted and ${pods.length === 1 ? 'holds' : 'hold'} no volume: take the Node's name out of what makes ${pods.length === 1 ? 'it' : 'them'}`;
+};
+
 /** Last of all, and only a Node read after the proof that still shows the old boot. */
 export const deleteNode: Rule = (view) => {
   const { node } = view.cluster;
   const reason = whyDelete(view);
   if (!node || !currentRecord(view) || !reason || nodeKept(node) !== null) return null;
-  return take({ do: 'delete-node', node: targetNode(node) }, reason);
+  return take({ do: 'delete-node', node: targetNode(node) }, because(reason.code, `${reason.says}${whoComesBack(view)}`));
 };
 
 /** Our out-of-service taint goes with the work that it was put there for; the quarantine stays until a fresh boot is proven. */
@@ -34,7 +41,9 @@ const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision
   const { node } = view.cluster;
   const record = currentRecord(view);
   if (!node || !record || (record.phase === phase && !node.taints.ours)) return null;
-  return take({ do: 'park', node: targetNode(node), record: { ...record, phase, generation: view.machine.generation ?? record.generation, released: new Date(view.now.wall).toISOString() } }, reason);
+  const released = new Date(view.now.wall).toISOString();
+  const recurring = [...new Set(recurringPods(view).map(originOf))];
+  return take({ do: 'park', node: targetNode(node), record: { ...record, phase, generation: view.machine.generation ?? record.generation, released, recurring } }, reason);
 };
 
 /** What is left was declined, and no taint helps with that: the fence is not finished, its taint's work is. */
@@ -53,8 +62,6 @@ export const declinedSome: Rule = ({ memory: { declined } }) =>
 const oldAttachments = (view: View): readonly string[] =>
   view.cluster.nameTaken ? view.cluster.volumes.flatMap(({ attachment }) => (attachment && isOfThisMachine(view, attachment) ? [attachment.name] : [])) : [];
 
-const MOST_NAMED = 5;
-
 /** Volumes that stay attached because a pod that is left alone still uses them, each with its pods. */
 const kept = (view: View): readonly string[] =>
   view.cluster.volumes.flatMap(({ key, attachment }) => {
@@ -66,9 +73,7 @@ const whatIsFree = (view: View): string => {
   const { machine, cluster } = view;
   const who = cluster.node ? `Node ${cluster.node.name}` : 'it';
   const keeps = kept(view);
-  const named = keeps.slice(0, MOST_NAMED).join(', ');
-  const more = keeps.length > MOST_NAMED ? ` and ${keeps.length - MOST_NAMED} more` : '';
-  if (keeps.length > 0) return `${machine.machine} is off; ${who} keeps ${named}${more}, which ${keeps.length === 1 ? 'is' : 'are'} left alone, and nothing else`;
+  if (keeps.length > 0) return `${machine.machine} is off; ${who} keeps ${someOf(keeps)}, which ${keeps.length === 1 ? 'is' : 'are'} left alone, and nothing else`;
   return cluster.node ? `${machine.machine} is off and ${who} holds no volume any more` : `${machine.machine} is off and holds nothing any more`;
 };
 
@@ -76,5 +81,5 @@ export const done: Rule = (view) => {
   const { machine } = view;
   const old = oldAttachments(view);
   if (old.length > 0) return refuse(because('name-reused', `${machine.machine} holds no disk any more, but ${old.join(', ')} still says so under a Node name that is in use again: delete it by hand`));
-  return fenced(because('fenced', whatIsFree(view)));
+  return fenced(because('fenced', `${whatIsFree(view)}${whoComesBack(view)}`));
 };

@@ -1,8 +1,9 @@
-import { because } from '../reason.ts';
+import { because, someOf } from '../reason.ts';
 import { wait, type Rule, type View } from '../view.ts';
 import { patience } from '../policy.ts';
 import { diskBelow, isDetachDeclined } from './disks.ts';
 import { isDeclined, leftAlone, namedBy, wantedBy } from './pods.ts';
+import { isBack, isRecurring } from './recurring.ts';
 
 /** Looks come quickly at first, then at leisure: what goes by itself goes within a second or within minutes. */
 export const pollDelay = ({ memory }: View): number => Math.min(patience.pollLongest, Math.round(patience.pollShortest * 1.3 ** memory.polls));
@@ -10,8 +11,10 @@ export const pollDelay = ({ memory }: View): number => Math.min(patience.pollLon
 /** Pods that we deleted and that still stand. */
 export const waitForPods: Rule = (view) => {
   const named = namedBy(view);
-  const going = view.cluster.pods.filter((pod) => leftAlone(pod, named) === null && !isDeclined(view, pod));
-  return going.length > 0 ? wait(pollDelay(view), because('pods-going', `${going.length} pods are being deleted`)) : null;
+  const going = view.cluster.pods.filter((pod) => leftAlone(pod, named) === null && !isDeclined(view, pod) && !isRecurring(view, pod));
+  if (going.length === 0) return null;
+  const back = someOf(going.filter((pod) => isBack(view, pod)).map(({ namespace, name }) => `pod ${namespace}/${name}`));
+  return wait(pollDelay(view), because('pods-going', `${going.length} pods are being deleted${back === '' ? '' : `; ${back} comes back as often as deleted, and wants a volume`}`));
 };
 
 /** Attachments that nobody wants: attach-detach and the attacher take them away, or the rules above help. */

@@ -5,6 +5,7 @@ import type { NodeTarget } from '../steps.ts';
 import { isOfThisBoot, tombstoneFor } from '../tombstone.ts';
 import { refuse, take, type Decision, type Rule, type View } from '../view.ts';
 import { isDeclined, podsToDelete, wantedBy } from './pods.ts';
+import { isKnownToRecur, isRecurring } from './recurring.ts';
 import { wasThere } from './witness.ts';
 
 export const targetNode = (node: NodeFacts): NodeTarget => ({
@@ -57,7 +58,7 @@ const namedVolumes = (view: View, before: FenceRecord | null): readonly NamedVol
   return [...now, ...(before?.volumes ?? []).filter((volume) => !known.has(volume.attachment))];
 };
 
-const namedPods = (view: View) => podsToDelete(view).map(({ namespace, name, uid }) => ({ namespace, name, uid }));
+const namedPods = (pods: readonly PodFacts[]): FenceRecord['pods'] => pods.map(({ namespace, name, uid }) => ({ namespace, name, uid }));
 
 export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
   version: 1,
@@ -77,7 +78,8 @@ export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
   vouched: view.request.vouched,
   evidence: view.machine.evidence,
   volumes: namedVolumes(view, node.record),
-  pods: namedPods(view),
+  pods: namedPods(podsToDelete(view)),
+  recurring: [],
 });
 
 /**
@@ -105,12 +107,12 @@ const isKnownToStay = ({ phase, pods }: FenceRecord, { uid }: PodFacts): boolean
 const workCameBack = (view: View, record: FenceRecord): boolean => {
   if (record.outOfService !== 'ours' || record.released === null) return false;
   const idle = view.cluster.volumes.some(({ key, attachment }) => attachment !== null && wantedBy(view, key).length === 0);
-  return idle || podsToDelete(view).some((pod) => !isDeclined(view, pod) && !isKnownToStay(record, pod));
+  return idle || podsToDelete(view).some((pod) => !isDeclined(view, pod) && !isKnownToStay(record, pod) && !isKnownToRecur(record, pod) && !isRecurring(view, pod));
 };
 
 /** The same fence goes on: what it named before stays named. */
 const again = (view: View, record: FenceRecord): FenceRecord => {
-  const pods = namedPods(view);
+  const pods = namedPods(podsToDelete(view).filter((pod) => !isRecurring(view, pod)));
   const known = new Set(pods.map(({ uid }) => uid));
   return {
     ...record,

@@ -2,6 +2,7 @@ import type { PodFacts } from '../cluster-facts.ts';
 import { because } from '../reason.ts';
 import { stepKey, type PodTarget } from '../steps.ts';
 import { take, type Rule, type View } from '../view.ts';
+import { isRecurring, isRested } from './recurring.ts';
 
 /** Uids of the pods that the fence named when it began: those of them that are finished now, were failed by us. */
 export const namedBy = ({ cluster }: Pick<View, 'cluster'>): ReadonlySet<string> =>
@@ -40,9 +41,13 @@ export const podsToDelete = (view: Pick<View, 'cluster'>): readonly PodFacts[] =
   return view.cluster.pods.filter((pod) => leftAlone(pod, named) === null).sort(byUrgency);
 };
 
+/** Pods without a volume that are made anew as often as we delete them: nobody waits for them. */
+export const recurringPods = (view: Pick<View, 'cluster' | 'memory' | 'remembered'>): readonly PodFacts[] => podsToDelete(view).filter((pod) => isRecurring(view, pod));
+
 /** Force-deletes, by uid, one pod after the other. */
 export const deletePods: Rule = (view) => {
   for (const pod of podsToDelete(view)) {
+    if (isRecurring(view, pod) || !isRested(view, pod)) continue;
     const step = stepFor(pod, new Set([...view.memory.sinceLook, ...view.memory.declined.keys()]));
     if (step) return take(step, because('pod-on-dead-machine', `the machine below Pod ${pod.namespace}/${pod.name} is off`));
   }

@@ -47,6 +47,7 @@ const anyRecord: fc.Arbitrary<FenceRecord> = fc
     outOfService: fc.constantFrom('ours' as const, 'foreign' as const, 'unsupported' as const),
     lease: fc.constantFrom(ago(20_000), ago(3_000)),
     released: maybe(fc.constantFrom(ago(60_000), ago(1_000))),
+    recurring: mostly<readonly string[]>([], ['default/its-owner']),
     renewed: maybe(fc.constantFrom({ lease: ago(20_000), seen: ago(660_000) }, { lease: ago(3_000), seen: ago(1_000) })),
   })
   .map(record);
@@ -77,6 +78,7 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
 const anyPod: fc.Arbitrary<PodFacts> = fc
   .record({
     uid: fc.constantFrom('pod-uid', 'pod-2', 'pod-3'),
+    owner: mostly<string | null>(null, 'its-owner'),
     kind: fc.constantFrom<PodFacts['kind'][]>('mirror', 'daemon', 'job', 'other'),
     finished: fc.boolean(),
     deleting: fc.boolean(),
@@ -124,6 +126,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
   witness: fc.constantFrom(null, 'released' as const, 'held' as const, 'none' as const),
   lease: fc.constantFrom(undefined, ago(20_000), ago(3_000)),
   unwanted: fc.constantFrom(new Map([['a-driver^disk-1', -60_000], ['a-driver^disk-2', 0]]), new Map<string, number>()),
+  deleted: mostly<Memory['deleted']>(new Map(), new Map([['pod-9', { origin: 'default/its-owner', at: 900 }]])),
   searched: mostly(true, false),
   admission: mostly<Admission | null>(admitted, { ...admitted, admitted: false }, null),
   census: maybe(fc.constant({ unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants: ['node-a'] })),

@@ -79,6 +79,7 @@ export const record = (change: Partial<FenceRecord> = {}): FenceRecord => ({
   evidence: {},
   volumes: [{ driver: 'a-driver', handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1' }],
   pods: [{ namespace: 'default', name: 'db-0', uid: 'pod-uid' }],
+  recurring: [],
   ...change,
 });
 
@@ -93,6 +94,7 @@ export const pod = (change: Partial<PodFacts> = {}): PodFacts => ({
   namespace: 'default',
   name: 'db-0',
   uid: 'pod-uid',
+  owner: null,
   priority: 0,
   kind: 'other',
   finished: false,

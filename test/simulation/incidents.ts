@@ -14,7 +14,7 @@ export interface Incident {
   readonly scene: DatabaseScene;
 }
 
-const stage = (seed: number): Incident => {
+export const stage = (seed: number): Incident => {
   const world = createAwsSandbox({ seed, now: Date.UTC(2026, 0, 1) });
   return { world, scene: databaseOnTwoNodes(world) };
 };
@@ -29,7 +29,7 @@ export const startMachine = (world: AwsWorld, id: string): void => {
   if (instance?.state === 'stopped') start(world, instance);
 };
 
-const UNTIL_STOPPED_MS = 25_000;
+export const UNTIL_STOPPED_MS = 25_000;
 
 export const stopped = (seed = 1): Incident => {
   const incident = stage(seed);

@@ -111,6 +111,7 @@ export const recordFor = (node: Meta, machine: string, traits: Partial<FenceReco
   evidence: { state: 'stopped' },
   volumes: [],
   pods: [],
+  recurring: [],
   ...traits,
 });
 

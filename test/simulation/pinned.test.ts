@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../fencing/outcome.ts';
+import { run } from '../../fencing/run.ts';
+import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import type { PodObject } from '../../sandbox/cluster/objects.ts';
+import { addBarePod, addDeployment } from '../../sandbox/cluster/scenery.ts';
+import { settle } from '../../sandbox/cluster/settle.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
+import { addVolume } from '../../sandbox/ec2/scenario.ts';
+import { terminate } from '../../sandbox/ec2/instances.ts';
+import { AFTERMATH_MS, fence } from './ends.ts';
+import { stage, stopMachine, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
+import { freshRun, portsOver } from './rig.ts';
+import { stateOf } from './state.ts';
+
+/** Workloads that name their Node (`spec.nodeName`) are made anew there the moment we delete them. They may not hold up a fence. */
+
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+
+const nodeOf = ({ scene }: Incident): string => scene.nodeOf(scene.holder);
+const taintsOf = (incident: Incident): readonly string[] => (standing(incident.world, 'nodes', nodeOf(incident))?.spec.taints ?? []).map(({ key }) => key);
+const podsNamed = (world: AwsWorld, prefix: string): readonly PodObject[] => all(world, 'pods').filter(({ metadata }) => metadata.name.startsWith(prefix));
+const stepsOf = ({ steps }: Outcome): readonly string[] => steps.map(({ step, target }) => `${step} ${target}`);
+
+/** A web server pinned to the Node that dies, beside the database. */
+const pinned = (replicas = 1): Incident => {
+  const incident = stage(1);
+  addDeployment(incident.world, { name: 'web', replicas, spec: { nodeName: nodeOf(incident) } });
+  settle(incident.world);
+  return incident;
+};
+
+const off = (incident: Incident): Incident => {
+  stopMachine(incident.world, incident.scene.holder);
+  incident.world.advance(UNTIL_STOPPED_MS);
+  return incident;
+};
+
+const goneForGood = (incident: Incident): Incident => {
+  const instance = instanceIn(incident.world, incident.scene.holder);
+  if (instance) terminate(incident.world, instance);
+  incident.world.advance(UNTIL_STOPPED_MS);
+  return incident;
+};
+
+const moved = ({ world, scene }: Incident): void => expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
+
+describe('a workload that is pinned to the dead Node', () => {
+  it.each([1, 3])('keeps neither the volumes of others nor our taint there, and the end names it (%i replicas)', async (replicas) => {
+    const incident = off(pinned(replicas));
+    const outcome = await fence(incident);
+    expect(outcome).toMatchObject({ outcome: 'fenced', reason: { says: expect.stringMatching(/pod default\/web-\S+ comes? back/) } });
+    expect(taintsOf(incident)).toEqual(expect.not.arrayContaining([OUT_OF_SERVICE]));
+    expect(taintsOf(incident)).toContain('cloudfence.dev/quarantine');
+    expect(stepsOf(outcome).filter((step) => step.startsWith('delete-pod pod/default/web-')).length).toBeLessThanOrEqual(2 * replicas);
+    incident.world.advance(AFTERMATH_MS);
+    moved(incident);
+  });
+
+  it('is not chased again by each run that comes later, and brings no mark back', async () => {
+    const incident = off(pinned());
+    await fence(incident);
+    incident.world.advance(60_000);
+    expect(await fence(incident)).toMatchObject({ outcome: 'fenced', steps: [] });
+  });
+
+  it('is cleared once somebody has taken it away there', async () => {
+    const incident = off(pinned());
+    await fence(incident);
+    const web = Object.values(incident.world.parts.cluster.objects.deployments).find(({ metadata }) => metadata.name === 'web');
+    if (web) deskOf(incident.world, 'person').change('deployments', web, (draft) => (draft.spec.replicas = 0));
+    for (const pod of podsNamed(incident.world, 'web-')) deskOf(incident.world, 'person').remove('pods', pod);
+    expect(podsNamed(incident.world, 'web-')).toHaveLength(1);
+    expect(await fence(incident)).toMatchObject({ outcome: 'fenced' });
+    expect(podsNamed(incident.world, 'web-')).toEqual([]);
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+  });
+
+  it('does not keep the Node of a machine that is gone for good', async () => {
+    const incident = goneForGood(pinned());
+    expect(await fence(incident)).toMatchObject({ outcome: 'fenced', mode: 'delete' });
+    expect(standing(incident.world, 'nodes', nodeOf(incident))).toBeUndefined();
+    incident.world.advance(AFTERMATH_MS);
+    moved(incident);
+  });
+
+  it('does not keep a disk there that only the cloud can get off', async () => {
+    const incident = pinned();
+    incident.world.parts.cluster.knobs.attacherDown = true;
+    off(incident);
+    const outcome = await fence(incident, { lasts: 60_000 });
+    expect(outcome.steps.map(({ step }) => step)).toContain('detach-disk');
+    expect(stateOf(incident.world).disks).toContain(`${incident.scene.volume} at nobody`);
+  });
+
+  it('that has a volume is work as before: our taint stays, and the run neither hurries nor holds up others', async () => {
+    const incident = stage(1);
+    const { world } = incident;
+    const handle = addVolume(world);
+    addDeployment(world, { name: 'own', disk: { driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' }, spec: { nodeName: nodeOf(incident) } });
+    settle(world);
+    off(incident);
+    const outcome = await fence(incident, { lasts: 60_000 });
+    expect(outcome).toMatchObject({ outcome: 'waiting', reason: { code: 'pods-going', says: expect.stringMatching(/pod default\/own-\S+ comes back/) } });
+    expect(taintsOf(incident)).toContain(OUT_OF_SERVICE);
+    expect(stepsOf(outcome)).not.toContain(`detach-disk disk/${handle}`);
+    expect(outcome.steps.filter(({ step, target }) => step === 'delete-attachment' && target.includes(handle))).toEqual([]);
+    expect(stepsOf(outcome).filter((step) => step.startsWith('delete-pod')).length).toBeLessThan(40);
+    world.advance(AFTERMATH_MS);
+    moved(incident);
+  });
+
+  it('under ever new names does not hold up a fence either', async () => {
+    const incident = off(stage(1));
+    const { world } = incident;
+    const one = (name: string): void => void addBarePod(world, { name, spec: { nodeName: nodeOf(incident) } });
+    one('flood-0');
+    let made = 0;
+    const ports = portsOver(world, { api: { before: ({ method, path }) => (method === 'DELETE' && path.includes('/pods/flood-') ? void one(`flood-${(made += 1)}`) : undefined) } });
+    const outcome = await run(freshRun(world, ports, { machine: incident.scene.holder }), ports);
+    expect(outcome).toMatchObject({ outcome: 'fenced', reason: { says: expect.stringContaining('pod default/flood-') } });
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+    world.advance(AFTERMATH_MS);
+    moved(incident);
+  });
+
+  it('is told under what is left, and its maker is remembered', async () => {
+    const incident = off(pinned());
+    const first = await fence(incident);
+    const [standingNow] = podsNamed(incident.world, 'web-');
+    expect(first.record?.recurring).toHaveLength(1);
+    expect(first.left).toContainEqual({ what: `pod/default/${standingNow?.metadata.name}`, why: expect.stringContaining('made anew') });
+  });
+});
