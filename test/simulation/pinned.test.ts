@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../fencing/outcome.ts';
 import { run } from '../../fencing/run.ts';
 import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
 import type { PodObject } from '../../sandbox/cluster/objects.ts';
 import { addBarePod, addDeployment } from '../../sandbox/cluster/scenery.ts';
@@ -118,7 +119,11 @@ describe('a workload that is pinned to the dead Node', () => {
     const one = (name: string): void => void addBarePod(world, { name, spec: { nodeName: nodeOf(incident) } });
     one('flood-0');
     let made = 0;
-    const ports = portsOver(world, { api: { before: ({ method, path }) => (method === 'DELETE' && path.includes('/pods/flood-') ? void one(`flood-${(made += 1)}`) : undefined) } });
+    const before: Faults['before'] = ({ method, path }) => {
+      if (method === 'DELETE' && path.includes('/pods/flood-')) one(`flood-${(made += 1)}`);
+      return undefined;
+    };
+    const ports = portsOver(world, { api: { before } });
     const outcome = await run(freshRun(world, ports, { machine: incident.scene.holder }), ports);
     expect(outcome).toMatchObject({ outcome: 'fenced', reason: { says: expect.stringContaining('pod default/flood-') } });
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
