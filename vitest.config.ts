@@ -6,14 +6,16 @@ import { LongestFirst } from './test/longest-first.ts';
  * What each project needs beside Node:
  * - `moto`: the Python server that .ci/install-moto puts into a folder of its own
  * - `deploy`: the one of .ci/install-ministack
+ * - `package`: npm and Git; builds and packs the checkout itself
  * - `judges`: what the clouds' own makers published, Google's documents of .ci/install-google-discovery, Go for Microsoft's server,
  *   Azure's interfaces of .ci/install-azure-models, and the checkov of .ci/install-checkov
  * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run bench:build` makes; `e2e-slow` waits for Kubernetes' own timers
  *
- * The last three live in real time on a machine that may be busy: a test that fails there is tried once more, and the report
+ * The `e2e` ones live in real time on a machine that may be busy: a test that fails there is tried once more, and the report
  * says so. They wait for most of their time, so more of them run at once than the machine has cores.
  */
 const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge'].map((kind) => `test/**/*.${kind}.test.ts`);
+const inPackage = 'test/package/*.test.ts';
 const onControlPlane = { globalSetup: ['test/control-plane/bench/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 3 * availableParallelism(), maxConcurrency: 10 };
 
 /** Left to itself, the test runner keeps one core free. */
@@ -26,7 +28,8 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: elsewhere, testTimeout: 180_000, ...onAllCores } },
+      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...elsewhere, inPackage], testTimeout: 180_000, ...onAllCores } },
+      { test: { name: 'package', include: [inPackage], testTimeout: 180_000, hookTimeout: 600_000 } },
       { test: { name: 'moto', include: ['test/**/*.moto.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...onAllCores } },
       { test: { name: 'judges', include: ['test/**/*.judge.test.ts'], testTimeout: 60_000, hookTimeout: 600_000 } },
       { test: { name: 'deploy', include: ['test/deploy/**/*.deploy.test.ts'], testTimeout: 60_000, hookTimeout: 120_000, retry: 1, ...onAllCores } },

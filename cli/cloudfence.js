@@ -11,7 +11,7 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const own = fileURLToPath(import.meta.url);
 const built = fileURLToPath(new URL('../dist/cli/cloudfence.mjs', import.meta.url));
 
-/** Node 24 comes with the package on Linux x64, so that an older system's Node will do there. */
+/** A checkout brings Node 24 along on Linux x64, so that an older system's Node will do there. */
 const packagedNode = () => {
   const require = modules.createRequire(import.meta.url);
   try {
@@ -32,6 +32,23 @@ const keepCompiledCode = () => {
   }
 };
 
+/** On Node 20 the clouds' libraries are not supported: nothing that could act starts there, but the demo may play. */
+const isHarmless = ([command = '--help']) => major >= 20 && ['demo', 'help', '--help', '-h', '--version', '-V'].includes(command);
+
+const startOnOlderNode = async () => {
+  const node = packagedNode();
+  const args = process.argv.slice(2);
+  if (node !== null) {
+    process.exitCode = spawnSync(node, [own, ...args], { stdio: 'inherit' }).status ?? 1;
+  } else if (isHarmless(args)) {
+    await import('./older-node.js');
+    await import(built);
+  } else {
+    console.error(`cloudfence needs Node 22.18 or newer (this is ${process.versions.node}); only the demo runs on Node 20.`);
+    process.exitCode = 2;
+  }
+};
+
 if (!existsSync(built)) {
   console.error('cloudfence is not built yet: run `npm run build` first.');
   process.exitCode = 2;
@@ -39,11 +56,5 @@ if (!existsSync(built)) {
   keepCompiledCode();
   await import(built);
 } else {
-  const node = packagedNode();
-  if (node === null) {
-    console.error(`cloudfence needs Node 22.18 or newer (this is ${process.versions.node}); on Linux x64 Node 20 will do.`);
-    process.exitCode = 2;
-  } else {
-    process.exitCode = spawnSync(node, [own, ...process.argv.slice(2)], { stdio: 'inherit' }).status ?? 1;
-  }
+  await startOnOlderNode();
 }

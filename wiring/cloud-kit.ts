@@ -2,15 +2,23 @@ import type { Cloud, CloudReading } from '../fencing/cloud.ts';
 import type { Reading } from '../fencing/hint.ts';
 import type { MachineId } from '../fencing/machine.ts';
 import type { Policy } from '../fencing/policy.ts';
-import type { TokenAccess } from '../kubernetes/token-access.ts';
 import type { Check } from './check.ts';
 import type { KeptKubeconfig, ManagedCluster } from './cluster-entry.ts';
 import type { Configuration } from './schema.ts';
 
+/** How to reach the API server of a cluster that a cloud manages. */
+export interface ManagedAccess {
+  readonly server: string;
+  /** The certificate authority (PEM) that vouches for the server; null where a public one does. */
+  readonly ca: string | null;
+  /** Asked before each request, so that it can renew a token in time. */
+  readonly token: () => Promise<string>;
+}
+
 /** What only a cloud knows of a way into a cluster. All throw `Denied`, `Unavailable`, `Refused` or `InvalidConfiguration`. */
 export interface CloudAccess {
   /** A cluster that the cloud manages. */
-  readonly managedCluster: (entry: ManagedCluster, signal: AbortSignal) => Promise<TokenAccess>;
+  readonly managedCluster: (entry: ManagedCluster, signal: AbortSignal) => Promise<ManagedAccess>;
   /** The text of a secret that the cloud keeps. */
   readonly secret: (entry: KeptKubeconfig, signal: AbortSignal) => Promise<string>;
 }

@@ -1,0 +1,26 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { bundle, bundleCli, root } from './bundle.ts';
+import { writeDeclarations } from './declarations.ts';
+import { foldersIn, librariesIn, licensesText } from './licenses.ts';
+
+/** Builds everything that `npm pack` puts into the package beside files of the checkout: `package.json` lists both. */
+
+const FOLDER = 'dist/lib';
+const REGISTERED = /^register-(?<cloud>\w+)\.ts$/;
+
+/** Each cloud that is registered is an export of its own. */
+const cloudEntries = async (): Promise<Readonly<Record<string, string>>> => {
+  const files = await readdir(path.join(root, 'wiring'));
+  return Object.fromEntries(files.flatMap((file): [string, string][] => {
+    const cloud = REGISTERED.exec(file)?.groups?.['cloud'];
+    return cloud === undefined ? [] : [[`providers/${cloud}`, `wiring/${file}`]];
+  }));
+};
+
+const entries = { fencing: 'fencing/index.ts', ...(await cloudEntries()) };
+const bundled = [await bundleCli(), await bundle({ entries, folder: FOLDER, sourcemap: false })];
+const typed = await writeDeclarations({ entries, folder: FOLDER });
+const libraries = await librariesIn([...bundled.flatMap(foldersIn), ...typed]);
+await writeFile(path.join(root, 'dist/THIRD-PARTY-LICENSES.txt'), licensesText(libraries));
+console.log(`${libraries.length} libraries are bundled: dist/THIRD-PARTY-LICENSES.txt`);

@@ -1,0 +1,47 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Metafile } from 'esbuild';
+import { z } from 'zod';
+import { root } from './bundle.ts';
+
+/** The licenses of the libraries that a bundle contains: most of them ask to be shipped with the code. */
+
+const manifest = z.object({ name: z.string(), version: z.string(), license: z.string().optional() });
+
+export interface Library {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly text: string | null;
+}
+
+const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
+
+/** Folders of the packages whose code is in the outputs. What was read and left out is not shipped. */
+export const foldersIn = ({ outputs }: Metafile): readonly string[] => {
+  const files = Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])));
+  return [...new Set(files.flatMap((file) => PACKAGE.exec(file)?.[0] ?? []))];
+};
+
+const licenseIn = async (folder: string): Promise<string | null> => {
+  const files = (await readdir(folder)).filter((name) => /^(?:licen[cs]e|copying|notice)/i.test(name)).sort();
+  const texts = await Promise.all(files.map((file) => readFile(path.join(folder, file), 'utf8')));
+  return texts.length === 0 ? null : texts.map((text) => text.trim()).join('\n\n');
+};
+
+const libraryIn = async (folder: string): Promise<Library> => {
+  const at = path.join(root, folder);
+  const { name, version, license = 'see its text' } = manifest.parse(JSON.parse(await readFile(path.join(at, 'package.json'), 'utf8')));
+  return { name, version, license, text: await licenseIn(at) };
+};
+
+const byName = (a: Library, b: Library): number => (`${a.name}@${a.version}` < `${b.name}@${b.version}` ? -1 : 1);
+
+const RULE = '='.repeat(80);
+const HEAD = 'Cloudfence contains code of the libraries below. Each is listed with its version and its license.\n';
+const section = ({ name, version, license, text }: Library): string =>
+  `${RULE}\n${name} ${version} (${license})\n${RULE}\n\n${text ?? `The package contains no license text. It declares the license ${license}.`}\n`;
+
+export const librariesIn = async (folders: readonly string[]): Promise<readonly Library[]> => (await Promise.all([...new Set(folders)].map(libraryIn))).sort(byName);
+
+export const licensesText = (libraries: readonly Library[]): string => [HEAD, ...libraries.map(section)].join('\n');

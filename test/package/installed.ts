@@ -1,0 +1,63 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+
+/** The package as a stranger has it: packed, and installed without a network into a folder of its own. */
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const run = promisify(execFile);
+const packed = z.array(z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) }));
+
+/** No checkout, no settings and no packages of whoever runs the tests: PATH has Node and npm, HOME has nothing. */
+const strangersEnvironment = (home: string): NodeJS.ProcessEnv => ({
+  PATH: [path.dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(path.delimiter),
+  HOME: home,
+  npm_config_cache: path.join(home, 'npm'),
+  npm_config_update_notifier: 'false',
+});
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Installed {
+  readonly tarball: string;
+  readonly bytes: number;
+  readonly files: readonly string[];
+  /** The folder it is installed in. */
+  readonly folder: string;
+  readonly run: (command: string, ...args: readonly string[]) => Ran;
+}
+
+const pack = async (into: string) => {
+  const { stdout } = await run('npm', ['pack', '--json', '--silent', '--pack-destination', into], { cwd: root, maxBuffer: 1 << 24 });
+  const [tarball] = packed.parse(JSON.parse(stdout.slice(stdout.indexOf('[\n'))));
+  if (!tarball) throw new Error('npm pack made nothing');
+  return { tarball: path.join(into, tarball.filename), files: tarball.files.map((file) => file.path) };
+};
+
+export const installed = async (): Promise<Installed> => {
+  const work = await mkdtemp(path.join(tmpdir(), 'cloudfence-package-'));
+  const [folder, home] = [path.join(work, 'stranger'), path.join(work, 'home')];
+  await Promise.all([mkdir(folder), mkdir(home)]);
+  await writeFile(path.join(folder, 'package.json'), '{ "type": "module" }\n');
+  const { tarball, files } = await pack(work);
+  const runThere = (command: string, ...args: readonly string[]): Ran => {
+    const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, env: strangersEnvironment(home), encoding: 'utf8' });
+    return { code: status, stdout, stderr };
+  };
+  const { code, stderr } = runThere('npm', 'install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball);
+  if (code !== 0) throw new Error(`the package cannot be installed: ${stderr}`);
+  return { tarball, bytes: (await stat(tarball)).size, files, folder, run: runThere };
+};
+
+/** Names of the clouds that the installed package exports. */
+export const cloudsOf = async ({ folder }: Installed): Promise<readonly string[]> =>
+  (await readdir(path.join(folder, 'node_modules/cloudfence/dist/lib/providers'))).filter((file) => file.endsWith('.mjs')).map((file) => path.basename(file, '.mjs'));
