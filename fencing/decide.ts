@@ -84,11 +84,11 @@ const ladder: readonly Rule[] = [
   deleteLingeringAttachment, // one that no pod wants, and that Kubernetes does not take away itself
   detachDisk, // what Kubernetes cannot: plain first, force last
   nudgeAttacher, // its back-off grows to five minutes, and any change ends it
+  retireTaint, // no volume is left for it to free, though something else was declined, or waits for a finalizer
   waitForPods,
   waitForAttachments,
   waitForDisks,
   waitForNudge, // so that it can be taken off
-  retireTaint, // no volume is left for it to free, though something else was declined
   declinedSome, // passed by, not forgotten: failed, by name
   deleteNode, // last of all, when the machine is gone for good or by policy
   parkNode, // else it stays in quarantine until a fresh boot is proven

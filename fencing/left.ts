@@ -2,14 +2,19 @@ import type { PodFacts } from './cluster-facts.ts';
 import type { LeftAlone } from './outcome.ts';
 import { diskBelow } from './rules/disks.ts';
 import { nodeKept, whyDelete } from './rules/finish.ts';
-import { leftAlone, namedBy, wantedBy } from './rules/pods.ts';
+import { isHeld, leftAlone, namedBy, wantedBy } from './rules/pods.ts';
 import { isRecurring } from './rules/recurring.ts';
 import type { View } from './view.ts';
+
+const whyStays = (view: View, pod: PodFacts): string | null => {
+  if (isRecurring(view, pod)) return 'made anew as often as it is deleted, and it wants no volume';
+  return isHeld(view, pod) ? 'deleted, but held by its finalizers' : null;
+};
 
 const pods = (view: View): readonly LeftAlone[] => {
   const named = namedBy(view);
   return view.cluster.pods.flatMap((pod) => {
-    const why = leftAlone(pod, named) ?? (isRecurring(view, pod) ? 'made anew as often as it is deleted, and it wants no volume' : null);
+    const why = leftAlone(pod, named) ?? whyStays(view, pod);
     return why === null ? [] : [{ what: `pod/${pod.namespace}/${pod.name}`, why }];
   });
 };

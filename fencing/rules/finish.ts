@@ -3,7 +3,7 @@ import { because, someOf, type Reason } from '../reason.ts';
 import { fail, fenced, refuse, take, type Decision, type Rule, type View } from '../view.ts';
 import { isOfThisMachine } from './attachments.ts';
 import { currentRecord, targetNode } from './mark.ts';
-import { recurringPods, wantedBy } from './pods.ts';
+import { isHeld, podsToDelete, recurringPods, wantedBy } from './pods.ts';
 import { originOf } from './recurring.ts';
 
 export const whyDelete = ({ policy, machine }: View): Reason | null => {
@@ -46,11 +46,13 @@ const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision
   return take({ do: 'park', node: targetNode(node), record: { ...record, phase, generation: view.machine.generation ?? record.generation, released, recurring } }, reason);
 };
 
-/** What is left was declined, and no taint helps with that: the fence is not finished, its taint's work is. */
-export const retireTaint: Rule = (view) =>
-  view.memory.declined.size > 0 && view.cluster.volumes.every(({ attachment }) => attachment === null)
-    ? park(view, 'fencing', because('fenced', 'no volume is attached any more; what was declined stays'))
+/** What is left was declined, or waits for a finalizer, and no taint helps with that: the fence is not finished, its taint's work is. */
+export const retireTaint: Rule = (view) => {
+  const stays = view.memory.declined.size > 0 || podsToDelete(view).some((pod) => isHeld(view, pod));
+  return stays && view.cluster.volumes.every(({ attachment }) => attachment === null)
+    ? park(view, 'fencing', because('fenced', 'no volume is attached any more; what was declined, or is held by finalizers, stays'))
     : null;
+};
 
 export const parkNode: Rule = (view) => park(view, 'fenced', because('fenced', 'everything that was held is free'));
 

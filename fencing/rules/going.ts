@@ -1,8 +1,9 @@
+import type { PodFacts } from '../cluster-facts.ts';
 import { because, someOf } from '../reason.ts';
 import { wait, type Rule, type View } from '../view.ts';
 import { patience } from '../policy.ts';
 import { diskBelow, isDetachDeclined } from './disks.ts';
-import { isDeclined, leftAlone, namedBy, wantedBy } from './pods.ts';
+import { isDeclined, isHeld, leftAlone, namedBy, wantedBy } from './pods.ts';
 import { isBack, isRecurring } from './recurring.ts';
 
 /** Looks come quickly at first, then at leisure: what goes by itself goes within a second or within minutes. */
@@ -13,8 +14,12 @@ export const waitForPods: Rule = (view) => {
   const named = namedBy(view);
   const going = view.cluster.pods.filter((pod) => leftAlone(pod, named) === null && !isDeclined(view, pod) && !isRecurring(view, pod));
   if (going.length === 0) return null;
-  const back = someOf(going.filter((pod) => isBack(view, pod)).map(({ namespace, name }) => `pod ${namespace}/${name}`));
-  return wait(pollDelay(view), because('pods-going', `${going.length} pods are being deleted${back === '' ? '' : `; ${back} comes back as often as deleted, and wants a volume`}`));
+  const told = (which: (view: View, pod: PodFacts) => boolean, what: string): string => {
+    const pods = going.filter((pod) => which(view, pod)).map(({ namespace, name }) => `pod ${namespace}/${name}`);
+    return pods.length === 0 ? '' : `; ${someOf(pods)} ${what}`;
+  };
+  const says = `${going.length} pods are being deleted${told(isBack, 'comes back as often as deleted, and wants a volume')}${told(isHeld, 'is held by its finalizers')}`;
+  return wait(pollDelay(view), because('pods-going', says));
 };
 
 /** Attachments that nobody wants: attach-detach and the attacher take them away, or the rules above help. */

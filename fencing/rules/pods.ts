@@ -41,13 +41,19 @@ export const podsToDelete = (view: Pick<View, 'cluster'>): readonly PodFacts[] =
   return view.cluster.pods.filter((pod) => leftAlone(pod, named) === null).sort(byUrgency);
 };
 
+/** This run has told it that it has failed, or was not let, and has deleted it: only its finalizers hold it, and they are not ours. */
+export const isHeld = ({ memory: { asked, declined, deleted } }: Pick<View, 'memory'>, pod: PodFacts): boolean => {
+  const fail = stepKey({ do: 'fail-pod', pod: targetPod(pod) });
+  return pod.deleting && pod.finalizers && deleted.has(pod.uid) && (asked.has(fail) || declined.has(fail));
+};
+
 /** Pods without a volume that are made anew as often as we delete them: nobody waits for them. */
 export const recurringPods = (view: Pick<View, 'cluster' | 'memory' | 'remembered'>): readonly PodFacts[] => podsToDelete(view).filter((pod) => isRecurring(view, pod));
 
 /** Force-deletes, by uid, one pod after the other. */
 export const deletePods: Rule = (view) => {
   for (const pod of podsToDelete(view)) {
-    if (isRecurring(view, pod) || !isRested(view, pod)) continue;
+    if (isRecurring(view, pod) || !isRested(view, pod) || isHeld(view, pod)) continue;
     const step = stepFor(pod, new Set([...view.memory.sinceLook, ...view.memory.declined.keys()]));
     if (step) return take(step, because('pod-on-dead-machine', `the machine below Pod ${pod.namespace}/${pod.name} is off`));
   }

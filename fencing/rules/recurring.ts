@@ -18,9 +18,9 @@ const recordOf = ({ cluster: { node }, remembered }: Seen): FenceRecord | null =
 /** It came after our mark. */
 const isLate = (record: FenceRecord | null, uid: string): boolean => record !== null && !record.pods.some((pod) => pod.uid === uid);
 
-/** Late pods that this run has deleted, and that are gone. */
+/** Late pods that this run has deleted, and that are gone, or go as soon as their finalizers let them. */
 const chased = (view: Seen): readonly { readonly origin: string; readonly at: number }[] => {
-  const standing = new Set(view.cluster.pods.map(({ uid }) => uid));
+  const standing = new Set(view.cluster.pods.filter(({ deleting }) => !deleting).map(({ uid }) => uid));
   return [...view.memory.deleted].filter(([uid]) => isLate(recordOf(view), uid) && !standing.has(uid)).map(([, deleted]) => deleted);
 };
 

@@ -35,6 +35,11 @@ describe('a pod that comes back', () => {
   ];
   it.each(cases)('%s', (_, view, expected) => expect(said(view)).toBe(expected));
 
+  it('is passed by although the one before still waits for its finalizer', () => {
+    const waits = late({ uid: 'web-1', finished: true, deleting: true, finalizers: true });
+    expect(said(given([waits, late()], chased()))).toBe('park');
+  });
+
   it('is written down by what makes it, and named at the end', () => {
     expect(decide(given([late()], chased()))).toMatchObject({ step: { do: 'park', record: { recurring: ['default/web'] } } });
     expect(decide(given([late()], chased(), parked)).because.says).toMatch(/pod default\/web-2 comes back as often as deleted/);
@@ -49,4 +54,16 @@ describe('a pod that comes back', () => {
     const gone = { ...given([late()], chased()), machine: machine({ forGood: true, disks: [] }) };
     expect(decide(gone)).toMatchObject({ step: { do: 'delete-node' }, because: { says: expect.stringContaining('pod default/web-2') } });
   });
+});
+
+describe('a pod that only its finalizers hold', () => {
+  const held = pod({ deleting: true, finalizers: true, volumes: [] });
+  const deleted: Partial<Memory> = { deleted: new Map([['pod-uid', { origin: 'default/db-0', at: 900 }]]), asked: new Map([['fail-pod pod-uid', 800]]) };
+  it('keeps our taint on as long as a volume is attached', () => expect(said(given([held], deleted, {}, { volumes: [volume()] }))).toBe('wait pods-going'));
+  it('keeps it on no longer', () => expect(decide(given([held], deleted))).toMatchObject({ step: { do: 'park', record: { phase: 'fencing' } } }));
+  it('is told of, and brings no taint back', () => {
+    const decision = decide(given([held], deleted, { released: ago(1_000) }));
+    expect(decision).toMatchObject({ do: 'wait', because: { code: 'pods-going', says: expect.stringContaining('pod default/db-0 is held by its finalizers') } });
+  });
+  it('is told that it has failed before anything else', () => expect(said(given([held], { deleted: deleted.deleted ?? new Map() }))).toBe('fail-pod'));
 });

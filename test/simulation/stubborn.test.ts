@@ -137,6 +137,19 @@ it('pods of another machine that bore the dead one\'s name, and whose Node is go
   expect(standing(world, 'pods', 'living', 'default')?.metadata.deletionTimestamp).toBeUndefined();
 });
 
+it('a pod that only a foreign finalizer holds, and that we may not fail, keeps no taint of ours on, and is asked for once', async () => {
+  const { world, scene } = stopped();
+  addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
+  const held = standing(world, 'pods', 'held', 'default');
+  if (held) deskOf(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
+  const ports = portsOver(world, refusing('PATCH', /\/pods\/held\/status/));
+  const outcome = await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
+  expect(outcome).toMatchObject({ outcome: 'failed', reason: { says: expect.stringContaining('pod/default/held') } });
+  expect(outcome.left).toContainEqual({ what: 'pod/default/held', why: expect.stringContaining('finalizers') });
+  expect(outcome.steps.filter(({ step, target }) => step === 'delete-pod' && target === 'pod/default/held')).toHaveLength(1);
+  expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [cloudfence.dev/quarantine] fencing labelled`);
+});
+
 it('a pod that only a foreign finalizer holds does not keep a healthy node out for ever', async () => {
   const { world, scene } = stopped();
   addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
