@@ -18,7 +18,7 @@ export interface LookRequest {
   readonly clues: Clues;
   /** The Node that `find` named, or null for a machine whose Node is gone. */
   readonly node: string | null;
-  /** What an earlier look or message remembers of a Node that may be gone by now. */
+  /** What an earlier look of this run remembers of a Node that may be gone by now. */
   readonly remembered: FenceRecord | null;
   /** Keys of the volumes whose new attachment is to be looked up too. */
   readonly follow: readonly string[];

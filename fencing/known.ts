@@ -45,7 +45,7 @@ export interface Known {
   readonly cluster: Read<ClusterFacts> | null;
   /** The newest read of the machine was made to renew a proof, and for nothing else. */
   readonly proofRenewed: boolean;
-  /** The record as last seen: outlives the Node that it stood on. */
+  /** The record as this run last saw it: outlives the Node that it stood on. */
   readonly record: FenceRecord | null;
   readonly memory: Memory;
   /** The step that a recheck has just cleared. */
@@ -70,8 +70,6 @@ export interface Start {
   readonly runId: string;
   readonly deadline: number;
   readonly handsOver?: ReadonlySet<ReasonCode>;
-  /** What a re-sent message remembers of the fence. */
-  readonly record?: FenceRecord | null;
   /** Where the machine lives, when that was found already. */
   readonly place?: Place | null;
   /** Why it may not be there, when more than one Node was found. */
@@ -100,14 +98,14 @@ export const emptyMemory: Memory = {
   polls: 0,
 };
 
-export const begin = ({ record = null, place = null, ambiguity = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): Known => ({
+export const begin = ({ place = null, ambiguity = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): Known => ({
   ...start,
   reading: reading.readingFor?.(start.request.machine) ?? reading,
   handsOver,
   place,
   ambiguity,
   machine: null,
-  record,
+  record: null,
   cluster: null,
   proofRenewed: false,
   memory: { ...emptyMemory, attachments },

@@ -9,7 +9,7 @@ import type { Ports } from './ports.ts';
 import type { Moment } from './view.ts';
 
 /** What all runs of one occasion share. */
-export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'record' | 'place' | 'attachments'> {
+export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'place' | 'attachments'> {
   readonly newRunId: () => string;
   /** How long one run may take (ms), so that those that only wait leave time for the rest; without it, until the deadline of all. */
   readonly runLasts?: number;

@@ -67,7 +67,7 @@ export interface View {
   readonly runId: string;
   readonly machine: MachineFacts;
   readonly cluster: ClusterFacts;
-  /** The fence as last seen by this run, or by the message that brought it. */
+  /** The fence as last seen by this run. */
   readonly remembered: FenceRecord | null;
   /** Why this Node may not be the machine's although it names it, or null: then nothing but the lifting of our own mark is done. */
   readonly ambiguity: Reason | null;
