@@ -1,7 +1,6 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { resetsWhenClosed } from './reset.ts';
 
 /** A request that its agent cannot give a connection to without our leave. */
 export interface Held {
@@ -37,6 +36,28 @@ const receiverOf = (request: ClientRequest): ((socket: Socket | null, error?: Er
   const receive: unknown = Reflect.get(request, 'onSocket');
   if (typeof receive !== 'function') throw new TypeError('a request of Node takes its connection by `onSocket`');
   return (socket, error) => void Reflect.apply(receive, request, [socket, error]);
+};
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** TLS lies on a connection, and may lie on TLS to a proxy: the connection of TCP is the last one below. */
+const lowest = (handle: object): object => {
+  const below: unknown = Reflect.get(handle, '_parent');
+  return isObject(below) ? lowest(below) : handle;
+};
+
+/**
+ * From now on the connection is reset when it is closed, as by `resetAndDestroy()`: what still lies in the system's buffers is
+ * thrown away, and the other side is told. Node offers that for plain sockets only (ERR_INVALID_HANDLE_TYPE for TLS), and there it
+ * ends with two errors for one request; so the handle that both have below them is told. A connection that already ends
+ * in order cannot be reset any more.
+ */
+const resetsWhenClosed = (socket: Socket): void => {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  if (!isObject(handle) || socket.writableEnded) return;
+  const tcp = lowest(handle);
+  const reset: unknown = Reflect.get(tcp, 'reset');
+  if (typeof reset === 'function') Reflect.set(tcp, 'close', reset);
 };
 
 /**

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
 import { aside, hinted } from '../../events/reading.ts';
 import { readerOf, type Dialect } from '../../events/walk.ts';
-import { readDetail } from './detail.ts';
 import { fault, unreadable } from './faults.ts';
 import { readEnvelope } from './envelope.ts';
 import { instanceId } from './instance-id.ts';
+import { namesAny } from './named.ts';
 import { readNotification } from './notification.ts';
 import { readTrailRecord } from './trail-record.ts';
 import { batchIn, unwrap } from './unwrap.ts';
@@ -21,6 +21,23 @@ const readByHand = (raw: object, where: string): Reading => {
   if (!asked.success) return unreadable(asked.error, where, 'name one instance: { "instanceId": "i-…" }', raw);
   const { instanceId, account = null, region = null } = asked.data;
   return hinted([{ machine: instanceId, because: 'by-hand', eventId: null, time: null, account, region, replay: null }]);
+};
+
+/** The kind of an event shows by the fields inside. */
+const kindOf = (detail: object): string | null => {
+  if ('affectedEntities' in detail && 'service' in detail) return 'AWS Health Event';
+  if ('instance-action' in detail) return 'EC2 Spot Instance Interruption Warning';
+  if ('sub-type' in detail) return 'EC2 Fleet Instance Change';
+  if ('state' in detail) return 'EC2 Instance State-change Notification';
+  return null;
+};
+
+/** What a rule sends whose input path is `$.detail`: the inside of an event; null when it is none. */
+const readDetail = (detail: object, where: string): Reading | null => {
+  const type = kindOf(detail) ?? (namesAny(detail) ? 'detail' : null);
+  if (type === null || (type !== 'AWS Health Event' && !namesAny(detail))) return null;
+  const { faults, ...rest } = readEnvelope({ 'detail-type': type, detail }, where);
+  return { ...rest, faults: faults.map((fault) => ({ ...fault, where: fault.where.replace(`${where}.detail`, where) })) };
 };
 
 const readObject: Dialect['readObject'] = (raw, where, onward) => {
