@@ -3,17 +3,14 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { stopMachine } from '../simulation/incidents.ts';
-import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
+import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
 
 /** Two nodes, so that one fence is all that may begin within a quarter of an hour. */
 
 let sandbox: LiveSandbox;
 beforeEach(async () => {
-  sandbox = await openLiveSandbox((world, { holder }) => {
-    stopMachine(world, holder);
-    world.advance(30_000);
-  });
+  sandbox = await openLiveSandbox(holderStopped);
 });
 afterEach(() => sandbox.close());
 

@@ -5,17 +5,14 @@ import manifest from '../../package.json' with { type: 'json' };
 import { startMachine, stopMachine } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { loadedBy } from './loaded-sdks.ts';
-import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
+import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
 
 /** The built CLI as a person runs it: a child process, real SDKs, real HTTP, a world in real time. */
 
 let sandbox: LiveSandbox;
 beforeEach(async () => {
-  sandbox = await openLiveSandbox((world, { holder }) => {
-    stopMachine(world, holder);
-    world.advance(30_000);
-  });
+  sandbox = await openLiveSandbox(holderStopped);
 });
 afterEach(() => sandbox.close());
 
@@ -138,6 +135,14 @@ describe('replay', () => {
     const answer = await runCli(['replay', '-'], sandbox, { stdin: JSON.stringify(batch) });
     expect(answer).toMatchObject({ code: 2, stderr: expect.stringMatching(/\$\[1\].*instance-id/) });
     expect(stateOf(sandbox.world).nodes).not.toEqual(fencedNode());
+  });
+
+  it('knows a dry run by the event itself, as the function does', async () => {
+    const wanted = (dryRun: unknown) => runCli(['replay', '-', '--json'], sandbox, { stdin: JSON.stringify({ instanceId: sandbox.scene.holder, dryRun }) });
+    const { code, stdout } = await wanted(true);
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'would-fence', dryRun: true });
+    expect(await wanted('yes')).toMatchObject({ code: 2, stdout: expect.stringMatching(/`dryRun` is neither true nor false/) });
+    expect(stateOf(sandbox.world).nodes.filter((node) => node.includes('quarantine'))).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@ import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
 import type { Authority } from '../../sandbox/ec2/iam/authority.ts';
 import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
+import { stopMachine } from '../simulation/incidents.ts';
 import { longAgo, openCluster, untilNow } from './live-cloud.ts';
 
 /** A sandbox that lives in real time behind its HTTP doors, for programs that know nothing of it. */
@@ -36,4 +37,10 @@ export const openLiveSandbox = async (
     environment: { AWS_ENDPOINT_URL_EC2: ec2.url, AWS_ACCESS_KEY_ID: 'sandbox', AWS_SECRET_ACCESS_KEY: 'sandbox', AWS_REGION: 'eu-west-1', AWS_EC2_METADATA_DISABLED: 'true' },
     close: async () => void (await Promise.all([close(), ec2.close()])),
   };
+};
+
+/** The machine that holds the database's disk has stopped. */
+export const holderStopped = (world: AwsWorld, { holder }: DatabaseScene): void => {
+  stopMachine(world, holder);
+  world.advance(30_000);
 };

@@ -2,15 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { ADMIN_TOKEN } from '../../sandbox/cluster/api/server.ts';
-import { stopMachine } from '../simulation/incidents.ts';
-import { openLiveSandbox } from './live-sandbox.ts';
+import { holderStopped, openLiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
 
 it('a fence fails at once where the cluster does not know who asks, and says so', async () => {
-  const sandbox = await openLiveSandbox((world, { holder }) => {
-    stopMachine(world, holder);
-    world.advance(30_000);
-  });
+  const sandbox = await openLiveSandbox(holderStopped);
   const stranger = path.join(sandbox.folder, 'stranger');
   await writeFile(stranger, (await readFile(sandbox.kubeconfig, 'utf8')).replace(ADMIN_TOKEN, 'nobody'));
   const { code, stdout } = await runCli(['fence', sandbox.scene.holder, '--json'], { ...sandbox, kubeconfig: stranger });

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Template } from '../../../infra/azure/arm-template.ts';
+import { ArmRefusal } from '../../../sandbox/azure/refusal.ts';
 import { error, notFound, type Azure, type Reply, type Request } from './answers.ts';
 import { called, keys, publish, published } from './app-routes.ts';
-import { Declined, isKnownVersion, unknownVersion } from './refusals.ts';
+import { isKnownVersion, unknownVersion } from './refusals.ts';
 import { applied, Invalid, removed, whatIf, type Held } from './subscription.ts';
 
 /** What Azure Resource Manager, the door of an app and the app itself answer. */
@@ -38,7 +39,7 @@ const deployment = (azure: Azure, request: Request): Reply => {
   try {
     applied(azure, base, properties.template);
   } catch (declined) {
-    if (!(declined instanceof Declined)) throw declined;
+    if (!(declined instanceof ArmRefusal)) throw declined;
     azure.deployments.delete(name);
     return later(azure, 'azure-asyncoperation', { status: 200, body: { status: 'Failed', error: { code: 'DeploymentFailed', message: 'At least one resource deployment operation failed.', details: [{ code: declined.code, message: declined.message }] } } });
   }
@@ -119,7 +120,7 @@ export const reply = (azure: Azure, request: Request): Reply => {
     return found[2](azure, request);
   } catch (thrown) {
     if (thrown instanceof Invalid) return error(400, 'InvalidTemplate', thrown.message);
-    if (thrown instanceof Declined) return error(thrown.status, thrown.code, thrown.message);
+    if (thrown instanceof ArmRefusal) return error(thrown.status, thrown.code, thrown.message);
     throw thrown;
   }
 };

@@ -1,20 +1,9 @@
 import { z } from 'zod';
 import type { TemplateResource } from '../../../infra/azure/arm-template.ts';
+import { ArmRefusal } from '../../../sandbox/azure/refusal.ts';
 import type { Held, Subscription } from './subscription.ts';
 
-/** What Azure's own services refuse although the template is well-formed: each with the public report or page that says so. */
-
-/** A resource that its service refuses: the deployment fails there, and what came before it stays. */
-export class Declined extends Error {
-  readonly code: string;
-  readonly status: number;
-
-  constructor(code: string, message: string, status = 400) {
-    super(message);
-    this.code = code;
-    this.status = status;
-  }
-}
+/** What Azure's own services refuse although the template is well-formed, each with the public report or page that says so: the deployment fails there, and what came before it stays. */
 
 export interface Asked {
   readonly resource: TemplateResource;
@@ -46,17 +35,17 @@ const onFlex: Check = ({ held }, { properties }) => {
   if (sku !== 'FC1') return;
   const wrong = [...Object.keys(others), ...Object.keys(siteConfig)].filter((name) => NOT_ON_FLEX.site.some((one) => one.toLowerCase() === name.toLowerCase()));
   const settings = siteConfig.appSettings.map(({ name }) => name).filter((name) => NOT_ON_FLEX.settings.includes(name));
-  if (wrong.length + settings.length > 0) throw new Declined('BadRequest', `Flex Consumption sites do not support ${[...wrong, ...settings].join(', ')}`);
+  if (wrong.length + settings.length > 0) throw new ArmRefusal('BadRequest', `Flex Consumption sites do not support ${[...wrong, ...settings].join(', ')}`);
 };
 
 /** https://learn.microsoft.com/azure/role-based-access-control/troubleshooting#symptom---assigning-a-role-at-a-scope-with-a-different-principal */
 const unchangedPrincipal: Check = (subscription, { id, properties }) => {
   const before = subscription.held.get(id.toLowerCase());
   const same = (one: Held): boolean => ['principalId', 'roleDefinitionId'].every((name) => text(one.properties, name) === text(properties, name));
-  if (before && !same(before)) throw new Declined('RoleAssignmentUpdateNotPermitted', 'Tenant ID, application ID, principal ID, and scope are not allowed to be updated.');
+  if (before && !same(before)) throw new ArmRefusal('RoleAssignmentUpdateNotPermitted', 'Tenant ID, application ID, principal ID, and scope are not allowed to be updated.');
   const on = id.slice(0, id.lastIndexOf('/')).toLowerCase();
   const twin = heldOf(subscription, 'Microsoft.Authorization/roleAssignments').find((one) => one.id.toLowerCase().startsWith(`${on}/`) && one.id.toLowerCase() !== id.toLowerCase() && same(one));
-  if (twin) throw new Declined('RoleAssignmentExists', `The role assignment already exists: ${twin.id}`, 409);
+  if (twin) throw new ArmRefusal('RoleAssignmentExists', `The role assignment already exists: ${twin.id}`, 409);
 };
 
 /** Whether an identity may do that on a resource, by a role on it or on what it is in. */
@@ -83,19 +72,19 @@ const delivered: Check = (subscription, { id, properties }) => {
   const topic = subscription.held.get(id.toLowerCase().split('/eventsubscriptions/')[0] ?? '');
   if (byIdentity) {
     const { userAssignedIdentity } = byIdentity.identity;
-    if (!(userAssignedIdentity in withIdentity.parse(topic?.wanted ?? {}).identity.userAssignedIdentities)) throw new Declined('InvalidRequest', `the topic does not bear the identity ${userAssignedIdentity}`);
-    if (!mayDo(subscription, userAssignedIdentity, [SENDER], byIdentity.destination.properties.resourceId)) throw new Declined('InvalidRequest', `the identity ${userAssignedIdentity} may not send to the destination`);
+    if (!(userAssignedIdentity in withIdentity.parse(topic?.wanted ?? {}).identity.userAssignedIdentities)) throw new ArmRefusal('InvalidRequest', `the topic does not bear the identity ${userAssignedIdentity}`);
+    if (!mayDo(subscription, userAssignedIdentity, [SENDER], byIdentity.destination.properties.resourceId)) throw new ArmRefusal('InvalidRequest', `the identity ${userAssignedIdentity} may not send to the destination`);
   }
   const queue = byKey?.properties.resourceId ?? '';
   const namespace = subscription.held.get(queue.toLowerCase().split('/queues/')[0] ?? '');
-  if (byKey && namespace?.properties['disableLocalAuth'] === true) throw new Declined('InvalidRequest', 'the destination takes no keys');
+  if (byKey && namespace?.properties['disableLocalAuth'] === true) throw new ArmRefusal('InvalidRequest', 'the destination takes no keys');
 };
 
 const criteria = z.looseObject({ criteria: z.object({ allOf: z.array(z.looseObject({ query: z.string() })) }) });
 
 /** https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-troubleshoot-log */
 const oneTable: Check = (_, { properties }) => {
-  for (const { query } of criteria.parse(properties).criteria.allOf) if (/\b(union|search)\b/.test(query)) throw new Declined('BadArgumentError', 'a rule on tables that may not be there yet has to ask one of them');
+  for (const { query } of criteria.parse(properties).criteria.allOf) if (/\b(union|search)\b/.test(query)) throw new ArmRefusal('BadArgumentError', 'a rule on tables that may not be there yet has to ask one of them');
 };
 
 const checks: Readonly<Record<string, Check>> = {
@@ -105,7 +94,7 @@ const checks: Readonly<Record<string, Check>> = {
   'Microsoft.Insights/scheduledQueryRules': oneTable,
 };
 
-/** @throws Declined */
+/** @throws ArmRefusal */
 export const refused: Check = (subscription, asked) => checks[asked.resource.type]?.(subscription, asked);
 
 /** Versions that a type is known under, as far as our calls might name them: the latest stable ones of Azure's published interfaces. */
@@ -135,7 +124,7 @@ const VERSIONS: Readonly<Record<string, readonly string[]>> = {
 
 export const isKnownVersion = (type: string, version: string | null): boolean => version !== null && (VERSIONS[type.toLowerCase()] ?? []).includes(version);
 
-export const unknownVersion = (type: string, version: string | null): Declined =>
+export const unknownVersion = (type: string, version: string | null): ArmRefusal =>
   version === null
-    ? new Declined('MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.')
-    : new Declined('NoRegisteredProviderFound', `No registered resource provider found for API version '${version}' for type '${type}'.`);
+    ? new ArmRefusal('MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.')
+    : new ArmRefusal('NoRegisteredProviderFound', `No registered resource provider found for API version '${version}' for type '${type}'.`);

@@ -131,7 +131,7 @@ const put = (subscription: Subscription, resource: TemplateResource, id: string)
   subscription.held.set(key, { id, type: resource.type, name: resource.name, wanted, tags: { ...resource.tags }, added, properties });
 };
 
-/** @throws Declined when a service refuses its part; Invalid before anything is done */
+/** @throws ArmRefusal when a service refuses its part; Invalid before anything is done */
 export const applied = (subscription: Subscription, base: string, template: Template): void => {
   walk(base, template.resources, (resource, id) => put(subscription, resource, id));
 };
