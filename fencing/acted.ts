@@ -99,6 +99,8 @@ const memoryAfter = ({ memory, cluster, reading }: Known, step: Step, now: Momen
     sinceLook: new Set(memory.sinceLook).add(stepKey(step)),
     deleted: deletedAfter(memory, cluster?.says.pods ?? [], step, now),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
+    // What the fence was admitted to do is done: should its taint return, it asks anew.
+    admission: step.do === 'park' ? null : memory.admission,
     marks: memory.marks + (step.do === 'mark' ? 1 : 0),
     polls: 0,
   };

@@ -76,6 +76,7 @@ const ladder: readonly Rule[] = [
   beforeTheMark(delayedByPolicy), // planned stop/starts get their time
   withoutNode(delayedByPolicy),
   beforeTheMark(capReached), // many at once: the cloud, or we, may be wrong; entered before anything is written
+  beforeTheTaintReturns(capReached), // an old claim counts no more, and a fence that goes on is one more
   withoutNode(capReached),
 
   // The fence: mark, pods, attachments, disks, Node. One step, then look again.

@@ -95,19 +95,20 @@ export interface Claimant extends Pick<Claim, 'cap' | 'boot' | 'machine'> {
 
 /**
  * Whether the fence may begin, and the ledger as it is to be written, or null when it stands right. A fence that is entered
- * already is admitted again: a message may come twice, and a run may die behind its claim.
+ * already is admitted again: a message may come twice, a run may die behind its claim, and work may come back to a fence that
+ * was finished. Its line is open then once more, and as old as it was.
  */
 export const admit = (read: readonly LedgerEntry[], claimant: Claimant): { readonly says: Admission; readonly write: readonly LedgerEntry[] | null } => {
   const { machine, boot, now } = claimant;
   const { entries, mended } = tidied(read, now);
   const others = entries.filter((entry) => entry.machine !== machine);
-  const entered = entries.some((entry) => entry.machine === machine && (boot === null || entry.boot === boot));
+  const entered = entries.find((entry) => entry.machine === machine && (boot === null || entry.boot === boot));
   const use = capUse(others, claimant.cap, claimant.nodes);
-  const admitted = entered || claimant.lifted || (use.begun < use.limits.begun && use.unfinished < use.limits.unfinished);
-  const begins: LedgerEntry = { machine, boot: boot ?? '', begun: now, finished: false, nodes: claimant.nodes };
+  const admitted = entered !== undefined || claimant.lifted || (use.begun < use.limits.begun && use.unfinished < use.limits.unfinished);
+  const begins: LedgerEntry = entered ? { ...entered, finished: false } : { machine, boot: boot ?? '', begun: now, finished: false, nodes: claimant.nodes };
   return {
     says: { ...use, admitted },
-    write: admitted && !entered ? [...others, begins] : mended ? entries : null,
+    write: admitted && entered?.finished !== false ? [...others, begins] : mended ? entries : null,
   };
 };
 

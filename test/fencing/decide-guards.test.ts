@@ -10,6 +10,8 @@ const refusedAt: Admission = { ...admitted, admitted: false, begun: 4, unfinishe
 const asked = (admission: Admission | null, change: Partial<View> = {}) => view({ memory: { ...view().memory, admission }, ...change });
 const policy = (change: Partial<typeof defaultPolicy>) => ({ ...defaultPolicy, ...change });
 
+/** Parked, and somebody has bound a pod to it by name. */
+const parked = { cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }), pods: [pod({ uid: 'late', volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) };
 const nodesOnly = policy({ optOut: 'nodes' });
 
 describe('guards forbid a fence of a machine that is off', () => {
@@ -33,6 +35,8 @@ describe('guards forbid a fence of a machine that is off', () => {
     ['what the cap does not admit', asked(refusedAt), 'refused cap-reached'],
     ['... the Node being gone', asked(refusedAt, { cluster: cluster({ node: null }) }), 'refused cap-reached'],
     ['... for a later boot', asked(refusedAt, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }), 'refused cap-reached'],
+    ['... and when its taint is to return for work that came back', asked(null, parked), 'claim cap-reached'],
+    ['... which it does not admit, either', asked(refusedAt, parked), 'refused cap-reached'],
     ['the cap does not stop a fence that has begun', asked(refusedAt, { cluster: cluster({ node: marked() }) }), 'delete-pod'],
     ['... nor asks about it again', asked(null, { cluster: cluster({ node: marked() }) }), 'delete-pod'],
     ['nothing to free', view({ cluster: cluster({ pods: [pod({ kind: 'mirror' }), pod({ kind: 'daemon', volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }), 'ignored nothing-to-free'],

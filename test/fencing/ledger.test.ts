@@ -52,6 +52,11 @@ describe('a claim', () => {
     expect(admit([mine], claimant()).write).toBeNull();
     expect(admit(finished(4), claimant()).write).toBeNull();
   });
+  it('opens the line of a fence that goes on again, which began when it began', () => {
+    const over = { ...mine, begun: NOW - 5 * MINUTE, finished: true };
+    expect(admit([...finished(4), over], claimant()).write).toEqual([...finished(4), { ...over, finished: false }]);
+    expect(admit([{ ...over, begun: NOW - 15 * MINUTE }, ...finished(4)], claimant()).says.admitted).toBe(false);
+  });
   it('counts a machine once, however often it stands there', () => expect(admit([entry('a'), entry('a'), entry('a'), entry('a')], claimant()).says.begun).toBe(1));
   it('ages what is dated ahead from this moment on, even when it is refused: nobody holds a place for ever', () => {
     const { says, write } = admit([entry('a', { begun: Date.UTC(9999, 0), finished: false })], claimant());

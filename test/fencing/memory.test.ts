@@ -1,9 +1,12 @@
 import { expect, it } from 'vitest';
+import { acted } from '../../fencing/acted.ts';
+import { because } from '../../fencing/reason.ts';
+import { targetNode } from '../../fencing/rules/mark.ts';
 import { begin, type Known, type Read } from '../../fencing/known.ts';
 import type { MachineFacts } from '../../fencing/machine.ts';
 import { baselineLease, machineRead } from '../../fencing/memory.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
-import { ago, diskOf, incarnationsOf, machine, machineOf, NOW } from './view-builder.ts';
+import { admitted, ago, diskOf, incarnationsOf, machine, machineOf, node, NOW, record } from './view-builder.ts';
 
 const at = (mono: number) => ({ wall: NOW + mono, mono });
 const read = (change: Partial<MachineFacts>, mono: number): Read<MachineFacts> => ({ says: machine(change), askedAt: at(mono), gotAt: mono });
@@ -41,4 +44,10 @@ it('only a Lease that was asked for after the machine was seen off is a baseline
   expect(baselineLease(machineRead(known, read({}, 600), at(600)).memory, ago(0), at(500))).toBeUndefined();
   expect(baselineLease(seenOff.memory, ago(0), at(500))).toBe(ago(0));
   expect(baselineLease({ ...seenOff.memory, lease: ago(9) }, ago(0), at(500))).toBe(ago(9));
+});
+
+it('what the cap has admitted ends with the park: a taint that returns later in the same run asks anew', () => {
+  const claimed: Known = { ...seenOff, memory: { ...seenOff.memory, admission: admitted } };
+  const after = (step: 'note' | 'park') => acted(claimed, { step: { do: step, node: targetNode(node()), record: record() }, because: because('fenced', '') }, 'done', at(500), at(500)).memory.admission;
+  expect([after('note'), after('park')]).toEqual([admitted, null]);
 });

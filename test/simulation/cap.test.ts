@@ -89,6 +89,44 @@ it('the one machine of a small cluster that is started and stopped again is fenc
   expect(outcome.steps[0]).toMatchObject({ step: 'mark' });
 });
 
+describe('work that comes back to a parked Node', () => {
+  const bindLate = ({ world, machines: [machine = ''] }: Zone): void => void addBarePod(world, { name: 'late', spec: { nodeName: nodeOf(world, machine) } });
+  /** The first machine is fenced, and so many others are after a while. */
+  const parked = async (minutes: number, others: number): Promise<Zone> => {
+    const zone = allOff(9);
+    const [first = '', ...rest] = zone.machines;
+    expect(await fenceOne(zone.world, first)).toMatchObject({ outcome: 'fenced' });
+    zone.world.advance(minutes * MINUTE);
+    for (const machine of rest.slice(0, others)) expect(await fenceOne(zone.world, machine)).toMatchObject({ outcome: 'fenced' });
+    bindLate(zone);
+    return zone;
+  };
+
+  it('needs no claim while the one that it had still counts', async () => {
+    const { world, machines } = await parked(1, 3);
+    const outcome = await fenceOne(world, machines[0] ?? '');
+    expect(outcome).toMatchObject({ outcome: 'fenced', steps: expect.arrayContaining([expect.objectContaining({ step: 'mark' })]) });
+    expect(await fenceOne(world, machines[4] ?? '')).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
+  });
+
+  it('needs another one once that has left the window, and waits until there is room', async () => {
+    const { world, machines } = await parked(16, 4);
+    const before = stateOf(world).nodes;
+    expect(await fenceOne(world, machines[0] ?? '')).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' }, steps: [] });
+    expect(stateOf(world).nodes).toEqual(before);
+    world.advance(15 * MINUTE);
+    const outcome = await fenceOne(world, machines[0] ?? '');
+    expect(outcome).toMatchObject({ outcome: 'fenced', steps: expect.arrayContaining([expect.objectContaining({ step: 'mark' })]) });
+    expect(stateOf(world).harm).toEqual([]);
+  });
+
+  it('is counted by the others: at most so many within the window, whichever fences they are', async () => {
+    const zone = await parked(16, 3);
+    expect(await fenceOne(zone.world, zone.machines[0] ?? '')).toMatchObject({ outcome: 'fenced' });
+    expect(await fenceOne(zone.world, zone.machines[4] ?? '')).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
+  });
+});
+
 describe('runs that come to the cap together', () => {
   const labelled = (world: AwsWorld): number => stateOf(world).nodes.filter((line) => line.includes('labelled')).length;
 
