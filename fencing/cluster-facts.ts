@@ -40,7 +40,7 @@ export interface NodeFacts {
   /** The value of our label, which no kubelet may write, or null: a record without it is not ours. */
   readonly label: string | null;
   /** The fence and the boot for which our out-of-service taint was put there, as a label beside it says, or null. We remove both in one write. */
-  readonly taintedFor: Tombstone | null;
+  readonly taintedFor: FenceInBoot | null;
   /** The fence that a person took away, as our label says it, or null. */
   readonly tombstone: Tombstone | null;
   /** What an earlier run noted of a machine that is `stopping`, in a label that no kubelet may write, or null. */
@@ -50,12 +50,15 @@ export interface NodeFacts {
   readonly record: FenceRecord | null;
 }
 
-/** What is left of a fence that somebody else removed: it is not begun again in that boot. */
-export interface Tombstone {
+/** A fence, and the boot of the machine that it is for. */
+export interface FenceInBoot {
   readonly fence: string;
   /** The boot, in the form of `bootMark`. */
   readonly boot: string;
 }
+
+/** What is left of a fence that somebody else removed: it is not begun again in that boot. */
+export type Tombstone = FenceInBoot;
 
 /** When a machine was first seen `stopping`, for runs that come later: of one machine and one boot of it, and of no other. */
 export interface FirstStopping {

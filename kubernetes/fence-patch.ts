@@ -3,7 +3,7 @@ import type { FirstStopping, Tombstone } from '../fencing/cluster-facts.ts';
 import { Refused } from '../fencing/errors.ts';
 import type { FenceRecord } from '../fencing/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/steps.ts';
-import { tombstoneFor } from '../fencing/tombstone.ts';
+import { fenceInBoot } from '../fencing/fence-in-boot.ts';
 import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
 import { hasOwnTaint, hasTaint, labelOf, recordTextOf, stoppingText, stoppingTextOf, taintText, tombstoneText } from './node-facts.ts';
 import type { Labels, NodePatch, TaintKind, TaintOf } from './node-patch.ts';
@@ -16,7 +16,7 @@ type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }
 const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [testUid(target), ...testLabel(target), testRecord(node, target)];
 
 /** It says itself whose it is: what stands beside it may be removed without it. */
-const ourTaint = (record: FenceRecord): TaintOf => ({ ...OUT_OF_SERVICE, value: taintText(tombstoneFor(record.fence, record, record)) });
+const ourTaint = (record: FenceRecord): TaintOf => ({ ...OUT_OF_SERVICE, value: taintText(fenceInBoot(record.fence, record, record)) });
 
 /** A taint that came up since, and that is not ours, must not become ours by being recorded so. */
 const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: StepTo<'mark'>): readonly TaintOf[] => {

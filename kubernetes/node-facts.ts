@@ -1,5 +1,5 @@
 import type { V1Node, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
-import type { FirstStopping, NodeFacts, Tombstone } from '../fencing/cluster-facts.ts';
+import type { FenceInBoot, FirstStopping, NodeFacts, Tombstone } from '../fencing/cluster-facts.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { parseRecord } from '../fencing/record.ts';
 import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, OUT_OF_SERVICE_VALUE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL, ZONE_LABEL } from './names.ts';
@@ -23,9 +23,9 @@ export const tombstoneText = ({ fence, boot }: Tombstone): string => `${fence}_r
 const TAINTED = /^(.+)_in_([0-9a-z]{14})$/;
 
 /** The value of our out-of-service taint, and of the label beside it. */
-export const taintText = ({ fence, boot }: Tombstone): string => `${fence}_in_${boot}`;
+export const taintText = ({ fence, boot }: FenceInBoot): string => `${fence}_in_${boot}`;
 
-const taintedFor = ({ metadata }: V1Node): Tombstone | null => {
+const taintedFor = ({ metadata }: V1Node): FenceInBoot | null => {
   const [, fence, boot] = TAINTED.exec(metadata?.labels?.[TAINT_LABEL] ?? '') ?? [];
   return fence === undefined || boot === undefined ? null : { fence, boot };
 };

@@ -2,7 +2,7 @@ import type { NodeFacts, PodFacts, VolumeFacts } from '../cluster-facts.ts';
 import type { FenceRecord, NamedVolume, OutOfServiceTaint } from '../record.ts';
 import { because, type Reason } from '../reason.ts';
 import type { NodeTarget } from '../steps.ts';
-import { isOfThisBoot, tombstoneFor } from '../tombstone.ts';
+import { isOfThisBoot, fenceInBoot } from '../fence-in-boot.ts';
 import { refuse, take, type Decision, type Rule, type View } from '../view.ts';
 import { isDeclined, podsToDelete, wantedBy } from './pods.ts';
 import { isKnownToRecur, isRecurring } from './recurring.ts';
@@ -171,5 +171,5 @@ export const removedByHand: Rule = (view) => {
   if (known) return refuse(removed ?? known);
   const fence = currentRecord(view)?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
   if (!removed || fence === undefined) return null;
-  return take({ do: 'entomb', node: targetNode(node), tombstone: tombstoneFor(fence, node, machine) }, removed);
+  return take({ do: 'entomb', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) }, removed);
 };

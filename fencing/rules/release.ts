@@ -2,7 +2,7 @@ import type { NodeFacts, PodFacts, Tombstone, VolumeFacts } from '../cluster-fac
 import type { FenceRecord } from '../record.ts';
 import { patience } from '../policy.ts';
 import { because, type Reason } from '../reason.ts';
-import { isOfThisBoot, tombstoneFor } from '../tombstone.ts';
+import { isOfThisBoot, fenceInBoot } from '../fence-in-boot.ts';
 import { released, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
 import { pollDelay } from './going.ts';
 import { namesMachine } from './identity.ts';
@@ -112,7 +112,7 @@ export const acceptedByPerson: Rule = (view) => {
   const released = new Date(view.now.wall).toISOString();
   if (node.taints.ours || record.released === null) return take({ do: 'readmit-volumes', node: targetNode(node), record: { ...record, phase: 'releasing', released } }, reason);
   const sameBoot = record.bootID === node.bootID;
-  return endQuarantine(view, node, record, sameBoot ? tombstoneFor(record.fence, node, view.machine) : null);
+  return endQuarantine(view, node, record, sameBoot ? fenceInBoot(record.fence, node, view.machine) : null);
 };
 
 /** A machine that runs again has another boot than the one in which somebody removed our fence. */

@@ -2,7 +2,7 @@ import type { FirstStopping, NodeFacts } from '../cluster-facts.ts';
 import type { MachineFacts, Power } from '../machine.ts';
 import { patience } from '../policy.ts';
 import { because } from '../reason.ts';
-import { shortHash } from '../tombstone.ts';
+import { shortHash } from '../fence-in-boot.ts';
 import { take, wait, type Decision, type Rule, type View } from '../view.ts';
 import { pollDelay } from './going.ts';
 import { namesMachine } from './identity.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import type { AttachmentFacts, FirstStopping, NodeFacts, OptOut, PodFacts, Tombstone, VolumeFacts } from '../../fencing/cluster-facts.ts';
+import type { AttachmentFacts, FirstStopping, NodeFacts, OptOut, PodFacts, FenceInBoot, VolumeFacts } from '../../fencing/cluster-facts.ts';
 import type { Admission } from '../../fencing/ledger.ts';
 import type { MachineFacts, Power } from '../../fencing/machine.ts';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import type { FenceRecord } from '../../fencing/record.ts';
-import { shortHash, tombstoneFor } from '../../fencing/tombstone.ts';
+import { shortHash, fenceInBoot } from '../../fencing/fence-in-boot.ts';
 import type { Memory, View } from '../../fencing/view.ts';
 import { admitted, ago, attachment, cluster, machine, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
 
@@ -67,8 +67,8 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
     owners: mostly<readonly string[]>([], ['NodeClaim']),
     optOuts: mostly<readonly OptOut[]>([], [optOut('because')]),
     label: mostly<string | null>('run.1', null),
-    taintedFor: mostly<Tombstone | null>(null, tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
-    tombstone: mostly<Tombstone | null>(null, tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
+    taintedFor: mostly<FenceInBoot | null>(null, fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
+    tombstone: mostly<FenceInBoot | null>(null, fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
     stopping: mostly<FirstStopping | null>(null, noted, { ...noted, boot: 'of another' }, { ...noted, at: NOW + 3_600_000 }),
     record: maybe(anyRecord),
     unreadable: fc.boolean(),

@@ -6,7 +6,7 @@ import type { FenceRecord } from '../../fencing/record.ts';
 import type { Step } from '../../fencing/steps.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
-import { tombstoneFor } from '../../fencing/tombstone.ts';
+import { fenceInBoot } from '../../fencing/fence-in-boot.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
 
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) => view({ cluster: cluster({ node: marked(), ...change }), ...rest });
@@ -19,7 +19,7 @@ const target = (given: View): string | null => {
   return step && 'pod' in step ? `${step.do} ${step.pod.name}` : (step?.do ?? null);
 };
 
-const buried = tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
+const buried = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
 
 describe('the mark', () => {
   it('writes evidence, generation, boot, Lease, volumes and pods', () => {
@@ -69,9 +69,9 @@ describe('what a person took back is not put back', () => {
     ['... and those who come later are told by the tombstone', view({ cluster: cluster({ node: node({ tombstone: buried, label: 'x' }) }) }), 'refused fence-removed-by-hand'],
     ['... also once the cloud has forgotten the machine', view({ cluster: cluster({ lease: null, node: node({ tombstone: buried, label: 'x' }) }), machine: machine({ power: 'missing', generation: null }), memory: { ...view().memory, witness: 'released' } }), 'refused fence-removed-by-hand'],
     ['a label that stands where our taint does not tells of it, when nothing else is left', view({ cluster: cluster({ node: node({ taintedFor: buried }) }) }), 'entomb'],
-    ['... and says nothing of a later boot', view({ cluster: cluster({ node: node({ taintedFor: tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }) }) }) }), 'mark'],
-    ['... also when the cloud knew no boot at that time', view({ cluster: cluster({ node: node({ tombstone: tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: null }), label: 'x' }) }) }), 'refused fence-removed-by-hand'],
-    ['a tombstone of an earlier boot says nothing of this one', view({ cluster: cluster({ node: node({ tombstone: tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }), label: 'x' }) }) }), 'mark'],
+    ['... and says nothing of a later boot', view({ cluster: cluster({ node: node({ taintedFor: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }) }) }) }), 'mark'],
+    ['... also when the cloud knew no boot at that time', view({ cluster: cluster({ node: node({ tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: null }), label: 'x' }) }) }), 'refused fence-removed-by-hand'],
+    ['a tombstone of an earlier boot says nothing of this one', view({ cluster: cluster({ node: node({ tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }), label: 'x' }) }) }), 'mark'],
     ['a fence that is being released without another boot', view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }), remembered: record() }), 'entomb'],
     ['a fence of another boot begins again', view({ remembered: record({ bootID: 'boot-before' }) }), 'mark'],
     ['a fence of a Node that was re-created begins again', view({ remembered: record({ nodeUid: 'an older one' }) }), 'mark'],

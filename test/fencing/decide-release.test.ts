@@ -4,7 +4,7 @@ import { decide } from '../../fencing/decide.ts';
 import type { Power } from '../../fencing/machine.ts';
 import { because } from '../../fencing/reason.ts';
 import type { FenceRecord } from '../../fencing/record.ts';
-import { tombstoneFor } from '../../fencing/tombstone.ts';
+import { fenceInBoot } from '../../fencing/fence-in-boot.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, optOut, pod, view, volume } from './view-builder.ts';
@@ -84,7 +84,7 @@ describe('the fence is taken back once a fresh boot is proven', () => {
     ['... and one that came after we took ours off is none of ours', returned({ node: back({ taints: { ...PARKED, outOfService: true } }) }), 'readmit-pods'],
     ['... nor is one that was there before us', returned({ node: back({ taints: { ...PARKED, outOfService: true } }, { outOfService: 'foreign', released: null, begun: ago(600_000) }) }), 'readmit-pods'],
     ['a paused cluster keeps even its quarantine', returned(paused), 'refused paused'],
-    ['a tombstone of an earlier boot is forgotten', returned({ node: node({ bootID: 'boot-b', label: 'x', tombstone: tombstoneFor('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' }) }) }), 'entomb'],
+    ['a tombstone of an earlier boot is forgotten', returned({ node: node({ bootID: 'boot-b', label: 'x', tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' }) }) }), 'entomb'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });

@@ -5,7 +5,7 @@ import { decide } from '../../fencing/decide.ts';
 import { begin } from '../../fencing/known.ts';
 import type { MachineFacts } from '../../fencing/machine.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
-import { shortHash } from '../../fencing/tombstone.ts';
+import { shortHash } from '../../fencing/fence-in-boot.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
 import { cluster, machine, node, NOW, optOut, record, view } from './view-builder.ts';
