@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
-import { parseDuration } from '../wiring/duration.ts';
+import { parseDuration } from '../config/schema.ts';
 import type { Output } from './answer.ts';
 import { askedIn, fail } from './failure.ts';
 import type { CapOptions } from './commands/cap.ts';

@@ -1,9 +1,18 @@
+import { z } from 'zod';
+import { ClusterUnavailable, InvalidInput } from '../fencing/errors.ts';
 import type { Known } from '../fencing/known.ts';
-import { ClusterUnavailable } from '../fencing/errors.ts';
 import type { Answer } from '../fencing/learn.ts';
+import type { MachineId } from '../fencing/machine.ts';
 import type { Command } from '../fencing/next.ts';
+import { outcomeJson, type OutcomeJson } from '../fencing/outcome-json.ts';
+import type { Outcome } from '../fencing/outcome.ts';
+import type { Policy } from '../fencing/policy.ts';
 import type { Ports } from '../fencing/ports.ts';
-import { stepLine } from './decision-line.ts';
+import { react } from '../fencing/react.ts';
+import { longWaits } from '../fencing/reason.ts';
+import { messageLine, outcomeLine, stepLine } from './decision-log.ts';
+import { type Delivery, type Errand, inWords, isDry, leadingErrands } from './messages.ts';
+import { decision, measuresOf, unreachableMeasures } from './metrics.ts';
 import type { Wiring } from './wiring.ts';
 
 /** How long the platform lets an invocation go on; what Lambda hands in says it: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
@@ -15,7 +24,7 @@ export interface TimeLimit {
 const MARGIN_MS = 3_000;
 
 /** Clusters that could not be asked, and why: those that answered again meanwhile are not among them. */
-export type Unreachable = ReadonlyMap<string, string>;
+type Unreachable = ReadonlyMap<string, string>;
 
 const noticed = (unreachable: Map<string, string>, answer: Answer, { place }: Known): void => {
   if (answer.to === 'locate') {
@@ -26,7 +35,7 @@ const noticed = (unreachable: Map<string, string>, answer: Answer, { place }: Kn
   if (answer.to === 'look' && answer.cluster) unreachable.delete(place.cluster);
 };
 
-export interface Invocation {
+interface Invocation {
   readonly ports: Ports;
   /** Mono ms at which runs end, well before the platform ends the process. */
   readonly deadline: number;
@@ -58,4 +67,130 @@ export const within = async <T>(
   } finally {
     inFlight.abort();
   }
+};
+
+interface Wish {
+  readonly policy: Policy;
+  /** The queue takes over long waits, for less than a process that is paid for sleeping; without one the run waits itself. */
+  readonly queued: boolean;
+  readonly vouched: string | null;
+}
+
+/** So many errands that are not ours are told of one by one. */
+const MOST_TOLD = 20;
+
+/** Those that are ours, and a word about the others. */
+const oursAmong = (errands: readonly Errand[], { foreign, log }: Wiring): readonly Errand[] => {
+  const judged = errands.map((errand) => ({ errand, why: foreign(errand) }));
+  const others = judged.flatMap(({ errand, why }) => (why === null ? [] : [{ machine: errand.machine, why }]));
+  for (const { machine, why } of others.slice(0, MOST_TOLD)) log(messageLine(decision.foreign, 'foreign', why, machine));
+  const left = others.length - MOST_TOLD;
+  if (left > 0) log(messageLine(decision.foreign, 'foreign', `${left} more are none of ours`, null));
+  return judged.flatMap(({ errand, why }) => (why === null ? [errand] : []));
+};
+
+/** Looks at each machine once, however many messages name it, and says what came of it; once more where a message wants a dry run of what others want in earnest. */
+export const runErrands = async (errands: readonly Errand[], wish: Wish, wiring: Wiring, limit: TimeLimit): Promise<readonly Outcome[]> => {
+  const leading = [...leadingErrands(oursAmong(errands, wiring), wish.policy)];
+  const errandFor = (machine: MachineId, dryRun: boolean): Errand | null => leading.find((errand) => errand.machine === machine && isDry(errand, wish.policy) === dryRun) ?? null;
+  const eventOf = ({ request, policy }: Pick<Known, 'request' | 'policy'>) => errandFor(request.machine, policy.dryRun)?.event ?? null;
+  const outcomes = await within(wiring, limit, eventOf, async (invocation) => {
+    const [dry, inEarnest] = await Promise.all([true, false].map(async (dryRun) => lookAt(leading.filter((errand) => isDry(errand, wish.policy) === dryRun), { ...wish, policy: { ...wish.policy, dryRun } }, wiring, invocation)));
+    for (const [cluster, why] of invocation.unreachable) tellUnreachable(cluster, why, wiring);
+    return [...(inEarnest ?? []), ...(dry ?? [])];
+  });
+  for (const outcome of outcomes) tellOutcome(outcome, errandFor(outcome.machine, outcome.dryRun), wiring);
+  return outcomes;
+};
+
+const lookAt = (errands: readonly Errand[], { policy, vouched, queued }: Wish, { newRunId }: Wiring, { ports, deadline }: Invocation): Promise<readonly Outcome[]> => {
+  return react(errands.map(({ machine }) => machine), { policy, deadline, newRunId, vouched, ...(queued && { handsOver: longWaits }) }, ports);
+};
+
+const tellOutcome = (outcome: Outcome, errand: Errand | null, wiring: Wiring): void => {
+  const measures = isNews(outcome, wiring) ? measuresOf(outcome, errand?.eventAt ?? null) : [];
+  wiring.log({ ...outcomeLine(outcome, errand?.event ?? null), ...(measures.length > 0 && wiring.measured(measures)) });
+};
+
+/** For whoever is to hear of it: nobody knows what goes on in a cluster that does not answer. */
+export const tellUnreachable = (cluster: string, why: string, { log, measured }: Wiring): void =>
+  log({ ...messageLine('failed', 'cluster-unreachable', why, null), cluster, ...measured(unreachableMeasures) });
+
+/** How a person wants one machine fenced; which one, each cloud says in its own way. */
+export const manner = {
+  dryRun: z.boolean().default(false),
+  /** A person vouches that the machine is off; the configuration has to allow it. */
+  assertOff: z.boolean().default(false),
+  reason: z.string().min(1).optional(),
+};
+
+interface Manner {
+  readonly dryRun: boolean;
+  readonly assertOff: boolean;
+  readonly reason?: string | undefined;
+}
+
+/** @throws InvalidInput: `example` is what should have been sent */
+export const readOrder = <T extends Manner>(event: unknown, schema: z.ZodType<T>, example: string): T => {
+  const reasoned = schema.refine(({ assertOff, reason }) => !assertOff || reason !== undefined, { path: ['reason'], error: 'say what you checked: assertOff needs a reason' });
+  const read = reasoned.safeParse(event);
+  if (read.success) return read.data;
+  throw new InvalidInput(`the order is not understood: ${z.prettifyError(read.error)}; send ${example}`);
+};
+
+export const carryOut = (deliveries: readonly Delivery[], { dryRun, assertOff, reason }: Manner, wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> => {
+  const policy = { ...wiring.policy, dryRun: wiring.policy.dryRun || dryRun };
+  return answerByHand(deliveries, { policy, vouched: assertOff ? (reason ?? null) : null }, wiring, limit);
+};
+
+/** The same JSON as the CLI: one object for one machine, `results` for several. */
+export type ByHandAnswer = OutcomeJson | { readonly results: readonly OutcomeJson[] };
+
+/**
+ * Runs what a person sent, to its end or to the end of the invocation: there is no queue to wait in.
+ * @throws InvalidInput, before anything is done, for what cannot be read
+ */
+const answerByHand = async (deliveries: readonly Delivery[], wish: Omit<Wish, 'queued'>, wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> => {
+  const faults = deliveries.flatMap((delivery) => delivery.faults);
+  if (faults.length > 0) throw new InvalidInput(faults.map(inWords).join('; '));
+  const errands = deliveries.flatMap((delivery) => delivery.errands);
+  const outcomes = await runErrands(errands, { ...wish, queued: false }, wiring, limit);
+  const [only, second] = outcomes;
+  return only && !second ? outcomeJson(only) : { results: outcomes.map(outcomeJson) };
+};
+
+/**
+ * Takes what a person sent as if it had just arrived, and answers as the CLI does. `dryRun` may stand anywhere in it, and is
+ * meant for the message that it stands in.
+ *
+ * @throws InvalidInput, before anything is done
+ */
+export const replayByHand = (deliveries: readonly Delivery[], wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> =>
+  answerByHand(deliveries, { policy: wiring.policy, vouched: null }, wiring, limit);
+
+/**
+ * Which dry runs have been told of: once for each boot of a machine, however often a sweep finds it. A dry run writes nothing,
+ * so this is remembered by the process alone: another one, or one that has begun anew, tells it once more.
+ */
+const toldBy = new WeakMap<Wiring['ports'], Map<string, string>>();
+
+type Boot = Pick<Outcome, 'machine' | 'generation'>;
+
+const bootOf = ({ generation }: Boot): string => generation ?? 'unknown';
+
+const keyOf = (outcome: Outcome['outcome'], { machine }: Boot): string => `${outcome} ${machine}`;
+
+const isWould = (outcome: Outcome['outcome']): outcome is 'would-fence' | 'would-release' => outcome === 'would-fence' || outcome === 'would-release';
+
+/** Whether that was told already. */
+export const wasTold = (outcome: 'would-fence' | 'would-release', boot: Boot, { ports }: Pick<Wiring, 'ports'>): boolean =>
+  toldBy.get(ports)?.get(keyOf(outcome, boot)) === bootOf(boot);
+
+/** False for the end of a dry run that was told already; from now on it was. */
+export const isNews = (outcome: Outcome, wiring: Pick<Wiring, 'ports'>): boolean => {
+  if (!isWould(outcome.outcome)) return true;
+  if (wasTold(outcome.outcome, outcome, wiring)) return false;
+  const told = toldBy.get(wiring.ports) ?? new Map<string, string>();
+  toldBy.set(wiring.ports, told.set(keyOf(outcome.outcome, outcome), bootOf(outcome)));
+  return true;
 };

@@ -3,12 +3,9 @@ import type { Command } from '../fencing/next.ts';
 import { outcomeJson, type OutcomeJson } from '../fencing/outcome-json.ts';
 import type { Outcome } from '../fencing/outcome.ts';
 import { sweep as sweepAll, type Swept } from '../fencing/sweep.ts';
-import { messageLine, outcomeLine } from './decision-line.ts';
-import { tellUnreachable } from './errands.ts';
-import { isNews, wasTold } from './would.ts';
-import { isDeadAndUnfenced, measuresOf } from './metrics.ts';
-import { metric } from './names.ts';
-import { within, type TimeLimit } from './invocation.ts';
+import { messageLine, outcomeLine } from './decision-log.ts';
+import { isNews, tellUnreachable, type TimeLimit, wasTold, within } from './invocation.ts';
+import { isDeadAndUnfenced, measuresOf, metric } from './metrics.ts';
 import type { Wiring } from './wiring.ts';
 
 export interface SweepAnswer {

@@ -1,11 +1,10 @@
+import type { OpenCluster } from '../config/open-clusters.ts';
 import type { Policy } from '../fencing/policy.ts';
 import type { Ports } from '../fencing/ports.ts';
-import type { CloudKit } from '../wiring/cloud-kit.ts';
-import type { OpenCluster } from '../wiring/open-clusters.ts';
-import type { Errand } from './errand.ts';
-import type { Fencer } from './fencers.ts';
+import type { CloudKit } from '../providers/plugin.ts';
+import type { Fencer } from './doctor.ts';
+import type { Errand, Queues } from './messages.ts';
 import type { Measured } from './metrics.ts';
-import type { Queues } from './queues.ts';
 
 /** All that a function of ours is made of; tests hand in another. */
 export interface Wiring {
@@ -27,3 +26,15 @@ export interface DoctorWiring extends Wiring {
   /** Functions that fence as somebody else than the doctor; left out where all are one identity. */
   readonly fencers?: readonly Fencer[];
 }
+
+/** Makes it on the first call and keeps what worked; what failed is tried anew at the next. */
+export const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+  let made: Promise<T> | null = null;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = null;
+      throw error;
+    });
+    return made;
+  };
+};

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundle, bundleCli, root } from './bundle.ts';
@@ -7,15 +8,12 @@ import { foldersIn, librariesIn, licensesText } from './licenses.ts';
 /** Builds everything that `npm pack` puts into the package beside files of the checkout: `package.json` lists both. */
 
 const FOLDER = 'dist/lib';
-const REGISTERED = /^register-(?<cloud>\w+)\.ts$/;
 
-/** Each cloud that is registered is an export of its own. */
+/** Each cloud that has a plugin is an export of its own. */
 const cloudEntries = async (): Promise<Readonly<Record<string, string>>> => {
-  const files = await readdir(path.join(root, 'wiring'));
-  return Object.fromEntries(files.flatMap((file): [string, string][] => {
-    const cloud = REGISTERED.exec(file)?.groups?.['cloud'];
-    return cloud === undefined ? [] : [[`providers/${cloud}`, `wiring/${file}`]];
-  }));
+  const folders = await readdir(path.join(root, 'providers'));
+  const registers = folders.map((cloud): [string, string] => [`providers/${cloud}`, `providers/${cloud}/plugin/register.ts`]);
+  return Object.fromEntries(registers.filter(([, file]) => existsSync(path.join(root, file))));
 };
 
 const entries = { fencing: 'fencing/index.ts', ...(await cloudEntries()) };

@@ -1,5 +1,5 @@
-import { checkLine, diagnosisOf } from '../../wiring/check.ts';
-import { examine } from '../../wiring/checks.ts';
+import { checkLine, diagnosisOf } from '../../providers/check.ts';
+import { examine } from '../../config/doctor.ts';
 import type { Output } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 

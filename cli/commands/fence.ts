@@ -1,7 +1,7 @@
 import { InvalidInput } from '../../fencing/errors.ts';
 import type { MachineId } from '../../fencing/machine.ts';
 import { react } from '../../fencing/react.ts';
-import { newRunId } from '../../wiring/run-id.ts';
+import { newRunId } from '../../config/system.ts';
 import { answerOne, type Output } from '../answer.ts';
 import { machineOfNode, quoted } from '../machine-of-node.ts';
 import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';

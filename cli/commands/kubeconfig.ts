@@ -1,6 +1,10 @@
-import { accountKubeconfig } from '../../wiring/account-kubeconfig.ts';
-import { readEnvironment } from '../../wiring/environment.ts';
-import { kubeconfigFiles } from '../../wiring/settings.ts';
+import { stringify } from 'yaml';
+import { linkFromFiles } from '../../config/connect-cluster.ts';
+import { readEnvironment } from '../../config/environment.ts';
+import { kubeconfigFiles } from '../../config/settings.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import { connectionOf } from '../../kubernetes/cluster.ts';
+import { accountToken, type AccountToken } from '../../kubernetes/service-account.ts';
 import type { Output } from '../answer.ts';
 
 export interface KubeconfigOptions {
@@ -17,4 +21,37 @@ export const kubeconfig = async ({ context, name, server, timeout, ...flags }: K
   const wanted = { kubeconfig: kubeconfigFiles(readEnvironment(), flags), context: context ?? null, name, server: server ?? null };
   output.line((await accountKubeconfig(wanted, AbortSignal.timeout(timeout))).trimEnd());
   return 0;
+};
+
+export interface AccountKubeconfig {
+  /** Paths of the kubeconfig files of a person who may make Secrets in kube-system, as in KUBECONFIG. */
+  readonly kubeconfig: string;
+  readonly context: string | null;
+  /** What the cluster is to be called. */
+  readonly name: string;
+  /** Where the functions reach the API server, if not where this person does. */
+  readonly server: string | null;
+}
+
+const written = (name: string, server: string, { token, ca }: AccountToken): string =>
+  stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
+    clusters: [{ name, cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    users: [{ name: 'cloudfence', user: { token } }],
+    contexts: [{ name, context: { cluster: name, user: 'cloudfence' } }],
+  });
+
+/**
+ * A kubeconfig for Cloudfence's own service account. Whoever has the text has the account's rights.
+ * @throws InvalidConfiguration, Unavailable, Denied, Refused
+ */
+export const accountKubeconfig = async ({ kubeconfig, context, name, server }: AccountKubeconfig, signal: AbortSignal): Promise<string> => {
+  const link = await linkFromFiles(kubeconfig, context);
+  try {
+    return written(name, server ?? link.server, await accountToken(connectionOf({ name, link, clock: systemClock }), signal));
+  } finally {
+    await link.close();
+  }
 };

@@ -4,7 +4,7 @@ import type { MachineId } from '../../fencing/machine.ts';
 import type { Outcome } from '../../fencing/outcome.ts';
 import { run } from '../../fencing/run.ts';
 import { STALE_LEASE_MS } from '../../fencing/ports.ts';
-import { newRunId } from '../../wiring/run-id.ts';
+import { newRunId } from '../../config/system.ts';
 import { answerAll, answerOne, outcomeOfError, type Output } from '../answer.ts';
 import { machineOfNode, quoted, type NodeAt } from '../machine-of-node.ts';
 import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';

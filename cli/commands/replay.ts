@@ -5,8 +5,8 @@ import { InvalidInput } from '../../fencing/errors.ts';
 import type { Fault, Hint, Reading } from '../../fencing/hint.ts';
 import type { MachineId } from '../../fencing/machine.ts';
 import { react } from '../../fencing/react.ts';
-import { newRunId } from '../../wiring/run-id.ts';
-import { whyUnreadable } from '../../wiring/settings.ts';
+import { newRunId } from '../../config/system.ts';
+import { whyUnreadable } from '../../config/settings.ts';
 import { answerAll, answerOne, type Output } from '../answer.ts';
 import { openFor, withSession, type CommonOptions } from '../session.ts';
 

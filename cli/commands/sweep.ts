@@ -1,6 +1,6 @@
 import type { Outcome } from '../../fencing/outcome.ts';
 import { sweep as sweepAll, type Swept } from '../../fencing/sweep.ts';
-import { newRunId } from '../../wiring/run-id.ts';
+import { newRunId } from '../../config/system.ts';
 import { answerAll, outcomeOfError, type Output } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 

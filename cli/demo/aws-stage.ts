@@ -1,11 +1,17 @@
-import { metricLine } from '../../functions/aws/embedded-metrics.ts';
+import { foreign, metricLine } from '../../functions/aws/wire.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
-import { foreign } from '../../functions/aws/territory.ts';
-import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
-import { createAwsSandbox, SANDBOX_ACCOUNT, SANDBOX_REGION, type AwsParts, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { awsCloud } from '../../providers/aws/index.ts';
+import { ec2Clients } from '../../providers/aws/client.ts';
+import {
+  type AwsParts,
+  type AwsWorld,
+  createAwsSandbox,
+  SANDBOX_ACCOUNT,
+  SANDBOX_REGION,
+} from '../../sandbox/aws-sandbox.ts';
 import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
 import { plainStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
-import { instanceIn, volumeIn, type Instance, type InstanceState } from '../../sandbox/ec2/state.ts';
+import { type Instance, instanceIn, type InstanceState, volumeIn } from '../../sandbox/ec2/state.ts';
 import { databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { deploy, type Platform } from './function.ts';
 import type { Message } from './queue.ts';

@@ -1,6 +1,7 @@
 import { readHints } from '../../providers/azure/events/read-hints.ts';
-import { azureClients, azureCloud } from '../../providers/azure/index.ts';
-import { machinePath } from '../../providers/azure/ids.ts';
+import { azureCloud } from '../../providers/azure/index.ts';
+import { azureClients } from '../../providers/azure/client.ts';
+import { machinePath } from '../../providers/azure/identity.ts';
 import { createAzureSandbox, SANDBOX_SUBSCRIPTION, type AzureParts, type AzureWorld } from '../../sandbox/azure-sandbox.ts';
 import { openArmDoor } from '../../sandbox/azure/http-door.ts';
 import { deallocate, remove, start } from '../../sandbox/azure/machines.ts';

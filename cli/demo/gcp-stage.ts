@@ -1,6 +1,7 @@
 import { readHints } from '../../providers/gcp/events/read-hints.ts';
-import { computeClients, gcpCloud } from '../../providers/gcp/index.ts';
-import { instancePath } from '../../providers/gcp/paths.ts';
+import { gcpCloud } from '../../providers/gcp/index.ts';
+import { computeClients } from '../../providers/gcp/client.ts';
+import { instancePath } from '../../providers/gcp/identity.ts';
 import { createGceSandbox, SANDBOX_PROJECT, type GceParts, type WholeGceWorld } from '../../sandbox/gce-sandbox.ts';
 import { openHttpDoor } from '../../sandbox/gce/http-door.ts';
 import { remove, start, stop } from '../../sandbox/gce/instances.ts';

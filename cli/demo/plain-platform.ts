@@ -1,8 +1,7 @@
 import type { Reading } from '../../fencing/hint.ts';
 import type { MachineId } from '../../fencing/machine.ts';
-import { deliveryOf, leadingErrands } from '../../functions/errand.ts';
-import { runErrands } from '../../functions/errands.ts';
-import { settle } from '../../functions/settle.ts';
+import { deliveryOf, leadingErrands, settle } from '../../functions/messages.ts';
+import { runErrands } from '../../functions/invocation.ts';
 import type { Platform } from './function.ts';
 
 interface Reader {

@@ -1,4 +1,4 @@
-import { checkLine, type Diagnosis } from '../../wiring/check.ts';
+import { checkLine, type Diagnosis } from '../../providers/check.ts';
 import { doctor as diagnose, isFailing, type DoctorAnswer } from '../doctor.ts';
 import type { DoctorWiring } from '../wiring.ts';
 import { lambda, type LambdaFunction } from './lambda.ts';

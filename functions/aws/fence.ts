@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import type { ByHandAnswer } from '../by-hand.ts';
-import type { TimeLimit } from '../invocation.ts';
-import { carryOut, manner, readOrder } from '../order.ts';
+import { type ByHandAnswer, carryOut, manner, readOrder, type TimeLimit } from '../invocation.ts';
 import type { Wiring } from '../wiring.ts';
-import { deliveriesIn } from './batch.ts';
+import { deliveriesIn } from './on-event.ts';
 import { fencing } from './lambda.ts';
 import { wireOnce } from './wire.ts';
 

@@ -1,5 +1,5 @@
-import { failureLine, sentenceOf } from '../failure.ts';
-import { accessOf, type AccessAnswer } from '../fencers.ts';
+import { failureLine, sentenceOf } from '../decision-log.ts';
+import { accessOf, type AccessAnswer } from '../doctor.ts';
 import type { TimeLimit } from '../invocation.ts';
 import type { DoctorWiring } from '../wiring.ts';
 

@@ -1,16 +1,13 @@
-import type { ByHandAnswer } from '../by-hand.ts';
-import { leadingErrands } from '../errand.ts';
-import { runErrands } from '../errands.ts';
-import type { TimeLimit } from '../invocation.ts';
-import { replayByHand } from '../replay.ts';
-import { settle } from '../settle.ts';
+import { z } from 'zod';
+import { readHints } from '../../providers/aws/events/read-hints.ts';
+import { type ByHandAnswer, replayByHand, runErrands, type TimeLimit } from '../invocation.ts';
+import { type Delivery, deliveryOf, leadingErrands, settle, textOf } from '../messages.ts';
 import type { Wiring } from '../wiring.ts';
-import { deliveriesIn } from './batch.ts';
 import { fencing } from './lambda.ts';
 import { wireOnce } from './wire.ts';
 
 /** The messages that the queue is to deliver again, because something failed; all others are acknowledged. */
-export interface BatchAnswer {
+interface BatchAnswer {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
 
@@ -36,3 +33,14 @@ export const onEvent =
   };
 
 export const handler = fencing(wireOnce(), onEvent);
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html: body and messageId are all that is needed of a record. */
+const sqsRecord = z.looseObject({ messageId: z.string(), body: z.string() });
+/** What stands beside the records is meant for all of them. */
+const sqsBatch = z.looseObject({ Records: z.array(sqsRecord).min(1) });
+
+export const deliveriesIn = (event: unknown): readonly Delivery[] => {
+  const batch = sqsBatch.safeParse(event);
+  if (!batch.success) return [deliveryOf(null, textOf(event), () => readHints(event))];
+  return batch.data.Records.map((record) => deliveryOf(record.messageId, record.body, () => readHints({ ...batch.data, Records: [record] })));
+};

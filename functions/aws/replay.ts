@@ -1,19 +1,17 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { InvalidInput } from '../../fencing/errors.ts';
-import { readFunctionEnvironment } from '../../wiring/environment.ts';
-import type { ByHandAnswer } from '../by-hand.ts';
-import type { TimeLimit } from '../invocation.ts';
-import { replayByHand } from '../replay.ts';
+import { type FunctionEnvironment, readFunctionEnvironment } from '../../config/environment.ts';
+import { InvalidConfiguration, InvalidInput } from '../../fencing/errors.ts';
+import { type ByHandAnswer, replayByHand, type TimeLimit } from '../invocation.ts';
 import type { Wiring } from '../wiring.ts';
-import { startReplay, type ReplayStarted } from './archive.ts';
-import { deliveriesIn } from './batch.ts';
 import { fencing } from './lambda.ts';
+import { deliveriesIn } from './on-event.ts';
 import { wireOnce } from './wire.ts';
 
 /** `{"replay": {"from": "2026-01-01T00:00:00Z", "to": "…"}}`: every archived event of that time once more. */
 const archiveRange = z.object({ replay: z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) }) });
 
-export type Replayed = ByHandAnswer | ReplayStarted;
+type Replayed = ByHandAnswer | ReplayStarted;
 
 const rangeIn = (event: unknown): z.infer<typeof archiveRange>['replay'] | null => {
   if (typeof event !== 'object' || event === null || !('replay' in event)) return null;
@@ -32,3 +30,28 @@ export const replay =
   };
 
 export const handler = fencing(wireOnce(), replay);
+
+interface ReplayStarted {
+  readonly replay: string;
+  /** STARTING, as EventBridge says: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_StartReplay.html */
+  readonly state: string;
+}
+
+/** The same range twice in the same state is the same replay: its name follows from what is asked for. */
+const nameFor = (from: string, to: string, archive: string): string =>
+  `cloudfence-${createHash('sha256').update(`${archive} ${from} ${to}`).digest('hex').slice(0, 16)}`;
+
+/** Starts an EventBridge replay of the archive; its events arrive at the queue as any others do, and are only hints. */
+const startReplay = async (
+  { from, to }: { readonly from: string; readonly to: string },
+  { archiveArn, busArn, ruleArns, region }: Pick<FunctionEnvironment, 'archiveArn' | 'busArn' | 'ruleArns' | 'region'>,
+): Promise<ReplayStarted> => {
+  if (archiveArn === null || busArn === null) throw new InvalidConfiguration(['there is no event archive: deploy with archive days above 0']);
+  const { EventBridgeClient, StartReplayCommand } = await import('@aws-sdk/client-eventbridge');
+  const client = new EventBridgeClient(region === null ? {} : { region });
+  const ReplayName = nameFor(from, to, archiveArn);
+  const answer = await client.send(
+    new StartReplayCommand({ ReplayName, EventSourceArn: archiveArn, EventStartTime: new Date(from), EventEndTime: new Date(to), Destination: { Arn: busArn, ...(ruleArns.length > 0 && { FilterArns: [...ruleArns] }) } }),
+  );
+  return { replay: ReplayName, state: answer.State ?? 'STARTING' };
+};

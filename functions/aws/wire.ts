@@ -1,18 +1,20 @@
-import { readEnvironment, readFunctionEnvironment, type FunctionEnvironment } from '../../wiring/environment.ts';
-import { parseConfiguration } from '../../wiring/load.ts';
-import { openAws } from '../../wiring/open-aws.ts';
-import { openClusters } from '../../wiring/open-clusters.ts';
-import { permissionTags } from '../../wiring/permission-tags.ts';
-import { newRunId } from '../../wiring/run-id.ts';
-import { policyOf, type Configuration } from '../../wiring/schema.ts';
-import { loadSettings } from '../../wiring/settings.ts';
-import { systemClock } from '../../wiring/system-clock.ts';
-import { once } from '../once.ts';
-import type { DoctorWiring } from '../wiring.ts';
-import { metricLine } from './embedded-metrics.ts';
-import { lambdaFencers } from './fencers.ts';
-import { sqsQueues } from './queues.ts';
-import { foreign } from './territory.ts';
+import type { LambdaClient } from '@aws-sdk/client-lambda';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { z } from 'zod';
+import { type FunctionEnvironment, readEnvironment, readFunctionEnvironment } from '../../config/environment.ts';
+import { openClusters } from '../../config/open-clusters.ts';
+import { type Configuration, parseConfiguration, policyOf } from '../../config/schema.ts';
+import { loadSettings } from '../../config/settings.ts';
+import { newRunId, systemClock } from '../../config/system.ts';
+import { InvalidConfiguration, Refused } from '../../fencing/errors.ts';
+import { jsonIn } from '../../fencing/json-text.ts';
+import { translated } from '../../providers/aws/errors.ts';
+import { openAws } from '../../providers/aws/plugin/open.ts';
+import { permissionTags } from '../../providers/aws/plugin/permission-tags.ts';
+import type { Fencer } from '../doctor.ts';
+import { type Errand, LONGEST_REASON, type Queues } from '../messages.ts';
+import { type Measured, metricFields } from '../metrics.ts';
+import { type DoctorWiring, once } from '../wiring.ts';
 
 /** Deployed, the environment carries the configuration itself; on a laptop it names a file. */
 const settingsFrom = ({ settings, region }: FunctionEnvironment): Promise<Configuration> | Configuration => {
@@ -50,3 +52,86 @@ const wire = async (): Promise<DoctorWiring> => {
 };
 
 export const wireOnce = (): (() => Promise<DoctorWiring>) => once(wire);
+
+interface QueueUrls {
+  readonly queueUrl: string | null;
+  readonly deadLetterQueueUrl: string | null;
+}
+
+const named = (url: string | null, variable: string): string => {
+  if (url === null) throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.yml`]);
+  return url;
+};
+
+/** The SDK is loaded when something has to be sent: most events need no queue. */
+const sqsQueues = (client: () => Promise<SQSClient>, { queueUrl, deadLetterQueueUrl }: QueueUrls): Queues => ({
+  again: async (message, delaySeconds) => {
+    const { SendMessageCommand } = await import('@aws-sdk/client-sqs');
+    const input = { QueueUrl: named(queueUrl, 'CLOUDFENCE_QUEUE_URL'), MessageBody: JSON.stringify(message), DelaySeconds: delaySeconds };
+    await (await client()).send(new SendMessageCommand(input));
+  },
+  dead: async ({ reason, body }) => {
+    const { SendMessageCommand } = await import('@aws-sdk/client-sqs');
+    const MessageAttributes = { reason: { DataType: 'String', StringValue: reason.slice(0, LONGEST_REASON) } };
+    await (await client()).send(new SendMessageCommand({ QueueUrl: named(deadLetterQueueUrl, 'CLOUDFENCE_DEAD_LETTER_QUEUE_URL'), MessageBody: body, MessageAttributes }));
+  },
+});
+
+/** An account and region whose machines this install looks after; null where the environment does not say. */
+interface Territory {
+  readonly account: string | null;
+  readonly region: string | null;
+}
+
+/** An account number; samples and documentation have words in its place. */
+const ACCOUNT = /^\d{12}$/;
+
+const agrees = (told: string | null, served: string | null): boolean => told === null || served === null || told === served;
+
+const placeOf = ({ account, region }: Territory): string => `account ${account ?? '(unknown)'} in ${region ?? 'any region'}`;
+
+/**
+ * Why an errand is not ours, or null. An install serves its own region of its own account, and the territories that it is
+ * configured with: elsewhere the same id is not found, and "not found" must never come near a proof.
+ */
+export const foreign = ({ account, region }: Pick<Errand, 'account' | 'region'>, territories: readonly Territory[]): string | null => {
+  const told = account !== null && ACCOUNT.test(account) ? account : null;
+  if (territories.some((served) => agrees(told, served.account) && agrees(region, served.region))) return null;
+  const event = [told === null ? '' : ` of account ${told}`, region === null ? '' : ` of region ${region}`].join('');
+  return `the event is${event}; this install serves ${territories.map(placeOf).join(', ')}. To serve it too, name it in \`territories\` with a role to assume (docs/aws.md, "Accounts and regions")`;
+};
+
+interface MetricLine {
+  readonly _aws: {
+    readonly Timestamp: number;
+    readonly CloudWatchMetrics: readonly { readonly Namespace: string; readonly Dimensions: readonly (readonly string[])[]; readonly Metrics: readonly { readonly Name: string; readonly Unit: string }[] }[];
+  };
+}
+
+/**
+ * CloudWatch's embedded metric format, a log line that is a metric too: one line for what was measured at one moment, each
+ * measure under its own dimensions.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+ */
+export const metricLine = (namespace: string, at: number, measured: readonly Measured[]): MetricLine & Readonly<Record<string, unknown>> => ({
+  _aws: {
+    Timestamp: at,
+    CloudWatchMetrics: measured.map(({ name, unit, by = {} }) => ({ Namespace: namespace, Dimensions: [Object.keys(by)], Metrics: [{ Name: name, Unit: unit }] })),
+  },
+  ...metricFields(measured),
+});
+
+/** What Lambda answers for a function that threw. */
+const failed = z.object({ errorMessage: z.string() });
+
+const asked = async (client: LambdaClient, name: string, question: object, abortSignal: AbortSignal): Promise<unknown> => {
+  const { InvokeCommand } = await import('@aws-sdk/client-lambda');
+  const answer = await translated(`lambda:InvokeFunction of ${name}`, () => client.send(new InvokeCommand({ FunctionName: name, Payload: Buffer.from(JSON.stringify(question)) }), { abortSignal }));
+  const said = jsonIn(Buffer.from(answer.Payload ?? []).toString());
+  if (answer.FunctionError === undefined) return said;
+  throw new Refused(`it fails: ${failed.safeParse(said).data?.errorMessage ?? answer.FunctionError}`);
+};
+
+/** The functions of this install that fence, by their names. */
+const lambdaFencers = (client: () => Promise<LambdaClient>, names: readonly string[]): readonly Fencer[] =>
+  names.map((name) => ({ name, ask: async (question, signal) => asked(await client(), name, question, signal) }));

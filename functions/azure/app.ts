@@ -1,9 +1,6 @@
 import { app } from '@azure/functions';
-import { doctor as doctorOver } from './doctor.ts';
-import { fence as fenceOver } from './fence.ts';
+import { doctor as doctorOver, fence as fenceOver, replay as replayOver, sweep as sweepOver } from './handlers.ts';
 import { onEvent as onEventOver } from './on-event.ts';
-import { replay as replayOver } from './replay.ts';
-import { sweep as sweepOver } from './sweep.ts';
 import { wireOnce } from './wire.ts';
 
 /** All functions of an app are in one process, as Azure has it: these have the identity that fences. https://learn.microsoft.com/azure/azure-functions/functions-reference-node */

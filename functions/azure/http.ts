@@ -1,12 +1,12 @@
 import { InvalidInput } from '../../fencing/errors.ts';
-import { failureLine, sentenceOf } from '../failure.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
-import { invoked, type Invoked } from './invoked.ts';
-import type { Logging } from './log.ts';
-import type { Wired } from './wiring.ts';
+import { failureLine, sentenceOf } from '../decision-log.ts';
+import type { TimeLimit } from '../invocation.ts';
+import { decision } from '../metrics.ts';
+import type { AzureWiring, Wired } from './wire.ts';
 
 /** What is used of the platform's request. https://learn.microsoft.com/azure/azure-functions/functions-reference-node */
-export interface HttpRequest {
+interface HttpRequest {
   readonly method: string;
   readonly headers: Iterable<readonly [string, string]>;
   readonly text: () => Promise<string>;
@@ -36,4 +36,41 @@ export const byHand =
       context.error(JSON.stringify(failureLine('by-hand', error)));
       return failure(error);
     }
+  };
+
+export interface Invoked {
+  readonly wiring: AzureWiring;
+  readonly limit: TimeLimit;
+}
+
+/** An invocation logs under its own name, and has as long as the app's configuration says. */
+export const invoked = async (wired: Wired, context: Logging): Promise<Invoked> => {
+  const began = performance.now();
+  const wiring = { ...(await wired()), log: logTo(context) };
+  return { wiring, limit: { getRemainingTimeInMillis: () => began + wiring.lasts - performance.now() } };
+};
+
+/** As far as a log goes, what the platform hands to each invocation. */
+export interface Logging {
+  readonly log: (text: string) => void;
+  readonly warn: (text: string) => void;
+  readonly error: (text: string) => void;
+}
+
+type Level = keyof Logging;
+
+const levels: Readonly<Record<string, Level>> = {
+  failed: 'error',
+  refused: 'warn',
+  [decision.notUnderstood]: 'warn',
+  [decision.foreign]: 'warn',
+  [decision.handedToSweep]: 'warn',
+};
+
+/** One line of JSON each, in the table AppTraces of Application Insights, with the invocation that it is of. */
+const logTo =
+  (context: Logging) =>
+  (line: object): void => {
+    const { decision: what } = { decision: '', ...line };
+    context[levels[what] ?? 'log'](JSON.stringify(line));
   };

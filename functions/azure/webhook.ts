@@ -1,13 +1,11 @@
-import { structured } from '../../providers/azure/events/binary-mode.ts';
+import { structured } from '../../providers/azure/events/envelope.ts';
 import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
-import { messageLine } from '../decision-line.ts';
+import { messageLine } from '../decision-log.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
-import { inWords, isOwnMessage, notByThisDoor } from '../errand.ts';
-import { decision } from '../names.ts';
-import { json, type HttpAnswer, type HttpFunction } from './http.ts';
-import { invoked } from './invoked.ts';
-import type { Logging } from './log.ts';
-import type { Wired } from './wiring.ts';
+import { inWords, isOwnMessage, notByThisDoor } from '../messages.ts';
+import { decision } from '../metrics.ts';
+import { type HttpAnswer, type HttpFunction, invoked, json, type Logging } from './http.ts';
+import type { Wired } from './wire.ts';
 
 const empty = (status: number): HttpAnswer => ({ status, headers: {}, body: '' });
 

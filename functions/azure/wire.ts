@@ -1,17 +1,31 @@
-import { readAzureFunctionEnvironment, readAzurePlace, readEnvironment, readFunctionEnvironment } from '../../wiring/environment.ts';
+import {
+  readAzureFunctionEnvironment,
+  readEnvironment,
+  readFunctionEnvironment,
+  readVariable,
+} from '../../config/environment.ts';
+import { openClusters } from '../../config/open-clusters.ts';
+import { type Configuration, parseConfiguration, policyOf } from '../../config/schema.ts';
+import { loadSettings } from '../../config/settings.ts';
+import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/errors.ts';
+import { subjectOf } from '../../providers/azure/events/kinds.ts';
+import { azurePlace } from '../../providers/azure/plugin/register.ts';
 import type { Send } from '../../providers/azure/service-bus.ts';
-import { parseConfiguration } from '../../wiring/load.ts';
-import { openClusters } from '../../wiring/open-clusters.ts';
-import { newRunId } from '../../wiring/run-id.ts';
-import { policyOf, type Configuration } from '../../wiring/schema.ts';
-import { loadSettings } from '../../wiring/settings.ts';
-import { systemClock } from '../../wiring/system-clock.ts';
+import { type Errand, LONGEST_REASON, type Queues } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
-import { once } from '../once.ts';
-import { busQueues } from './queues.ts';
-import { expandServed, foreign } from './territory.ts';
-import type { Wired } from './wiring.ts';
+import { type DoctorWiring, once } from '../wiring.ts';
+import type { Expand } from './on-event.ts';
+
+export interface AzureWiring extends DoctorWiring {
+  readonly queues: BusQueues;
+  readonly expand: Expand;
+  /** How long an invocation may go on (ms). */
+  readonly lasts: number;
+}
+
+/** Made once for a process. */
+export type Wired = () => Promise<Omit<AzureWiring, 'log'>>;
 
 const settingsFrom = (settings: string | null): Promise<Configuration> | Configuration =>
   settings === null ? loadSettings(readEnvironment()) : parseConfiguration(settings, 'CLOUDFENCE_SETTINGS');
@@ -24,10 +38,10 @@ const senderTo = async (host: string | null): Promise<Send> => {
 
 const wire: Wired = async () => {
   const environment = readAzureFunctionEnvironment();
-  const { subscription, endpoint } = readAzurePlace();
+  const { subscription, endpoint } = azurePlace(readVariable);
   const settings = await settingsFrom(readFunctionEnvironment().settings);
   // With the SDK, which the start of an instance need not wait for.
-  const { openAzure } = await import('../../wiring/open-azure.ts');
+  const { openAzure } = await import('../../providers/azure/plugin/open.ts');
   const kit = await openAzure({ subscription, endpoint });
   const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
   const clock = systemClock();
@@ -47,3 +61,65 @@ const wire: Wired = async () => {
 };
 
 export const wireOnce = (): Wired => once(wire);
+
+interface QueueNames {
+  readonly eventsQueue: string | null;
+  readonly deadLettersQueue: string | null;
+}
+
+/** Both queues, and the first of them for what is no look at a machine. */
+interface BusQueues extends Queues {
+  readonly events: (text: string, delaySeconds: number) => Promise<void>;
+}
+
+const named = (queue: string | null, variable: string): string => {
+  if (queue === null) throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.azure.yml`]);
+  return queue;
+};
+
+/**
+ * The queue is the timer: Service Bus holds a message back until it is due. The sender is loaded when something has to be
+ * sent, as most events need no queue.
+ */
+export const busQueues = (send: () => Promise<Send>, { eventsQueue, deadLettersQueue }: QueueNames, now: () => number): BusQueues => {
+  const events: BusQueues['events'] = async (text, delaySeconds) => {
+    const notBefore = delaySeconds > 0 ? now() + delaySeconds * 1_000 : null;
+    await (await send())(named(eventsQueue, 'CLOUDFENCE_EVENTS_QUEUE'), { text, notBefore, properties: {} });
+  };
+  return {
+    events,
+    again: (message, delaySeconds) => events(JSON.stringify(message), delaySeconds),
+    dead: async ({ reason, body }) => {
+      const message = { text: body, notBefore: null, properties: { reason: reason.slice(0, LONGEST_REASON) } };
+      await (await send())(named(deadLettersQueue, 'CLOUDFENCE_DEAD_LETTERS_QUEUE'), message);
+    },
+  };
+};
+
+/** Whose machines an install serves. */
+export interface Served {
+  readonly subscription: string | null;
+  /** Names of resource groups; none stands for all that there are. */
+  readonly groups: readonly string[];
+}
+
+type Told = Pick<Errand, 'machine' | 'account'>;
+
+/** Why an errand is not ours, or null: an id names its subscription and its group itself. */
+export const foreign = ({ machine, account }: Told, { subscription: served, groups }: Served): string | null => {
+  const subject = subjectOf(machine);
+  const told = subject?.subscription ?? account?.toLowerCase() ?? null;
+  if (served === null || told !== served.toLowerCase()) return `the machine is of the subscription ${told ?? '(unknown)'}; this install serves ${served ?? 'none'}: install Cloudfence there as well (docs/azure.md, "Subscriptions")`;
+  if (subject === null || groups.length === 0 || groups.some((group) => group.toLowerCase() === subject.group)) return null;
+  return `the machine is of the resource group ${subject.group}; this install serves ${groups.join(', ')}: add it to resourceGroups if it is to be served (docs/azure.md, "Install")`;
+};
+
+const isServed = (machine: Told['machine'], served: Served): boolean => foreign({ machine, account: null }, served) === null;
+
+/** A scale set that is not served is left as it is told: ARM would deny its list, and whoever runs the errand says why it is not ours. */
+export const expandServed =
+  (expand: Expand, served: Served): Expand =>
+  async (named, signal) => {
+    const ours = await expand(named.filter((machine) => isServed(machine, served)), signal);
+    return [...ours, ...named.filter((machine) => !isServed(machine, served))];
+  };

@@ -1,9 +1,7 @@
 import { doctor as diagnose, isFailing } from '../doctor.ts';
-import { readGcpFunctionEnvironment } from '../../wiring/environment.ts';
-import { asking } from './asking.ts';
-import { answering } from './by-hand.ts';
-import { httpFunction, type Answering } from './http.ts';
-import { wireOnce, type GcpWiring } from './wire.ts';
+import { readGcpFunctionEnvironment } from '../../config/environment.ts';
+import { answering, type Answering, asking, httpFunction } from './http.ts';
+import { type GcpWiring, wireOnce } from './wire.ts';
 
 export const doctor = (wired: () => Promise<GcpWiring>): Answering =>
   answering(wired, (question, wiring) => diagnose(async () => wiring)(question), (answer) => (isFailing(answer) ? 500 : 200));

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { carryOut, manner, readOrder } from '../order.ts';
-import { answering } from './by-hand.ts';
-import { httpFunction, type Answering } from './http.ts';
-import { deliveryIn } from './push.ts';
-import { wireOnce, type GcpWiring } from './wire.ts';
+import { carryOut, manner, readOrder } from '../invocation.ts';
+import { answering, type Answering, httpFunction } from './http.ts';
+import { deliveryIn } from './on-event.ts';
+import { type GcpWiring, wireOnce } from './wire.ts';
 
 const order = z.strictObject({ instance: z.string(), ...manner });
 

@@ -1,10 +1,9 @@
-import { leadingErrands } from '../errand.ts';
-import { runErrands } from '../errands.ts';
-import { settle } from '../settle.ts';
-import { turnedAway } from './door.ts';
-import { httpFunction, type Answering } from './http.ts';
-import { deliveryIn } from './push.ts';
-import { wireOnce, type GcpWiring } from './wire.ts';
+import { z } from 'zod';
+import { encoded, readHints } from '../../providers/gcp/events/read-hints.ts';
+import { runErrands } from '../invocation.ts';
+import { type Delivery, deliveryOf, leadingErrands, settle, textOf } from '../messages.ts';
+import { type Answering, httpFunction, turnedAway } from './http.ts';
+import { type GcpWiring, NOT_BEFORE, wireOnce } from './wire.ts';
 
 /** Pub/Sub and Eventarc take any 2xx for an acknowledgement, and bring everything else again. */
 const DONE = { status: 204 };
@@ -29,3 +28,29 @@ export const onEvent =
   };
 
 export const handler = httpFunction(onEvent(wireOnce()));
+
+/** https://cloud.google.com/pubsub/docs/push#receive_push; CloudEvents of a topic have the same inside. */
+const push = z.object({
+  message: z.object({
+    data: encoded.default(''),
+    messageId: z.string().default(''),
+    attributes: z.looseObject({ [NOT_BEFORE]: z.string().optional() }).default({}),
+  }),
+});
+
+interface Pushed {
+  readonly delivery: Delivery;
+  /** Epoch ms before which a message that waits need not be looked at. */
+  readonly notBefore: number | null;
+}
+
+const momentIn = (text: string | undefined): number | null => (text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null);
+
+/** A subscription that takes the wrapping off sends the data alone, of a type that the platform may not parse. */
+export const deliveryIn = (body: unknown): Pushed => {
+  const read = push.safeParse(body);
+  if (!read.success) return { delivery: deliveryOf(null, textOf(body), () => readHints(body)), notBefore: null };
+  const { data, messageId, attributes } = read.data.message;
+  const text = Buffer.from(data, 'base64').toString('utf8');
+  return { delivery: deliveryOf(messageId, text, () => readHints(body)), notBefore: momentIn(attributes[NOT_BEFORE]) };
+};

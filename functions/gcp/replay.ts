@@ -1,8 +1,7 @@
-import { replayByHand } from '../replay.ts';
-import { answering } from './by-hand.ts';
-import { httpFunction, type Answering } from './http.ts';
-import { deliveryIn } from './push.ts';
-import { wireOnce, type GcpWiring } from './wire.ts';
+import { replayByHand } from '../invocation.ts';
+import { answering, type Answering, httpFunction } from './http.ts';
+import { deliveryIn } from './on-event.ts';
+import { type GcpWiring, wireOnce } from './wire.ts';
 
 /** Takes any event, a list of them, or `{"instance": "projects/…", "dryRun": true}`, as if it had just arrived. */
 export const replay = (wired: () => Promise<GcpWiring>): Answering =>

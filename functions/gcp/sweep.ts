@@ -1,9 +1,7 @@
 import { sweep as sweepAll } from '../sweep.ts';
-import { isQuestion } from './asking.ts';
+import { type Answering, httpFunction, isQuestion, turnedAway } from './http.ts';
 import { doctor } from './doctor.ts';
-import { turnedAway } from './door.ts';
-import { httpFunction, type Answering } from './http.ts';
-import { wireOnce, type GcpWiring } from './wire.ts';
+import { type GcpWiring, wireOnce } from './wire.ts';
 
 /**
  * For Cloud Scheduler, which takes any 2xx for done. The function doctor asks here as well, because what it asks is to be

@@ -1,19 +1,23 @@
 import { randomUUID } from 'node:crypto';
+import {
+  type GcpFunctionEnvironment,
+  readEnvironment,
+  readFunctionEnvironment,
+  readGcpFunctionEnvironment,
+  readVariable,
+} from '../../config/environment.ts';
+import { openClusters } from '../../config/open-clusters.ts';
+import { type Configuration, parseConfiguration, policyOf } from '../../config/schema.ts';
+import { loadSettings } from '../../config/settings.ts';
+import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/errors.ts';
-import { readEnvironment, readFunctionEnvironment, readGcpEndpoint, readGcpFunctionEnvironment, type GcpFunctionEnvironment } from '../../wiring/environment.ts';
-import { parseConfiguration } from '../../wiring/load.ts';
-import { openClusters } from '../../wiring/open-clusters.ts';
-import { openGcp } from '../../wiring/open-gcp.ts';
-import { newRunId } from '../../wiring/run-id.ts';
-import { policyOf, type Configuration } from '../../wiring/schema.ts';
-import { loadSettings } from '../../wiring/settings.ts';
-import { systemClock } from '../../wiring/system-clock.ts';
-import { metricFields } from '../metrics.ts';
-import { once } from '../once.ts';
-import type { DoctorWiring } from '../wiring.ts';
-import { logLine } from './log-line.ts';
-import { topicQueues } from './queues.ts';
-import { foreign } from './territory.ts';
+import { instancePath } from '../../providers/gcp/identity.ts';
+import { openGcp } from '../../providers/gcp/plugin/open.ts';
+import { gcpEndpoint } from '../../providers/gcp/plugin/register.ts';
+import type { Publish } from '../../providers/gcp/publish.ts';
+import { type Errand, LONGEST_REASON, type Queues } from '../messages.ts';
+import { decision, metricFields } from '../metrics.ts';
+import { type DoctorWiring, once } from '../wiring.ts';
 
 /** Who may push, which the platform's own functions are asked for beside. */
 export interface GcpWiring extends DoctorWiring {
@@ -40,7 +44,7 @@ const doorOf = ({ audience, certificatesUrl, behindCloudRun }: GcpFunctionEnviro
 
 const wire = async (): Promise<GcpWiring> => {
   const environment = readGcpFunctionEnvironment();
-  const endpoint = readGcpEndpoint();
+  const endpoint = gcpEndpoint(readVariable);
   const settings = await settingsFrom(readFunctionEnvironment().settings);
   const kit = await openGcp({ endpoint, newRequestId: randomUUID });
   const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
@@ -63,3 +67,59 @@ const wire = async (): Promise<GcpWiring> => {
 };
 
 export const wireOnce = (): (() => Promise<GcpWiring>) => once(wire);
+
+/** Epoch ms, as an attribute of a message that waits: docs/decisions/0006-waiting-on-pub-sub.md. */
+export const NOT_BEFORE = 'notBefore';
+
+interface TopicNames {
+  readonly againTopic: string | null;
+  readonly deadLetterTopic: string | null;
+}
+
+const named = (topic: string | null, variable: string): string => {
+  if (topic === null) throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.gcp.yml`]);
+  return topic;
+};
+
+/** The client is loaded when something has to be sent: most events need no queue. */
+export const topicQueues = (publish: () => Promise<Publish>, { againTopic, deadLetterTopic }: TopicNames, now: () => number): Queues => ({
+  again: async (message, delaySeconds) => {
+    const attributes = { [NOT_BEFORE]: String(now() + delaySeconds * 1_000) };
+    await (await publish())(named(againTopic, 'CLOUDFENCE_AGAIN_TOPIC'), { text: JSON.stringify(message), attributes });
+  },
+  dead: async ({ reason, body }) => {
+    const attributes = { reason: shortened(reason) };
+    await (await publish())(named(deadLetterTopic, 'CLOUDFENCE_DEAD_LETTER_TOPIC'), { text: body, attributes });
+  },
+});
+
+/** Attributes are measured in bytes: https://cloud.google.com/pubsub/quotas */
+const shortened = (reason: string): string => Buffer.from(reason).subarray(0, LONGEST_REASON).toString('utf8').replace(/\uFFFD+$/, '');
+
+/**
+ * Why an errand is not ours, or null. An install serves its own project, and the projects that it is configured with; a
+ * machine names its project itself, whoever brings word of it.
+ */
+export const foreign = ({ machine, account }: Pick<Errand, 'machine' | 'account'>, projects: readonly string[]): string | null => {
+  const project = instancePath(machine)?.project ?? account;
+  if (project !== null && projects.includes(project)) return null;
+  return `the machine is of the project ${project ?? '(unknown)'}; this install serves ${projects.join(', ')}. To serve it too, name it in \`projects\` (docs/gcp.md, "Other projects")`;
+};
+
+/** As Cloud Logging reads it from a line of JSON. https://cloud.google.com/logging/docs/structured-logging */
+type Severity = 'INFO' | 'WARNING' | 'ERROR';
+
+const severities: Readonly<Record<string, Severity>> = {
+  failed: 'ERROR',
+  refused: 'WARNING',
+  [decision.notUnderstood]: 'WARNING',
+  [decision.foreign]: 'WARNING',
+  [decision.handedToSweep]: 'WARNING',
+  'not-let-in': 'WARNING',
+};
+
+/** The line that it is everywhere, with the two fields that Cloud Logging shows. */
+const logLine = (line: object): string => {
+  const { decision: what, says } = { decision: '', says: '', ...line };
+  return JSON.stringify({ severity: severities[what] ?? 'INFO', message: `${what}: ${says}`, ...line });
+};

@@ -4,7 +4,7 @@ import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencin
 import { jsonOrText } from '../../fencing/json-text.ts';
 import { inOurWords } from '../../providers/azure/errors.ts';
 import type { RestOptions } from '../../providers/azure/rest.ts';
-import { armScope, armUrl } from '../../providers/azure/sovereign.ts';
+import { armScope, armUrl } from '../../providers/azure/client.ts';
 
 /** Azure Resource Manager, as far as a deployment calls it; and hosts that take the same token, or a key of their own. */
 

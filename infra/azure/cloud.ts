@@ -1,5 +1,6 @@
 import { lazyCredential } from '../../providers/azure/lazy-credential.ts';
-import { readAzurePlace } from '../../wiring/environment.ts';
+import { azurePlace } from '../../providers/azure/plugin/register.ts';
+import { readVariable } from '../../config/environment.ts';
 import { prepared } from '../serverless/checked-install.ts';
 import type { DeployableCloud } from '../serverless/deployer.ts';
 import { patienceAt } from '../serverless/patience.ts';
@@ -15,7 +16,7 @@ import { ownSettings } from './settings.ts';
 const whenRight = (prefix: string) => (checked: CheckedInstall) => {
   const install = installOf(prefix, checked);
   const open = () => {
-    const { endpoint } = readAzurePlace();
+    const { endpoint } = azurePlace(readVariable);
     return azureDeployer(armAt({ credential: lazyCredential(), endpoint, wait: patienceAt(endpoint) }), install, endpoint);
   };
   return { environmentOf: (name: string) => ownSettings(install, appOf(name) ?? 'app'), open };

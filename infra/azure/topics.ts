@@ -10,7 +10,7 @@ export const EVENT_GRID_API = '2025-02-15';
 const TRIED_FOR_MINUTES = 1_440;
 const MOST_ATTEMPTS = 30;
 
-/** As providers/azure/events/operations.ts reads them. Event Grid compares in any letter case. */
+/** As providers/azure/events/kinds.ts reads them. Event Grid compares in any letter case. */
 export const tellingEndings = [
   '/deallocate/action',
   '/delete',

@@ -1,4 +1,4 @@
-import { metric } from '../../functions/names.ts';
+import { metric } from '../../functions/metrics.ts';
 import type { TemplateResource } from './arm-template.ts';
 import { tagsOf, type Install } from './install.ts';
 import { DEAD_LETTERS, EVENTS } from './names.ts';

@@ -1,4 +1,5 @@
-import { readGcpEndpoint } from '../../wiring/environment.ts';
+import { readVariable } from '../../config/environment.ts';
+import { gcpEndpoint } from '../../providers/gcp/plugin/register.ts';
 import { prepared } from '../serverless/checked-install.ts';
 import type { DeployableCloud } from '../serverless/deployer.ts';
 import { patienceAt } from '../serverless/patience.ts';
@@ -11,7 +12,7 @@ import { invokeLocally } from './invoke-locally.ts';
 const whenRight = (prefix: string) => (checked: CheckedInstall) => {
   const install = installOf(prefix, checked);
   const open = () => {
-    const endpoint = readGcpEndpoint();
+    const endpoint = gcpEndpoint(readVariable);
     return gcpDeployer(apiAt({ endpoint, wait: patienceAt(endpoint) }), install);
   };
   return { environmentOf: (name: string) => environmentOf(install, name), open };

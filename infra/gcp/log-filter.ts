@@ -6,7 +6,7 @@
  * and a backslash means something in its texts, so there is none.
  */
 const calls = ['delete', 'insert', 'resume', 'start', 'startWithEncryptionKey', 'stop', 'suspend'].join('|');
-/** As providers/gcp/events/methods.ts has them. */
+/** As providers/gcp/events/log-entry.ts has them. */
 const harmless = ['migrateOnHostMaintenance', 'reset'].join('|');
 
 export const logFilter = [

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration } from '../../wiring/duration.ts';
+import { duration } from '../../config/schema.ts';
 
 /** What infra/gcp/parameters.yml and a stage's file may say beside the configuration of the functions. */
 

@@ -1,9 +1,9 @@
-import { dimension, metric } from '../../functions/names.ts';
+import { dimension, metric } from '../../functions/metrics.ts';
 import type { Resource } from './ensure.ts';
 import { seconds, type Install } from './install.ts';
 import { functionNames } from './names.ts';
 
-/** What is counted of what the functions log, and what is to be heard of: a new metric of functions/names.ts is a row of `lines`. */
+/** What is counted of what the functions log, and what is to be heard of: a new metric of functions/metrics.ts is a row of `lines`. */
 
 const MINUTE = 60_000;
 const FIVE_MINUTES = 5 * MINUTE;
@@ -115,7 +115,7 @@ const logMetric = ({ names, prefix }: Install, { name, condition = `jsonPayload.
   return { what: `metric ${body.name}`, host: 'logging', path, wanted: body, create: { method: 'POST', path: `v2/${names.project}/metrics`, body }, change: { method: 'PUT', path, body } };
 };
 
-/** What the functions log, as metrics under the same names as everywhere: functions/names.ts. */
+/** What the functions log, as metrics under the same names as everywhere: functions/metrics.ts. */
 export const metrics = (install: Install): readonly Resource[] => lines(install).map((line) => logMetric(install, line));
 
 /** The whole of an alert policy that is ours to say. https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies */

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../wiring/schema.ts';
+import type { Configuration } from '../../config/schema.ts';
 import { deployableClusters, type DeployableCluster } from './cluster-access.ts';
 import { configurationIn, halvesOf, parameterFaults } from './install-check.ts';
 import { deploymentParameters, settingNames, type DeploymentParameters } from './parameter-schema.ts';

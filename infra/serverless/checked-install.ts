@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { InvalidConfiguration } from '../../fencing/errors.ts';
-import type { ClusterEntry } from '../../wiring/cluster-entry.ts';
-import type { Configuration } from '../../wiring/schema.ts';
+import type { ClusterEntry } from '../../providers/cluster-entries.ts';
+import type { Configuration } from '../../config/schema.ts';
 import type { Prepared } from './deployer.ts';
 import { configurationIn, halvesOf, parameterFaults } from './install-check.ts';
 import type { Written } from './written.ts';

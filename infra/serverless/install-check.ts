@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { InvalidConfiguration } from '../../fencing/errors.ts';
-import { parseConfiguration } from '../../wiring/load.ts';
-import type { Configuration } from '../../wiring/schema.ts';
+import { type Configuration, parseConfiguration } from '../../config/schema.ts';
 import type { Written } from './written.ts';
 
 /** What was written for an install, on any cloud, in its two halves: the configuration of the functions, and the rest. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { duration } from '../../wiring/duration.ts';
-import { ONLY_TAGGED } from '../../wiring/permission-tags.ts';
+import { duration } from '../../config/schema.ts';
+import { ONLY_TAGGED } from '../../providers/aws/plugin/permission-tags.ts';
 
 /** What infra/aws/parameters.yml and a stage's file may say beside the configuration of the functions. */
 

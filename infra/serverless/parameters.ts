@@ -1,4 +1,4 @@
-import { readEnvironment } from '../../wiring/environment.ts';
+import { readEnvironment } from '../../config/environment.ts';
 import { checkParameters } from './check-parameters.ts';
 import type { Hooks, Serverless } from './service.ts';
 import { templateValues, type TemplateValues } from './template-values.ts';

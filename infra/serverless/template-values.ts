@@ -1,5 +1,5 @@
-import type { PermissionTag } from '../../wiring/cloud-kit.ts';
-import { permissionTags } from '../../wiring/permission-tags.ts';
+import type { PermissionTag } from '../../providers/plugin.ts';
+import { permissionTags } from '../../providers/aws/plugin/permission-tags.ts';
 import { managedClustersOf, parametersOf, secretsOf, type Arn } from './cluster-access.ts';
 import { resourcesOf, rolesOf } from './territory-access.ts';
 import type { Checked } from './check-parameters.ts';

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../wiring/schema.ts';
+import type { Configuration } from '../../config/schema.ts';
 import type { Arn } from './cluster-access.ts';
 
 /** What the functions must be allowed so that they can serve other territories. In another account its role says the rest. */

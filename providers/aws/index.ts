@@ -1,18 +1,9 @@
 import type { Cloud } from '../../fencing/cloud.ts';
-import { machineOf, unservedPlace } from './carriers.ts';
+import { diskOf, machineOf, unservedPlace } from './identity.ts';
 import type { Ec2Clients } from './client.ts';
-import { detach } from './detach.ts';
-import { diskOf } from './disks.ts';
+import { detach, powerOff } from './actions.ts';
 import { look } from './look.ts';
-import { powerOff } from './power-off.ts';
-import { witness } from './witness.ts';
-
-export type { ClientOptions, Ec2Clients } from './client.ts';
-export { ec2Clients } from './client.ts';
-export { missingTags } from './missing-tags.ts';
-export type { TagRule, WantedTag } from './missing-tags.ts';
-export { probeReads, targetsAmong, tryOrder } from './probe.ts';
-export type { Order, OrderTarget, TriedOrder } from './probe.ts';
+import { witness } from './disks.ts';
 
 /** EC2 and EBS of one account in one region, in fencing's words. */
 export const awsCloud = ({ clients, region }: { readonly clients: Ec2Clients; readonly region: string }): Cloud => ({

@@ -1,14 +1,18 @@
-import type { EC2Client, Instance, Volume } from '@aws-sdk/client-ec2';
-import { paginateDescribeInstances, paginateDescribeVolumes } from '@aws-sdk/client-ec2';
+import {
+  type EC2Client,
+  type Instance,
+  paginateDescribeInstances,
+  paginateDescribeVolumes,
+  type Volume,
+} from '@aws-sdk/client-ec2';
 import type { MachineFacts, MachineId } from '../../fencing/machine.ts';
 import { bounded } from '../../fencing/paged.ts';
-import { listed, wholeVolumes } from './answers.ts';
+import { askInHalves, chunksOf, listed, wholeVolumes } from './describe.ts';
 import { translated } from './errors.ts';
-import { missingFacts, seenFacts, unknownFacts } from './facts.ts';
-import { askInHalves, chunksOf } from './halves.ts';
+import { missingFacts, seenFacts, unknownFacts } from './power.ts';
 
 /** What EC2 said of one id. */
-export type Said =
+type Said =
   | { readonly machine: MachineId; readonly said: 'seen'; readonly instance: Instance; readonly requestId: string }
   | { readonly machine: MachineId; readonly said: 'not-found' | 'malformed' };
 

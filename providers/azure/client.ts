@@ -1,8 +1,10 @@
+import { Agent } from 'node:http';
 import { ComputeManagementClient, type ComputeManagementClientOptionalParams } from '@azure/arm-compute';
+import { z } from 'zod';
+import { jsonIn } from '../../fencing/json-text.ts';
 import type { DiskId, MachineId } from '../../fencing/machine.ts';
-import { connections } from '../../transport/pool.ts';
+import { connections, type Connections } from '../../transport/pool.ts';
 import type { Passage } from '../../transport/under-permit.ts';
-import { connectsBy, endsInTime, LAST, onlyArmsErrors, permitted } from './policies.ts';
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 
@@ -63,4 +65,71 @@ export const azureClients = ({ subscription, credential, following = usualFollow
     return new ComputeManagementClient(credential, subscription, { ...options, pipeline });
   };
   return { subscription, following, osDisks: new Map(), reads, writes };
+};
+
+type Policy = Parameters<ComputeManagementClient['pipeline']['addPolicy']>[0];
+
+/** The last place before the wire: every wait for a token lies before. */
+const LAST = { afterPhase: 'Sign' } as const;
+
+/** An order leaves by its passage. Questions about it afterwards need none. */
+const permitted = ({ check, through }: Passage): Policy => ({
+  name: 'permitted',
+  sendRequest: async (request, next) => {
+    if (request.method === 'GET') return next(request);
+    check();
+    if (request.agent instanceof Agent) request.agent = through(request.agent);
+    return next(request);
+  },
+});
+
+/** A proxy that the environment names has put an agent of its own there before. */
+const connectsBy = ({ http, https }: Connections): Policy => ({
+  name: 'connectsByOurs',
+  sendRequest: (request, next) => {
+    request.agent ??= request.url.startsWith('http:') ? http : https;
+    return next(request);
+  },
+});
+
+/** In ms. ARM is slow at times, but an answer that takes longer comes too late for any proof. */
+const REQUEST_LASTS_MS = 10_000;
+
+export const endsInTime: Policy = {
+  name: 'endsInTime',
+  sendRequest: (request, next) => {
+    request.timeout = REQUEST_LASTS_MS;
+    return next(request);
+  },
+};
+
+/** https://learn.microsoft.com/azure/azure-resource-manager/management/azure-services-resource-providers#error-response */
+const armError = z.object({ error: z.object({ code: z.string().min(1), message: z.string() }) });
+
+/**
+ * The SDK takes a `code` from whatever was answered. What is not in ARM's form is the word of something between us and ARM,
+ * such as a proxy's page, and has no code for us.
+ */
+const onlyArmsErrors: Policy = {
+  name: 'onlyArmsErrors',
+  sendRequest: async (request, next) => {
+    const response = await next(request);
+    const isError = response.status >= 400 && response.status < 500;
+    return isError && !armError.safeParse(jsonIn(response.bodyAsText ?? '')).success ? { ...response, bodyAsText: null } : response;
+  },
+};
+
+/** ARM of public Azure, and of the clouds that are apart from it. */
+
+const PUBLIC = 'https://management.azure.com';
+
+/** Each of them is named like the public one, and gives its tokens for its own name. https://learn.microsoft.com/azure/azure-government/compare-azure-government-global-azure */
+const SOVEREIGN = /^https:\/\/(management\.(?:chinacloudapi\.cn|usgovcloudapi\.net))\/?$/i;
+
+export const armUrl = (endpoint: string | null): string => (endpoint ?? PUBLIC).replace(/\/$/, '');
+
+/** What a token for that endpoint has to be for: any other endpoint stands before the public ARM. */
+export const armScope = (endpoint: string | null): string => {
+  const host = SOVEREIGN.exec(endpoint ?? '')?.[1];
+  return host === undefined ? `${PUBLIC}/.default` : `https://${host.toLowerCase()}/.default`;
 };

@@ -1,20 +1,10 @@
 import type { Cloud } from '../../fencing/cloud.ts';
 import type { MachineId } from '../../fencing/machine.ts';
-import { incarnationsOf, machineOf, unservedPlace } from './carriers.ts';
+import { diskOf, incarnationsOf, machineOf, machinesNamed, unservedPlace } from './identity.ts';
 import type { AzureClients } from './client.ts';
-import { detach } from './detach.ts';
-import { diskOf } from './disk-of.ts';
-import { expand } from './expand.ts';
-import { holders } from './holders.ts';
-import { look } from './look.ts';
-import { machinesNamed } from './node-names.ts';
-import { powerOff } from './power-off.ts';
-import { witness } from './witness.ts';
-
-export type { AzureClients, ClientOptions, Following } from './client.ts';
-export { azureClients } from './client.ts';
-export { missingActions, type PermissionOptions } from './held-permissions.ts';
-export { probe } from './probe.ts';
+import { detach, powerOff } from './actions.ts';
+import { expand, look } from './look.ts';
+import { holders, witness } from './disks.ts';
 
 export interface AzureCloud extends Cloud {
   /** Machines in the place of the scale sets among these ids; an event may speak of a set, and a reader cannot ask. */

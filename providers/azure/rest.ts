@@ -1,11 +1,18 @@
 import type { ComputeManagementClientOptionalParams } from '@azure/arm-compute';
-import { bearerTokenAuthenticationPolicy, createDefaultHttpClient, createHttpHeaders, createPipelineFromOptions, createPipelineRequest, RestError, type Pipeline } from '@azure/core-rest-pipeline';
+import {
+  bearerTokenAuthenticationPolicy,
+  createDefaultHttpClient,
+  createHttpHeaders,
+  createPipelineFromOptions,
+  createPipelineRequest,
+  type Pipeline,
+  RestError,
+} from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import { Unavailable } from '../../fencing/errors.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
-import type { ClientOptions } from './client.ts';
+import { type ClientOptions, endsInTime } from './client.ts';
 import { translated } from './errors.ts';
-import { endsInTime } from './policies.ts';
 
 /** Services of Azure of which one call is wanted: an SDK for each would be many times the size of the call. */
 
@@ -15,7 +22,7 @@ export interface RestOptions {
   readonly httpClient?: ComputeManagementClientOptionalParams['httpClient'];
 }
 
-export interface RestCall {
+interface RestCall {
   readonly method: 'GET' | 'POST';
   readonly url: string;
   /** What the token is for. */

@@ -1,4 +1,4 @@
-import { allowance, type Allowance } from './allowance.ts';
+import { allowance, type Allowance } from './reading.ts';
 import { jsonIn, mayHoldJson, textOfBytes } from './json-text.ts';
 
 /** What a person may add to any event, anywhere in it. Of what is `unclear`, or `unseen` because there is too much of it, nobody knows whether it asks for one. */

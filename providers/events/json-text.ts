@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import type { Allowance } from './allowance.ts';
+import type { Allowance } from './reading.ts';
 
 /** One JSON document of a text, and where it stands; or what is wrong with it. */
 export type JsonDocument = { readonly where: string; readonly value: unknown } | { readonly where: string; readonly problem: string };

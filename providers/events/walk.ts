@@ -1,8 +1,7 @@
 import type { Reading } from '../../fencing/hint.ts';
-import { allowance, type Allowance } from './allowance.ts';
-import { wishIn, type DryRunWish } from './dry-run.ts';
-import { jsonIn, textOfBytes, type JsonDocument } from './json-text.ts';
-import { bounded, together, type Faults } from './reading.ts';
+import { allowance, type Allowance, bounded, type Faults, together } from './reading.ts';
+import { type DryRunWish, wishIn } from './dry-run.ts';
+import { type JsonDocument, jsonIn, textOfBytes } from './json-text.ts';
 
 /** Wrappings inside wrappings, such as an event in a notification in a queue's record in a batch; deeper is nonsense. */
 const DEEPEST = 8;

@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
-import { unlessGivenUp } from './calls.ts';
-import type { ComputeClients } from './client.ts';
-import { isCompute } from './transport.ts';
+import { type ComputeClients, isCompute, unlessGivenUp } from './client.ts';
 
 /** What Compute Engine answers when something is wrong, in fencing's words. By code and reason, never by message. */
 
@@ -63,7 +61,7 @@ const inWords = (caught: unknown, call: string, reason: string | null, status: n
  * 401 and 403 are about permission unless their reason is a limit; other 4xx decline this very call; 429 and 5xx are the
  * other side's trouble. Without an answer there is nothing to be known: unavailable.
  */
-export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
+const inOurWords = (caught: unknown, call: string): CloudfenceError => {
   const ours = ourOwn(caught);
   if (ours) return ours;
   const { code = null, httpStatusCode: status = 0 } = thrown.safeParse(caught).data ?? {};

@@ -1,16 +1,9 @@
 import type { Cloud } from '../../fencing/cloud.ts';
-import { incarnationsOf, machineOf } from './carriers.ts';
+import { diskOf, incarnationsOf, machineOf, readingFor } from './identity.ts';
 import type { ComputeClients } from './client.ts';
-import { detach } from './detach.ts';
-import { diskOf, readingFor } from './disks.ts';
+import { detach, powerOff } from './actions.ts';
 import { look } from './look.ts';
-import { powerOff } from './power-off.ts';
-import { witness } from './witness.ts';
-
-export type { ClientOptions, ComputeClients } from './client.ts';
-export { computeClients } from './client.ts';
-export { credentialsFound } from './credentials-found.ts';
-export { missingOnDisk, missingOnMachine } from './held-permissions.ts';
+import { witness } from './disks.ts';
 
 /** Compute Engine in fencing's words: every project that the credentials reach, for a machine's id names its own. */
 export const gcpCloud = (clients: ComputeClients): Cloud => ({

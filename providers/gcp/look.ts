@@ -1,14 +1,11 @@
 import pLimit from 'p-limit';
 import { Unavailable } from '../../fencing/errors.ts';
 import type { MachineFacts, MachineId } from '../../fencing/machine.ts';
-import { disksNamedBy } from './attached-disks.ts';
-import { reading } from './calls.ts';
-import type { ComputeClients } from './client.ts';
-import { disksById } from './disk-side.ts';
+import { disksById, disksNamedBy, type Instance } from './disks.ts';
+import { type ComputeClients, reading } from './client.ts';
 import { isNotFound, translated } from './errors.ts';
-import { missingFacts, seenFacts, unknownFacts } from './facts.ts';
-import { NUMERIC_ID, instancePath, type InstancePath } from './paths.ts';
-import type { Instance } from './resources.ts';
+import { missingFacts, seenFacts, unknownFacts } from './power.ts';
+import { instancePath, type InstancePath, NUMERIC_ID } from './identity.ts';
 
 const AT_ONCE = 10;
 

@@ -1,10 +1,8 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
-import { unlessGivenUp } from './calls.ts';
-import { credentialsIn } from './client.ts';
+import { credentialsIn, type Fetch, unlessGivenUp } from './client.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
-import type { Fetch } from './transport.ts';
 
 /** Services of Google Cloud of which one call is wanted, as the identity that the environment gives. */
 
@@ -15,7 +13,7 @@ export interface RestOptions {
   readonly fetch?: Fetch;
 }
 
-export interface RestCall {
+interface RestCall {
   /** The service's own host. */
   readonly host: string;
   readonly path: string;

@@ -16,7 +16,7 @@ const LONG = 600_000;
 const here = page.clouds.filter(({ words }) => words.some((word) => existsSync(path.join(root, 'providers', word))));
 
 /** Where the clouds meet: they are told apart, read, opened, packaged and played there; and the contract of those that stay. */
-const MEETINGS = ['architecture/directions', 'wiring/', 'functions/any-event', 'functions/doctor', 'infra/aws/parameters', 'cli/demo-command-line', 'contract/provider/sandbox-'].map((name) => `test/${name}`);
+const MEETINGS = ['architecture/directions', 'config/', 'functions/any-event', 'functions/doctor', 'infra/aws/parameters', 'cli/demo-command-line', 'contract/provider/sandbox-'].map((name) => `test/${name}`);
 
 const said = (program: string, args: readonly string[], folder: string): Promise<string> =>
   new Promise((resolve) => {

@@ -53,7 +53,7 @@ const PROCESSES = 5;
 const FENCES = 3;
 const program = fileURLToPath(new URL('function-process.cjs', import.meta.url));
 
-/** The client of Kubernetes, and what else only the way to a cluster needs; named after wiring/connect-cluster.ts. */
+/** The client of Kubernetes, and what else only the way to a cluster needs; named after config/connect-cluster.ts. */
 const isKubernetesPart = (file: string): boolean => path.basename(file).startsWith('connect-cluster-');
 
 const ask = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<unknown> => {

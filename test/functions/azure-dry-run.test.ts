@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { onEvent } from '../../functions/azure/on-event.ts';
-import { replay } from '../../functions/azure/replay.ts';
+import { replay } from '../../functions/azure/handlers.ts';
 import { webhook } from '../../functions/azure/webhook.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { change, scene } from '../sandbox/azure/azure-rig.ts';

@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { doctor } from '../../functions/azure/doctor.ts';
-import { fence } from '../../functions/azure/fence.ts';
-import { replay } from '../../functions/azure/replay.ts';
-import { sweep } from '../../functions/azure/sweep.ts';
+import { doctor, fence, replay, sweep } from '../../functions/azure/handlers.ts';
 import { webhook } from '../../functions/azure/webhook.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { diskIn } from '../../sandbox/azure/state.ts';

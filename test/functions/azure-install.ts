@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import { onEvent } from '../../functions/azure/on-event.ts';
-import { busQueues } from '../../functions/azure/queues.ts';
-import { expandServed, foreign, type Served } from '../../functions/azure/territory.ts';
-import type { Wired } from '../../functions/azure/wiring.ts';
+import { busQueues, expandServed, foreign, type Served, type Wired } from '../../functions/azure/wire.ts';
 import { metricFields } from '../../functions/metrics.ts';
-import { azureClients, azureCloud } from '../../providers/azure/index.ts';
+import { azureCloud } from '../../providers/azure/index.ts';
+import { azureClients } from '../../providers/azure/client.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import type { OutgoingMessage } from '../../providers/azure/service-bus.ts';
-import { SANDBOX_SUBSCRIPTION, type AzureWorld } from '../../sandbox/azure-sandbox.ts';
+import { type AzureWorld, SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
 import { inProcessClient } from '../../sandbox/azure/in-process-client.ts';
 import { portsOver } from '../sandbox/azure/azure-rig.ts';
 import { credential } from '../sandbox/azure/azure-world.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { deliveryOf } from '../../functions/errand.ts';
+import { deliveryOf } from '../../functions/messages.ts';
 
 it('takes a message that its reader breaks over for one that cannot be read, and says whose fault it is', () => {
   const delivery = deliveryOf('m-1', 'a message', () => {

@@ -1,11 +1,9 @@
 import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
 import type { Ports } from '../../fencing/ports.ts';
-import type { LookAgain } from '../../functions/look-again.ts';
-import type { DeadLetter } from '../../functions/queues.ts';
-import { metricLine } from '../../functions/aws/embedded-metrics.ts';
-import { foreign } from '../../functions/aws/territory.ts';
+import type { DeadLetter, LookAgain } from '../../functions/messages.ts';
+import { foreign, metricLine } from '../../functions/aws/wire.ts';
 import type { Wiring } from '../../functions/wiring.ts';
-import { SANDBOX_ACCOUNT, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { portsOver } from '../simulation/rig.ts';
 
 /** A deployed function in small: its queues are lists, its clock is the world's. */

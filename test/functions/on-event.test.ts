@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parseRecord } from '../../fencing/record.ts';
-import { MOST_HOPS } from '../../functions/look-again.ts';
+import { MOST_HOPS } from '../../functions/messages.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
-import { awsCloud, ec2Clients } from '../../providers/aws/index.ts';
+import { awsCloud } from '../../providers/aws/index.ts';
+import { ec2Clients } from '../../providers/aws/client.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { fence } from '../../functions/aws/fence.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { sweep } from '../../functions/sweep.ts';
-import { foreign } from '../../functions/aws/territory.ts';
+import { foreign } from '../../functions/aws/wire.ts';
 import type { Wiring } from '../../functions/wiring.ts';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';

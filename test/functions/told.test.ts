@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ClusterUnavailable } from '../../fencing/errors.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
-import { sweep as azureSweep } from '../../functions/azure/sweep.ts';
+import { sweep as azureSweep } from '../../functions/azure/handlers.ts';
 import { sweep } from '../../functions/sweep.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { change, scene as azureScene } from '../sandbox/azure/azure-rig.ts';

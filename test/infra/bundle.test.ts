@@ -45,7 +45,7 @@ describe('a bundle', () => {
   });
 
   it('speaks to Kubernetes without undici', async () => {
-    await bundleFunction(root, 'wiring/open-clusters.ts', folder);
+    await bundleFunction(root, 'config/open-clusters.ts', folder);
     const part = (await readdir(folder)).find((name) => name.startsWith('connect-cluster-')) ?? 'none';
     expect(await readFile(path.join(folder, part), 'utf8')).not.toMatch(/llhttp|undici\.error/i);
   });

@@ -1,12 +1,10 @@
+import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, Reading } from '../../../fencing/hint.ts';
-import { aside, hinted } from '../../events/reading.ts';
-import { fault, unreadable } from './faults.ts';
 import { jsonOrText } from '../../../fencing/json-text.ts';
-import { namedByArn, namedInDetail, namesAny } from './named.ts';
-import { knownKinds } from './kinds.ts';
-import { momentOf } from './moment.ts';
-import type { Understood } from './understood.ts';
+import { aside, faultsShowing, hinted } from '../../events/reading.ts';
+import { INSTANCE_ID } from '../identity.ts';
+import { knownKinds, momentOf, type Understood } from './kinds.ts';
 
 /**
  * What all EventBridge events share. Ids are no UUIDs and times are placeholders in some published samples, so neither is
@@ -80,3 +78,82 @@ const hintOf = (outer: Envelope, machine: string, { because, at }: Extract<Under
   region: at?.region ?? outer.region ?? null,
   replay: outer['replay-name'] ?? null,
 });
+
+/**
+ * A record of CloudTrail's own log files, of which EventBridge makes an event.
+ * https://docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-reference-record-contents.html
+ */
+const record = z.looseObject({
+  eventSource: z.string().endsWith('.amazonaws.com'),
+  eventName: z.string(),
+  eventType: z.string().nullish(),
+  eventID: z.string().nullish(),
+  eventTime: z.string().nullish(),
+  awsRegion: z.string().nullish(),
+  recipientAccountId: z.string().nullish(),
+  userIdentity: z.object({ accountId: z.string().nullish() }).nullish(),
+});
+
+const typeOf = (eventType: string | null | undefined): string => (eventType === 'AwsServiceEvent' ? 'AWS Service Event via CloudTrail' : 'AWS API Call via CloudTrail');
+
+/** Null when it is no such record. */
+export const readTrailRecord = (raw: object, where: string): Reading | null => {
+  const read = record.safeParse(raw);
+  if (!read.success) return null;
+  const { eventType, eventID: id, eventTime: time, awsRegion: region, recipientAccountId, userIdentity } = read.data;
+  const event = { 'detail-type': typeOf(eventType), id, time, region, account: recipientAccountId ?? userIdentity?.accountId, detail: raw };
+  const { faults, ...rest } = readEnvelope(event, where);
+  return { ...rest, faults: faults.map((fault) => ({ ...fault, where: fault.where.replace(`${where}.detail`, where) })) };
+};
+
+/** What a rule sends whose input path is `$.detail`: the inside of an event, of which the kind shows by its fields. */
+
+const detailTypeOf = (detail: object): string | null => {
+  if ('affectedEntities' in detail && 'service' in detail) return 'AWS Health Event';
+  if ('instance-action' in detail) return 'EC2 Spot Instance Interruption Warning';
+  if ('sub-type' in detail) return 'EC2 Fleet Instance Change';
+  if ('state' in detail) return 'EC2 Instance State-change Notification';
+  return null;
+};
+
+/** Null when it is no such inside. */
+export const readDetail = (detail: object, where: string): Reading | null => {
+  const type = detailTypeOf(detail) ?? (namesAny(detail) ? 'detail' : null);
+  if (type === null || (type !== 'AWS Health Event' && !namesAny(detail))) return null;
+  const { faults, ...rest } = readEnvelope({ 'detail-type': type, detail }, where);
+  return { ...rest, faults: faults.map((fault) => ({ ...fault, where: fault.where.replace(`${where}.detail`, where) })) };
+};
+
+/** Where an event names an instance, however its sender spells that: in its detail, or only by an ARN beside it. */
+
+const ARN = /^arn:[^:]+:ec2:[^:]*:[^:]*:instance\/(i-[0-9a-f]{8,17})$/;
+const LONGEST_NAME = 30;
+const NAMES: ReadonlySet<string> = new Set(['instanceid', 'ec2instanceid']);
+
+const isIt = (key: string): boolean => key.length <= LONGEST_NAME && NAMES.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
+
+/** The fields that name an instance, well or badly. */
+const fieldsOf = (detail: object): readonly unknown[] => Object.entries(detail).flatMap(([key, value]) => (isIt(key) && value !== '' && value != null ? [value as unknown] : []));
+
+const listed = (raw: object): readonly unknown[] => ('resources' in raw && Array.isArray(raw.resources) ? raw.resources : []);
+
+const isInstance = (value: unknown): value is string => typeof value === 'string' && INSTANCE_ID.test(value);
+
+/** The one instance that the detail names; null where it names none, or anything else. */
+const namedInDetail = (detail: object): string | null => {
+  const [only, ...others] = new Set(fieldsOf(detail));
+  return isInstance(only) && others.length === 0 ? only : null;
+};
+
+const MOST_ARNS = 1_000;
+
+/** Instances that stand beside the event as ARNs. */
+const namedByArn = (raw: object): readonly string[] => {
+  const named = listed(raw).slice(0, MOST_ARNS).flatMap((arn) => (typeof arn === 'string' && arn.length < 200 ? (ARN.exec(arn)?.[1] ?? []) : []));
+  return [...new Set(named)];
+};
+
+/** What names an instance in the detail, be it no id: then an ARN must not speak in its place. */
+const namesAny = (detail: object): boolean => fieldsOf(detail).length > 0;
+
+export const { fault, unreadable } = faultsShowing((raw) => inspect(raw, { depth: 3, breakLength: Infinity }).slice(0, 300));

@@ -1,10 +1,99 @@
 import { z } from 'zod';
-import { apiCall, serviceEvent } from './cloudtrail.ts';
-import { health } from './health.ts';
-import { instanceId } from './instance-id.ts';
-import { TEST_NOTIFICATION } from './test-notification.ts';
-import type { Understood } from './understood.ts';
-import { hint, nothing } from './understood.ts';
+import { INSTANCE_ID } from '../identity.ts';
+
+/** What an event that was understood says: machines to look at, or that it names none. */
+export type Understood =
+  | { readonly machines: readonly string[]; readonly because: string; readonly at?: Whereabouts }
+  | { readonly machines: null; readonly aside: string };
+
+/** Where the machines are, when the envelope does not say that; null where the envelope is right. */
+interface Whereabouts {
+  readonly account: string | null;
+  readonly region: string | null;
+}
+
+const hint = (machine: string, because: string): Understood => ({ machines: [machine], because });
+
+const nothing = (aside: string): Understood => ({ machines: null, aside });
+
+/** Epoch ms, or null for a placeholder or nothing at all. */
+export const momentOf = (time: string | null | undefined): number | null => {
+  const moment = Date.parse(time ?? '');
+  return Number.isNaN(moment) ? null : moment;
+};
+
+export const instanceId = z.string().regex(INSTANCE_ID, 'is no instance id (i- and 8 to 17 lower-case hexadecimal digits)');
+
+export const TEST_NOTIFICATION = 'autoscaling:TEST_NOTIFICATION';
+
+/** Calls and service events that CloudTrail noted: https://docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-reference-record-contents.html */
+
+/** Where a call names the instances that it is about: in what was asked, or, for a launch, in what was answered. */
+const namedIn: Readonly<Record<string, 'requestParameters' | 'responseElements'>> = {
+  StopInstances: 'requestParameters',
+  StartInstances: 'requestParameters',
+  TerminateInstances: 'requestParameters',
+  RebootInstances: 'requestParameters',
+  RunInstances: 'responseElements',
+};
+
+const instancesSet = z.object({ instancesSet: z.object({ items: z.array(z.object({ instanceId })).min(1) }) });
+
+const kebab = (name: string): string => name.replace(/\B[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+
+/**
+ * `{"detail":{"eventName":"StopInstances","requestParameters":{"instancesSet":{"items":[{"instanceId":"i-…"}]}}}}`; a call
+ * that was refused may carry null in the place of what it asked for, and of what it was answered, or ids that are none.
+ */
+const apiCall = z
+  .object({ detail: z.object({ eventName: z.string(), errorCode: z.string().nullish(), requestParameters: z.unknown().optional(), responseElements: z.unknown().optional() }) })
+  .transform(({ detail }, context): Understood => {
+    const { eventName, errorCode } = detail;
+    const place = Object.hasOwn(namedIn, eventName) ? namedIn[eventName] : undefined;
+    if (place === undefined) return nothing(`a call of ${eventName}`);
+    const said = detail[place] ?? null;
+    if (said === null) return nothing(`a call of ${eventName} that names no instance`);
+    const set = instancesSet.safeParse(said);
+    if (set.success) return { machines: set.data.instancesSet.items.map((item) => item.instanceId), because: `api-call-${kebab(eventName)}` };
+    if (errorCode) return nothing(`a call of ${eventName} that was refused (${errorCode})`);
+    context.addIssue({ code: 'custom', path: ['detail', place], message: `${eventName} is expected to name its instances in instancesSet.items` });
+    return z.NEVER;
+  });
+
+/** `{"detail":{"eventName":"BidEvictedEvent","serviceEventDetails":{"instanceIdSet":["i-…"]}}}` */
+const serviceEvent = z
+  .object({ detail: z.object({ eventName: z.string(), serviceEventDetails: z.object({ instanceIdSet: z.array(instanceId).default([]) }).nullish() }) })
+  .transform(({ detail: { eventName, serviceEventDetails } }): Understood => {
+    const machines = serviceEventDetails?.instanceIdSet ?? [];
+    return machines.length > 0 ? { machines, because: `service-event-${kebab(eventName)}` } : nothing(`a service event, ${eventName}, that names no instance`);
+  });
+
+/** News of AWS Health: https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html */
+
+const ARN = /^arn:[^:]+:ec2:[^:]*:[^:]*:instance\/(.+)$/;
+
+const listOf = <T extends z.ZodType>(one: T) => z.array(one).nullish().transform((list) => list ?? []);
+
+/**
+ * `{"resources":["i-12345678"],"detail":{"service":"EC2","affectedEntities":[{"entityValue":"i-12345678"}]}}`. The envelope says
+ * where the event was delivered, such as to an organization's first account or a backup region; the detail, where it happened.
+ */
+const health = z
+  .object({
+    resources: listOf(z.string()),
+    detail: z.object({
+      service: z.string(),
+      affectedEntities: listOf(z.object({ entityValue: z.string().nullish() })),
+      affectedAccount: z.string().nullish(),
+      eventRegion: z.string().nullish(),
+    }),
+  })
+  .transform(({ resources, detail }): Understood => {
+    const named = [...detail.affectedEntities.map((entity) => entity.entityValue ?? ''), ...resources];
+    const machines = [...new Set(named.map((name) => ARN.exec(name)?.[1] ?? name))].filter((name) => INSTANCE_ID.test(name));
+    if (machines.length === 0) return nothing(`an AWS Health event about ${detail.service} that names no instance`);
+    return { machines, because: 'health', at: { account: detail.affectedAccount || null, region: detail.eventRegion || null } };
+  });
 
 /** The kinds of EventBridge events that name instances, by their detail-type. None of them proves that a machine is off. */
 

@@ -1,14 +1,99 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
+import { jsonText } from '../../../fencing/json-text.ts';
 import { aside, hinted } from '../../events/reading.ts';
-import { readerOf, type Dialect } from '../../events/walk.ts';
-import { fault, unreadable } from './faults.ts';
-import { readEnvelope } from './envelope.ts';
-import { instanceId } from './instance-id.ts';
-import { namesAny } from './named.ts';
-import { readNotification } from './notification.ts';
-import { readTrailRecord } from './trail-record.ts';
-import { batchIn, unwrap } from './unwrap.ts';
+import { type Batch, batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
+import { fault, readDetail, readEnvelope, readTrailRecord, unreadable } from './envelope.ts';
+import { instanceId, momentOf, TEST_NOTIFICATION } from './kinds.ts';
+
+interface Wrapped {
+  readonly value: unknown;
+  /** The JSON path to what is inside. */
+  readonly step: string;
+}
+
+/** An SQS or SNS record carries the event as text; a pipe that transforms its input may have parsed it. */
+const sqsRecord = z.object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) }).transform(({ body }): Wrapped => ({ value: body, step: '.body' }));
+const snsRecord = z.object({ Sns: z.object({ Message: z.string() }) }).transform(({ Sns }): Wrapped => ({ value: Sns.Message, step: '.Sns.Message' }));
+const snsMessage = z
+  .object({ Type: z.literal('Notification'), Message: z.string() })
+  .transform(({ Message }): Wrapped => ({ value: Message, step: '.Message' }));
+
+/** A batch of a queue or a topic, or what people keep in a file. */
+const batches = (['Records', 'Events', 'Entries'] as const).map((key) =>
+  z.object({ [key]: z.array(z.unknown()) }).transform((batch): Wrapped => ({ value: batch[key], step: `.${key}` })),
+);
+
+/** An event on its way in: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html */
+const entry = z
+  .object({ DetailType: z.string(), Detail: jsonText, Source: z.string().nullish(), Time: z.string().nullish(), Resources: z.array(z.string()).nullish() })
+  .transform(({ DetailType, Detail, Source, Time, Resources }): Wrapped => ({ value: { 'detail-type': DetailType, source: Source, time: Time, resources: Resources ?? [], detail: Detail }, step: '' }));
+
+/** A record of Kinesis, as Lambda is handed it or as a pipe passes it on, and one of Firehose. Their bytes may be zipped. */
+const kinesisRecord = z.object({ kinesis: z.object({ data: z.string() }) }).transform(({ kinesis }): Wrapped => ({ value: kinesis.data, step: '.kinesis.data' }));
+const streamRecord = z
+  .object({ data: z.string() })
+  .and(z.union([z.object({ recordId: z.string() }), z.object({ partitionKey: z.string() })]))
+  .transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
+const firehose = z.object({ deliveryStreamArn: z.string(), records: z.array(z.unknown()) }).transform(({ records }): Wrapped => ({ value: records, step: '.records' }));
+
+/** A subscription of CloudWatch Logs, directly and through a stream: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/SubscriptionFilters.html */
+const logsData = z.object({ awslogs: z.object({ data: z.string() }) }).transform(({ awslogs }): Wrapped => ({ value: awslogs.data, step: '.awslogs.data' }));
+const logEvents = z.object({ messageType: z.literal('DATA_MESSAGE'), logEvents: z.array(z.unknown()) }).transform((logs): Wrapped => ({ value: logs.logEvents, step: '.logEvents' }));
+const logEvent = z.object({ id: z.string(), timestamp: z.number(), message: z.string() }).transform(({ message }): Wrapped => ({ value: message, step: '.message' }));
+
+/** https://github.com/cloudevents/spec/blob/main/cloudevents/formats/json-format.md */
+const encodedCloudEvent = z.object({ specversion: z.string(), data_base64: z.string() }).transform((event): Wrapped => ({ value: event.data_base64, step: '.data_base64' }));
+const cloudEvent = z.object({ specversion: z.string(), data: z.unknown() }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
+
+/** Of the answer of LookupEvents. */
+const lookedUp = z.object({ CloudTrailEvent: z.string() }).transform(({ CloudTrailEvent }): Wrapped => ({ value: CloudTrailEvent, step: '.CloudTrailEvent' }));
+
+const wrappings: readonly z.ZodType<Wrapped>[] = [...batches, firehose, sqsRecord, snsRecord, snsMessage, kinesisRecord, streamRecord, logsData, logEvents, logEvent, encodedCloudEvent, cloudEvent, entry, lookedUp];
+
+/** What a queue, a topic or a stream hands over at once. */
+const batchIn = (raw: object): Batch | null => batchUnder(raw, 'Records', ['body', 'Sns', 'kinesis']) ?? batchUnder(raw, 'records', ['recordId']);
+
+/** What is inside a wrapping, or null when it is none. */
+const unwrap = (raw: object): Wrapped | null => {
+  for (const wrapping of wrappings) {
+    const inside = wrapping.safeParse(raw);
+    if (inside.success) return inside.data;
+  }
+  return null;
+};
+
+/**
+ * What Auto Scaling sends to a queue or a topic by itself, without EventBridge around it.
+ * https://docs.aws.amazon.com/autoscaling/ec2/userguide/prepare-for-lifecycle-notifications.html
+ */
+const notification = z.union([
+  z.object({ LifecycleTransition: z.string() }).transform(({ LifecycleTransition }) => LifecycleTransition),
+  z.object({ Event: z.string().startsWith('autoscaling:') }).transform(({ Event }) => Event),
+]);
+
+const named = z.object({
+  EC2InstanceId: z.union([z.literal(''), instanceId]).nullish(),
+  AccountId: z.string().nullish(),
+  RequestId: z.string().nullish(),
+  Time: z.string().nullish(),
+});
+
+const wordFor = (transition: string): string => transition.replace(/^autoscaling:/, '').replaceAll('_', '-').toLowerCase();
+
+/** Null when it is no such notification. */
+const readNotification = (raw: object, where: string): Reading | null => {
+  const transition = notification.safeParse(raw);
+  if (!transition.success) return null;
+  if (transition.data === TEST_NOTIFICATION) return aside('a test notification of Auto Scaling', where);
+  const about = named.safeParse(raw);
+  if (!about.success) return unreadable(about.error, where, 'check the notification against its published shape', raw);
+  const { EC2InstanceId, AccountId = null, RequestId = null, Time } = about.data;
+  if (!EC2InstanceId) return aside(`a notification of Auto Scaling (${transition.data}) that names no instance`, where);
+  return hinted([
+    { machine: EC2InstanceId, because: `auto-scaling-${wordFor(transition.data)}`, eventId: RequestId, time: momentOf(Time), account: AccountId, region: null, replay: null },
+  ]);
+};
 
 const byHand = z.object({
   instanceId,
@@ -21,23 +106,6 @@ const readByHand = (raw: object, where: string): Reading => {
   if (!asked.success) return unreadable(asked.error, where, 'name one instance: { "instanceId": "i-…" }', raw);
   const { instanceId, account = null, region = null } = asked.data;
   return hinted([{ machine: instanceId, because: 'by-hand', eventId: null, time: null, account, region, replay: null }]);
-};
-
-/** The kind of an event shows by the fields inside. */
-const kindOf = (detail: object): string | null => {
-  if ('affectedEntities' in detail && 'service' in detail) return 'AWS Health Event';
-  if ('instance-action' in detail) return 'EC2 Spot Instance Interruption Warning';
-  if ('sub-type' in detail) return 'EC2 Fleet Instance Change';
-  if ('state' in detail) return 'EC2 Instance State-change Notification';
-  return null;
-};
-
-/** What a rule sends whose input path is `$.detail`: the inside of an event; null when it is none. */
-const readDetail = (detail: object, where: string): Reading | null => {
-  const type = kindOf(detail) ?? (namesAny(detail) ? 'detail' : null);
-  if (type === null || (type !== 'AWS Health Event' && !namesAny(detail))) return null;
-  const { faults, ...rest } = readEnvelope({ 'detail-type': type, detail }, where);
-  return { ...rest, faults: faults.map((fault) => ({ ...fault, where: fault.where.replace(`${where}.detail`, where) })) };
 };
 
 const readObject: Dialect['readObject'] = (raw, where, onward) => {

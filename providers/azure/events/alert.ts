@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
-import { fault, unreadable } from './faults.ts';
-import { readingOf } from './envelope.ts';
-import { reasonIn } from './operations.ts';
-import { aboutFirst, nothing, type Understood } from './understood.ts';
-import { kebab, momentIn, said } from './words.ts';
+import { fault, readingOf, unreadable } from './envelope.ts';
+import { about, aboutFirst, kebab, momentIn, nothing, reasonIn, said, type Understood } from './kinds.ts';
 
 /**
  * Alerts of Azure Monitor, as an action group sends them: in the common schema, in the older ones of activity-log and metric
@@ -84,4 +81,38 @@ const understood = ({ inner, outer }: Alert): Understood => {
   const reason = reasonIn(operationName ?? '');
   if (reason === null) return nothing(`an alert about ${operationName ?? 'something else'}`);
   return aboutFirst(places, `alert-${reason}${status ? `-${kebab(status)}` : ''}`);
+};
+
+/**
+ * A record of the activity log: as diagnostic settings stream it, in capitals, or as it is listed. Claims and callers are
+ * never looked at. https://learn.microsoft.com/azure/azure-monitor/platform/activity-log-schema
+ */
+const record = z.object({
+  operationName: said,
+  resourceId: z.string(),
+  category: said.nullish(),
+  resultType: z.string().nullish(),
+  status: said.nullish(),
+  eventDataId: z.string().nullish(),
+  correlationId: z.string().nullish(),
+  time: z.string().nullish(),
+  eventTimestamp: z.string().nullish(),
+});
+
+type Told = z.infer<typeof record>;
+
+export const isActivityRecord = (raw: object): boolean => 'operationName' in raw && 'resourceId' in raw;
+
+export const readActivityRecord = (raw: object, where: string): Reading => {
+  const read = record.safeParse(raw);
+  if (!read.success) return unreadable(read.error, where, 'check the record against the schema of the activity log', raw);
+  const { eventDataId, correlationId, time, eventTimestamp } = read.data;
+  return readingOf(understoodRecord(read.data), { eventId: eventDataId ?? correlationId ?? null, time: momentIn(eventTimestamp ?? time) }, where);
+};
+
+const understoodRecord = ({ operationName, resourceId, category, resultType, status }: Told): Understood => {
+  if (/^resourcehealth$/i.test(category ?? '')) return about(resourceId, 'activity-resource-health');
+  const reason = reasonIn(operationName);
+  const outcome = status ?? resultType;
+  return reason === null ? nothing(`a record of ${operationName}`) : about(resourceId, `activity-${reason}${outcome ? `-${kebab(outcome)}` : ''}`);
 };

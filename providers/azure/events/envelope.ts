@@ -1,13 +1,10 @@
+import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, Reading } from '../../../fencing/hint.ts';
-import { allowance } from '../../events/allowance.ts';
+import { jsonOrText } from '../../../fencing/json-text.ts';
 import { jsonIn } from '../../events/json-text.ts';
-import { aside, hinted } from '../../events/reading.ts';
-import { fault, unreadable } from './faults.ts';
-import { isOurs, knownKinds } from './kinds.ts';
-import { subjectOf } from './subject.ts';
-import type { Understood } from './understood.ts';
-import { momentIn } from './words.ts';
+import { allowance, aside, faultsShowing, hinted } from '../../events/reading.ts';
+import { isOurs, knownKinds, momentIn, subjectOf, type Understood } from './kinds.ts';
 
 /**
  * The two schemas of Event Grid. Ids are no UUIDs and times are placeholders in some published samples, so neither is
@@ -79,3 +76,50 @@ export const readingOf = (understood: Understood, origin: Origin, where: string)
   if (subjects.length === 0) return aside(`news (${understood.because}) of no machine: ${understood.resources.join(', ') || 'of nothing'}`, where);
   return hinted(subjects.map(({ id, subscription }) => ({ machine: id, because: understood.because, ...origin, account: subscription, region: null, replay: null })));
 };
+
+/**
+ * A CloudEvent whose attributes came as headers and whose body is its data alone, as one document; any other body as it is.
+ * https://github.com/cloudevents/spec/blob/main/cloudevents/bindings/http-protocol-binding.md
+ */
+export const structured = (headers: Readonly<Record<string, string | undefined>>, body: string): string => {
+  const { 'ce-specversion': specversion, 'ce-type': type } = headers;
+  if (specversion === undefined || type === undefined) return body;
+  const attributes = Object.entries(headers).flatMap(([name, value]) => (name.startsWith('ce-') && value !== undefined ? [[name.slice(3), decoded(value)]] : []));
+  return JSON.stringify({ ...Object.fromEntries(attributes), data: jsonOrText(body) });
+};
+
+/** Values are percent-encoded; one that is not stands for itself. */
+const decoded = (value: string): string => {
+  try {
+    return decodeURIComponent(value);
+  } catch (error) {
+    if (error instanceof URIError) return value;
+    throw error;
+  }
+};
+
+const DEEPEST = 4;
+
+/** Who did something, from where and with what token: nobody's business here. */
+const PRIVATE: ReadonlySet<string> = new Set(['authorization', 'caller', 'calleripaddress', 'claims', 'httprequest', 'identity']);
+
+/** From the first such word on, a text may hold what its parsed form would hide. */
+const PRIVATE_IN_TEXT = /"?\\*"?(?:authorization|caller|calleripaddress|claims|httprequest|identity)\b.*$/is;
+
+/** Base64 hides the same from people, and not from anybody who cares. */
+const ENCODED = /^[\w+/=\s-]{80,}$/;
+const LONGEST = 400;
+const shownText = (text: string): string => (ENCODED.test(text.slice(0, LONGEST)) ? `(${text.length} characters)` : text.slice(0, LONGEST).replace(PRIVATE_IN_TEXT, '…'));
+
+const shown = (value: unknown, depth: number): unknown => {
+  if (typeof value === 'string') return shownText(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > DEEPEST) return '…';
+  if (Array.isArray(value)) return value.slice(0, 5).map((one) => shown(one, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, PRIVATE.has(key.toLowerCase()) ? '…' : shown(one, depth + 1)]));
+};
+
+/** A short piece of what came, for the person who sent it. */
+const excerptOf = (raw: unknown): string => inspect(shown(raw, 0), { depth: DEEPEST, breakLength: Infinity }).slice(0, 300);
+
+export const { fault, unreadable } = faultsShowing(excerptOf);

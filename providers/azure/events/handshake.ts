@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 export const HANDSHAKE = 'Microsoft.EventGrid.SubscriptionValidationEvent';
 
-export interface HandshakeRequest {
+interface HandshakeRequest {
   readonly method: string;
   /** By names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -15,7 +15,7 @@ export interface HandshakeRequest {
   readonly body: unknown;
 }
 
-export interface HandshakeAnswer {
+interface HandshakeAnswer {
   readonly status: 200;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
 import { hinted } from '../../events/reading.ts';
-import { batchUnder, readerOf, type Dialect } from '../../events/walk.ts';
-import { fault, unreadable } from './faults.ts';
-import { isActivityRecord, readActivityRecord } from './activity-record.ts';
-import { isAlert, readAlert } from './alert.ts';
-import { isEnvelope, readEnvelope, readInside } from './envelope.ts';
-import { subjectOf } from './subject.ts';
+import { batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
+import { fault, isEnvelope, readEnvelope, readInside, unreadable } from './envelope.ts';
+import { isActivityRecord, isAlert, readActivityRecord, readAlert } from './alert.ts';
+import { subjectOf } from './kinds.ts';
 
 const DELIVERED = 'send the event as Event Grid or Azure Monitor delivers it';
 

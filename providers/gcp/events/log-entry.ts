@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import type { MachineId } from '../../../fencing/machine.ts';
 import type { Reading } from '../../../fencing/hint.ts';
-import { NUMERIC_ID, instancePath, machineIdOf, pathIn, regionOf, type InstancePath } from '../paths.ts';
-import { aside, hinted } from '../../events/reading.ts';
-import { fault, unreadable } from './faults.ts';
-import { meaningOf } from './methods.ts';
+import type { MachineId } from '../../../fencing/machine.ts';
+import { aside, faultsShowing, hinted } from '../../events/reading.ts';
+import { instancePath, type InstancePath, machineIdOf, NUMERIC_ID, pathIn, regionOf } from '../identity.ts';
 
 /** An entry of the Cloud Audit Logs. https://cloud.google.com/logging/docs/reference/audit/auditlog/rest/Shared.Types/AuditLog */
 
@@ -72,3 +70,72 @@ const momentOf = (time: string | null | undefined): number | null => {
   const moment = Date.parse(time ?? '');
   return Number.isNaN(moment) ? null : moment;
 };
+
+/** What the methods of log entries mean for the power of an instance. https://cloud.google.com/compute/docs/logging/audit-logging */
+
+type Meaning =
+  | { readonly kind: 'call' | 'system-event'; readonly because: string }
+  /** It is about no instance, or changes nothing about whether one runs. */
+  | { readonly kind: 'none' };
+
+const CALL = /^(?:v1|beta|alpha)\.compute\.instances\.(\w+)$/;
+const SYSTEM_EVENT = /^compute\.instances\.([\w.]+)$/;
+
+/** Calls after which another power state is seen; `reset` is a reboot through which an instance stays RUNNING. */
+const CALLS: ReadonlySet<string> = new Set(['delete', 'insert', 'resume', 'start', 'startWithEncryptionKey', 'stop', 'suspend']);
+
+/** Google adds system events as it goes. Each but these is a reason to look, for a look costs next to nothing. */
+const HARMLESS: ReadonlySet<string> = new Set(['migrateOnHostMaintenance', 'reset']);
+
+const kebab = (name: string): string => name.replaceAll('.', '-').replace(/\B[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+
+const meaningOf = (methodName: string): Meaning => {
+  const call = CALL.exec(methodName)?.[1];
+  if (call !== undefined) return CALLS.has(call) ? { kind: 'call', because: `api-call-${kebab(call)}` } : { kind: 'none' };
+  const event = SYSTEM_EVENT.exec(methodName)?.[1];
+  return event === undefined || HARMLESS.has(event) ? { kind: 'none' } : { kind: 'system-event', because: kebab(event) };
+};
+
+/**
+ * What an excerpt may quote. A log entry says who did what from where, and a fault ends up in logs: so only these values are
+ * shown, and of all others, of texts and of whatever is encoded, no more than what kind of value it is.
+ */
+const QUOTED: ReadonlySet<string> = new Set([
+  '@type',
+  'id',
+  'insertId',
+  'instance',
+  'instance_id',
+  'logName',
+  'messageId',
+  'methodName',
+  'project_id',
+  'resourceName',
+  'serviceName',
+  'severity',
+  'specversion',
+  'subscription',
+  'timestamp',
+  'type',
+  'zone',
+]);
+
+const NEVER = 'authenticationInfo';
+const DEEPEST = 4;
+const LONGEST = 120;
+
+const outlineOf = (raw: unknown): string => JSON.stringify(outlined(raw, 0)).slice(0, 300);
+
+const outlined = (raw: unknown, depth: number): unknown => {
+  if (typeof raw === 'string') return `text of ${raw.length} characters`;
+  if (typeof raw !== 'object' || raw === null) return raw === null ? null : typeof raw;
+  if (depth >= DEEPEST) return '…';
+  if (Array.isArray(raw)) return raw.slice(0, 3).map((one) => outlined(one, depth + 1));
+  const shown = Object.entries(raw).filter(([key]) => key !== NEVER);
+  return Object.fromEntries(shown.map(([key, value]) => [key, quoted(key, value) ?? outlined(value, depth + 1)]));
+};
+
+const quoted = (key: string, value: unknown): string | null =>
+  QUOTED.has(key) && typeof value === 'string' && value.length <= LONGEST ? value : null;
+
+export const { fault, unreadable } = faultsShowing(outlineOf);

@@ -1,12 +1,49 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/hint.ts';
-import { machineOf } from '../carriers.ts';
-import { instancePath } from '../paths.ts';
 import { aside, hinted } from '../../events/reading.ts';
-import { readerOf, type Dialect } from '../../events/walk.ts';
-import { fault, unreadable } from './faults.ts';
-import { placeIn, readLogEntry } from './log-entry.ts';
-import { batchIn, unwrap } from './unwrap.ts';
+import { type Batch, batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
+import { instancePath, machineOf } from '../identity.ts';
+import { fault, placeIn, readLogEntry, unreadable } from './log-entry.ts';
+
+interface Wrapped {
+  readonly value: unknown;
+  /** The JSON path to what is inside. */
+  readonly step: string;
+}
+
+/** As JSON forms of protobuf hold bytes: in either alphabet, with padding or without. https://protobuf.dev/programming-guides/json */
+const NO_BASE64 = /[^\w+/=-]/;
+export const encoded = z.string().refine((text) => !NO_BASE64.test(text), 'is no base64');
+
+/** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
+const message = z.object({ data: encoded }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
+
+/** The body of a push request, and each message of a pull. https://cloud.google.com/pubsub/docs/push */
+const delivery = z.object({ message: z.object({ data: encoded }) }).transform(({ message: inner }): Wrapped => ({ value: inner.data, step: '.message.data' }));
+
+/** As functions of the first generation are handed it. https://cloud.google.com/functions/docs/writing/write-event-driven-functions */
+const background = z.object({ context: z.object({ eventType: z.string() }), data: z.unknown() }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
+const pulled = z.object({ receivedMessages: z.array(z.unknown()) }).transform(({ receivedMessages }): Wrapped => ({ value: receivedMessages, step: '.receivedMessages' }));
+
+/** Of entries.list, as people keep them in a file. */
+const entries = z.object({ entries: z.array(z.unknown()) }).transform((list): Wrapped => ({ value: list.entries, step: '.entries' }));
+
+/** https://github.com/googleapis/google-cloudevents */
+const cloudEvent = z.object({ specversion: z.string(), data: z.unknown() }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
+const encodedCloudEvent = z.object({ specversion: z.string(), data_base64: encoded }).transform((event): Wrapped => ({ value: event.data_base64, step: '.data_base64' }));
+
+const wrappings: readonly z.ZodType<Wrapped>[] = [encodedCloudEvent, cloudEvent, delivery, pulled, entries, background, message];
+
+const batchIn = (raw: object): Batch | null => batchUnder(raw, 'receivedMessages', ['message']);
+
+/** What is inside a wrapping, or null when it is none. */
+const unwrap = (raw: object): Wrapped | null => {
+  for (const wrapping of wrappings) {
+    const inside = wrapping.safeParse(raw);
+    if (inside.success) return inside.data;
+  }
+  return null;
+};
 
 const byHand = z.object({ instance: z.string() }).transform(({ instance }, context) => {
   const path = instancePath(machineOf({ carrier: 'providerID', driver: null, value: instance }) ?? instance);

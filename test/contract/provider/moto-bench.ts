@@ -10,7 +10,8 @@ import {
   StopInstancesCommand,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
-import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
+import { awsCloud } from '../../../providers/aws/index.ts';
+import { ec2Clients } from '../../../providers/aws/client.ts';
 import type { Bench } from './bench.ts';
 import { ebsAttachedTo, ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names.ts';
 import { startMoto } from './moto-server.ts';

@@ -1,4 +1,5 @@
-import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
+import { azureCloud } from '../../../providers/azure/index.ts';
+import { azureClients } from '../../../providers/azure/client.ts';
 import { attach } from '../../../sandbox/azure/attachments.ts';
 import { openArmDoor } from '../../../sandbox/azure/http-door.ts';
 import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';

@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
+import { azureCloud } from '../../../providers/azure/index.ts';
+import { azureClients } from '../../../providers/azure/client.ts';
 import { openArmDoor } from '../../../sandbox/azure/http-door.ts';
 import { addMachine } from '../../../sandbox/azure/scenario.ts';
 import { azureWorld, credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';

@@ -1,4 +1,5 @@
-import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
+import { awsCloud } from '../../../providers/aws/index.ts';
+import { ec2Clients } from '../../../providers/aws/client.ts';
 import { openHttpDoor } from '../../../sandbox/ec2/http-door.ts';
 import { plainStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';

@@ -1,4 +1,5 @@
-import { computeClients, gcpCloud, type ComputeClients } from '../../../providers/gcp/index.ts';
+import { gcpCloud } from '../../../providers/gcp/index.ts';
+import { computeClients, type ComputeClients } from '../../../providers/gcp/client.ts';
 import { attach } from '../../../sandbox/gce/attachments.ts';
 import { openHttpDoor } from '../../../sandbox/gce/http-door.ts';
 import { remove, start, stop } from '../../../sandbox/gce/instances.ts';

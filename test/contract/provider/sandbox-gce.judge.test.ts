@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CALLS } from '../../../infra/serverless/slim-google.ts';
-import { gcpCloud, missingOnDisk, missingOnMachine } from '../../../providers/gcp/index.ts';
+import { gcpCloud } from '../../../providers/gcp/index.ts';
+import { missingOnDisk, missingOnMachine } from '../../../providers/gcp/plugin/permissions.ts';
 import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, pathOf } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn } from '../../../sandbox/gce/state.ts';

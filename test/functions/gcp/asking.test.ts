@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Denied, InvalidConfiguration, Unavailable } from '../../../fencing/errors.ts';
-import { asking } from '../../../functions/gcp/asking.ts';
+import { asking } from '../../../functions/gcp/http.ts';
 import { sweep } from '../../../functions/gcp/sweep.ts';
 import { createGceSandbox } from '../../../sandbox/gce-sandbox.ts';
 import { stopGuest } from '../../../sandbox/gce/scenario.ts';

@@ -1,8 +1,6 @@
 import { defaultPolicy, type Policy } from '../../../fencing/policy.ts';
 import type { HttpRequest } from '../../../functions/gcp/http.ts';
-import { topicQueues } from '../../../functions/gcp/queues.ts';
-import { foreign } from '../../../functions/gcp/territory.ts';
-import type { GcpWiring } from '../../../functions/gcp/wire.ts';
+import { foreign, type GcpWiring, topicQueues } from '../../../functions/gcp/wire.ts';
 import { metricFields } from '../../../functions/metrics.ts';
 import { clusterOf, connectionOf } from '../../../kubernetes/cluster.ts';
 import { capDeskOf } from '../../../kubernetes/cap-desk.ts';

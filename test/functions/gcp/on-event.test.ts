@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MOST_HOPS } from '../../../functions/look-again.ts';
+import { MOST_HOPS } from '../../../functions/messages.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
 import { standing } from '../../../sandbox/cluster/standing.ts';

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { metric } from '../../../functions/names.ts';
+import { metric } from '../../../functions/metrics.ts';
 import type { PackagedTemplate } from '../packaged-service.ts';
 import type { Made } from './made.ts';
 import { full } from './stage-files.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { tellingEndings } from '../../../infra/azure/topics.ts';
-import { metric } from '../../../functions/names.ts';
-import { reasonIn } from '../../../providers/azure/events/operations.ts';
+import { metric } from '../../../functions/metrics.ts';
+import { reasonIn } from '../../../providers/azure/events/kinds.ts';
 import { installFor, ofType, placedFor, type Placed } from './packaged-template.ts';
 import { full, plain, SUBSCRIPTION } from './stage-files.ts';
 

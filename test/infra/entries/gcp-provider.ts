@@ -1,1 +1,2 @@
-export { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
+export { computeClients } from '../../../providers/gcp/client.ts';
+export { gcpCloud } from '../../../providers/gcp/index.ts';

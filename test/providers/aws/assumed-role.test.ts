@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { Denied, Unavailable } from '../../../fencing/errors.ts';
-import type { TerritoryEntry } from '../../../providers/aws/open-territories.ts';
+import type { TerritoryEntry } from '../../../providers/plugin.ts';
 import { addInstance } from '../../../sandbox/ec2/scenario.ts';
 import { ec2WorldOf } from './another-world.ts';
 import { HOUR, twoTerritories, type TwoTerritories } from './two-territories.ts';

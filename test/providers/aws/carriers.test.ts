@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IdentityCarrier } from '../../../fencing/machine.ts';
-import { machineOf, unservedPlace } from '../../../providers/aws/carriers.ts';
-import { diskOf } from '../../../providers/aws/disks.ts';
-import { clustersIn } from '../../../providers/aws/cluster-tags.ts';
-import { nodeNamesOf } from '../../../providers/aws/node-names.ts';
+import { clustersIn, diskOf, machineOf, nodeNamesOf, unservedPlace } from '../../../providers/aws/identity.ts';
 
 const id = 'i-0633ac2b0d9769723';
 const disk = 'vol-0633ac2b0d9769723';

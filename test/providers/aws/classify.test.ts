@@ -1,6 +1,6 @@
 import type { Instance } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
-import { classify } from '../../../providers/aws/classify.ts';
+import { classify } from '../../../providers/aws/power.ts';
 
 type Said = Pick<Instance, 'State' | 'StateReason' | 'HibernationOptions'>;
 

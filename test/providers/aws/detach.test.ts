@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
-import { ec2Clients } from '../../../providers/aws/index.ts';
+import { ec2Clients } from '../../../providers/aws/client.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
 import type { Mishap } from '../../../sandbox/ec2/faults.ts';
 import { inProcessHandler } from '../../../sandbox/ec2/in-process-handler.ts';

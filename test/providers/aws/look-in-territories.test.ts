@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Unavailable } from '../../../fencing/errors.ts';
-import { missingFacts, unknownFacts } from '../../../providers/aws/facts.ts';
-import { lookInTerritories, type Territories, type Territory } from '../../../providers/aws/look-in-territories.ts';
+import { missingFacts, unknownFacts } from '../../../providers/aws/power.ts';
+import { lookInTerritories, type Territories, type Territory } from '../../../providers/aws/territories.ts';
 import { ec2World, cloudOf } from '../../sandbox/ec2/ec2-world.ts';
 
 const MACHINE = 'i-0123456789abcdef0';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { CloudfenceError } from '../../../fencing/errors.ts';
-import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
+import { awsCloud } from '../../../providers/aws/index.ts';
+import { ec2Clients } from '../../../providers/aws/client.ts';
 import { handleEc2 } from '../../../sandbox/ec2/query.ts';
 import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
 import { credentials, ec2World, patient, region } from '../../sandbox/ec2/ec2-world.ts';

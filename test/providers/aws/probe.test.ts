@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Denied, Unavailable } from '../../../fencing/errors.ts';
 import { defaultPolicy } from '../../../fencing/policy.ts';
-import { probeReads } from '../../../providers/aws/index.ts';
+import { orderChecks, probeReads } from '../../../providers/aws/plugin/permissions.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
 import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
-import { orderChecks } from '../../../wiring/orders-aws.ts';
 import { clientsOf, ec2World, patient, region } from '../../sandbox/ec2/ec2-world.ts';
 
 const unauthorized = { kind: 'error', code: 'UnauthorizedOperation', status: 403 } as const;

@@ -1,4 +1,4 @@
-import type { Role } from '../../../providers/aws/assumed-role.ts';
+import type { Role } from '../../../providers/aws/plugin/open-territories.ts';
 import { openStandIn } from '../stand-in.ts';
 
 /** As much of STS as assuming a role takes; https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */

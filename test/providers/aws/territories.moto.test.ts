@@ -1,10 +1,10 @@
 import { DescribeImagesCommand, EC2Client, RunInstancesCommand, StopInstancesCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { assumedRole } from '../../../providers/aws/assumed-role.ts';
-import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
-import { openTerritories } from '../../../providers/aws/open-territories.ts';
+import { assumedRole, openTerritories } from '../../../providers/aws/plugin/open-territories.ts';
+import { awsCloud } from '../../../providers/aws/index.ts';
+import { ec2Clients } from '../../../providers/aws/client.ts';
 import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
-import { startMoto, type MotoServer } from '../../contract/provider/moto-server.ts';
+import { type MotoServer, startMoto } from '../../contract/provider/moto-server.ts';
 
 /** Moto keeps accounts apart, and lets whoever has assumed a role into that role's account. */
 const region = 'us-east-1';

@@ -1,10 +1,11 @@
 import type { Cloud } from '../../../fencing/cloud.ts';
-import type { Role } from '../../../providers/aws/assumed-role.ts';
-import { openTerritories, type TerritoryEntry } from '../../../providers/aws/open-territories.ts';
+import { openTerritories, type Role } from '../../../providers/aws/plugin/open-territories.ts';
+import type { TerritoryEntry } from '../../../providers/plugin.ts';
 import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
-import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
+import { awsCloud } from '../../../providers/aws/index.ts';
+import { ec2Clients } from '../../../providers/aws/client.ts';
 import { addFault } from '../../../sandbox/ec2/faults.ts';
-import { openHttpDoor, type HttpDoor } from '../../../sandbox/ec2/http-door.ts';
+import { type HttpDoor, openHttpDoor } from '../../../sandbox/ec2/http-door.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
 import { credentials } from '../../sandbox/ec2/ec2-world.ts';
 import { openSts, type StsStandIn } from './sts-stand-in.ts';

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
-import { aksKubeconfig, aksTokens } from '../../../providers/azure/aks.ts';
-import { vaultSecret } from '../../../providers/azure/key-vault.ts';
+import { aksKubeconfig, aksTokens, vaultSecret } from '../../../providers/azure/plugin/access.ts';
 import type { RestOptions } from '../../../providers/azure/rest.ts';
-import { armScope } from '../../../providers/azure/sovereign.ts';
-import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
+import { armScope } from '../../../providers/azure/client.ts';
+import { type Answered, openStandIn, type StandIn } from '../stand-in.ts';
 
 let door: StandIn | undefined;
 afterEach(() => door?.close());

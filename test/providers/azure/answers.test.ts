@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
-import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
+import { azureCloud } from '../../../providers/azure/index.ts';
+import { azureClients } from '../../../providers/azure/client.ts';
 import { credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { IdentityCarrier } from '../../../fencing/machine.ts';
-import { incarnationsOf, machineOf, unservedPlace } from '../../../providers/azure/carriers.ts';
-import { clustersIn } from '../../../providers/azure/cluster-tags.ts';
-import { diskOf } from '../../../providers/azure/disk-of.ts';
-import { isMachine } from '../../../providers/azure/ids.ts';
+import {
+  clustersIn,
+  diskOf,
+  incarnationsOf,
+  isMachine,
+  machineOf,
+  unservedPlace,
+} from '../../../providers/azure/identity.ts';
 
 const compute = '/subscriptions/S-1/resourceGroups/MC_Blue/providers/Microsoft.Compute';
 const vm = `${compute}/virtualMachines/Db-0`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classify, type Seen } from '../../../providers/azure/classify.ts';
+import { classify, type Seen } from '../../../providers/azure/power.ts';
 
 const said = (codes: readonly string[], provisioningState = 'Succeeded', more: { hibernationEnabled?: boolean; osDiskState?: string } = {}): Seen => ({
   vm: {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Denied } from '../../../fencing/errors.ts';
-import { machinesHolding } from '../../../providers/azure/holders.ts';
+import { machinesHolding } from '../../../providers/azure/disks.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CloudfenceError } from '../../../fencing/errors.ts';
-import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
+import { azureCloud } from '../../../providers/azure/index.ts';
+import { azureClients } from '../../../providers/azure/client.ts';
 import { handleArm } from '../../../sandbox/azure/arm.ts';
 import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';
 import { diskIn } from '../../../sandbox/azure/state.ts';

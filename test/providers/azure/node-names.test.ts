@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { likelyNodeNames, machinesNamed } from '../../../providers/azure/node-names.ts';
+import { likelyNodeNames, machinesNamed } from '../../../providers/azure/identity.ts';
 
 const PLACE = '/subscriptions/s/resourcegroups/mc_blue/providers/microsoft.compute';
 const volume = { driver: 'disk.csi.azure.com', handle: '/subscriptions/S/resourceGroups/MC_Blue/providers/Microsoft.Compute/disks/pvc-1' };

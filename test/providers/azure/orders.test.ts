@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Refused, Unavailable } from '../../../fencing/errors.ts';
-import { memberId } from '../../../providers/azure/expand.ts';
-import { setPath } from '../../../providers/azure/ids.ts';
+import { memberId } from '../../../providers/azure/look.ts';
+import { setPath } from '../../../providers/azure/identity.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { addMachine, showAs, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { machineIn } from '../../../sandbox/azure/state.ts';

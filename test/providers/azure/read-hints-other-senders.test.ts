@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { structured } from '../../../providers/azure/events/binary-mode.ts';
+import { structured } from '../../../providers/azure/events/envelope.ts';
 import { readHints } from '../../../providers/azure/events/read-hints.ts';
 import { json, SET, SUBSCRIPTION, VM } from './fixtures.ts';
 

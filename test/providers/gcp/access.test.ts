@@ -1,11 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Denied, InvalidConfiguration, Refused, Unavailable } from '../../../fencing/errors.ts';
-import { gkeEndpoint, gkeTokens } from '../../../providers/gcp/gke.ts';
+import { gkeEndpoint, gkeTokens, keptSecret } from '../../../providers/gcp/plugin/access.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
-import { keptSecret } from '../../../providers/gcp/secret-manager.ts';
-import type { Fetch } from '../../../providers/gcp/transport.ts';
-import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
+import type { Fetch } from '../../../providers/gcp/client.ts';
+import { type Answered, openStandIn, type StandIn } from '../stand-in.ts';
 
 let door: StandIn | undefined;
 afterEach(() => door?.close());

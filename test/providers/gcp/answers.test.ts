@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
-import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
+import { gcpCloud } from '../../../providers/gcp/index.ts';
+import { computeClients } from '../../../providers/gcp/client.ts';
 import { patient, requestIds } from '../../sandbox/gce/gce-world.ts';
 import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 import { granted } from '../../permits.ts';

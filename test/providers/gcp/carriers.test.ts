@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { IdentityCarrier } from '../../../fencing/machine.ts';
-import { incarnationsOf, machineOf } from '../../../providers/gcp/carriers.ts';
-import { clustersIn } from '../../../providers/gcp/cluster-labels.ts';
-import { diskOf, readingFor } from '../../../providers/gcp/disks.ts';
-import { nodeNamesOf } from '../../../providers/gcp/node-names.ts';
-import { isWithin, regionOf } from '../../../providers/gcp/paths.ts';
+import {
+  clustersIn,
+  diskOf,
+  incarnationsOf,
+  isWithin,
+  machineOf,
+  nodeNamesOf,
+  readingFor,
+  regionOf,
+} from '../../../providers/gcp/identity.ts';
 
 const path = 'projects/my-project/zones/europe-west1-b/instances/node-1';
 const driver = 'pd.csi.storage.gke.io';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classify } from '../../../providers/gcp/classify.ts';
+import { classify } from '../../../providers/gcp/power.ts';
 
 describe('what a status of Compute Engine proves', () => {
   it.each([

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Denied } from '../../../fencing/errors.ts';
-import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
+import { gcpCloud } from '../../../providers/gcp/index.ts';
+import { computeClients } from '../../../providers/gcp/client.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addInstance } from '../../../sandbox/gce/scenario.ts';
 import { gceWorld, patient, requestIds } from '../../sandbox/gce/gce-world.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { INSTANCE_PATH } from '../../../providers/gcp/paths.ts';
+import { INSTANCE_PATH } from '../../../providers/gcp/identity.ts';
 import { readHints } from '../../../providers/gcp/events/read-hints.ts';
 
 const read = (name: string): string => readFileSync(new URL(`../../fixtures/gcp/${name}`, import.meta.url), 'utf8');

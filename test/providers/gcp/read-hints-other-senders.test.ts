@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { deliveryIn } from '../../../functions/gcp/push.ts';
+import { deliveryIn } from '../../../functions/gcp/on-event.ts';
 import { readHints } from '../../../providers/gcp/events/read-hints.ts';
 
 const fixtures = new URL('../../fixtures/gcp/', import.meta.url);

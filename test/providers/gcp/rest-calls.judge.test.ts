@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
-import { gkeEndpoint } from '../../../providers/gcp/gke.ts';
+import { gkeEndpoint, keptSecret } from '../../../providers/gcp/plugin/access.ts';
 import { publisher } from '../../../providers/gcp/publish.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
-import { keptSecret } from '../../../providers/gcp/secret-manager.ts';
 import { jsonIn } from '../../../fencing/json-text.ts';
 import { judgeOf } from '../../contract/discovery/services.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';

@@ -1,4 +1,5 @@
-import { azureClients, azureCloud, type ClientOptions } from '../../../providers/azure/index.ts';
+import { azureCloud } from '../../../providers/azure/index.ts';
+import { azureClients, type ClientOptions } from '../../../providers/azure/client.ts';
 import { azureCast } from '../../../sandbox/azure/cast.ts';
 import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
 import type { AzureCloudWorld, Knobs, WithAzure } from '../../../sandbox/azure/state.ts';

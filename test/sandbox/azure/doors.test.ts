@@ -1,7 +1,8 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { generate } from 'selfsigned';
 import { afterEach, describe, expect, it } from 'vitest';
-import { azureClients, azureCloud } from '../../../providers/azure/index.ts';
+import { azureCloud } from '../../../providers/azure/index.ts';
+import { azureClients } from '../../../providers/azure/client.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { openArmDoor, type ArmDoor } from '../../../sandbox/azure/http-door.ts';
 import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';

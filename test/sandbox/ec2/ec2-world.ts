@@ -1,6 +1,7 @@
 import { EC2Client } from '@aws-sdk/client-ec2';
-import type { Ec2Clients } from '../../../providers/aws/index.ts';
-import { awsCloud, ec2Clients } from '../../../providers/aws/index.ts';
+import type { Ec2Clients } from '../../../providers/aws/client.ts';
+import { awsCloud } from '../../../providers/aws/index.ts';
+import { ec2Clients } from '../../../providers/aws/client.ts';
 import { ec2Cast } from '../../../sandbox/ec2/cast.ts';
 import { inProcessHandler } from '../../../sandbox/ec2/in-process-handler.ts';
 import type { Ec2World, Knobs, WithEc2 } from '../../../sandbox/ec2/state.ts';

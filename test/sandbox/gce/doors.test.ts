@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../../fencing/errors.ts';
-import { computeClients, gcpCloud } from '../../../providers/gcp/index.ts';
+import { gcpCloud } from '../../../providers/gcp/index.ts';
+import { computeClients } from '../../../providers/gcp/client.ts';
 import { addFault } from '../../../sandbox/gce/faults.ts';
 import { openHttpDoor } from '../../../sandbox/gce/http-door.ts';
 import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';

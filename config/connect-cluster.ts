@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import type { Cluster } from '../fencing/cluster.ts';
+import { InvalidConfiguration } from '../fencing/errors.ts';
+import { jsonIn } from '../fencing/json-text.ts';
+import type { KubeConfigText } from '../kubernetes/access.ts';
+import { linkFromKubeConfigs } from '../kubernetes/access.ts';
+import { systemClock } from '../kubernetes/clock.ts';
+import { capDeskOf, type CapDesk } from '../kubernetes/cap-desk.ts';
+import { clusterOf, connectionOf } from '../kubernetes/cluster.ts';
+import { doctorOf, type Doctor } from '../kubernetes/doctor.ts';
+import type { Link } from '../kubernetes/link.ts';
+import { refreshingLink } from '../kubernetes/refreshing-link.ts';
+import { linkFromToken } from '../kubernetes/token-access.ts';
+import type { CloudAccess } from '../providers/plugin.ts';
+import type { ClusterEntry } from '../providers/cluster-entries.ts';
+import { fileText } from './settings.ts';
+
+export interface OpenedCluster {
+  readonly cluster: Cluster;
+  readonly doctor: Doctor;
+  readonly cap: CapDesk;
+  readonly close: () => Promise<void>;
+}
+
+/** A secret is read again after this long, and at once after a 401. */
+const SECRET_KEPT_FOR_MS = 10 * 60_000;
+
+/** The short form of a kubeconfig, for people who keep a service account's token. */
+const tokenAccess = z.strictObject({ server: z.url(), ca: z.string().min(1), token: z.string().min(1) });
+
+const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null): Link => {
+  const [only, second] = texts;
+  const short = tokenAccess.safeParse(only && !second ? jsonIn(only.content) : null);
+  if (!short.success) return linkFromKubeConfigs(texts, context);
+  const { server, ca, token } = short.data;
+  return linkFromToken({ server, ca, token: async () => token });
+};
+
+/** @throws InvalidConfiguration */
+export const linkFromText = (text: string, context: string | null): Link => linkFromTexts([{ content: text, file: null }], context);
+
+/** Text that a cloud keeps: it may neither run programs nor name files. @throws InvalidConfiguration */
+const linkFromSecretText = (text: string, context: string | null): Link => linkFromTexts([{ content: text, file: null, fromSecret: true }], context);
+
+const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({ content: await fileText(file, 'the kubeconfig'), file });
+
+/** One file, or several as the variable KUBECONFIG lists them. Of a list, files that do not exist are passed over, as kubectl does. */
+export const linkFromFiles = async (list: string, context: string | null): Promise<Link> => {
+  const files = list.split(path.delimiter).filter((file) => file !== '');
+  const present = files.filter(existsSync);
+  if (present.length === 0) throw new InvalidConfiguration([`there is no kubeconfig at ${files.join(' or ')}: give --kubeconfig, set KUBECONFIG, or write \`clusters\` into the configuration file`]);
+  return linkFromTexts(await Promise.all(present.map(readKubeConfig)), context);
+};
+
+const isContent = (kubeconfig: string): boolean => kubeconfig.includes('\n') || kubeconfig.trimStart().startsWith('{');
+
+const fromSecret = (read: () => Promise<string>, context: string | undefined): Promise<Link> =>
+  refreshingLink({ open: async () => linkFromSecretText(await read(), context ?? null), now: systemClock.now, keptFor: SECRET_KEPT_FOR_MS });
+
+const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): Promise<Link> => {
+  if ('eks' in entry || 'aks' in entry || 'gke' in entry) return linkFromToken(await access.managedCluster(entry, signal));
+  if (!('kubeconfig' in entry)) return fromSecret(() => access.secret(entry, signal), entry.context);
+  const context = entry.context ?? null;
+  return isContent(entry.kubeconfig) ? linkFromText(entry.kubeconfig, context) : linkFromFiles(entry.kubeconfig, context);
+};
+
+/** Opens one cluster. Everything that speaks to Kubernetes is loaded with this file, and only then. */
+export const connectCluster = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): Promise<OpenedCluster> => {
+  const link = await linkTo(entry, access, signal);
+  const options = { name: entry.name, link, clock: systemClock };
+  const connection = connectionOf(options);
+  return { cluster: clusterOf(options), doctor: doctorOf(connection, link), cap: capDeskOf(connection), close: link.close };
+};

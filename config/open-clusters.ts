@@ -1,0 +1,56 @@
+import type { Cluster } from '../fencing/cluster.ts';
+import type { CapDesk } from '../kubernetes/cap-desk.ts';
+import type { Doctor } from '../kubernetes/doctor.ts';
+import type { CloudAccess } from '../providers/plugin.ts';
+import type { OpenedCluster } from './connect-cluster.ts';
+import type { ClusterEntry } from '../providers/cluster-entries.ts';
+
+export interface OpenCluster {
+  readonly cluster: Cluster;
+  readonly doctor: () => Promise<Doctor>;
+  readonly cap: () => Promise<CapDesk>;
+  /** Opens it now, so that what is wrong with the way into it shows at once. @throws CloudfenceError */
+  readonly open: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** A cluster that is opened, and its client loaded, by the first call that needs it: many events need none. */
+const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => ({
+  name,
+  find: async (...args) => (await opened()).cluster.find(...args),
+  identify: async (...args) => (await opened()).cluster.identify(...args),
+  look: async (...args) => (await opened()).cluster.look(...args),
+  recheck: async (...args) => (await opened()).cluster.recheck(...args),
+  apply: async (...args) => (await opened()).cluster.apply(...args),
+  tell: async (...args) => (await opened()).cluster.tell(...args),
+  census: async (...args) => (await opened()).cluster.census(...args),
+  claim: async (...args) => (await opened()).cluster.claim(...args),
+  conclude: async (...args) => (await opened()).cluster.conclude(...args),
+  suspects: async (...args) => (await opened()).cluster.suspects(...args),
+});
+
+const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): OpenCluster => {
+  let held: Promise<OpenedCluster> | null = null;
+  const opened = (): Promise<OpenedCluster> => {
+    held ??= import('./connect-cluster.ts')
+      .then(({ connectCluster }) => connectCluster(entry, access, signal))
+      .catch((error: unknown) => {
+        held = null;
+        throw error;
+      });
+    return held;
+  };
+  return {
+    cluster: lazily(entry.name, opened),
+    doctor: async () => (await opened()).doctor,
+    cap: async () => (await opened()).cap,
+    open: async () => void (await opened()),
+    close: async () => {
+      if (held) await (await held).close();
+    },
+  };
+};
+
+/** What cannot be opened now is tried again at the next call. */
+export const openClusters = (entries: readonly ClusterEntry[], access: CloudAccess, signal: AbortSignal): readonly OpenCluster[] =>
+  entries.map((entry) => prepare(entry, access, signal));

@@ -1,0 +1,146 @@
+import { LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { InvalidConfiguration } from '../fencing/errors.ts';
+import { defaultPolicy, type Policy } from '../fencing/policy.ts';
+import { clusterEntry } from '../providers/cluster-entries.ts';
+
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
+
+/** A time as people write it, such as `90s` or `10m`, in ms; null when it is none. */
+export const parseDuration = (text: string): number | null => {
+  const [, amount, unit] = DURATION.exec(text.trim()) ?? [];
+  if (amount === undefined || unit === undefined) return null;
+  const entry = Object.entries(units).find(([name]) => name === unit);
+  return entry ? Number(amount) * entry[1] : null;
+};
+
+export const duration = z.string().transform((text, context) => {
+  const ms = parseDuration(text);
+  if (ms !== null) return ms;
+  context.addIssue({ code: 'custom', message: `"${text}" is no time: write a number and ms, s, m or h, such as 90s` });
+  return z.NEVER;
+});
+
+/** What people write in the configuration file; `docs/configuration.md` explains each line. */
+
+const PERCENT = /^(\d+(?:\.\d+)?) ?%$/;
+
+/** A share of a cluster's Nodes, as `0.49` or as `49%`. */
+const share = z.preprocess((written) => {
+  const [, percent] = typeof written === 'string' ? (PERCENT.exec(written) ?? []) : [];
+  return percent === undefined ? written : Number(percent) / 100;
+}, z.number().min(0).max(1));
+
+const policy = z
+  .strictObject({
+    fenceAfter: duration.default(defaultPolicy.fenceAfter),
+    detach: z.enum(['when-stuck', 'always', 'never']).default(defaultPolicy.detach),
+    deleteNode: z.enum(['when-terminated', 'always', 'never']).default(defaultPolicy.deleteNode),
+    unreachable: z.enum(['report', 'power-off']).default(defaultPolicy.unreachable),
+    optOut: z.enum(['pods', 'nodes', 'none']).default(defaultPolicy.optOut),
+    vouching: z.enum(['refused', 'accepted']).default(defaultPolicy.vouching),
+    cap: z
+      .strictObject({
+        share: share.default(defaultPolicy.cap.share),
+        atOnce: share.default(defaultPolicy.cap.atOnce),
+        nodes: z.never({ error: 'is gone, for a number of Nodes says nothing of a cluster: set cap.share (fenced within 15 minutes) and cap.atOnce (unfinished at a time), shares of all Nodes and never less than one' }).optional(),
+      })
+      .transform(({ share, atOnce }) => ({ share, atOnce }))
+      .prefault({}),
+  })
+  .prefault({});
+
+const ROLE = /^arn:aws[a-z-]*:iam::(\d{12}):role\/[\w+=,.@/-]+$/;
+
+/** Another account or region whose machines are served; docs/aws.md, "Accounts and regions". */
+const territory = z
+  .strictObject({
+    account: z.string().regex(/^\d{12}$/, 'is no account number: write its 12 digits in quotes'),
+    region: z.string().regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'is no region'),
+    /** Left out, it is our own account in another region. */
+    role: z.string().regex(ROLE, 'is no ARN of an IAM role').optional(),
+    externalId: z.string().regex(/^[\w+=,.@:/-]{2,1224}$/, 'is no external id that STS takes').optional(),
+    endpoint: z.url({ protocol: /^https?$/ }).optional(),
+  })
+  .superRefine(({ account, role, externalId }, context) => {
+    const owner = ROLE.exec(role ?? '')?.[1];
+    if (owner !== undefined && owner !== account) context.addIssue({ code: 'custom', path: ['role'], message: `is a role of account ${owner}, not of ${account}` });
+    if (role === undefined && externalId !== undefined) context.addIssue({ code: 'custom', path: ['externalId'], message: 'is for a role, and there is none' });
+  });
+
+const namedTwice = (names: readonly string[]): readonly string[] => [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
+
+export const configuration = z
+  .strictObject({
+    /** Left out, each machine's own id tells. */
+    cloud: z.string().min(1).optional(),
+    region: z.string().min(1).optional(),
+    /** The reason for which everything is paused. */
+    pause: z.string().min(1).optional(),
+    /** React to everything, write nothing. */
+    shadow: z.boolean().default(false),
+    policy,
+    clusters: z.array(clusterEntry).default([]),
+    territories: z.array(territory).default([]),
+  })
+  .superRefine(({ clusters, territories }, context) => {
+    for (const name of namedTwice(clusters.map(({ name: one }) => one))) {
+      context.addIssue({ code: 'custom', path: ['clusters'], message: `two clusters are named "${name}"` });
+    }
+    for (const place of namedTwice(territories.map(({ account, region }) => `${account} ${region}`))) {
+      context.addIssue({ code: 'custom', path: ['territories'], message: `${place} is named twice` });
+    }
+  });
+
+export type Configuration = z.infer<typeof configuration>;
+
+export const policyOf = ({ pause, shadow, policy: rules }: Configuration, dryRun: boolean): Policy => ({
+  ...rules,
+  paused: pause ?? null,
+  dryRun: dryRun || shadow,
+});
+
+/** Every way of a union that was tried complains; the one that came furthest is the one that was meant. */
+const furthest = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
+  const [meant = []] = [...issue.errors].sort((a, b) => a.length - b.length);
+  return meant.flatMap((inner) => furthest({ ...inner, path: [...issue.path, ...inner.path] }));
+};
+
+/** A key that runs on past a word is a line that lost its blank, and what follows may be a token. */
+const messageOf = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'unrecognized_keys' ? `does not know ${issue.keys.map((key) => `"${/^[\w-]{0,40}/.exec(key)?.[0] ?? ''}"`).join(', ')}` : issue.message;
+
+const inWords = (source: string) => (issue: z.core.$ZodIssue): string => {
+  const path = issue.path.map(String).join('.');
+  return `${source}${path === '' ? '' : `, at ${path}`}: ${messageOf(issue)}`;
+};
+
+/** The parser's own words quote what stands there, which may be a token: its code and the place say enough. */
+const yamlFault = (source: string, counter: LineCounter, { code, pos: [start] }: { readonly code: string; readonly pos: readonly [number, number] }): string => {
+  const { line, col } = counter.linePos(start);
+  return `${source}, line ${line}, column ${col}: is no YAML (${code})`;
+};
+
+const yamlIn = (text: string, source: string): unknown => {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { prettyErrors: false, lineCounter });
+  if (document.errors.length > 0) throw new InvalidConfiguration(document.errors.map((error) => yamlFault(source, lineCounter, error)));
+  try {
+    return document.toJS();
+  } catch {
+    throw new InvalidConfiguration([`${source}: is no YAML (an alias that stands for nothing)`]);
+  }
+};
+
+/**
+ * The configuration in a YAML or JSON text. `source` names it in messages.
+ * @throws InvalidConfiguration with all faults at once
+ */
+export const parseConfiguration = (text: string, source: string): Configuration => {
+  const raw: unknown = yamlIn(text, source) ?? {};
+  const read = configuration.safeParse(raw);
+  if (read.success) return read.data;
+  throw new InvalidConfiguration(read.error.issues.flatMap(furthest).map(inWords(source)));
+};

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { subjectOf } from '../../providers/azure/events/kinds.ts';
+import { doctor as diagnose, isFailing } from '../doctor.ts';
+import { carryOut, manner, readOrder, replayByHand } from '../invocation.ts';
+import { sweep as sweepAll, type SweepAnswer } from '../sweep.ts';
+import { byHand, type HttpFunction, invoked, type Logging } from './http.ts';
+import { expanded, sentByHand } from './on-event.ts';
+import type { Wired } from './wire.ts';
+
+const ONE = 'is a scale set: name one of its machines, or send the set to `replay`';
+const resourceId = z.string().refine((id) => subjectOf(id.replace(/^azure:\/\//i, ''))?.kind !== 'set', ONE);
+const order = z.strictObject({ resourceId, ...manner });
+
+/** Fences one machine that a person names: `{"resourceId": "/subscriptions/…/virtualMachines/…", "dryRun": true}`. */
+export const fence = (wired: Wired): HttpFunction =>
+  byHand(wired, (asked, { wiring, limit }) => {
+    const { resourceId, ...wanted } = readOrder(asked, order, '{"resourceId": "/subscriptions/…/virtualMachines/…"}');
+    return carryOut([sentByHand({ resourceId })], wanted, wiring, limit);
+  });
+
+/** Takes any event, a list of them, or `{"resourceId": "/subscriptions/…", "dryRun": true}`, as if it had just arrived. */
+export const replay = (wired: Wired): HttpFunction =>
+  byHand(wired, async (event, { wiring, limit }) => replayByHand([await expanded(sentByHand(event), wiring.expand, limit)], wiring, limit));
+
+/** For a timer, which takes no answer; what was found is in the log, and handed back for tests and runs by hand. */
+export const sweep =
+  (wired: Wired) =>
+  async (_timer: unknown, context: Logging): Promise<SweepAnswer> => {
+    const { wiring, limit } = await invoked(wired, context);
+    return sweepAll(async () => wiring)(null, limit);
+  };
+
+export const doctor = (wired: Wired): HttpFunction =>
+  byHand(wired, (question, { wiring }) => diagnose(async () => wiring)(question), (answer) => (isFailing(answer) ? 500 : 200));

@@ -1,0 +1,101 @@
+import { CloudfenceError } from '../fencing/errors.ts';
+import type { Fault } from '../fencing/hint.ts';
+import type { Known } from '../fencing/known.ts';
+import type { Command } from '../fencing/next.ts';
+import type { Outcome } from '../fencing/outcome.ts';
+import { decision } from './metrics.ts';
+
+/** One JSON line for each step and each end, under the same names everywhere. Never a secret, never the environment. */
+interface DecisionLine {
+  readonly decision: string;
+  readonly because: string;
+  readonly says: string;
+  readonly event: string | null;
+  readonly instance: string | null;
+  readonly cluster: string | null;
+  readonly node: string | null;
+  readonly dryRun: boolean;
+  readonly step: string | null;
+  readonly target: string | null;
+  readonly result: string | null;
+  readonly ms: number | null;
+  /** The cloud's id of the request whose answer was the evidence. */
+  readonly requestId: string | null;
+}
+
+/** A line of a log is read by people; the whole of a longer story is in the answer, or in the dead letter. */
+const LONGEST_SAYS = 4_000;
+const short = (says: string): string => (says.length > LONGEST_SAYS ? `${says.slice(0, LONGEST_SAYS - 1)}…` : says);
+
+const blank: DecisionLine = {
+  decision: '',
+  because: '',
+  says: '',
+  event: null,
+  instance: null,
+  cluster: null,
+  node: null,
+  dryRun: false,
+  step: null,
+  target: null,
+  result: null,
+  ms: null,
+  requestId: null,
+};
+
+/** What was just done, or null when the command was no step. */
+export const stepLine = (command: Command, known: Known, event: string | null): DecisionLine | null => {
+  const step = known.steps.at(-1);
+  if ((command.do !== 'act' && command.do !== 'imagine') || !step) return null;
+  return {
+    ...blank,
+    decision: decision.step,
+    because: step.because.code,
+    says: short(step.said ?? step.because.says),
+    event,
+    instance: known.request.machine,
+    cluster: known.place?.cluster ?? null,
+    node: known.place?.node ?? null,
+    dryRun: known.policy.dryRun,
+    step: step.step,
+    target: step.target,
+    result: step.result,
+    ms: step.ms,
+    requestId: known.machine?.says.evidence['requestId'] ?? null,
+  };
+};
+
+export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLine => ({
+  ...blank,
+  decision: outcome.outcome,
+  because: outcome.reason.code,
+  says: short(outcome.reason.says),
+  event,
+  instance: outcome.machine,
+  cluster: outcome.cluster,
+  node: outcome.node,
+  dryRun: outcome.dryRun,
+  requestId: outcome.evidence['requestId'] ?? null,
+});
+
+export const faultLine = ({ what, where, mend }: Fault): DecisionLine => ({ ...blank, decision: decision.notUnderstood, because: where, says: `${what}; ${mend}` });
+
+/** What became of a message, in a word and a sentence. */
+export const messageLine = (what: string, because: string, says: string, instance: string | null): DecisionLine => ({ ...blank, decision: what, because, says: short(says), instance });
+
+/** What is told of an error: to whoever called, one sentence; to the log, all of it. */
+
+/** An error of ours says what, where and how to mend it. Of any other a stranger is told that it was one. */
+export const sentenceOf = (error: unknown): string => {
+  if (error instanceof CloudfenceError) return error.message;
+  const [said = ''] = (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).split('\n');
+  return `something unexpected went wrong (${said}): the log of the function says where`;
+};
+
+const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
+/** For the log alone. */
+export const failureLine = (because: string, error: unknown): object => ({
+  ...messageLine('failed', because, sentenceOf(error), null),
+  ...(error instanceof CloudfenceError ? {} : { stack: stackOf(error) }),
+});

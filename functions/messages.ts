@@ -1,0 +1,222 @@
+import { isUtf8 } from 'node:buffer';
+import { inspect } from 'node:util';
+import { z } from 'zod';
+import { CloudfenceError, inHierarchy } from '../fencing/errors.ts';
+import type { Aside, Fault, Hint, Reading } from '../fencing/hint.ts';
+import { jsonIn } from '../fencing/json-text.ts';
+import type { MachineId } from '../fencing/machine.ts';
+import type { Outcome } from '../fencing/outcome.ts';
+import type { Policy } from '../fencing/policy.ts';
+import { fenceRecord } from '../fencing/record.ts';
+import { faultLine, messageLine } from './decision-log.ts';
+import { decision, metric } from './metrics.ts';
+import type { Wiring } from './wiring.ts';
+
+/** One machine that a message wants looked at. */
+export interface Errand {
+  readonly machine: MachineId;
+  readonly event: string | null;
+  /** When the event says that it happened (epoch ms). */
+  readonly eventAt: number | null;
+  /** How often it was sent again. */
+  readonly hops: number;
+  readonly account: string | null;
+  readonly region: string | null;
+  /** Its message wants a dry run. */
+  readonly dryRun: boolean;
+}
+
+/** One delivery: a message of a queue, or an event that came without one. */
+export interface Delivery {
+  /** Null when there is no queue to give it back to. */
+  readonly messageId: string | null;
+  readonly body: string;
+  readonly errands: readonly Errand[];
+  readonly faults: readonly Fault[];
+  readonly asides: readonly Aside[];
+}
+
+const errandOf = ({ machine, eventId, time, account, region, dryRun }: Hint): Errand => ({ machine, event: eventId, eventAt: time, hops: 0, account, region, dryRun: dryRun === true });
+
+/** A reader that breaks over one message breaks over nothing else: the message is one that cannot be read. */
+const readOrFault = (readEvent: () => Reading): Reading => {
+  try {
+    return readEvent();
+  } catch (caught) {
+    const { message } = inHierarchy(caught);
+    return { hints: [], faults: [{ what: message, where: '$', mend: 'the reader is at fault, not the sender: report it with this message', excerpt: '' }], asides: [], dryRun: 'unclear' };
+  }
+};
+
+/** A dry run, be it that its message wants one or that nothing else is done here. */
+export const isDry = ({ dryRun }: Pick<Errand, 'dryRun'>, policy: Pick<Policy, 'dryRun'>): boolean => policy.dryRun || dryRun;
+
+const keyOf = (errand: Errand, policy: Policy): string => `${errand.machine} ${isDry(errand, policy)}`;
+
+/** Of several errands about one machine the one that speaks for all, for dry runs and in earnest: the one that was sent again least often, of equals the first. */
+export const leadingErrands = (errands: readonly Errand[], policy: Policy): ReadonlySet<Errand> => {
+  const leading = new Map<string, Errand>();
+  for (const errand of errands) {
+    const before = leading.get(keyOf(errand, policy));
+    if (!before || errand.hops < before.hops) leading.set(keyOf(errand, policy), errand);
+  }
+  return new Set(leading.values());
+};
+
+/** A message of our own has this key, whatever else it says. */
+const ownMessage = z.looseObject({ cloudfence: z.unknown() });
+
+export const isOwnMessage = (body: string): boolean => {
+  const read = ownMessage.safeParse(jsonIn(body));
+  return read.success && 'cloudfence' in read.data;
+};
+
+export const notByThisDoor: Fault = {
+  what: "this is a message of Cloudfence's own, and those come by its own queue only",
+  where: '$.cloudfence',
+  mend: 'send the event, or name the machine',
+  excerpt: '',
+};
+
+/**
+ * A message of our own, or anything that the provider can read. Nobody vouches for who wrote it into the queue: one of our own
+ * is a hint like any other, with a count. Without a queue (null for its id) there is none of our own.
+ */
+export const deliveryOf = (messageId: string | null, body: string, readEvent: () => Reading): Delivery => {
+  if (messageId === null && isOwnMessage(body)) return { messageId, body, errands: [], faults: [notByThisDoor], asides: [] };
+  const again = lookAgain.safeParse(jsonIn(body));
+  const { hints, faults, asides, dryRun: wish } = readOrFault(readEvent);
+  if (again.success && wish !== 'unclear') {
+    const { machine, event, eventAt, hops, dryRun } = again.data;
+    return { messageId, body, errands: [{ machine, event, eventAt, hops, account: null, region: null, dryRun: dryRun || wish === 'wanted' }], faults: [], asides: [] };
+  }
+  return { messageId, body, errands: hints.map(errandOf), faults, asides };
+};
+
+export const inWords = ({ what, where, mend }: Fault): string => `${what} (at ${where}): ${mend}`;
+
+/** More than any id of ours or of a cloud's (characters). */
+const LONGEST = 1_000;
+
+/**
+ * The queue is the timer: what has to wait is sent again, with a count of its own, because a queue's receive count is for
+ * errors. It says nothing but which machine to look at: what is done there is derived anew, also below a Node that is gone.
+ */
+const lookAgain = z
+  .object({
+    cloudfence: z.literal('look-again'),
+    machine: z.string().min(1).max(LONGEST),
+    /** How often it was sent again. */
+    hops: z.int().min(1),
+    because: z.string().max(LONGEST),
+    event: z.string().max(LONGEST).nullable(),
+    eventAt: z.number().nullable(),
+    /** For people who find it among the dead letters. No run believes it: whoever can write to the queue could have written it. */
+    record: fenceRecord.nullable().catch(null),
+    /** What wanted a dry run wants one to the end. */
+    dryRun: z.boolean().default(false),
+  })
+  .readonly();
+
+export type LookAgain = z.infer<typeof lookAgain>;
+
+/** After so many hops, about ten minutes, the sweep is the timer. */
+export const MOST_HOPS = 12;
+
+/** What SQS can hold a message back for; elsewhere it is long enough as well. */
+const LONGEST_DELAY_S = 900;
+const SHORTEST_DELAY_S = 2;
+const GROWTH = 1.5;
+
+/** Seconds until the next look: what the run asked for, and longer with each hop. */
+const delayFor = ({ lookAgainIn }: Pick<Outcome, 'lookAgainIn'>, hops: number): number =>
+  Math.min(LONGEST_DELAY_S, Math.max(Math.ceil((lookAgainIn ?? 0) / 1_000), Math.round(SHORTEST_DELAY_S * GROWTH ** hops)));
+
+const nextLook = (outcome: Outcome, before: Pick<LookAgain, 'hops' | 'event' | 'eventAt' | 'dryRun'>): LookAgain => ({
+  cloudfence: 'look-again',
+  machine: outcome.machine,
+  hops: before.hops + 1,
+  because: outcome.reason.code,
+  event: before.event,
+  eventAt: before.eventAt,
+  record: outcome.record,
+  dryRun: before.dryRun,
+});
+
+/** Why a message is dead, beside the message itself: nobody has to search the logs for it. */
+export interface DeadLetter {
+  readonly reason: string;
+  readonly body: string;
+}
+
+export interface Queues {
+  readonly again: (message: LookAgain, delaySeconds: number) => Promise<void>;
+  readonly dead: (letter: DeadLetter) => Promise<void>;
+}
+
+/** Queues refuse an attribute that is too long together with its message; the reason's beginning is enough. */
+export const LONGEST_REASON = 1_000;
+
+/** Ends one delivery; false when it has to come again. A queue that cannot be reached is a reason to come again. */
+export const settle = async (delivery: Delivery, outcomes: readonly Outcome[], leading: ReadonlySet<Errand>, wiring: Wiring): Promise<boolean> => {
+  try {
+    await buryFaults(delivery, wiring);
+    const ends = await Promise.all(delivery.errands.map((errand) => settleErrand(delivery, errand, outcomes, leading, wiring)));
+    return ends.every(Boolean);
+  } catch (error) {
+    const why = error instanceof CloudfenceError ? error.message : String(error);
+    wiring.log(messageLine('failed', 'queue', why, null));
+    return false;
+  }
+};
+
+const buryFaults = async ({ faults, asides, body }: Delivery, { queues, log, measured }: Wiring): Promise<void> => {
+  for (const { what, where } of asides) log(messageLine(decision.aside, where, what, null));
+  if (faults.length === 0) return;
+  for (const fault of faults) log({ ...faultLine(fault), ...measured([{ name: metric.notUnderstood, value: 1, unit: 'Count' }]) });
+  await queues.dead({ body, reason: faults.map(inWords).join('; ').slice(0, LONGEST_REASON) });
+};
+
+const settleErrand = async (delivery: Delivery, errand: Errand, outcomes: readonly Outcome[], leading: ReadonlySet<Errand>, wiring: Wiring): Promise<boolean> => {
+  const outcome = outcomes.find(({ machine, dryRun }) => machine === errand.machine && dryRun === isDry(errand, wiring.policy));
+  if (!outcome) return true;
+  if (outcome.outcome === 'failed' && outcome.retry) return false;
+  // Another message of this batch speaks for the same machine.
+  if (!leading.has(errand)) return true;
+  if (outcome.outcome === 'failed') await wiring.queues.dead({ body: delivery.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
+  if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, errand, wiring);
+  return true;
+};
+
+/** A machine that is only over the cap is next when another fence is finished: the queue is sooner there than the sweep. */
+const wantsAnotherLook = ({ outcome, reason }: Outcome): boolean => outcome === 'waiting' || reason.code === 'cap-reached';
+
+const lookAgainLater = async (outcome: Outcome, errand: Delivery['errands'][number], { queues, log }: Wiring): Promise<void> => {
+  if (errand.hops >= MOST_HOPS) {
+    log({ ...messageLine(decision.handedToSweep, outcome.reason.code, `looked at ${errand.hops} times; the sweep goes on`, outcome.machine), dryRun: outcome.dryRun });
+    return;
+  }
+  const seconds = delayFor(outcome, errand.hops);
+  await queues.again(nextLook(outcome, errand), seconds);
+  log({ ...messageLine(decision.lookAgain, outcome.reason.code, `in ${seconds} s`, outcome.machine), dryRun: outcome.dryRun });
+};
+
+const SHOWN = 8;
+
+/** Bytes that are no text, such as a zip, are written as readers understand them as well. */
+const textOfBytes = (bytes: Uint8Array): string => {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return isUtf8(buffer) ? buffer.toString('utf8') : buffer.toString('base64');
+};
+
+/** What came, as the text that it was before a platform parsed it. What is nested too deep to be written is cut off: nobody could read it either. */
+export const textOf = (body: unknown): string => {
+  if (typeof body === 'string') return body;
+  if (body instanceof Uint8Array) return textOfBytes(body);
+  try {
+    return JSON.stringify(body) ?? '';
+  } catch (error) {
+    if (error instanceof RangeError) return inspect(body, { depth: SHOWN });
+    throw error;
+  }
+};

@@ -1,0 +1,27 @@
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { Unavailable } from '../fencing/errors.ts';
+
+interface ApiServer {
+  readonly server: string;
+  /** PEM */
+  readonly ca: string;
+  /** Its users log in with a program, as those of Entra ID do, and carry no credentials of their own. */
+  readonly byEntra: boolean;
+}
+
+const cluster = z.object({ cluster: z.object({ server: z.url({ protocol: /^https$/ }), 'certificate-authority-data': z.base64() }) });
+const user = z.object({ user: z.looseObject({ exec: z.unknown().optional() }) });
+
+const kubeconfig = z.object({ clusters: z.array(cluster).min(1), users: z.array(user).default([]) }).transform(({ clusters: [first], users }): ApiServer => ({
+  server: first?.cluster.server ?? '',
+  ca: Buffer.from(first?.cluster['certificate-authority-data'] ?? '', 'base64').toString(),
+  byEntra: users.some((one) => one.user.exec !== undefined),
+}));
+
+/** The server of a kubeconfig that a cloud gave out; `source` names it in messages. @throws Unavailable when it is none */
+export const apiServerIn = (text: string, source: string): ApiServer => {
+  const read = kubeconfig.safeParse(parseDocument(text).toJS());
+  if (read.success) return read.data;
+  throw new Unavailable(`the kubeconfig of ${source} cannot be read`, { cause: read.error });
+};

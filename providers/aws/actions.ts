@@ -1,0 +1,75 @@
+import { DetachVolumeCommand, type EC2Client, StopInstancesCommand } from '@aws-sdk/client-ec2';
+import { Refused } from '../../fencing/errors.ts';
+import type { DiskId, MachineId } from '../../fencing/machine.ts';
+import type { Permit } from '../../fencing/permit.ts';
+import { type PermittedCall, underPermit } from '../../transport/under-permit.ts';
+import type { Ec2Clients } from './client.ts';
+import { names, volumesById } from './disks.ts';
+import { codeOf, inOurWords, translated } from './errors.ts';
+
+/** Answers that may mean "already detached", and may mean "attached elsewhere", or "in another state". */
+const PERHAPS_DONE = new Set(['IncorrectState', 'InvalidAttachment.NotFound', 'InvalidVolume.NotFound']);
+
+const DETACH = 'ec2:DetachVolume';
+
+interface DetachOrder {
+  readonly machine: MachineId;
+  readonly disk: DiskId;
+  readonly manner: 'plain' | 'forced';
+}
+
+/**
+ * Asks EC2 to detach the disk from this very machine: the InstanceId is the only compare-and-swap that EC2 has.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DetachVolume.html
+ *
+ * @throws Unavailable, Denied, Refused, ProofExpired
+ */
+export const detach = async (clients: Ec2Clients, order: DetachOrder, permit: Permit, signal: AbortSignal): Promise<void> => {
+  const command = new DetachVolumeCommand({ VolumeId: order.disk, InstanceId: order.machine, Force: order.manner === 'forced' });
+  try {
+    await permitted(clients, { name: DETACH, permit, signal }, (client, sending) => client.send(command, sending));
+  } catch (caught) {
+    const code = codeOf(caught);
+    if (code === null || !PERHAPS_DONE.has(code)) throw inOurWords(caught, DETACH);
+    await confirmDetached(clients, order, caught, signal);
+  }
+};
+
+const confirmDetached = async (clients: Ec2Clients, { machine, disk }: DetachOrder, refusal: unknown, signal: AbortSignal): Promise<void> => {
+  const volumes = await volumesById(clients.reads, [disk], signal);
+  if (volumes.some((volume) => names(volume, machine))) {
+    throw new Refused(`${DETACH} was declined and ${disk} still names ${machine}`, { cause: refusal });
+  }
+};
+
+const STOP = 'ec2:StopInstances';
+
+/**
+ * Stops the machine whether or not its operating system goes along.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StopInstances.html
+ *
+ * @throws Unavailable, Denied, Refused, ProofExpired
+ */
+export const powerOff = (clients: Ec2Clients, machine: MachineId, permit: Permit, signal: AbortSignal): Promise<void> =>
+  translated(STOP, async () => {
+    const command = new StopInstancesCommand({ InstanceIds: [machine], Force: true });
+    await permitted(clients, { name: STOP, permit, signal }, (client, sending) => client.send(command, sending));
+  });
+
+/** The last step before the wire: signing, and with it every wait for credentials, lies before. */
+const AFTER_SIGNING = { step: 'deserialize', priority: 'low', name: 'checkPermit' } as const;
+
+/** A client for this one call, and what its command is sent with. */
+type Send = (client: EC2Client, sending: { readonly abortSignal: AbortSignal }) => Promise<unknown>;
+
+/** Sends one destructive command. @throws ProofExpired, Unavailable, and what the SDK throws */
+const permitted = (clients: Ec2Clients, call: PermittedCall, send: Send): Promise<unknown> =>
+  underPermit(call, (passage) => {
+    const client = clients.writes(passage);
+    const checked = <Args, Result>(next: (args: Args) => Promise<Result>) => (args: Args): Promise<Result> => {
+      passage.check();
+      return next(args);
+    };
+    client.middlewareStack.add(checked, AFTER_SIGNING);
+    return send(client, { abortSignal: passage.signal });
+  });

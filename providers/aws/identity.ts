@@ -1,0 +1,84 @@
+import type { Tag } from '@aws-sdk/client-ec2';
+import type { UnservedPlace } from '../../fencing/cloud.ts';
+import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../fencing/machine.ts';
+
+/** `i-` and 8 or 17 hexadecimal digits today; shorter forms between them are let through, EC2 itself judges those. */
+export const INSTANCE_ID = /^i-[0-9a-f]{8,17}$/;
+
+const VOLUME_ID = /^vol-[0-9a-f]{8,17}$/;
+
+/** The driver that people install, and the one that EKS Auto Mode brings: both call a machine and a volume by EC2's own ids. */
+const EBS_DRIVERS: ReadonlySet<string> = new Set(['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com']);
+
+const isEbs = (driver: string | null): boolean => driver !== null && EBS_DRIVERS.has(driver);
+
+/** `aws:///<zone>/<id>`, `aws:////<id>` or the bare id. https://github.com/kubernetes/cloud-provider-aws */
+const PROVIDER_ID = /^(?:aws:\/\/\/[^/]*\/)?([^/]+)$/;
+
+/**
+ * The instance that a carrier names; null for anything that is no EC2 instance, such as Fargate or another cloud.
+ * The EBS driver's node id is the instance id.
+ */
+export const machineOf = ({ carrier, driver, value }: IdentityCarrier): MachineId | null => {
+  switch (carrier) {
+    case 'providerID':
+      return instanceId(PROVIDER_ID.exec(value)?.[1]);
+    case 'instanceIdAnnotation':
+      return instanceId(value);
+    case 'systemUUID':
+      return null;
+    case 'csiNode':
+    case 'nodeIdAnnotation':
+    case 'volumeAttachment':
+      return isEbs(driver) ? instanceId(value) : null;
+  }
+};
+
+const instanceId = (text: string | undefined): MachineId | null => (text !== undefined && INSTANCE_ID.test(text) ? text : null);
+
+const ZONE_OF = /^aws:\/\/\/([^/]+)\/[^/]+$/;
+
+/** `eu-west-1` of `eu-west-1a`, and of a local zone such as `us-west-2-lax-1a`. */
+const REGION_OF = /^[a-z]+(?:-[a-z]+)+-\d+/;
+
+/** A providerID names the zone, and so the region; no carrier names the account. */
+export const unservedPlace = ({ carrier, value }: IdentityCarrier, region: string): UnservedPlace | null => {
+  const zone = carrier === 'providerID' ? ZONE_OF.exec(value)?.[1] : undefined;
+  if (zone === undefined) return null;
+  const named = REGION_OF.exec(zone)?.[0] ?? zone;
+  return named === region ? null : { place: named, mend: `add ${named} to \`territories\` (docs/aws.md, "Accounts and regions"), or install Cloudfence there` };
+};
+
+/** `vol-…`, or `aws://<zone>/vol-…` as volumes of the former in-tree plugin are named. */
+const HANDLE = /^(?:aws:\/\/[^/]*\/)?([^/]+)$/;
+
+/** The EBS volume behind a CSI volume, or null: `local-ebs://` handles and other drivers' volumes are no disks to detach. */
+export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null => {
+  const id = isEbs(driver) ? HANDLE.exec(handle)?.[1] : undefined;
+  return id !== undefined && VOLUME_ID.test(id) ? id : null;
+};
+
+/**
+ * Names under which the Node of an instance may be registered, likeliest first: its private DNS name, and the
+ * resource-based forms. Private zones are `<region>.compute.internal` in every region but us-east-1; `aws-cn` and
+ * `aws-us-gov` differ in their public names only. DHCP options with a domain of their own give other names.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-naming.html
+ */
+export const nodeNamesOf = (machine: MachineId, privateDnsName: string | undefined, region: string): readonly string[] => {
+  const names = [privateDnsName?.toLowerCase() ?? '', `${machine}.${region}.compute.internal`, ...eastern(machine, region), machine];
+  return [...new Set(names)].filter((name) => name !== '');
+};
+
+const eastern = (machine: MachineId, region: string): readonly string[] => (region === 'us-east-1' ? [`${machine}.ec2.internal`] : []);
+
+const OWNERSHIP = 'kubernetes.io/cluster/';
+const EKS_NAME = 'aws:eks:cluster-name';
+
+/** Names of the clusters that claim a machine by its tags. https://github.com/kubernetes/cloud-provider-aws */
+export const clustersIn = (tags: readonly Tag[]): readonly string[] => [...new Set(tags.flatMap(clusterIn))];
+
+const clusterIn = ({ Key = '', Value = '' }: Tag): readonly string[] => {
+  if (Key === EKS_NAME && Value !== '') return [Value];
+  const name = Key.startsWith(OWNERSHIP) ? Key.slice(OWNERSHIP.length) : '';
+  return name !== '' && (Value === 'owned' || Value === 'shared') ? [name] : [];
+};

@@ -1,0 +1,48 @@
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { SSMClient } from '@aws-sdk/client-ssm';
+import { InvalidConfiguration } from '../../../fencing/errors.ts';
+import { notKept } from '../../cluster-entries.ts';
+import type { CloudAccess } from '../../plugin.ts';
+import { translated } from '../errors.ts';
+
+/** Ways into clusters that EKS manages, or whose credentials Secrets Manager or Parameter Store keep. Each SDK is loaded by the first entry that needs it. */
+export const awsAccess = (region: string): CloudAccess => ({
+  managedCluster: async (entry, signal) => {
+    if (!('eks' in entry)) throw notKept('aws', entry);
+    const { EKSClient } = await import('@aws-sdk/client-eks');
+    const { eksEndpoint, eksTokens } = await import('./eks.ts');
+    const place = { cluster: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? region };
+    const eks = new EKSClient({ region: place.region });
+    const { server, certificateAuthorityData } = await eksEndpoint(eks, place.cluster, signal);
+    const identity = { ...place, credentials: eks.config.credentials, now: Date.now };
+    return { server, ca: Buffer.from(certificateAuthorityData, 'base64').toString(), token: eksTokens(identity) };
+  },
+  secret: async (entry, signal) => {
+    if ('secret' in entry) {
+      const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
+      return secretText(new SecretsManagerClient({ region }), entry.secret, signal);
+    }
+    if (!('parameter' in entry)) throw notKept('aws', entry);
+    const { SSMClient } = await import('@aws-sdk/client-ssm');
+    return parameterText(new SSMClient({ region }), entry.parameter, signal);
+  },
+});
+
+/** The text of a Secrets Manager secret. @throws Denied, Unavailable, Refused, InvalidConfiguration (it holds no text) */
+const secretText = async (client: SecretsManagerClient, name: string, signal: AbortSignal): Promise<string> => {
+  const { GetSecretValueCommand } = await import('@aws-sdk/client-secrets-manager');
+  const answer = await translated('secretsmanager:GetSecretValue', () => client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal }));
+  return textOf(answer.SecretString, `the secret ${name}`);
+};
+
+/** The text of an SSM parameter, decrypted. @throws as above */
+const parameterText = async (client: SSMClient, name: string, signal: AbortSignal): Promise<string> => {
+  const { GetParameterCommand } = await import('@aws-sdk/client-ssm');
+  const answer = await translated('ssm:GetParameter', () => client.send(new GetParameterCommand({ Name: name, WithDecryption: true }), { abortSignal: signal }));
+  return textOf(answer.Parameter?.Value, `the parameter ${name}`);
+};
+
+const textOf = (text: string | undefined, what: string): string => {
+  if (text === undefined || text === '') throw new InvalidConfiguration([`${what} holds no text: put the kubeconfig into it`]);
+  return text;
+};

@@ -1,0 +1,75 @@
+import { Sha256 } from '@aws-crypto/sha256-js';
+import type { EKSClient } from '@aws-sdk/client-eks';
+import { DescribeClusterCommand } from '@aws-sdk/client-eks';
+import { SignatureV4 } from '@smithy/signature-v4';
+import { InvalidConfiguration } from '../../../fencing/errors.ts';
+import { translated } from '../errors.ts';
+
+/** How to reach an EKS cluster's API server, as the identity whose AWS credentials these are. */
+
+export interface EksEndpoint {
+  readonly server: string;
+  /** PEM, base64 as a kubeconfig has it. */
+  readonly certificateAuthorityData: string;
+}
+
+/** @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet) */
+export const eksEndpoint = async (eks: EKSClient, cluster: string, signal: AbortSignal): Promise<EksEndpoint> => {
+  const answer = await translated('eks:DescribeCluster', () => eks.send(new DescribeClusterCommand({ name: cluster }), { abortSignal: signal }));
+  const server = answer.cluster?.endpoint;
+  const certificateAuthorityData = answer.cluster?.certificateAuthority?.data;
+  if (server === undefined || certificateAuthorityData === undefined) {
+    throw new InvalidConfiguration([`the EKS cluster ${cluster} has no endpoint: it is ${answer.cluster?.status ?? 'in no known state'}`]);
+  }
+  return { server, certificateAuthorityData };
+};
+
+export interface EksIdentity {
+  readonly cluster: string;
+  readonly region: string;
+  readonly credentials: ConstructorParameters<typeof SignatureV4>[0]['credentials'];
+  /** Wall clock, epoch ms. */
+  readonly now: () => number;
+}
+
+/** The signature's own life (s). EKS accepts the token for 15 minutes from its date. */
+const SIGNED_FOR_S = 60;
+const RENEW_AFTER_MS = 10 * 60_000;
+
+/** Hands out the bearer token, and a new one well before the old one's 15 minutes are over. */
+export const eksTokens = (identity: EksIdentity): (() => Promise<string>) => {
+  let held: { readonly token: Promise<string>; readonly since: number } | null = null;
+  return () => {
+    const since = identity.now();
+    if (held && since - held.since < RENEW_AFTER_MS) return held.token;
+    const fresh = { token: eksToken(identity), since };
+    held = fresh;
+    fresh.token.catch(() => {
+      if (held === fresh) held = null;
+    });
+    return fresh.token;
+  };
+};
+
+/**
+ * A presigned STS GetCallerIdentity that names the cluster in a signed header, as aws-iam-authenticator reads it.
+ * https://docs.aws.amazon.com/eks/latest/userguide/cluster-auth.html
+ *
+ * @throws Denied when there are no credentials
+ */
+export const eksToken = ({ cluster, region, credentials, now }: EksIdentity): Promise<string> =>
+  translated('sts:GetCallerIdentity (signing)', async () => {
+    const signer = new SignatureV4({ credentials, region, service: 'sts', sha256: Sha256 });
+    const hostname = `sts.${region}.${region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'}`;
+    const request = {
+      method: 'GET',
+      protocol: 'https:',
+      hostname,
+      path: '/',
+      query: { Action: 'GetCallerIdentity', Version: '2011-06-15' },
+      headers: { host: hostname, 'x-k8s-aws-id': cluster },
+    };
+    const signed = await signer.presign(request, { expiresIn: SIGNED_FOR_S, signingDate: new Date(now()) });
+    const query = Object.entries(signed.query ?? {}).map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
+    return `k8s-aws-v1.${Buffer.from(`https://${hostname}/?${query.join('&')}`).toString('base64url')}`;
+  });

@@ -1,0 +1,88 @@
+import { fromTemporaryCredentials } from '@aws-sdk/credential-providers';
+import { type CloudfenceError, Denied, InvalidConfiguration, Unavailable } from '../../../fencing/errors.ts';
+import { type ClientOptions, ec2Clients, type Ec2Clients, timeouts } from '../client.ts';
+import { inOurWords } from '../errors.ts';
+import { awsCloud } from '../index.ts';
+import type { TerritoryEntry } from '../../plugin.ts';
+import type { Territory } from '../territories.ts';
+
+export interface OpenTerritory extends Territory {
+  readonly region: string;
+  readonly clients: Ec2Clients;
+}
+
+/** Where we are ourselves; the account is null where nobody has told it. */
+export interface HomePlace {
+  readonly account: string | null;
+  readonly region: string;
+}
+
+export const nameOf = ({ account, region }: HomePlace): string => (account === null ? region : `${account} ${region}`);
+
+const faultOf = (entry: TerritoryEntry, home: HomePlace): string | null => {
+  const ownAccount = home.account === null ? entry.role === undefined : entry.account === home.account;
+  if (ownAccount && entry.region === home.region) return 'is where this install is itself: leave it out';
+  const roleless = entry.role === undefined && !ownAccount;
+  return roleless ? `is not our own account ${home.account}: name a \`role\` of it to assume` : null;
+};
+
+/** @throws InvalidConfiguration with all faults at once: what only shows once our own account and region are known */
+const refuseFaults = (entries: readonly TerritoryEntry[], home: HomePlace): void => {
+  const faults = entries.flatMap((entry, at) => {
+    const fault = faultOf(entry, home);
+    return fault === null ? [] : [`territories.${at}: ${nameOf(entry)} ${fault}`];
+  });
+  if (faults.length > 0) throw new InvalidConfiguration(faults);
+};
+
+const openTerritory = ({ role, externalId, endpoint, ...place }: TerritoryEntry, sts: StsOptions): OpenTerritory => {
+  const credentials = role === undefined ? sts.credentials : assumedRole({ arn: role, externalId: externalId ?? null }, sts);
+  const clients = ec2Clients({ region: place.region, ...(credentials && { credentials }), ...(endpoint !== undefined && { endpoint }) });
+  return { name: nameOf(place), region: place.region, clients, cloud: awsCloud({ clients, region: place.region }) };
+};
+
+/** `sts` is asked for the roles: the STS of our own region, which our own network reaches. No call is made yet. */
+export const openTerritories = (entries: readonly TerritoryEntry[], home: HomePlace, sts: StsOptions): readonly OpenTerritory[] => {
+  refuseFaults(entries, home);
+  return entries.map((entry) => openTerritory(entry, sts));
+};
+
+export interface Role {
+  readonly arn: string;
+  readonly externalId: string | null;
+}
+
+/** Where to ask for a role, and as whom. */
+export type StsOptions = Pick<ClientOptions, 'endpoint' | 'credentials' | 'region'>;
+
+/** Shown in the CloudTrail of the role's account. */
+const SESSION = 'cloudfence';
+
+/** Whatever declines the role denies all that needs it; only a service that did not answer may answer soon. */
+const notAssumed = (caught: unknown, { arn }: Role): CloudfenceError => {
+  const error = inOurWords(caught, 'sts:AssumeRole');
+  const words = `the role ${arn} cannot be assumed: ${error.message}`;
+  return error instanceof Unavailable ? new Unavailable(words, { cause: caught }) : new Denied(words, { cause: caught });
+};
+
+/**
+ * Credentials of a role. The client that is given them keeps them until five minutes before they end; a role that assumes
+ * another has an hour at most, which is also what STS gives unasked.
+ * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
+ *
+ * @throws Denied, Unavailable
+ */
+export const assumedRole = (role: Role, { credentials, ...sts }: StsOptions) => {
+  const assume = fromTemporaryCredentials({
+    params: { RoleArn: role.arn, RoleSessionName: SESSION, ...(role.externalId !== null && { ExternalId: role.externalId }) },
+    clientConfig: { ...sts, requestHandler: timeouts, maxAttempts: 3 },
+    ...(credentials && { masterCredentials: credentials }),
+  });
+  return async (): ReturnType<typeof assume> => {
+    try {
+      return await assume();
+    } catch (caught) {
+      throw notAssumed(caught, role);
+    }
+  };
+};

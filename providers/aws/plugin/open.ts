@@ -1,0 +1,47 @@
+import { loadConfig } from '@smithy/core/config';
+import { InvalidConfiguration } from '../../../fencing/errors.ts';
+import type { CloudKit, CloudOptions, CloudProbe } from '../../plugin.ts';
+import { ec2Clients } from '../client.ts';
+import { translated } from '../errors.ts';
+import { readHints } from '../events/read-hints.ts';
+import { awsCloud } from '../index.ts';
+import { awsAccess } from './access.ts';
+import { orderChecks, type OrderPlace, probeReads } from './permissions.ts';
+
+const probeOf = (where: string, place: OrderPlace): CloudProbe => ({
+  where,
+  ask: async (signal) => {
+    await probeReads(place.clients, place.region, signal);
+    return `ec2:DescribeInstances and ec2:DescribeVolumes answer in ${place.region}`;
+  },
+  orders: (trial, signal) => orderChecks(trial, place, signal),
+});
+
+const NO_REGION = 'no region: give --region, set AWS_REGION, or write `region` into the configuration file or the profile of the AWS CLI';
+
+export const openAws = async ({ region: given, account, territories, tags = null }: Omit<CloudOptions, 'variable'>): Promise<CloudKit> => {
+  const region = given ?? (await regionOfProfile());
+  if (region === null) throw new InvalidConfiguration([NO_REGION]);
+  const clients = ec2Clients({ region });
+  const cloud = awsCloud({ clients, region });
+  const kit = { cloud, readHints, probes: [probeOf(cloud.name, { clients, region, tags })], access: awsAccess(region) };
+  return territories.length === 0 ? kit : withTerritories(kit, territories, { account, region, tags });
+};
+
+/** Loaded by those only who serve more than one territory. */
+const withTerritories = async (kit: CloudKit, entries: CloudOptions['territories'], home: { readonly account: string | null; readonly region: string; readonly tags: OrderPlace['tags'] }): Promise<CloudKit> => {
+  const { openTerritories, nameOf } = await import('./open-territories.ts');
+  const { cloudOfTerritories } = await import('../territories.ts');
+  const others = openTerritories(entries, home, { region: home.region });
+  const probes = others.map(({ name, clients, region }) => probeOf(`${kit.cloud.name} ${name}`, { clients, region, tags: home.tags }));
+  return { ...kit, cloud: cloudOfTerritories({ name: nameOf(home), cloud: kit.cloud }, others), probes: [...kit.probes, ...probes] };
+};
+
+/**
+ * The region of the profile that AWS_PROFILE names, or of the default one, from the files of the AWS CLI; null where it has none.
+ * https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html
+ *
+ * @throws Denied when the profile or the files cannot be read
+ */
+export const regionOfProfile = (): Promise<string | null> =>
+  translated('the AWS profile', loadConfig<string | null>({ environmentVariableSelector: () => undefined, configFileSelector: ({ region }) => region, default: null }, { preferredFile: 'credentials' }));

@@ -1,0 +1,106 @@
+import type { Instance, Volume } from '@aws-sdk/client-ec2';
+import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/machine.ts';
+import { attachedDisks } from './disks.ts';
+import { clustersIn, nodeNamesOf } from './identity.ts';
+
+interface Classified {
+  readonly power: Power;
+  readonly forGood: boolean;
+}
+
+/**
+ * Reasons that say plain shutdown, for machines that could have hibernated instead. `Server.SpotInstanceShutdown` is
+ * missing on purpose: EC2 hibernates interrupted Spot instances too and documents no other code for it.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StateReason.html
+ */
+const PLAIN_SHUTDOWN: ReadonlySet<string> = new Set([
+  'Client.UserInitiatedShutdown',
+  'Client.InstanceInitiatedShutdown',
+  'Server.ScheduledStop',
+  'Server.InternalError',
+]);
+
+/**
+ * What EC2's answer proves. Only `stopped` and `terminated` prove anything; a machine that may lie hibernated has
+ * memory that writes again within seconds of a resume.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-lifecycle.html
+ */
+export const classify = (instance: Pick<Instance, 'State' | 'StateReason' | 'HibernationOptions'>): Classified => {
+  switch (instance.State?.Name) {
+    case 'running':
+      return alive('running');
+    case 'pending':
+      return alive('starting');
+    case 'stopping':
+    case 'shutting-down':
+      return alive('stopping');
+    case 'stopped':
+      return alive(mayBeHibernated(instance) ? 'suspended' : 'off');
+    case 'terminated':
+      return { power: 'off', forGood: true };
+    case undefined:
+    default:
+      return alive('unknown');
+  }
+};
+
+const alive = (power: Power): Classified => ({ power, forGood: false });
+
+/** Not knowing whether it can hibernate counts as being able to; a reason that says that it did is believed in any case. */
+const mayBeHibernated = ({ HibernationOptions, StateReason }: Pick<Instance, 'StateReason' | 'HibernationOptions'>): boolean =>
+  StateReason?.Code === 'Client.UserInitiatedHibernate' || (HibernationOptions?.Configured !== false && !PLAIN_SHUTDOWN.has(StateReason?.Code ?? ''));
+
+interface Sighting {
+  readonly region: string;
+  readonly requestId: string;
+  /** What the disks say; null when they were not asked. */
+  readonly volumes: readonly Volume[] | null;
+}
+
+const READ_FROM = 'ec2:DescribeInstances';
+
+export const seenFacts = (instance: Instance, machine: MachineId, { region, requestId, volumes }: Sighting): MachineFacts => ({
+  machine,
+  incarnation: null,
+  ...classify(instance),
+  generation: instance.LaunchTime?.toISOString() ?? null,
+  since: sinceOf(instance),
+  nodeNames: nodeNamesOf(machine, instance.PrivateDnsName, region),
+  clusters: clustersIn(instance.Tags ?? []),
+  zone: instance.Placement?.AvailabilityZone ?? null,
+  disks: volumes ? attachedDisks(machine, instance, volumes) : [],
+  evidence: evidenceOf(instance, requestId),
+});
+
+/** A machine that is up has been so since its launch: only the way down is noted as a transition. */
+const sinceOf = ({ State, LaunchTime, StateTransitionReason }: Instance): number | null =>
+  State?.Name === 'running' || State?.Name === 'pending' ? (LaunchTime?.getTime() ?? null) : transitionTime(StateTransitionReason);
+
+const evidenceOf = (instance: Instance, requestId: string): Evidence => ({
+  state: instance.State?.Name ?? 'none',
+  stateReason: instance.StateReason?.Code ?? 'none',
+  launchTime: instance.LaunchTime?.toISOString() ?? 'none',
+  transition: instance.StateTransitionReason || 'none',
+  requestId,
+  readFrom: READ_FROM,
+});
+
+/** EC2 does not know the id, which proves nothing by itself: https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html */
+export const missingFacts = (machine: MachineId, volumes: readonly Volume[] | null): MachineFacts => ({
+  ...nothingKnown(machine),
+  power: 'missing',
+  disks: volumes ? attachedDisks(machine, null, volumes) : [],
+  evidence: { state: 'not found', readFrom: READ_FROM },
+});
+
+/** EC2 says nothing of it, or that this cannot be an instance id: there is nothing to be proved about it. */
+export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state, readFrom: READ_FROM } });
+
+/** A text for people with a time in it, such as `User initiated (2014-09-15 22:12:11 GMT)`. */
+const TRANSITION_TIME = /\((\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) (?:GMT|UTC)\)$/;
+
+const transitionTime = (reason: string | undefined): number | null => {
+  const [, day, time] = TRANSITION_TIME.exec(reason ?? '') ?? [];
+  const moment = Date.parse(`${day}T${time}Z`);
+  return Number.isNaN(moment) ? null : moment;
+};

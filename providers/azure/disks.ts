@@ -1,0 +1,123 @@
+import type { DataDisk, Disk } from '@azure/arm-compute';
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import { Unavailable } from '../../fencing/errors.ts';
+import type { DiskAttachment, DiskId, Holding, MachineId, VolumeHandle, Witness } from '../../fencing/machine.ts';
+import type { AzureClients } from './client.ts';
+import { declinedWith, translated } from './errors.ts';
+import { diskOf, diskPath, type DiskPath, isMachine, machinePath } from './identity.ts';
+import type { Vm } from './machines.ts';
+
+/** ARM does not know the disk, or the disk's own service does not. */
+const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGroupNotFound', 'NotFound']);
+
+/** A managed disk's own word; null when there is none of that id in this subscription. @throws Unavailable, Denied, Refused */
+export const diskById = (clients: AzureClients, id: string, signal: AbortSignal): Promise<Disk | null> =>
+  translated('disks/read', async () => {
+    const path = diskPath(id);
+    if (!path || path.subscription !== clients.subscription.toLowerCase()) return null;
+    try {
+      return thatDisk(await clients.reads.disks.get(path.group, path.name, { abortSignal: signal }), path);
+    } catch (caught) {
+      const declined = declinedWith(caught);
+      if (declined?.status === 404 && NOT_FOUND.has(declined.code)) return null;
+      throw caught;
+    }
+  });
+
+/** What is read of a disk, as ARM writes it: the SDK hands on whatever stands in an answer. */
+const inForm = z.object({
+  id: z.string(),
+  managedBy: z.string().nullish(),
+  managedByExtended: z.array(z.string()).nullish(),
+  diskState: z.string().nullish(),
+  maxShares: z.number().nullish(),
+  lastOwnershipUpdateTime: z.date().nullish(),
+});
+
+const thatDisk = (disk: Disk, { id }: DiskPath): Disk => {
+  const read = inForm.safeParse(disk);
+  if (read.success && diskPath(read.data.id)?.id === id) return disk;
+  throw new Unavailable(`disks/read was not answered with ${id}: this is no answer of ARM`, { cause: read.error });
+};
+
+/** Everybody that the disk says it is attached to. */
+const holdersOf = (disk: Disk): readonly string[] => [disk.managedBy ?? '', ...(disk.managedByExtended ?? [])].filter((holder) => holder !== '');
+
+/** https://learn.microsoft.com/rest/api/compute/disks/get#diskstate */
+const IN_USE: ReadonlySet<string> = new Set(['attached', 'frozen', 'reserved']);
+
+const FREE: ReadonlySet<string> = new Set(['unattached', 'activesas', 'activesasfrozen', 'readytoupload', 'activeupload']);
+
+/** Its state agrees with the holders that it names: none of a free one, and at least one of one in use. */
+const tellsItsHolders = (disk: Disk): boolean => {
+  const state = disk.diskState?.toLowerCase() ?? '';
+  return holdersOf(disk).length === 0 ? FREE.has(state) : state !== '' && state !== 'unattached';
+};
+
+/** Somebody has it, and it does not say who. */
+const isHeldByNobodyNamed = (disk: Disk): boolean => holdersOf(disk).length === 0 && IN_USE.has(disk.diskState?.toLowerCase() ?? '');
+
+export const isHeldBy = (disk: Disk, machine: MachineId): boolean => holdersOf(disk).some((holder) => isMachine(holder, machine));
+
+const isShared = (disk: Disk): boolean => (disk.maxShares ?? 1) > 1 || new Set(holdersOf(disk).map((holder) => holder.toLowerCase())).size > 1;
+
+/** What the machine says of its disks, each held against what the disk says itself. */
+export const attachedDisks = (machine: MachineId, vm: Vm, disks: ReadonlyMap<string, Disk | null>): readonly DiskAttachment[] => [
+  ...osDisk(vm),
+  ...(vm.storageProfile?.dataDisks ?? []).map((data) => dataDisk(machine, data, disks)),
+];
+
+const osDisk = ({ storageProfile }: Vm): readonly DiskAttachment[] => {
+  const id = storageProfile?.osDisk?.managedDisk?.id ?? storageProfile?.osDisk?.vhd?.uri;
+  return id === undefined ? [] : [{ disk: id.toLowerCase(), state: 'attached', keep: 'OS disk' }];
+};
+
+const dataDisk = (machine: MachineId, data: DataDisk, disks: ReadonlyMap<string, Disk | null>): DiskAttachment => {
+  const state = data.toBeDetached ? 'detaching' : 'attached';
+  const id = data.managedDisk?.id?.toLowerCase();
+  if (id === undefined) return { disk: (data.vhd?.uri ?? `lun ${data.lun}`).toLowerCase(), state, keep: 'unmanaged disk' };
+  return { disk: id, state, keep: keepReason(machine, disks.get(id) ?? null) };
+};
+
+/** What the disk itself does not confirm is shown and left alone. */
+export const keepReason = (machine: MachineId, disk: Disk | null): string | null => {
+  if (!disk || !isHeldBy(disk, machine)) return 'the disk itself does not show this attachment';
+  return isShared(disk) ? 'attached to several machines, or made for it' : null;
+};
+
+const AT_ONCE = 10;
+
+/** Null where the disk cannot tell: it names somebody who cannot be read, or nobody although it is held. */
+export const machinesHolding = (disk: Disk): Holding['by'] | null => {
+  if (!tellsItsHolders(disk)) return null;
+  const by = holdersOf(disk).map((holder) => machinePath(holder)?.id ?? null);
+  const known = by.filter((machine) => machine !== null);
+  return known.length === by.length ? [...new Set(known)] : null;
+};
+
+/** @throws Unavailable, Denied, Refused: all disks are asked, or none has answered */
+export const holders = async (clients: AzureClients, volumes: readonly VolumeHandle[], signal: AbortSignal): Promise<readonly Holding[]> => {
+  const limit = pLimit(AT_ONCE);
+  const disks = [...new Set(volumes.map(diskOf).filter((disk) => disk !== null))];
+  const asked = disks.map((id) => limit(async () => ({ id, disk: await diskById(clients, id, signal) })));
+  return (await Promise.all(asked)).flatMap(({ id, disk }) => {
+    const by = disk && machinesHolding(disk);
+    return by ? [{ disk: id, by }] : [];
+  });
+};
+
+/** A disk that nobody holds, or that others do: a holder that cannot be read might be anybody. */
+const isElsewhere = (disk: Disk): boolean => tellsItsHolders(disk) && holdersOf(disk).every((holder) => machinePath(holder) !== null);
+
+/**
+ * What the disks say of a machine that ARM does not know. When a machine is deleted its disks go on naming it for a while.
+ * Disks attach within their subscription and are read from ours: when all that were attached to it are found, it was of this place.
+ *
+ * @throws Unavailable, Denied, Refused
+ */
+export const witness = async (clients: AzureClients, machine: MachineId, disks: readonly DiskId[], signal: AbortSignal): Promise<Witness> => {
+  const said = await Promise.all([...new Set(disks)].map((disk) => diskById(clients, disk, signal)));
+  if (said.some((disk) => disk !== null && (isHeldBy(disk, machine) || isHeldByNobodyNamed(disk)))) return 'held';
+  return said.length > 0 && said.every((disk) => disk !== null && isElsewhere(disk)) ? 'released' : 'none';
+};

@@ -1,0 +1,40 @@
+import { InvalidConfiguration } from '../../../fencing/errors.ts';
+import { readHints } from '../events/read-hints.ts';
+import { armScope, azureClients, type AzureClients } from '../client.ts';
+import { lazyCredential } from '../lazy-credential.ts';
+import { azureCloud, type AzureCloud } from '../index.ts';
+import { orderChecks, type PermissionOptions, probe } from './permissions.ts';
+import { azureAccess } from './access.ts';
+import type { CloudKit, CloudProbe } from '../../plugin.ts';
+
+export interface AzureOptions {
+  readonly subscription: string | null;
+  /** URL of another endpoint; over plain http no token is sent. */
+  readonly endpoint: string | null;
+}
+
+/** An event may speak of a scale set: whoever reads hints puts its machines in its place, with the cloud's `expand`. */
+export interface AzureKit extends CloudKit {
+  readonly cloud: AzureCloud;
+  readonly expand: AzureCloud['expand'];
+}
+
+const inWords = {
+  everywhere: 'machines and disks of the whole subscription may be read',
+  'somewhere-at-most': 'the role does not reach over the whole subscription; whether it reaches a machine shows with that machine',
+} as const;
+
+const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe => ({
+  where: `azure ${clients.subscription}`,
+  ask: async (signal) => inWords[await probe(clients, signal)],
+  orders: (trial, signal) => orderChecks(options, trial, signal),
+});
+
+export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promise<AzureKit> => {
+  if (subscription === null) throw new InvalidConfiguration(['no subscription: set AZURE_SUBSCRIPTION_ID']);
+  const credential = lazyCredential();
+  const clients = azureClients({ subscription, credential, credentials: { scopes: [armScope(endpoint)] }, ...(endpoint !== null && { endpoint }) });
+  const cloud = azureCloud(clients);
+  const access = azureAccess({ credential, endpoint, subscription, now: Date.now });
+  return { cloud, readHints, expand: cloud.expand, probes: [probeOf(clients, { credential, endpoint })], access };
+};

@@ -1,0 +1,29 @@
+import { diskOf, incarnationsOf, machineOf, machinesNamed } from '../identity.ts';
+import { readHints } from '../events/read-hints.ts';
+import { subjectOf } from '../events/kinds.ts';
+import type { ReadVariable, RegisteredCloud } from '../../plugin.ts';
+
+/** Where to ask, for Azure's SDK has no variable of its own for either. */
+export const azurePlace = (variable: ReadVariable): { readonly subscription: string | null; readonly endpoint: string | null } => ({
+  subscription: variable('AZURE_SUBSCRIPTION_ID'),
+  endpoint: variable('CLOUDFENCE_AZURE_ENDPOINT'),
+});
+
+export const azure: RegisteredCloud = {
+  name: 'azure',
+  machineOf,
+  incarnationsOf,
+  diskOf,
+  machinesNamed,
+  readHints,
+  owns: (id) => subjectOf(id) !== null,
+  access: async ({ account, variable }) => {
+    const { subscription, endpoint } = azurePlace(variable);
+    const [{ azureAccess }, { lazyCredential }] = await Promise.all([import('./access.ts'), import('../lazy-credential.ts')]);
+    return azureAccess({ credential: lazyCredential(), endpoint, subscription: account ?? subscription, now: Date.now });
+  },
+  open: async ({ account, variable }) => {
+    const { subscription, endpoint } = azurePlace(variable);
+    return (await import('./open.ts')).openAzure({ subscription: account ?? subscription, endpoint });
+  },
+};

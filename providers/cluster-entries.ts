@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { InvalidConfiguration } from '../fencing/errors.ts';
+import type { CloudAccess } from './plugin.ts';
+
+/** The ways into a cluster, as people write them; which cloud keeps one, its own key tells. */
+
+const name = z.string().min(1);
+const context = z.string().min(1).optional();
+
+const kubeconfigCluster = z.strictObject({
+  name,
+  /** A file's path, several of them as in KUBECONFIG, or the kubeconfig itself. */
+  kubeconfig: z.string().min(1),
+  context,
+});
+
+/** A kubeconfig, or {server, ca, token}, in a Secrets Manager secret or an SSM SecureString. */
+const secretCluster = z.strictObject({ name, secret: z.string().min(1), context });
+const parameterCluster = z.strictObject({ name, parameter: z.string().min(1), context });
+
+const eksCluster = z.strictObject({
+  name,
+  eks: z.strictObject({ cluster: z.string().min(1).optional(), region: z.string().min(1).optional() }),
+});
+
+/** An AKS cluster with Entra ID; the subscription is that of the machines, if not another. */
+const aksCluster = z.strictObject({
+  name,
+  aks: z.strictObject({
+    cluster: z.string().min(1).optional(),
+    resourceGroup: z.string().regex(/^[-\w.()]*[-\w()]$/, 'is no name of a resource group'),
+    subscription: z.guid('is no id of a subscription').optional(),
+  }),
+});
+
+/** `vault` is the name of a Key Vault, the name of its host, or a URL. */
+const VAULT = /^(?:https?:\/\/)?[a-z0-9][-a-z0-9.]*(?::\d+)?$/i;
+const keyVaultCluster = z.strictObject({
+  name,
+  keyVault: z.strictObject({ vault: z.string().regex(VAULT, 'is no Key Vault'), secret: z.string().regex(/^[-0-9a-zA-Z]{1,127}$/, 'is no name of a secret') }),
+  context,
+});
+
+const PROJECT = /^[a-z0-9][-a-z0-9.:]*$/;
+const gkeCluster = z.strictObject({
+  name,
+  gke: z.strictObject({
+    cluster: z.string().regex(/^[a-z][-a-z0-9]*$/, 'is no name of a cluster').optional(),
+    location: z.string().regex(/^[a-z]+(?:-[a-z0-9]+)+$/, 'is no region or zone'),
+    project: z.string().regex(PROJECT, 'is no id of a project'),
+  }),
+});
+
+const SECRET = /^projects\/[a-z0-9][-a-z0-9.:]*(?:\/locations\/[-a-z0-9]+)?\/secrets\/[-\w]+$/;
+const secretManagerCluster = z.strictObject({
+  name,
+  secretManager: z.strictObject({ secret: z.string().regex(SECRET, 'is no secret: write projects/<project>/secrets/<name>'), version: z.string().regex(/^[-\w]+$/).default('latest') }),
+  context,
+});
+
+export const clusterEntry = z.union([kubeconfigCluster, secretCluster, parameterCluster, eksCluster, aksCluster, keyVaultCluster, gkeCluster, secretManagerCluster]);
+
+export type ClusterEntry = z.infer<typeof clusterEntry>;
+
+/** A cluster that a cloud manages. */
+export type ManagedCluster = z.infer<typeof eksCluster> | z.infer<typeof aksCluster> | z.infer<typeof gkeCluster>;
+
+/** A cluster whose kubeconfig a cloud keeps. */
+export type KeptKubeconfig = z.infer<typeof secretCluster> | z.infer<typeof parameterCluster> | z.infer<typeof keyVaultCluster> | z.infer<typeof secretManagerCluster>;
+
+/** Which cloud keeps the way into a cluster, by the key in its entry. */
+const keepers = { eks: 'aws', secret: 'aws', parameter: 'aws', aks: 'azure', keyVault: 'azure', gke: 'gcp', secretManager: 'gcp' } as const;
+
+/** The cloud that an entry speaks of; null for a kubeconfig at hand, which needs none. */
+export const keeperOf = (entry: ClusterEntry): string | null => Object.entries(keepers).find(([key]) => key in entry)?.[1] ?? null;
+
+type AccessOf = (cloud: string) => Promise<CloudAccess>;
+
+const keeperAmong = (entry: ManagedCluster | KeptKubeconfig, accessOf: AccessOf): Promise<CloudAccess> => {
+  const keeper = keeperOf(entry);
+  if (keeper === null) throw new InvalidConfiguration([`no cloud keeps the way into the cluster ${entry.name}`]);
+  return accessOf(keeper);
+};
+
+/** Names of the clouds that manage clusters among these: the Nodes of such a cluster are machines of the same cloud. */
+export const managedIn = (clusters: readonly ClusterEntry[]): readonly string[] =>
+  clusters.flatMap((entry) => ('eks' in entry || 'aks' in entry || 'gke' in entry ? (keeperOf(entry) ?? []) : []));
+
+/** The ways into clusters of every cloud: machines may be in one and credentials in another. */
+export const accessByEntry = (accessOf: AccessOf): CloudAccess => ({
+  managedCluster: async (entry, signal) => (await keeperAmong(entry, accessOf)).managedCluster(entry, signal),
+  secret: async (entry, signal) => (await keeperAmong(entry, accessOf)).secret(entry, signal),
+});
+
+/** For a kit that is asked for what another cloud keeps. */
+export const notKept = (cloud: string, { name }: ClusterEntry): InvalidConfiguration =>
+  new InvalidConfiguration([`the way into the cluster ${name} is not kept by ${cloud}, and this install has no other cloud`]);

@@ -1,0 +1,94 @@
+import type { GoogleAuth } from 'google-auth-library';
+import { z } from 'zod';
+import { Denied, InvalidConfiguration } from '../../../fencing/errors.ts';
+import { notKept } from '../../cluster-entries.ts';
+import type { CloudAccess } from '../../plugin.ts';
+import { accessToken, platformAuth, restGet, type RestOptions } from '../rest.ts';
+
+/** Ways into clusters that GKE manages or Secret Manager keeps. */
+export const gcpAccess = (options: RestOptions): CloudAccess => {
+  const auth = platformAuth(options);
+  return {
+    managedCluster: async (entry, signal) => {
+      if (!('gke' in entry)) throw notKept('gcp', entry);
+      const { cluster = entry.name, ...place } = entry.gke;
+      return { ...(await gkeEndpoint(auth, options, { ...place, cluster }, signal)), token: gkeTokens(auth) };
+    },
+    secret: async (entry, signal) => {
+      if (!('secretManager' in entry)) throw notKept('gcp', entry);
+      return keptSecret(auth, options, entry.secretManager, signal);
+    },
+  };
+};
+
+/** How to reach the API server of a GKE cluster, as the identity whose OAuth token this is. */
+
+export interface GkeCluster {
+  readonly project: string;
+  readonly location: string;
+  readonly cluster: string;
+}
+
+export interface GkeEndpoint {
+  readonly server: string;
+  /** PEM; null where the endpoint has a name and a public certificate. */
+  readonly ca: string | null;
+}
+
+/** https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/projects.locations.clusters */
+const described = z.object({
+  endpoint: z.string().optional(),
+  status: z.string().optional(),
+  masterAuth: z.object({ clusterCaCertificate: z.base64().optional() }).default({}),
+  controlPlaneEndpointsConfig: z
+    .object({
+      dnsEndpointConfig: z.object({ endpoint: z.string().min(1).optional(), allowExternalTraffic: z.boolean().default(false) }).default({ allowExternalTraffic: false }),
+      ipEndpointsConfig: z.object({ enabled: z.boolean().optional(), enablePublicEndpoint: z.boolean().optional() }).default({}),
+    })
+    .prefault({}),
+});
+
+type Described = z.infer<typeof described>;
+
+/** An address that only the cluster's own network reaches gives way to the name that everybody may call. */
+const named = ({ controlPlaneEndpointsConfig: { dnsEndpointConfig, ipEndpointsConfig } }: Described): string | null => {
+  const publicAddress = ipEndpointsConfig.enabled !== false && ipEndpointsConfig.enablePublicEndpoint !== false;
+  return publicAddress || !dnsEndpointConfig.allowExternalTraffic ? null : (dnsEndpointConfig.endpoint ?? null);
+};
+
+/** @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet) */
+export const gkeEndpoint = async (auth: GoogleAuth, options: RestOptions, { project, location, cluster }: GkeCluster, signal: AbortSignal): Promise<GkeEndpoint> => {
+  const path = `/v1/projects/${project}/locations/${location}/clusters/${cluster}`;
+  const said = await restGet(auth, options, { host: 'container.googleapis.com', path, name: 'container.clusters.get' }, described, signal);
+  const name = named(said);
+  if (name !== null) return { server: `https://${name}`, ca: null };
+  const { endpoint, masterAuth, status = 'in no known state' } = said;
+  if (endpoint === undefined || masterAuth.clusterCaCertificate === undefined) throw new InvalidConfiguration([`the GKE cluster ${cluster} has no endpoint: it is ${status}`]);
+  return { server: `https://${endpoint}`, ca: Buffer.from(masterAuth.clusterCaCertificate, 'base64').toString() };
+};
+
+/** Hands out the token, which the library renews in time. @throws Denied */
+export const gkeTokens = (auth: GoogleAuth) => async (): Promise<string> => {
+  const token = await accessToken(auth);
+  if (typeof token !== 'string') throw new Denied('Google Cloud gave no token for GKE');
+  return token;
+};
+
+export interface KeptSecret {
+  /** `projects/<project>/secrets/<name>`, or `projects/<project>/locations/<location>/secrets/<name>` for one that stays in a region. */
+  readonly secret: string;
+  /** A number, an alias, or `latest`. */
+  readonly version: string;
+}
+
+const held = z.object({ payload: z.object({ data: z.base64().min(1) }) }).transform(({ payload }) => Buffer.from(payload.data, 'base64').toString());
+
+/** Secrets that stay in a region are served there alone. https://cloud.google.com/secret-manager/regional-secrets/regional-secrets-overview */
+const hostOf = (secret: string): string => {
+  const location = /\/locations\/([^/]+)\//.exec(secret)?.[1];
+  return location === undefined ? 'secretmanager.googleapis.com' : `secretmanager.${location}.rep.googleapis.com`;
+};
+
+/** The text of a secret. https://cloud.google.com/secret-manager/docs/access-secret-version @throws Unavailable, Denied, Refused */
+export const keptSecret = (auth: GoogleAuth, options: RestOptions, { secret, version }: KeptSecret, signal: AbortSignal): Promise<string> =>
+  restGet(auth, options, { host: hostOf(secret), path: `/v1/${secret}/versions/${version}:access`, name: 'secretmanager.versions.access' }, held, signal);

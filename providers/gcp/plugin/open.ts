@@ -1,0 +1,47 @@
+import type { Cloud } from '../../../fencing/cloud.ts';
+import type { MachineId } from '../../../fencing/machine.ts';
+import { readHints } from '../events/read-hints.ts';
+import { gcpCloud } from '../index.ts';
+import { computeClients, type ComputeClients, credentialsFound } from '../client.ts';
+import { instancePath } from '../identity.ts';
+import { gcpAccess } from './access.ts';
+import type { CloudKit, CloudProbe } from '../../plugin.ts';
+import { orderChecks } from './permissions.ts';
+
+export interface GcpOptions {
+  /** URL of another endpoint; over plain http no credentials are sent. */
+  readonly endpoint: string | null;
+  readonly newRequestId: () => string;
+}
+
+/** A machine names its own project and zone, and there is none to ask for before one is known. */
+const probeOf = (clients: ComputeClients): CloudProbe => ({
+  where: 'gcp',
+  ask: async (signal) => `${await credentialsFound(clients, signal)}; whether they may read instances and disks shows with the first machine`,
+  orders: async () => [],
+});
+
+const projectOf = (machine: MachineId): string => instancePath(machine)?.project ?? '';
+
+/** One machine stands for all of its project. */
+const projectProbe = (project: string, [machine, ...others]: readonly [MachineId, ...MachineId[]], clients: ComputeClients, { look }: Cloud): CloudProbe => ({
+  where: `gcp ${project}`,
+  ask: async (signal) => {
+    const [facts] = await look([machine], { disks: true }, signal);
+    return `${machine} and its disks may be read (${facts?.power ?? 'unknown'})`;
+  },
+  orders: (trial, signal) => orderChecks(clients, [machine, ...others], trial, signal),
+});
+
+export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<CloudKit> => {
+  const clients = computeClients({ newRequestId, ...(endpoint !== null && { endpoint }) });
+  const cloud = gcpCloud(clients);
+  return {
+    cloud,
+    readHints,
+    probes: [probeOf(clients)],
+    probesFor: async (machines) =>
+      [...Map.groupBy(new Set(machines), projectOf)].flatMap(([project, [first, ...rest]]) => (project === '' || first === undefined ? [] : [projectProbe(project, [first, ...rest], clients, cloud)])),
+    access: gcpAccess({ endpoint }),
+  };
+};

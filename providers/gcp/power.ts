@@ -1,0 +1,101 @@
+import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/machine.ts';
+import { type AskedDisk, attachedDisks, type Instance } from './disks.ts';
+import { clustersIn, type InstancePath, nodeNamesOf } from './identity.ts';
+
+/**
+ * What the status of an instance proves. `TERMINATED` is the API's word for an instance that has stopped, and not for one
+ * that is deleted; nothing but it and `STOPPED` proves anything. An instance in `REPAIRING` ends in a restart.
+ * https://cloud.google.com/compute/docs/instances/instance-lifecycle
+ */
+export const classify = (status: string | null | undefined): Power => {
+  switch (status) {
+    case 'RUNNING':
+      return 'running';
+    case 'PENDING':
+    case 'PROVISIONING':
+    case 'STAGING':
+      return 'starting';
+    case 'DEPROVISIONING':
+    case 'PENDING_STOP':
+    case 'STOPPING':
+    case 'SUSPENDING':
+      return 'stopping';
+    case 'STOPPED':
+    case 'TERMINATED':
+      return 'off';
+    case 'SUSPENDED':
+      return 'suspended';
+    case 'REPAIRING':
+    case null:
+    case undefined:
+    default:
+      return 'unknown';
+  }
+};
+
+const READ_FROM = 'compute.instances.get';
+
+/** `disks`: what the disks themselves say; null when they were not asked. */
+export const seenFacts = (machine: MachineId, path: InstancePath, instance: Instance, disks: readonly AskedDisk[] | null): MachineFacts => ({
+  machine,
+  incarnation: { id: String(instance.id), made: momentOf(instance.creationTimestamp) },
+  power: classify(instance.status),
+  forGood: false,
+  generation: generationOf(instance),
+  since: sinceOf(instance),
+  nodeNames: nodeNamesOf(path, instance.hostname ?? ''),
+  clusters: clustersIn(instance.labels),
+  zone: path.zone,
+  disks: disks ? attachedDisks(path, instance, disks) : [],
+  evidence: evidenceOf(instance),
+});
+
+/** The numeric id belongs to it: names are reused, and nothing keeps two instances from starting in one moment. */
+const generationOf = ({ id, lastStartTimestamp, creationTimestamp }: Instance): string | null => {
+  const started = lastStartTimestamp || creationTimestamp;
+  return started ? `${String(id)} ${started}` : null;
+};
+
+const sinceOf = ({ status, lastStartTimestamp, lastStopTimestamp, lastSuspendedTimestamp, resourceStatus }: Instance): number | null => {
+  switch (status) {
+    case 'RUNNING':
+      return momentOf(lastStartTimestamp);
+    case 'STOPPED':
+    case 'TERMINATED':
+      return momentOf(lastStopTimestamp);
+    case 'SUSPENDED':
+      return momentOf(lastSuspendedTimestamp);
+    case 'PENDING_STOP':
+    case 'STOPPING':
+      return momentOf(resourceStatus?.shutdownDetails?.requestTimestamp);
+    default:
+      return null;
+  }
+};
+
+/** The status' message stays out: it is a text for people, without a form. */
+const evidenceOf = ({ id, status, creationTimestamp, lastStartTimestamp, lastStopTimestamp }: Instance): Evidence => ({
+  status: status || 'none',
+  id: String(id),
+  created: creationTimestamp || 'none',
+  lastStart: lastStartTimestamp || 'none',
+  lastStop: lastStopTimestamp || 'none',
+  readFrom: READ_FROM,
+});
+
+/** RFC 3339, with an offset of the data centre's clock. */
+const momentOf = (time: string | null | undefined): number | null => {
+  const moment = Date.parse(time ?? '');
+  return Number.isNaN(moment) ? null : moment;
+};
+
+/** Compute Engine does not know the name, or not the project: it answers both alike. A witness tells. */
+export const missingFacts = (machine: MachineId, { zone }: InstancePath): MachineFacts => ({
+  ...nothingKnown(machine),
+  power: 'missing',
+  zone,
+  evidence: { status: 'not found', readFrom: READ_FROM },
+});
+
+/** No path of an instance: there is nobody to be asked about it. */
+export const unknownFacts = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { status: 'malformed path' } });

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { gcpAccess } from '../../providers/gcp/plugin/access.ts';
+import { connectCluster } from '../../config/connect-cluster.ts';
+import { FENCE_TOKEN } from '../contract/cluster/sandbox-stage.ts';
+import { unhurried } from '../contract/cluster/stage.ts';
+import { openStandIn, type StandIn } from '../providers/stand-in.ts';
+import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi } from './access-stage.ts';
+
+/** From an entry of the configuration to an answer of the API server, over real sockets. */
+
+let door: HttpsDoor;
+let google: StandIn;
+beforeAll(async () => {
+  door = await openApi();
+  google = await openStandIn(({ url }) =>
+    url.includes('/secrets/')
+      ? { body: { payload: { data: base64(kubeconfigOf(door, { token: FENCE_TOKEN })) } } }
+      : { body: { endpoint: new URL(door.url).host, masterAuth: { clusterCaCertificate: base64(door.caData) } } },
+  );
+});
+afterAll(() => Promise.all([door.close(), google.close()]));
+
+const access = () => gcpAccess({ endpoint: google.url });
+const GKE = '{ name: blue, gke: { location: europe-west1, project: my-project } }';
+
+describe('a cluster of Google Cloud that the configuration names', () => {
+  it('by a kubeconfig in Secret Manager answers', async () => {
+    expect(await carriersBy('{ name: blue, secretManager: { secret: projects/p/secrets/kube } }', access())).toEqual(known);
+    expect(google.asked.at(-1)?.url).toBe('/v1/projects/p/secrets/kube/versions/latest:access');
+  });
+
+  it('by GKE answers to a token of Google, over the certificate that the container API tells', async () => {
+    const ways = access();
+    const withToken: typeof ways = { ...ways, managedCluster: async (entry, signal) => ({ ...(await ways.managedCluster(entry, signal)), token: async () => FENCE_TOKEN }) };
+    expect(await carriersBy(GKE, withToken)).toEqual(known);
+    expect(google.asked.at(-1)?.url).toBe('/v1/projects/my-project/locations/europe-west1/clusters/blue');
+  });
+
+  it.each(['{ name: blue, aks: { resourceGroup: rg } }', '{ name: blue, keyVault: { vault: v, secret: s } }'])('is not %s', async (entry) => {
+    await expect(connectCluster(entryIn(entry), access(), unhurried())).rejects.toThrow(/not kept by gcp/);
+  });
+});

@@ -1,0 +1,48 @@
+import { stringify } from 'yaml';
+import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import type { CloudAccess } from '../../providers/plugin.ts';
+import type { ClusterEntry } from '../../providers/cluster-entries.ts';
+import { connectCluster } from '../../config/connect-cluster.ts';
+import { parseConfiguration } from '../../config/schema.ts';
+import { adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { NODES, unhurried } from '../contract/cluster/stage.ts';
+
+/** An API server behind a real socket, and the ways into it that an entry of the configuration leads. */
+
+export const server = sandboxServer();
+
+export const openApi = async () => {
+  await adminOf(server)('POST', NODES, { metadata: { name: 'here' }, spec: { providerID: 'aws:///z/i-1' } });
+  return openHttpsDoor(server);
+};
+
+/** What the API server says of the Node, when it says something. */
+export const known = [{ carrier: 'providerID', driver: null, value: 'aws:///z/i-1' }];
+
+export const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+export const kubeconfigOf = (door: { readonly url: string; readonly caData: string }, user: object): string =>
+  stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'x',
+    clusters: [{ name: 'c', cluster: { server: door.url, 'certificate-authority-data': base64(door.caData) } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    users: [{ name: 'u', user }],
+  });
+
+/** @throws InvalidConfiguration */
+export const entryIn = (text: string): ClusterEntry => {
+  const [entry] = parseConfiguration(`clusters: [${text}]`, 'cf.yaml').clusters;
+  if (!entry) throw new Error('no entry');
+  return entry;
+};
+
+export const carriersBy = async (entry: string, access: CloudAccess) => {
+  const { cluster, close } = await connectCluster(entryIn(entry), access, unhurried());
+  try {
+    return await cluster.identify('here', unhurried());
+  } finally {
+    await close();
+  }
+};

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { InvalidConfiguration, Refused } from '../../fencing/errors.ts';
+import { begin } from '../../fencing/known.ts';
+import type { MachineFacts, MachineId } from '../../fencing/machine.ts';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import { identityOf } from '../../fencing/rules/identity.ts';
+import { anyCloud } from '../../config/any-cloud.ts';
+import type { CloudKit, RegisteredCloud } from '../../providers/plugin.ts';
+import { machine as factsOf } from '../fencing/view-builder.ts';
+import { granted } from '../permits.ts';
+
+const never = () => Promise.reject(new Error('nobody asked for this'));
+
+/** A cloud whose machines are named after it. What it makes of a guest's id is its own affair. */
+const named = (name: string, incarnationsOf: RegisteredCloud['incarnationsOf'] = () => []): RegisteredCloud => ({
+  name,
+  machineOf: ({ carrier, value }) => (carrier === 'providerID' && value.startsWith(`${name}:`) ? value : null),
+  incarnationsOf,
+  diskOf: ({ driver, handle }) => (driver === name ? handle : null),
+  readHints: () => ({ hints: [], faults: [], asides: [] }),
+  owns: (id) => id.startsWith(`${name}:`),
+  access: never,
+  open: never,
+});
+
+const claimsGuestIds: RegisteredCloud['incarnationsOf'] = ({ carrier, value }) => (carrier === 'systemUUID' ? [value] : []);
+const registered: readonly RegisteredCloud[] = [named('sun'), { ...named('moon', claimsGuestIds), machinesNamed: (node) => [`moon:${node}`] }, named('star', ({ carrier, value }) => (carrier === 'instanceIdAnnotation' ? [value] : []))];
+const patient = (): AbortSignal => new AbortController().signal;
+
+const SUN = 'sun:1';
+const SET = 'moon:set';
+const MOON = 'moon:1';
+const STAR = 'star:1';
+
+/** Clouds that remember who was opened and looked at. */
+const clouds = (broken: readonly string[] = []) => {
+  const opened: string[] = [];
+  const seen: Record<string, readonly MachineId[]> = {};
+  const open = async (name: string): Promise<CloudKit> => {
+    opened.push(name);
+    if (broken.includes(name)) throw new InvalidConfiguration([`no ${name}`]);
+    const cloud: CloudKit['cloud'] = {
+      name,
+      look: async (machines) => {
+        seen[name] = machines;
+        return machines.map((id) => factsOf({ machine: id }));
+      },
+      witness: async () => 'none',
+      holders: async (volumes) => volumes.map(({ handle }) => ({ disk: handle, by: [MOON] })),
+      detach: async () => undefined,
+      powerOff: async () => undefined,
+      machineOf: () => null,
+      incarnationsOf: () => [],
+      unservedPlace: ({ value }) => ({ place: value, mend: `ask ${name}` }),
+      diskOf: () => null,
+    };
+    const access = { managedCluster: () => Promise.reject(new Error('none')), secret: () => Promise.reject(new Error('none')) };
+    const expand = async (named: readonly MachineId[]) => named.flatMap((id) => (id === SET ? [MOON, 'moon:2'] : [id]));
+    return { cloud, readHints: () => ({ hints: [], faults: [], asides: [] }), expand, probes: [{ where: name, ask: async () => 'well', orders: async () => [] }], access };
+  };
+  return { kit: anyCloud(registered, open, new Set()), opened, seen };
+};
+
+describe('several clouds as one', () => {
+  it('ask each only for machines of its own, and open no other', async () => {
+    const { kit, opened, seen } = clouds(['moon']);
+    const facts = await kit.cloud.look([STAR, SUN], { disks: true }, patient());
+    expect(facts.map(({ machine }) => machine).toSorted()).toEqual([STAR, SUN]);
+    expect({ opened: opened.toSorted(), seen }).toEqual({ opened: ['star', 'sun'], seen: { sun: [SUN], star: [STAR] } });
+  });
+
+  it('answer for none where one of them gives no answer', async () => {
+    await expect(clouds(['moon']).kit.cloud.look([MOON, SUN], { disks: true }, patient())).rejects.toBeInstanceOf(InvalidConfiguration);
+  });
+
+  it('know nothing of an id that is of none, and act on none', async () => {
+    const { kit, opened } = clouds();
+    expect(await kit.cloud.look(['garbled'], { disks: true }, patient())).toMatchObject([{ machine: 'garbled', power: 'unknown' }]);
+    const order = kit.cloud.powerOff({ machine: 'garbled', incarnation: null }, granted, patient());
+    await expect(order).rejects.toBeInstanceOf(Refused);
+    expect(opened).toEqual([]);
+  });
+
+  it('ask for the holders of disks only the cloud of the disks, and only one that can tell', async () => {
+    const { kit, opened } = clouds();
+    const volumes = ['moon', 'sun', 'elsewhere'].map((driver) => ({ driver, handle: 'disk' }));
+    expect(await kit.cloud.holders?.(volumes, patient())).toEqual([{ disk: 'disk', by: [MOON] }]);
+    expect([opened, kit.cloud.machinesNamed?.('node', { driver: 'moon', handle: 'disk' })]).toEqual([['moon'], ['moon:node']]);
+  });
+
+  it('put machines in the place of a scale set', async () => {
+    expect(await clouds().kit.expand?.([SUN, SET], patient())).toEqual([SUN, MOON, 'moon:2']);
+  });
+
+  it('are tried where Nodes name their machines, and the likeliest where none does', async () => {
+    const where = async (machines: readonly MachineId[]) => (await clouds().kit.probesFor?.(machines))?.map((probe) => probe.where);
+    expect([await where([MOON]), await where([STAR, SUN]), await where([])]).toEqual([['moon'], ['sun', 'star'], ['sun']]);
+  });
+
+  it('say in a probe what keeps one from being opened', async () => {
+    const [probe] = (await clouds(['moon']).kit.probesFor?.([MOON])) ?? [];
+    await expect(probe?.ask(patient())).rejects.toThrow(/no moon/);
+  });
+});
+
+describe('a run about one machine', () => {
+  const readingOf = (machine: MachineId) => {
+    const { kit } = clouds();
+    return begin({ request: { machine, intent: 'react', accepted: null, vouched: null }, policy: defaultPolicy, reading: kit.cloud, runId: 'r', deadline: 0 }).reading;
+  };
+
+  it.each([[SUN, 'sun'], [MOON, 'moon'], [STAR, 'star'], ['garbled', 'sun or moon or star']])('of %s reads Nodes as %s does', (machine, name) => {
+    expect(readingOf(machine).name).toBe(name);
+  });
+
+  it('reads volumes beside that machine where its cloud can', () => {
+    const reading = anyCloud([{ ...named('sun'), readingFor: (machine) => ({ ...named('sun'), diskOf: ({ handle }) => `${machine} ${handle}` }) }], never, new Set()).cloud.readingFor?.(SUN);
+    expect(reading?.diskOf({ driver: 'sun', handle: 'd' })).toBe(`${SUN} d`);
+  });
+
+  it('hears of a place that is not served from its own cloud, once that has been asked', async () => {
+    const { kit } = clouds();
+    const carrier = { carrier: 'providerID', driver: null, value: STAR } as const;
+    const reading = kit.cloud.readingFor?.(STAR);
+    expect(reading?.unservedPlace(carrier)).toBeNull();
+    await kit.cloud.look([STAR], { disks: false }, patient());
+    expect(reading?.unservedPlace(carrier)).toEqual({ place: STAR, mend: 'ask star' });
+    expect(reading?.unservedPlace({ ...carrier, value: 'nobodys' })).toBeNull();
+  });
+
+  it('takes what another cloud would make of its Node for no contradiction', () => {
+    const uuid = 'a1b2c3d4-e5f6-4718-8a9b-000000000001';
+    const carriers = [
+      { carrier: 'providerID', driver: null, value: STAR },
+      { carrier: 'systemUUID', driver: null, value: uuid },
+    ] as const;
+    const facts: MachineFacts = factsOf({ machine: STAR, incarnation: { id: '42', made: 0 } });
+    expect(identityOf({ carriers, created: 1 }, facts, readingOf(STAR))).toBe('proven');
+    expect(identityOf({ carriers: [...carriers, { carrier: 'instanceIdAnnotation', driver: null, value: '43' }], created: 1 }, facts, readingOf(STAR))).toBe('contradicted');
+  });
+});

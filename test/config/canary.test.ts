@@ -1,0 +1,186 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { Denied, InvalidConfiguration } from '../../fencing/errors.ts';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import { openHttpsDoor, type HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { examine } from '../../config/doctor.ts';
+import type { CloudKit } from '../../providers/plugin.ts';
+import type { ClusterEntry } from '../../providers/cluster-entries.ts';
+import { connectCluster } from '../../config/connect-cluster.ts';
+import { parseConfiguration } from '../../config/schema.ts';
+import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { unhurried } from '../contract/cluster/stage.ts';
+
+/** A token is planted wherever one may stand, and must come out nowhere: in no message, no cause, and on no wire that others read. */
+const CANARY = 'eyJhbGciOiJ-canary-7f3a91';
+
+let folder: string;
+let door: HttpsDoor;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
+  door = await openHttpsDoor(sandboxServer());
+});
+afterEach(() => Promise.all([door.close(), rm(folder, { recursive: true })]));
+
+const kubeconfig = (cluster: object, user: object): string =>
+  stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': 'x', clusters: [{ name: 'c', cluster }], users: [{ name: 'u', user }], contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }] });
+
+const authority = () => ({ server: door.url, 'certificate-authority-data': Buffer.from(door.caData).toString('base64') });
+
+const inFile = async (content: string): Promise<ClusterEntry> => {
+  const file = path.join(folder, 'config');
+  await writeFile(file, content);
+  return { name: 'c', kubeconfig: file };
+};
+
+const nobody = () => Promise.reject(new Error('no cloud is needed'));
+
+const open = (entry: ClusterEntry, secret = '') => connectCluster(entry, { managedCluster: nobody, secret: async () => secret }, unhurried());
+
+/** The error of one request, or of the way there; everything that could ever be printed of it. */
+const failureOf = async (entry: ClusterEntry, secret = ''): Promise<{ readonly error: unknown; readonly text: string }> => {
+  const error: unknown = await open(entry, secret).then(
+    async (opened) => {
+      const failed: unknown = await opened.cluster.identify('n', unhurried()).catch((caught: unknown) => caught);
+      await opened.close();
+      return failed;
+    },
+    (caught: unknown) => caught,
+  );
+  return { error, text: inspect(error, { depth: 20, showHidden: true }) };
+};
+
+const plugin = (script: string) => ({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: ['-e', script], interactiveMode: 'Never' } });
+
+describe('a credential plugin', () => {
+  it.each([
+    ['prints no JSON', `process.stdout.write('${CANARY}')`],
+    ['prints JSON without a credential', `process.stdout.write(JSON.stringify({ token: '${CANARY}' }))`],
+    ['prints its token where it complains', `process.stderr.write('${CANARY}'); process.exit(1)`],
+    ['prints half a credential', `process.stdout.write('{"status":{"token":"${CANARY}"')`],
+  ])('that %s is denied, without a word of what it said', async (_, script) => {
+    const { error, text } = await failureOf(await inFile(kubeconfig(authority(), plugin(script))));
+    expect(error).toBeInstanceOf(Denied);
+    expect(text).toContain('the credential plugin of kubeconfig user u gave no credential');
+    expect(text).not.toContain('7f3a91');
+  });
+
+  it('that cannot be started is a fault of the configuration', async () => {
+    const { error } = await failureOf(await inFile(kubeconfig(authority(), { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: path.join(folder, 'nowhere') } })));
+    expect(error).toBeInstanceOf(InvalidConfiguration);
+    expect(String(error)).toContain('cannot be started (ENOENT)');
+  });
+
+  it('that works is used, from a file', async () => {
+    const script = `process.stdout.write(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token: '${FENCE_TOKEN}' } }))`;
+    const opened = await open(await inFile(kubeconfig(authority(), plugin(script))));
+    expect(await opened.cluster.identify('nobody', unhurried())).toBeNull();
+    await opened.close();
+  });
+});
+
+describe('a kubeconfig from a secret', () => {
+  const secret: ClusterEntry = { name: 'c', secret: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:k' };
+
+  it('runs no program', async () => {
+    const proof = path.join(folder, 'ran');
+    const script = `require('node:fs').writeFileSync(${JSON.stringify(proof)}, '')`;
+    const { error } = await failureOf(secret, kubeconfig(authority(), plugin(script)));
+    expect(error).toBeInstanceOf(InvalidConfiguration);
+    expect(String(error)).toContain('a kubeconfig from a secret may not do that: user u runs a program');
+    await expect(chmod(proof, 0o600)).rejects.toThrow(/ENOENT/);
+  });
+
+  it.each([
+    ['its authority', () => ({ server: door.url, 'certificate-authority': '/etc/hosts' }), { token: CANARY }],
+    ['its certificate', authority, { 'client-certificate': '/etc/hosts', 'client-key': '/etc/hosts' }],
+    ['an auth-provider', authority, { 'auth-provider': { name: 'gcp', config: { 'cmd-path': '/bin/true' } } }],
+  ])('names no file for %s', async (_, cluster, user) => {
+    const { error, text } = await failureOf(secret, kubeconfig(cluster(), user));
+    expect(error).toBeInstanceOf(InvalidConfiguration);
+    expect(text).toContain('from a secret');
+    expect(text).not.toContain('7f3a91');
+  });
+
+  it('that holds all that it needs is used', async () => {
+    const opened = await open(secret, kubeconfig(authority(), { token: FENCE_TOKEN }));
+    expect(await opened.cluster.identify('nobody', unhurried())).toBeNull();
+    await opened.close();
+  });
+});
+
+describe('plain http', () => {
+  it.each([
+    ['a token', { token: CANARY }],
+    ['a password', { username: 'u', password: CANARY }],
+    ['a plugin', plugin(`process.stdout.write('${CANARY}')`)],
+  ])('is refused with %s, whether or not the kubeconfig skips the verification', async (_, user) => {
+    for (const skips of [{}, { 'insecure-skip-tls-verify': true }]) {
+      const { error, text } = await failureOf(await inFile(kubeconfig({ server: 'http://10.9.8.7:8080', ...skips }, user)));
+      expect(error).toBeInstanceOf(InvalidConfiguration);
+      expect(text).toContain('in the clear');
+      expect(text).not.toContain('7f3a91');
+    }
+  });
+
+  it.each(['http://localhost.example.org', 'http://127.0.0.1.example.org:80', 'HTTP://10.9.8.7'])('to %s is not on this machine', async (server) => {
+    const { text } = await failureOf({ name: 'c', secret: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:k' }, JSON.stringify({ server, ca: 'PEM', token: CANARY }));
+    expect(text).toContain('in the clear');
+    expect(text).not.toContain('7f3a91');
+  });
+
+  it('to this machine through a proxy is not on this machine either', async () => {
+    const { text } = await failureOf(await inFile(kubeconfig({ server: 'http://127.0.0.1:9', 'insecure-skip-tls-verify': true, 'proxy-url': 'http://10.9.8.7:3128' }, { token: CANARY })));
+    expect(text).toContain('in the clear');
+  });
+
+  it('to this machine is let be', async () => {
+    for (const server of ['http://127.0.0.1:9', 'http://localhost:9', 'http://[::1]:9']) {
+      const opened = await open(await inFile(kubeconfig({ server, 'insecure-skip-tls-verify': true }, { token: CANARY })));
+      expect(opened.doctor.unverified()).toBe(true);
+      await opened.close();
+    }
+  });
+});
+
+/** A cloud without machines. */
+const noCloud = (): CloudKit => ({
+  cloud: { name: 'none', look: nobody, witness: nobody, detach: nobody, powerOff: nobody, machineOf: () => null, incarnationsOf: () => [], unservedPlace: () => null, diskOf: () => null },
+  readHints: () => ({ hints: [], faults: [], asides: [] }),
+  probes: [],
+  access: { managedCluster: nobody, secret: nobody },
+});
+
+it('doctor fails on a server that nobody vouches for, and says what mends it', async () => {
+  const opened = await open(await inFile(kubeconfig({ server: door.url, 'insecure-skip-tls-verify': true }, { token: FENCE_TOKEN })));
+  const cluster = { cluster: opened.cluster, doctor: async () => opened.doctor, cap: async () => opened.cap, open: async () => undefined, close: opened.close };
+  const { checks } = await examine(noCloud(), [cluster], { policy: defaultPolicy, gives: 'no-orders' }, unhurried());
+  expect(checks).toContainEqual({ what: 'c: the API server proves who it is', verdict: 'fail', says: expect.stringContaining('certificate-authority-data') });
+  await opened.close();
+});
+
+describe('a configuration with a token in it', () => {
+  it.each([
+    ['is no YAML', `clusters:\n  - name: c\n    kubeconfig: |\n     users: [{user: {token: ${CANARY}}}]\n   bad: "${CANARY}\n`],
+    ['has an alias in the place of a token', `pause: *${CANARY}\n`],
+    ['has a line that lost its blank', `{ token:${CANARY}: 1 }\n`],
+    ['has a token where a list stands', `clusters: ${CANARY}\n`],
+    ['names its token unknown', `clusters: [{ name: c, token: ${CANARY} }]\n`],
+  ])('%s: its fault is told without the token', (_, text) => {
+    const read = (): unknown => {
+      try {
+        return parseConfiguration(text, 'cf.yaml');
+      } catch (error) {
+        return error;
+      }
+    };
+    const error = read();
+    expect(error).toBeInstanceOf(InvalidConfiguration);
+    expect(inspect(error, { depth: 20, showHidden: true })).toContain('cf.yaml');
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('7f3a91');
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { accessByEntry, keeperOf } from '../../providers/cluster-entries.ts';
+import type { CloudAccess } from '../../providers/plugin.ts';
+import { connectCluster } from '../../config/connect-cluster.ts';
+import { unhurried } from '../contract/cluster/stage.ts';
+import { entryIn } from './access-stage.ts';
+
+describe('the way into a cluster', () => {
+  it.each([
+    ['{ name: a, kubeconfig: /etc/kube }', null],
+    ['{ name: a, eks: {} }', 'aws'],
+    ['{ name: a, secret: s }', 'aws'],
+    ['{ name: a, parameter: p }', 'aws'],
+    ['{ name: a, aks: { resourceGroup: g } }', 'azure'],
+    ['{ name: a, keyVault: { vault: v, secret: s } }', 'azure'],
+    ['{ name: a, gke: { location: europe-west1-b, project: p } }', 'gcp'],
+    ['{ name: a, secretManager: { secret: projects/p/locations/europe-west1/secrets/s, version: "3" } }', 'gcp'],
+  ])('%s is kept by %s', (entry, cloud) => {
+    expect(keeperOf(entryIn(entry))).toBe(cloud);
+  });
+
+  it('is asked for at the cloud that keeps it, whatever cloud the machines are of', async () => {
+    const asked: string[] = [];
+    const told = (cloud: string): CloudAccess => {
+      const tell = async (): Promise<never> => {
+        asked.push(cloud);
+        throw new Error('enough');
+      };
+      return { managedCluster: tell, secret: tell };
+    };
+    const ways = accessByEntry(async (cloud) => told(cloud));
+    for (const entry of ['{ name: a, eks: {} }', '{ name: a, keyVault: { vault: v, secret: s } }', '{ name: a, gke: { location: l-1, project: p } }']) {
+      await expect(connectCluster(entryIn(entry), ways, unhurried())).rejects.toThrow('enough');
+    }
+    expect(asked).toEqual(['aws', 'azure', 'gcp']);
+  });
+});
+
+it.each([
+  ['{ name: a, aks: { cluster: b } }', /aks\.resourceGroup/],
+  ['{ name: a, aks: { resourceGroup: "../x" } }', /is no name of a resource group/],
+  ['{ name: a, keyVault: { vault: "x/y", secret: s } }', /is no Key Vault/],
+  ['{ name: a, keyVault: { vault: x, secret: "s?a=b" } }', /is no name of a secret/],
+  ['{ name: a, gke: { location: europe-west1, project: "p/../q" } }', /is no id of a project/],
+  ['{ name: a, secretManager: { secret: projects/p/secrets/s, version: 3 } }', /secretManager\.version/],
+  ['{ name: a, secretManager: { secret: kube } }', /write projects\/<project>\/secrets\/<name>/],
+])('%s is refused', (entry, words) => expect(() => entryIn(entry)).toThrow(words));

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { readByAny } from '../../config/any-cloud.ts';
+import { aws } from '../../providers/aws/plugin/register.ts';
+import { azure } from '../../providers/azure/plugin/register.ts';
+import { gcp } from '../../providers/gcp/plugin/register.ts';
+import { sample, samplesOf } from '../functions/samples.ts';
+
+/** The real readers side by side: their events must not be taken for each other's. */
+
+const EC2 = 'i-0123456789abcdef0';
+const VM = '/subscriptions/s/resourcegroups/g/providers/microsoft.compute/virtualmachines/v';
+const GCE = 'projects/p/zones/europe-west1-b/instances/node-1';
+
+describe('an event', () => {
+  const read = (raw: unknown) => readByAny(raw, [aws, azure, gcp]);
+  const stopped = { 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', account: '111122223333', region: 'eu-west-1', time: '2026-01-01T00:00:00Z', id: 'e', resources: [], version: '0' };
+
+  it.each([
+    [{ ...stopped, detail: { 'instance-id': EC2, state: 'stopped' } }, EC2],
+    [JSON.stringify({ resourceId: VM }), VM],
+    [{ message: { data: Buffer.from(JSON.stringify({ instance: GCE })).toString('base64') } }, GCE],
+  ])('is read by the cloud that understands it (%#)', (raw, machine) => {
+    expect(read(raw)).toMatchObject({ hints: [{ machine }], faults: [] });
+  });
+
+  it('that is broken is told of by the cloud that came furthest into it', () => {
+    const { faults } = read([{ message: { data: Buffer.from('{"instance":"node-1"}').toString('base64') } }]);
+    expect(faults).toMatchObject([{ where: '$[0].message.data.instance', what: expect.stringMatching(/\(read as an event of gcp\)$/) }]);
+  });
+
+  it('that is none is of no cloud, and what each would take is said', () => {
+    expect(read('{"weather":"fine"}').faults).toMatchObject([{ what: 'this is no event that is understood here', mend: expect.stringMatching(/^send an EventBridge event.*; or .*resourceId.*; or an audit log entry/) }]);
+  });
+});
+
+describe.each([aws, azure, gcp])('a sample of $name', ({ name, readHints }) => {
+  it.each(samplesOf(name))('is read as its own cloud reads it, and is no machine of another: %s', (file) => {
+    const text = sample(name, file);
+    expect(readByAny(text, [aws, azure, gcp]).hints).toEqual(readHints(text).hints);
+    for (const other of [aws, azure, gcp].filter((one) => one.name !== name)) expect(other.readHints(text).hints).toEqual([]);
+  });
+});
+
+it.each([EC2, VM, GCE, `${VM}/extensions/x`, 'node-1', ''])('the id %s is of one cloud at most', (id) => {
+  expect([aws, azure, gcp].filter(({ owns }) => owns(id)).length).toBe([EC2, VM, GCE].includes(id) ? 1 : 0);
+});

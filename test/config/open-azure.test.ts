@@ -1,0 +1,58 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import { Denied, InvalidConfiguration } from '../../fencing/errors.ts';
+import { addFault, type Mishap } from '../../sandbox/azure/faults.ts';
+import { openArmDoor, type ArmDoor } from '../../sandbox/azure/http-door.ts';
+import { addMachine } from '../../sandbox/azure/scenario.ts';
+import { openAzure } from '../../providers/azure/plugin/open.ts';
+import { azureWorld, patient, prefix, subscription } from '../sandbox/azure/azure-world.ts';
+
+let door: ArmDoor | undefined;
+afterEach(() => door?.close());
+
+const opened = async (mishap?: Mishap) => {
+  const world = azureWorld();
+  const machine = addMachine(world, { set: 'Pool' });
+  if (mishap) addFault(world.parts.azure, { mishap });
+  door = await openArmDoor(world);
+  return { machine, world, kit: await openAzure({ subscription, endpoint: door.url }) };
+};
+
+describe('Azure as the configuration names it', () => {
+  it('reads events, and looks at what they speak of at the endpoint that is named', async () => {
+    const { machine, kit } = await opened();
+    const { hints } = kit.readHints({ resourceId: `${prefix}/virtualmachinescalesets/pool` });
+    const machines = await kit.expand(hints.map((hint) => hint.machine), patient());
+    expect(await kit.cloud.look(machines, { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);
+  });
+
+  it('tells how far its role reaches, as far as Azure says so without harm', async () => {
+    const { kit } = await opened();
+    expect(await kit.probes[0]?.ask(patient())).toMatch(/whole subscription may be read/);
+    await door?.close();
+    const narrow = await opened({ kind: 'error', code: 'AuthorizationFailed', status: 403 });
+    expect(await narrow.kit.probes[0]?.ask(patient())).toMatch(/does not reach over the whole subscription/);
+  });
+
+  it('asks which orders it may give, and says so where nobody may ask', async () => {
+    const { kit, machine, world } = await opened();
+    const orders = () => kit.probes[0]?.orders({ policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [machine] }, patient());
+    expect(await orders()).toMatchObject([{ what: 'may detach disks and power off machines', verdict: 'ok' }]);
+    world.parts.azure.knobs.allowedActions = ['Microsoft.Compute/*/read', 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/attachDetachDataDisks/action'];
+    expect(await orders()).toMatchObject([{ verdict: 'fail', says: expect.stringMatching(/virtualMachines\/powerOff\/action on \/subscriptions\S+ IS MISSING/) }]);
+    world.parts.azure.knobs.allowedActions = null;
+    expect(await orders()).toMatchObject([{ verdict: 'warn', says: expect.stringMatching(/permissions\/read answered AuthorizationFailed.*no dry run/) }]);
+  });
+
+  it.each([
+    { kind: 'error', code: 'InvalidAuthenticationToken', status: 401 },
+    { kind: 'error', code: 'SubscriptionNotFound', status: 404 },
+  ] as const)('is denied where there is nothing to be had ($code)', async (mishap) => {
+    const { kit } = await opened(mishap);
+    await expect(kit.probes[0]?.ask(patient())).rejects.toBeInstanceOf(Denied);
+  });
+
+  it('needs a subscription', async () => {
+    await expect(openAzure({ subscription: null, endpoint: null })).rejects.toBeInstanceOf(InvalidConfiguration);
+  });
+});

@@ -1,0 +1,37 @@
+import { afterAll, expect, it } from 'vitest';
+import { openHttpDoor } from '../../sandbox/gce/http-door.ts';
+import { defaultPolicy } from '../../fencing/policy.ts';
+import { addDisk, addInstance } from '../../sandbox/gce/scenario.ts';
+import { openGcp } from '../../providers/gcp/plugin/open.ts';
+import { gceWorld, patient, requestIds } from '../sandbox/gce/gce-world.ts';
+
+const world = gceWorld();
+const machine = addInstance(world);
+const door = await openHttpDoor(world);
+afterAll(door.close);
+
+const kit = await openGcp({ endpoint: door.url, newRequestId: requestIds() });
+
+it('looks at machines behind another endpoint, and reads their events', async () => {
+  expect(await kit.cloud.look([machine], { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);
+  expect(kit.readHints({ instance: machine })).toMatchObject({ hints: [{ machine }] });
+});
+
+it('says of its credentials what it knows', async () => {
+  expect(await Promise.all(kit.probes.map(({ ask }) => ask(patient())))).toEqual([expect.stringMatching(/^no credentials are used over plain http; whether/)]);
+});
+
+it('tries each project by a machine of it, once one is known', async () => {
+  const probes = (await kit.probesFor?.([machine, machine])) ?? [];
+  expect(probes.map(({ where }) => where)).toEqual(['gcp my-project']);
+  expect(await probes[0]?.ask(patient())).toMatch(/and its disks may be read \(running\)/);
+});
+
+it('asks which orders it may give, on a machine and its disk', async () => {
+  const holder = addInstance(world);
+  const disk = addDisk(world, {}, { instance: holder });
+  const orders = async () => (await kit.probesFor?.([holder]))?.[0]?.orders({ policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [holder] }, patient());
+  expect(await orders()).toEqual([{ what: 'may detach disks and power off machines', verdict: 'ok', says: `compute.instances.detachDisk, compute.instances.stop would be allowed, asked for ${holder}` }]);
+  world.parts.gce.knobs.missingPermissions = ['compute.instances.stop', 'compute.disks.use'];
+  expect(await orders()).toMatchObject([{ verdict: 'fail', says: expect.stringContaining(`compute.instances.stop on ${holder}; compute.disks.use on ${disk} IS MISSING`) }]);
+});
