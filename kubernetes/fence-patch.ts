@@ -26,9 +26,10 @@ const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: 
   return [...(addOutOfService && !stands ? [ourTaint(record)] : []), ...(quarantined ? [] : [QUARANTINE])];
 };
 
+/** The label of our out-of-service taint never stands without that: it would tell that somebody else had removed it. */
 const labelsOf = (record: FenceRecord): Labels => ({
   [FENCED_LABEL]: record.fence,
-  ...(record.outOfService === 'ours' && { [TAINT_LABEL]: ourTaint(record).value }),
+  ...(record.outOfService === 'ours' && record.released === null && { [TAINT_LABEL]: ourTaint(record).value }),
 });
 
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [

@@ -1,4 +1,4 @@
-import type { OptOut } from '../cluster-facts.ts';
+import type { NodeFacts, OptOut } from '../cluster-facts.ts';
 import type { Admission } from '../ledger.ts';
 import type { Policy } from '../policy.ts';
 import { because, type Reason } from '../reason.ts';
@@ -36,9 +36,15 @@ export const optedOut: Rule = ({ cluster: { node, pods }, policy }) => {
 export const nothingToFree: Rule = (view) => {
   const { node, volumes } = view.cluster;
   if (volumes.some((volume) => volume.attachment !== null) || podsToDelete(view).length > 0) return null;
-  if (!node?.record || node.label === null) return ignore(because('nothing-to-free', 'no volume is attached and no pod would move'));
+  return node && (node.taints.ours || (node.record && node.label !== null)) ? parkAnew(view, node) : ignore(because('nothing-to-free', 'no volume is attached and no pod would move'));
+};
+
+/** A quarantine that was removed in an earlier boot, or while the machine ran, is put back with a mark, which takes a proof. */
+const parkAnew = (view: View, node: NodeFacts): Decision => {
   const record: FenceRecord = { ...newRecord(view, node), phase: 'fenced', released: new Date(view.now.wall).toISOString() };
-  return take({ do: 'park', node: targetNode(node), record }, because('nothing-left-to-free', `fence ${node.record.fence} was begun in an earlier boot; Kubernetes has freed everything since`));
+  const says = `fence ${node.record?.fence ?? node.label ?? 'without a record'} was begun in an earlier boot, or its record is lost; Kubernetes has freed everything since`;
+  if (node.taints.quarantine) return take({ do: 'park', node: targetNode(node), record }, because('nothing-left-to-free', says));
+  return take({ do: 'mark', node: targetNode(node), record, addOutOfService: false }, because('nothing-left-to-free', `${says}; its quarantine was removed by somebody else and is put back for this boot`));
 };
 
 const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`;

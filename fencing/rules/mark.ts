@@ -131,9 +131,16 @@ const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
 const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
   record.nodeUid === node.uid && record.bootID === node.bootID && record.machine === view.machine.machine && isSameGeneration(record, view);
 
+/** The record of a mark that we lifted in this very boot: our quarantine still stands for it. */
+const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null => {
+  const { record } = node;
+  if (record?.phase !== 'lifted' || record.machine !== view.machine.machine || record.bootID !== node.bootID) return null;
+  return view.machine.generation === null || isSameGeneration(record, view) ? record : null;
+};
+
 /** Our taint is missing, and it was not we who took it off: what we take off ourselves, the record says. */
 const taintMissing = (view: View, node: NodeFacts): Reason | null => {
-  const record = currentRecord(view);
+  const record = currentRecord(view) ?? liftedRecord(view, node);
   if (!record) return null;
   const works = record.outOfService === 'ours' && record.released === null;
   const missing = !node.taints.quarantine || (works && !node.taints.outOfService);
@@ -169,7 +176,7 @@ export const removedByHand: Rule = (view) => {
   const removed = taintMissing(view, node) ?? fenceMissing(view, node) ?? leftBehind(view, node);
   const known = buried(view, node);
   if (known) return refuse(removed ?? known);
-  const fence = currentRecord(view)?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
+  const fence = (currentRecord(view) ?? liftedRecord(view, node))?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
   if (!removed || fence === undefined) return null;
   return take({ do: 'entomb', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) }, removed);
 };

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/decide.ts';
 import type { ClusterFacts } from '../../fencing/cluster-facts.ts';
 import { defaultPolicy } from '../../fencing/policy.ts';
-import type { FenceRecord } from '../../fencing/record.ts';
 import type { Step } from '../../fencing/steps.ts';
 import type { View } from '../../fencing/view.ts';
 import { said } from './said.ts';
@@ -64,6 +63,7 @@ describe('the mark', () => {
 
 describe('what a person took back is not put back', () => {
   const free = { machine: machine({ disks: [] }) };
+  const unquarantined = (recorded: Parameters<typeof marked>[0]) => marked(recorded, { taints: { outOfService: false, ours: false, quarantine: false } });
   const cases: readonly [string, View, string][] = [
     ['a record that is gone, in the same boot', view({ remembered: record() }), 'entomb'],
     ['... and those who come later are told by the tombstone', view({ cluster: cluster({ node: node({ tombstone: buried, label: 'x' }) }) }), 'refused fence-removed-by-hand'],
@@ -77,6 +77,10 @@ describe('what a person took back is not put back', () => {
     ['a fence of a Node that was re-created begins again', view({ remembered: record({ nodeUid: 'an older one' }) }), 'mark'],
     ['the quarantine of a fence that is parked', view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }, { taints: { outOfService: false, ours: false, quarantine: false } }) }) }), 'entomb'],
     ['a mark that we lifted ourselves is none', view({ cluster: cluster({ node: marked({ phase: 'lifted', released: ago(1_000) }, { taints: { outOfService: false, ours: false, quarantine: true } }) }), remembered: record() }), 'mark'],
+    ['the quarantine below a mark that we lifted ourselves, in the same boot', view({ cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }) }), remembered: record() }), 'entomb'],
+    ['... also when there is nothing to free any more', view({ ...free, cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }), pods: [], volumes: [] }) }), 'entomb'],
+    ['... and also once the cloud has forgotten the machine', view({ machine: machine({ power: 'missing', generation: null, disks: [] }), memory: { ...view().memory, witness: 'released' }, cluster: cluster({ lease: null, node: unquarantined({ phase: 'lifted', released: ago(1_000) }), pods: [], volumes: [] }) }), 'entomb'],
+    ['a quarantine that was removed in an earlier boot is put back', view({ cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000), generation: 'boot-0' }) }) }), 'mark'],
     ['a record without our label is not ours', view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }, { label: null }) }) }), 'refused record-not-ours'],
     ['our taint beside our label is ours, though its record is lost', fencing({ node: node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } }) }, free), 'mark'],
   ];
@@ -228,23 +232,4 @@ describe('the out-of-service taint stands only while it works', () => {
     const step = stepOf(parked({ pods: [pod({ uid: 'new', name: 'late', volumes: [] })] }));
     expect(step).toMatchObject({ do: 'mark', addOutOfService: true, record: { fence: 'run.1', phase: 'fencing', released: null, pods: [{ name: 'late' }, { name: 'db-0' }] } });
   });
-});
-
-describe('a fence of an earlier boot whose machine is off again', () => {
-  const stale = (phase: FenceRecord['phase'], forGood = false, recorded: Parameters<typeof marked>[0] = {}) =>
-    view({ cluster: cluster({ node: marked({ phase, generation: 'boot-0', ...recorded }), pods: [], volumes: [] }), machine: machine({ forGood, disks: [] }) });
-  it.each(['fencing', 'fenced', 'lifted', 'releasing'] as const)('begun as %s becomes one of this boot when nothing is left to free', (phase) => {
-    expect(stepOf(stale(phase))).toMatchObject({ do: 'park', record: { phase: 'fenced', generation: 'boot-1', bootID: 'boot-a' } });
-  });
-  it('so that the Node of a terminated machine can go', () => {
-    expect(said(view({ ...stale('fencing', true), cluster: cluster({ node: marked({ phase: 'fenced', released: ago(0) }), pods: [], volumes: [] }) }))).toBe('delete-node');
-  });
-  it('a Node without a fence is none', () => expect(said(view({ cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }))).toBe('ignored nothing-to-free'));
-});
-
-it('a pod that may not be failed, and that only its finalizer holds, is passed by', () => {
-  const held = pod({ kind: 'job', deleting: true, finalizers: true, volumes: [] });
-  const declined = new Map([['fail-pod pod-uid', 'forbidden']]);
-  const given = fencing({ pods: [held], volumes: [], node: marked({ released: ago(1_000) }) }, { machine: machine({ disks: [] }), memory: { ...view().memory, declined, sinceLook: new Set(['delete-pod pod-uid']) } });
-  expect(said(given)).toBe('failed step-refused');
 });

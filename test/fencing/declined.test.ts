@@ -3,6 +3,7 @@ import { notActed } from '../../fencing/acted.ts';
 import { decide } from '../../fencing/decide.ts';
 import { Denied, Refused, type CloudfenceError } from '../../fencing/errors.ts';
 import { begin, type Known } from '../../fencing/known.ts';
+import { said } from './said.ts';
 import { ago, cluster, machine, marked, pod, view, volume } from './view-builder.ts';
 
 const why = 'DELETE /api/v1/namespaces/default/pods/db-0 was answered with: not by you';
@@ -42,4 +43,10 @@ describe('a fence whose detach is declined', () => {
     expect(free(marked())).toMatchObject({ do: 'step', step: { do: 'park', record: { phase: 'fencing' } } });
     expect(free(marked({ released: ago(1_000) }))).toMatchObject({ do: 'end', outcome: 'failed', because: { says: `declined: disk/disk-1: ${why}` } });
   });
+});
+
+it('a pod that may not be failed, and that only its finalizer holds, is passed by', () => {
+  const held = pod({ kind: 'job', deleting: true, finalizers: true, volumes: [] });
+  const memory = { ...view().memory, declined: new Map([['fail-pod pod-uid', 'forbidden']]), sinceLook: new Set(['delete-pod pod-uid']) };
+  expect(said(view({ memory, machine: machine({ disks: [] }), cluster: cluster({ pods: [held], volumes: [], node: marked({ released: ago(1_000) }) }) }))).toBe('failed step-refused');
 });

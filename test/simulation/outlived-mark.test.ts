@@ -217,6 +217,25 @@ describe('a Node that is parked', () => {
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 
+  it('whose quarantine somebody removed while its machine was up again gets it back, when that is off again', async () => {
+    const incident = stopped();
+    const { world, scene } = incident;
+    await fence(incident);
+    startMachine(world, scene.holder);
+    world.advance(20_000);
+    byHand(incident, ({ spec }) => (spec.taints = (spec.taints ?? []).filter(({ key }) => key !== 'cloudfence.dev/quarantine')));
+    stopMachine(world, scene.holder);
+    world.advance(60_000);
+    const outcome = await fence(incident, { runId: 'again' });
+    expect(outcome).toMatchObject({ outcome: 'fenced', steps: [{ step: 'mark', because: { says: expect.stringContaining('quarantine') } }] });
+    expect(taintsOf(incident)).toContain('cloudfence.dev/quarantine');
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+    expect(await fence(incident, { runId: 'and-again' })).toMatchObject({ outcome: 'fenced', steps: [] });
+    startMachine(world, scene.holder);
+    await sweepFor(incident, 200_000);
+    expect(taintsOf(incident)).toEqual([]);
+  });
+
   it('whose machine has come and gone again without us is parked anew, and its Node goes when it is terminated', async () => {
     const incident = stopped();
     const { world, scene } = incident;
