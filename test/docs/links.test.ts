@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+/** Checks what the documents name: links, headings, paths, npm scripts, and commands of the CLI. */
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
+
+const documents = ['*.md', 'docs/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
+
+const BLOCK = /^ *(`{3,})[^\n]*\n([\s\S]*?)^ *\1 *$/gm;
+const SPAN = /(?<!`)`([^`\n]+)`(?!`)/g;
+
+interface Document {
+  readonly prose: string;
+  /** The text of each block and each span of code. */
+  readonly code: readonly string[];
+}
+
+const parse = (text: string): Document => {
+  const prose = text.replaceAll(BLOCK, '');
+  const blocks = [...text.matchAll(BLOCK)].map(([, , block = '']) => block);
+  return { prose, code: [...blocks, ...[...prose.matchAll(SPAN)].map(([, span = '']) => span)] };
+};
+
+/** The anchor that GitHub makes of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+
+const anchorsIn = (file: string): readonly string[] => [...parse(read(file)).prose.matchAll(/^#+ +(.+?) *$/gm)].map(([, heading = '']) => anchorOf(heading));
+
+const isBroken = (file: string, target: string): boolean => {
+  const [relative = '', anchor = ''] = target.split('#');
+  const to = relative === '' ? file : path.join(path.dirname(file), relative);
+  if (!existsSync(path.join(root, to))) return true;
+  return anchor !== '' && to.endsWith('.md') && !anchorsIn(to).includes(anchor);
+};
+
+const linksIn = ({ prose }: Document): readonly string[] => [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target).filter((target) => !/^[a-z]+:/.test(target));
+
+/** A path begins with a folder of the project, or, for short, with one below `test/<suite>/`. */
+const folders = new Set(globSync(['*/', '.*/', 'test/*/*/'], { cwd: root }).map((folder) => path.basename(folder)));
+
+/** What a build or a person makes is not in the tree. */
+const MADE = ['dist/', 'node_modules/', 'stages/', 'bin/'];
+
+const PATH = /^[\w.*<>…-]+(?:\/[\w.*<>…-]+)+\/?$/;
+
+const pathsIn = ({ code }: Document): readonly string[] => {
+  const words = code.flatMap((text) => text.split(/[\s"'=,:;()]+/));
+  return words.filter((word) => PATH.test(word) && folders.has(word.split('/')[0] ?? '') && !MADE.some((folder) => word.startsWith(folder)));
+};
+
+/** Such as `providers/<cloud>/power.ts`, `infra/*.yml`, and `test/fencing/decide-proof` without the ending. */
+const isMissing = (named: string): boolean => {
+  const pattern = named.replaceAll(/<[^>]*>|…/g, '*').replace(/\/$/, '');
+  const names = [pattern, `${pattern}.*`];
+  return globSync([...names, ...names.map((name) => `test/*/${name}`)], { cwd: root }).length === 0;
+};
+
+const scripts = ((manifest: unknown): readonly string[] => (typeof manifest === 'object' && manifest !== null && 'scripts' in manifest ? Object.keys(manifest.scripts ?? {}) : []))(JSON.parse(read('package.json')));
+
+const scriptsIn = ({ code }: Document): readonly string[] => code.flatMap((text) => [...text.matchAll(/\bnpm run (?:-s |--silent )?([\w:-]+)/g)]).map(([, script = '']) => script);
+
+const help = execFileSync(process.execPath, ['cli/main.ts', '--help'], { cwd: root, encoding: 'utf8' });
+const commands = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}([a-z]+)\b/gm)].map(([, command = '']) => command);
+
+const commandsIn = ({ code }: Document): readonly string[] =>
+  code.flatMap((text) => [...text.matchAll(/(?:^|npx |kubectl |[;&|] *)cloudfence ([a-z]+)\b/gm)]).map(([, command = '']) => command);
+
+describe('the checks themselves', () => {
+  it('see what there is to check', () => {
+    const all = documents.map((file) => parse(read(file)));
+    expect(documents).toContain('docs/runbook.md');
+    expect(commands).toContain('doctor');
+    for (const find of [linksIn, pathsIn, scriptsIn, commandsIn]) expect(all.flatMap(find).length).toBeGreaterThan(10);
+  });
+
+  it('tell what exists from what does not', () => {
+    expect(isBroken('docs/cli.md', 'runbook.md#failed')).toBe(false);
+    expect(isBroken('docs/cli.md', 'runbook.md#no-such-heading')).toBe(true);
+    expect(isBroken('docs/cli.md', 'no-such-page.md')).toBe(true);
+    expect(isMissing('providers/<cloud>/plugin/open.ts')).toBe(false);
+    expect(isMissing('providers/<cloud>/no-such-file.ts')).toBe(true);
+  });
+});
+
+describe.each(documents)('%s', (file) => {
+  const document = parse(read(file));
+  it('links to files and headings that exist', () => expect(linksIn(document).filter((target) => isBroken(file, target))).toEqual([]));
+  it('names npm scripts that exist', () => expect(scriptsIn(document).filter((script) => !scripts.includes(script))).toEqual([]));
+  it('names commands that the CLI has', () => expect(commandsIn(document).filter((command) => !commands.includes(command))).toEqual([]));
+  // A changelog tells of files as they were called at that time.
+  it.skipIf(file === 'CHANGELOG.md')('names paths that exist', () => expect(pathsIn(document).filter(isMissing)).toEqual([]));
+});
