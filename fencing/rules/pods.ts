@@ -8,12 +8,16 @@ import { isRecurring, isRested } from './recurring.ts';
 export const namedBy = ({ cluster }: Pick<View, 'cluster'>): ReadonlySet<string> =>
   new Set(cluster.node?.record?.pods.map((pod) => pod.uid));
 
-/** Why a pod of a dead node is not force-deleted, or null when it is. */
+/**
+ * Why a pod of a dead node is not force-deleted, or null when it is. One that tolerates the taint stays until somebody else
+ * begins to delete it, as Kubernetes does after its `tolerationSeconds`: with the kubelet dead and our taint gone, nobody
+ * else would end it, and its volume would stay attached.
+ */
 export const leftAlone = (pod: PodFacts, named: ReadonlySet<string>): string | null => {
   if (pod.kind === 'mirror') return 'a mirror pod: its kubelet owns it';
   if (pod.finished && pod.deleting && pod.finalizers) return 'held by its finalizers, but it wants no volume any more';
   if (pod.finished && !named.has(pod.uid)) return 'finished: it wants no volume';
-  if (pod.tolerates) return 'it tolerates the out-of-service taint';
+  if (pod.tolerates && !pod.deleting) return 'it tolerates the out-of-service taint';
   if (pod.kind === 'daemon' && pod.volumes.length === 0 && pod.unresolved.length === 0) return 'a DaemonSet pod without attachable volumes';
   return null;
 };

@@ -118,6 +118,7 @@ describe('pods', () => {
     ['tolerating', pod({ tolerates: true })],
     ['finished', pod({ uid: 'else', finished: true })],
     ['DaemonSet without volumes', pod({ kind: 'daemon', volumes: [] })],
+    ['tolerating DaemonSet without volumes, even one that is being deleted,', pod({ kind: 'daemon', volumes: [], tolerates: true, deleting: true })],
     ['held by finalizers and finished', pod({ finished: true, deleting: true, finalizers: true })],
   ])('that are %s are left alone', (_, other) => expect(said(fencing({ pods: [other], volumes: [] }, { machine: machine({ disks: [] }) }))).toBe('park'));
 });
@@ -222,6 +223,7 @@ describe('the out-of-service taint stands only while it works', () => {
     ['a parked Node is done', parked({}), 'fenced fenced'],
     ['a pod that was bound to it by name brings it back', parked({ pods: [pod({ uid: 'new', volumes: [] })] }), 'mark'],
     ['so does an attachment that no pod wants', parked({ volumes: [volume()] }), 'mark'],
+    ['so does a tolerating pod that somebody has begun to delete: without us it would hang for ever', parked({ pods: [pod({ tolerates: true, deleting: true })], volumes: [volume()] }), 'mark'],
     ['a tolerating pod that keeps its volume does not', parked({ pods: [pod({ tolerates: true })], volumes: [volume()] }), 'fenced fenced'],
     ['an opted-out pod that was bound to it refuses', parked({ pods: [pod({ uid: 'new', optOut: optOut('mine'), volumes: [] })] }), 'refused opted-out'],
     ['a taint that was not ours is not put back', parked({ volumes: [volume()] }, { outOfService: 'unsupported' }), 'wait attachments-going'],

@@ -85,7 +85,9 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     const { says, harmed } = await powerOff(scene, home);
     expect(says.outcome).toBe('fenced');
     expect(await worldOf(scene)).toMatchObject({ volumes: { patient: { ec2: [home.name] }, stoic: { ec2: [home.name] } } });
-    await until('the pod of little patience is gone', async () => scene.pods('patient').length === 0, EVICTED_WITHIN_MS);
+    await evicted(scene, 'patient', home);
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    expect(scene.pods('patient')).toEqual([]);
     await until('its volume is free', async () => (await worldOf(scene)).volumes['patient']?.kubernetes.length === 0);
     expect(podsOn(scene, [home])).toEqual([expect.stringMatching(/^stoic of uid \S+ on \S+$/)]);
     expect(harmed()).toEqual([]);
@@ -99,6 +101,7 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     const { code, says, harmed } = await powerOff(scene, home);
     expect({ code, outcome: says.outcome, reason: says.reason }).toEqual({ code: 1, outcome: 'failed', reason: expect.stringMatching(/^step-refused: declined: pod\/\S+\/db-0: .*deleted by their own people/) });
     await scene.runs('db-0', refuge, EVICTED_WITHIN_MS);
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced', steps: [{ step: 'park' }] } });
     expect(harmed()).toEqual([]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });

@@ -3,6 +3,7 @@ import type { OwnBench } from '../bench/bench.ts';
 import { openOwnBench } from '../bench/bench.ts';
 import { sweep } from '../doors/doors.ts';
 import { diedAfterMark } from '../scenes/died-after-mark.ts';
+import { PARKED, worldOf } from '../scenes/world.ts';
 
 /** On a control plane of its own, for it sweeps all of it. */
 let bench: OwnBench;
@@ -26,11 +27,13 @@ const sweepFor = async (ms: number): Promise<void> => {
 
 describe('a machine that came back below a mark that a dead run left', () => {
   it('keeps its disk when its kubelet is cut off, for as long as it runs', async () => {
-    const { scene, home, disk, former } = await diedAfterMark(bench, 'cut-off');
+    const { scene, home, refuge, disk, former } = await diedAfterMark(bench, 'cut-off');
     await home.start();
     await sweep(bench.access);
     home.kubelet.die();
     await sweepFor(WATCHED_MS);
+    expect(await sweep(bench.access)).toMatchObject([{ outcome: 'refused', reason: expect.stringMatching(/^unreachable-but-running: /) }]);
+    expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
     expect(await home.state()).toBe('running');
     expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
     expect(scene.pods('db-0').map(({ metadata }) => metadata.uid)).toEqual([former]);
