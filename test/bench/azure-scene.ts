@@ -18,6 +18,8 @@ const answerOf = async (world: AzureWorld, kubeconfig: string, { method, url, he
   return handleArm(world, { method, url: `https://${headers.host ?? ''}${url}`, body: String(body) }).answer;
 };
 
+const groupOf = (machine: string): string => /\/resourcegroups\/([^/]+)/i.exec(machine)?.[1] ?? '';
+
 export const openAzureScene = async (): Promise<FunctionScene> => {
   const sandbox = await openLiveAzure((world, holder) => {
     const machine = machineIn(world, holder);
@@ -34,6 +36,7 @@ export const openAzureScene = async (): Promise<FunctionScene> => {
       CLOUDFENCE_AZURE_ENDPOINT: front.url,
       CLOUDFENCE_BUS__fullyQualifiedNamespace: front.url,
       AZURE_SUBSCRIPTION_ID: SANDBOX_SUBSCRIPTION,
+      CLOUDFENCE_RESOURCE_GROUPS: groupOf(sandbox.scene.holder),
       AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential',
       IDENTITY_ENDPOINT: `${door.url}/token`,
       IDENTITY_HEADER: 'bench',
