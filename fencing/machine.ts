@@ -49,6 +49,11 @@ export interface MachineFacts {
   /** Null where the machine's id is never reused, and for a machine that is `missing`. */
   readonly incarnation: Incarnation | null;
   readonly power: Power;
+  /**
+   * It is `stopping` only because an operation on it is under way, such as the detach of a disk; by its power state it is
+   * off. That proves nothing, for a start begins like this too, but it is no sign that the guest may write, either.
+   */
+  readonly offUnderOperation?: boolean;
   /** The machine is terminated: it will never start again. */
   readonly forGood: boolean;
   /** Changes with every boot; null when the cloud does not say. */

@@ -10,6 +10,9 @@ import { vouchedFor } from './proof.ts';
 /** The cloud says that the machine is not off: its guest may write, now or within seconds. */
 const notOff: ReadonlySet<Power> = new Set<Power>(['running', 'starting', 'stopping', 'suspended']);
 
+/** An operation on a machine that is off by its power state is our own detach, or the driver's; a start shows itself within seconds. */
+const mayWrite = ({ machine: { power, offUnderOperation } }: View): boolean => notOff.has(power) && offUnderOperation !== true;
+
 /** Null where the record is lost, speaks of another machine or is not our label's: then nothing is written over it. */
 const liftedRecord = ({ now, machine }: View, { record, label }: NodeFacts): FenceRecord | null =>
   record && label !== null && record.machine === machine.machine ? { ...record, phase: 'lifted', released: new Date(now.wall).toISOString() } : null;
@@ -30,7 +33,7 @@ const isVouchedFor = (view: View): boolean => view.machine.power === 'suspended'
 export const liftMark: Rule = (view) => {
   const { node } = view.cluster;
   const { machine, power } = view.machine;
-  if (!node?.taints.ours || !notOff.has(power) || isVouchedFor(view)) return null;
+  if (!node?.taints.ours || !mayWrite(view) || isVouchedFor(view)) return null;
   if (isAnothers(view, node)) return null;
   return take(
     { do: 'readmit-volumes', node: targetNode(node), record: liftedRecord(view, node) },

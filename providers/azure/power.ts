@@ -72,6 +72,9 @@ export const classify = (seen: Seen): Power => {
 /** Provisioning states of an operation under way. */
 const IN_BETWEEN: ReadonlySet<string> = new Set(['creating', 'updating', 'deleting', 'migrating']);
 
+/** A detach makes of a deallocated machine one that is being updated. */
+const isOffUnderOperation = (read: Power, { power }: Statuses): boolean => read === 'stopping' && (power === 'deallocated' || power === 'stopped');
+
 /**
  * Whoever shows a sign of hibernation counts as hibernated. One that can hibernate has to show a plain deallocation: the
  * power state of both is the same, and only the OS disk tells them apart.
@@ -99,10 +102,12 @@ export const seenFacts = ({ machine, vm, requestId, osDisk, dataDisks }: Sightin
   const vmId = vm.vmId?.toLowerCase() ?? null;
   const said = statusesOf(vm);
   const owned = osDisk?.lastOwnershipUpdateTime ?? null;
+  const power = vmId === null ? 'unknown' : classify({ vm, osDiskState: osDisk?.diskState ?? null });
   return {
     machine,
     incarnation: vmId === null ? null : { id: vmId, made: vm.timeCreated?.getTime() ?? null },
-    power: vmId === null ? 'unknown' : classify({ vm, osDiskState: osDisk?.diskState ?? null }),
+    power,
+    ...(isOffUnderOperation(power, said) && { offUnderOperation: true }),
     forGood: false,
     generation: generationOf(vmId, owned, said),
     ...(owned === null && { generationDrifts: true }),

@@ -25,6 +25,7 @@ describe('our out-of-service taint never stands on a machine that may write', ()
     ['it goes at once when the machine runs, Ready or not', now('running', marked({}, { ready: 'Unknown' })), 'readmit-volumes'],
     ['... starts', now('starting', marked()), 'readmit-volumes'],
     ['... is on its way down again', now('stopping', marked()), 'readmit-volumes'],
+    ['... but not while an operation keeps a machine that is off from being proven so', view({ machine: machine({ power: 'stopping', offUnderOperation: true }), cluster: cluster({ node: marked() }) }), 'wait stopping'],
     ['... or is suspended, and may resume', now('suspended', marked()), 'readmit-volumes'],
     ['whatever its generation', view({ machine: up, cluster: cluster({ node: marked() }) }), 'readmit-volumes'],
     ['under a pause, too', now('running', marked(), paused), 'readmit-volumes'],

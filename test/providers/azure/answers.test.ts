@@ -57,6 +57,17 @@ describe('a machine that ARM shows', () => {
   ])('%s is %s', async (_, machine, power, itsDisk?: Answered) => {
     expect(await look(VM, machine, itsDisk)).toMatchObject({ machine: VM, power });
   });
+
+  it.each([
+    ['deallocated, under an operation', ['ProvisioningState/updating', 'PowerState/deallocated'], true],
+    ['stopped, under an operation', ['ProvisioningState/updating', 'PowerState/stopped'], true],
+    ['deallocating', ['ProvisioningState/updating', 'PowerState/deallocating'], undefined],
+    ['starting', ['ProvisioningState/updating', 'PowerState/starting'], undefined],
+    ['hibernated, under an operation', ['ProvisioningState/updating', 'PowerState/deallocated', 'HibernationState/Hibernated'], undefined],
+    ['deallocated', off, undefined],
+  ])('%s: is it off but for an operation', async (_, codes, offUnderOperation) => {
+    expect((await look(VM, vm(codes)))?.offUnderOperation).toBe(offUnderOperation);
+  });
 });
 
 describe('a machine that ARM does not find', () => {

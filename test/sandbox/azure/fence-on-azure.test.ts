@@ -24,6 +24,13 @@ describe('a fence on Azure, the whole loop', () => {
     expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([spare, nodeNameOf(world, spare), []]);
   });
 
+  it('keeps its mark while the detach of a disk is under way, for the machine stays deallocated', async () => {
+    const { world, holder } = scene();
+    change(world, holder, deallocate, 30_000);
+    const { steps } = await react(world, holder);
+    expect(steps.map(({ step }) => step).filter((step) => step === 'mark' || step === 'readmit-volumes')).toEqual(['mark']);
+  });
+
   it('takes a machine that stopped by itself for off once a second look says so', async () => {
     const { world, disk, holder, spare } = scene();
     stopGuest(world, holder);
