@@ -72,9 +72,6 @@ export const classify = (seen: Seen): Power => {
 /** Provisioning states of an operation under way. */
 const IN_BETWEEN: ReadonlySet<string> = new Set(['creating', 'updating', 'deleting', 'migrating']);
 
-/** A detach makes of a deallocated machine one that is being updated. */
-const isOffUnderOperation = (read: Power, { power }: Statuses): boolean => read === 'stopping' && (power === 'deallocated' || power === 'stopped');
-
 /**
  * Whoever shows a sign of hibernation counts as hibernated. One that can hibernate has to show a plain deallocation: the
  * power state of both is the same, and only the OS disk tells them apart.
@@ -84,6 +81,13 @@ const mayBeHibernated = ({ vm, osDiskState }: Seen, power: 'stopped' | 'dealloca
   const disk = osDiskState?.toLowerCase() ?? null;
   if (statusesOf(vm).hibernation !== null || disk === 'frozen') return true;
   return vm.additionalCapabilities?.hibernationEnabled === true && !(power === 'deallocated' && disk === 'reserved');
+};
+
+/** A detach makes of a deallocated machine one that is being updated. */
+const powerOf = (seen: Seen): Pick<MachineFacts, 'power' | 'offUnderOperation'> => {
+  const power = classify(seen);
+  const said = statusesOf(seen.vm).power;
+  return power === 'stopping' && (said === 'deallocated' || said === 'stopped') ? { power, offUnderOperation: true } : { power };
 };
 
 interface Sighting {
@@ -102,12 +106,10 @@ export const seenFacts = ({ machine, vm, requestId, osDisk, dataDisks }: Sightin
   const vmId = vm.vmId?.toLowerCase() ?? null;
   const said = statusesOf(vm);
   const owned = osDisk?.lastOwnershipUpdateTime ?? null;
-  const power = vmId === null ? 'unknown' : classify({ vm, osDiskState: osDisk?.diskState ?? null });
   return {
     machine,
     incarnation: vmId === null ? null : { id: vmId, made: vm.timeCreated?.getTime() ?? null },
-    power,
-    ...(isOffUnderOperation(power, said) && { offUnderOperation: true }),
+    ...(vmId === null ? { power: 'unknown' } : powerOf({ vm, osDiskState: osDisk?.diskState ?? null })),
     forGood: false,
     generation: generationOf(vmId, owned, said),
     ...(owned === null && { generationDrifts: true }),

@@ -236,19 +236,6 @@ describe('a Node that is parked', () => {
     expect(taintsOf(incident)).toEqual([]);
   });
 
-  it('is freed of a pod that tolerates our taint, once Kubernetes evicts it, by the next sweep', async () => {
-    const incident = stopped();
-    const { world, scene } = incident;
-    const tolerations = [{ key: OUT_OF_SERVICE, operator: 'Exists' as const }];
-    addBarePod(world, { name: 'patient', spec: { nodeName: scene.nodeOf(scene.holder), tolerations } });
-    expect(await fence(incident)).toMatchObject({ outcome: 'fenced' });
-    expect(standing(world, 'pods', 'patient', 'default')?.metadata.deletionTimestamp).toBeUndefined();
-    await sweepFor(incident, 500_000);
-    expect(standing(world, 'pods', 'patient', 'default')).toBeUndefined();
-    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
-    expect(stateOf(world).harm).toEqual([]);
-  });
-
   it('whose machine has come and gone again without us is parked anew, and its Node goes when it is terminated', async () => {
     const incident = stopped();
     const { world, scene } = incident;
