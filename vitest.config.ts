@@ -29,7 +29,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...elsewhere, inPackage], testTimeout: 180_000, ...onAllCores } },
-      { test: { name: 'package', include: [inPackage], testTimeout: 180_000, hookTimeout: 600_000 } },
+      { test: { name: 'package', include: [inPackage], maxWorkers: 1, testTimeout: 180_000, hookTimeout: 600_000 } },
       { test: { name: 'moto', include: ['test/**/*.moto.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...onAllCores } },
       { test: { name: 'judges', include: ['test/**/*.judge.test.ts'], testTimeout: 60_000, hookTimeout: 600_000 } },
       { test: { name: 'deploy', include: ['test/deploy/**/*.deploy.test.ts'], testTimeout: 60_000, hookTimeout: 120_000, retry: 1, ...onAllCores } },

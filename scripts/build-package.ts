@@ -21,4 +21,5 @@ const bundled = [await bundleCli(), await bundle({ entries, folder: FOLDER, sour
 const typed = await writeDeclarations({ entries, folder: FOLDER });
 const libraries = await librariesIn([...bundled.flatMap(foldersIn), ...typed]);
 await writeFile(path.join(root, 'dist/THIRD-PARTY-LICENSES.txt'), licensesText(libraries));
+await writeFile(path.join(root, 'dist/libraries.json'), JSON.stringify(libraries));
 console.log(`${libraries.length} libraries are bundled: dist/THIRD-PARTY-LICENSES.txt`);

@@ -8,12 +8,9 @@ import { root } from './bundle.ts';
 
 const manifest = z.object({ name: z.string(), version: z.string(), license: z.string().optional() });
 
-export interface Library {
-  readonly name: string;
-  readonly version: string;
-  readonly license: string;
-  readonly text: string | null;
-}
+export const library = z.object({ name: z.string(), version: z.string(), license: z.string(), text: z.string().nullable() }).readonly();
+
+export type Library = z.infer<typeof library>;
 
 const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
 

@@ -11,6 +11,7 @@ import { host } from './host.ts';
 import { installOf } from './install.ts';
 import { invokeLocally } from './invoke-locally.ts';
 import { appOf } from './names.ts';
+import { releasedTemplate } from './released-template.ts';
 import { ownSettings } from './settings.ts';
 
 const whenRight = (prefix: string) => (checked: CheckedInstall) => {
@@ -27,6 +28,7 @@ export const azureDeployable: DeployableCloud = {
   // The worker loads what `main` names: https://learn.microsoft.com/azure/azure-functions/functions-reference-node
   manifest: { type: 'commonjs', main: 'index.js' },
   files: { 'host.json': `${JSON.stringify(host)}\n` },
+  released: async (defaults) => ({ file: 'template.json', content: releasedTemplate(defaults) }),
   prepare: ({ service, stage, written }) => prepared(checkInstall(stage, written), whenRight(`${service}-${stage}`)),
   invokeLocally,
 };

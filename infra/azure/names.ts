@@ -21,10 +21,26 @@ export interface Place {
   readonly prefix: string;
 }
 
+/** How names are made that have to be one for all of Azure, or of a form that no prefix has. */
+export interface Naming {
+  /** Six letters and digits, the same for the same words. */
+  readonly short: (...parts: readonly string[]) => string;
+  /** As ARM wants names of role definitions and assignments, the same for the same words. */
+  readonly guid: (...parts: readonly string[]) => string;
+  /** What the name of a storage account may begin with: up to 18 letters and digits. */
+  readonly plain: (prefix: string) => string;
+  /** Ids are the same in any letter case. */
+  readonly lower: (id: string) => string;
+}
+
 const digest = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex');
 
-/** The same for the same words, as ARM wants names of role definitions and assignments. */
-const guid = (...parts: readonly string[]): string => digest(...parts).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+export const worked: Naming = {
+  short: (...parts) => digest(...parts).slice(0, 6),
+  guid: (...parts) => digest(...parts).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5'),
+  plain: (prefix) => prefix.replaceAll('-', '').slice(0, 18),
+  lower: (id) => id.toLowerCase(),
+};
 
 /** One function app with what is its own alone: no other app may write its package, or read its keys. */
 export interface App {
@@ -42,16 +58,16 @@ export interface App {
 }
 
 /** The ids of what is in the install's own group, and names that have to be one for all of Azure. */
-const placesOf = ({ subscription, prefix }: Place) => {
+const placesOf = ({ subscription, prefix }: Place, naming: Naming) => {
   const scope = `/subscriptions/${subscription}`;
   const groupId = `${scope}/resourceGroups/${prefix}`;
-  const own = (...what: readonly string[]): string => digest(subscription, prefix, ...what).slice(0, 6);
-  const accountFor = (...what: readonly string[]): string => `${prefix.replaceAll('-', '').slice(0, 18)}${own(...what)}`;
+  const own = (...what: readonly string[]): string => naming.short(subscription, prefix, ...what);
+  const accountFor = (...what: readonly string[]): string => `${naming.plain(prefix)}${own(...what)}`;
   return { scope, groupId, own: own(), accountFor, resource: (type: string, name: string): string => `${groupId}/providers/${type}/${name}` };
 };
 
-const appsOf = (place: Place): Readonly<Record<AppName, App>> => {
-  const { own, accountFor, resource } = placesOf(place);
+const appsOf = (place: Place, naming: Naming): Readonly<Record<AppName, App>> => {
+  const { own, accountFor, resource } = placesOf(place, naming);
   const packages = accountFor('packages');
   const appAt = (name: AppName, called: string, storage: string): App => ({
     name,
@@ -67,12 +83,12 @@ const appsOf = (place: Place): Readonly<Record<AppName, App>> => {
   return { app: appAt('app', place.prefix, accountFor()), door: appAt('door', `${place.prefix}-door`, accountFor('door')) };
 };
 
-export const names = (place: Place) => {
+export const names = (place: Place, naming: Naming = worked) => {
   const { subscription, prefix } = place;
-  const { scope, groupId, own, accountFor, resource } = placesOf(place);
+  const { scope, groupId, own, accountFor, resource } = placesOf(place, naming);
   const bus = `${prefix}-bus-${own}`;
   const packages = accountFor('packages');
-  const apps = appsOf(place);
+  const apps = appsOf(place, naming);
   return {
     prefix,
     scope,
@@ -94,8 +110,8 @@ export const names = (place: Place) => {
     workspaceId: resource('Microsoft.OperationalInsights/workspaces', prefix),
     insightsId: resource('Microsoft.Insights/components', prefix),
     topicId: resource('Microsoft.EventGrid/systemTopics', prefix),
-    roleId: (role: string) => `${scope}/providers/Microsoft.Authorization/roleDefinitions/${guid('role', subscription, prefix, role)}`,
-    assignment: (role: string, on: string, of: string) => guid('assignment', subscription, prefix, role, on.toLowerCase(), of),
+    roleId: (role: string) => `${scope}/providers/Microsoft.Authorization/roleDefinitions/${naming.guid('role', subscription, prefix, role)}`,
+    assignment: (role: string, on: string, of: string) => naming.guid('assignment', subscription, prefix, role, naming.lower(on), of),
   };
 };
 

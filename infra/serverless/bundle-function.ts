@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { build, transform } from 'esbuild';
+import { build, transform, type Metafile } from 'esbuild';
 import { slimLibraries } from './slim-libraries.ts';
 
 const TARGET = 'node24';
@@ -9,21 +9,30 @@ const TARGET = 'node24';
  * Bundles one handler into a folder: `index.js`, and beside it one file for each part that is loaded on first use. The
  * parts share their code, so an error class is the same class everywhere. Everything is CommonJS, which Lambda and its
  * stand-ins start quickest; esbuild can split ES modules only, so each part is turned over afterwards.
+ *
+ * @returns what the bundle is made of
  */
-export const bundleFunction = async (root: string, entry: string, outdir: string): Promise<void> => {
-  const parts = await partsOf(root, entry);
+export const bundleFunction = async (root: string, entry: string, outdir: string): Promise<Metafile> => {
+  const { parts, metafile } = await partsOf(root, entry);
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
   await Promise.all(parts.map(async ({ name, text }) => writeFile(path.join(outdir, name), await commonJs(text))));
   await writeFile(path.join(outdir, 'package.json'), `${JSON.stringify({ type: 'commonjs' })}\n`);
+  return metafile;
 };
 
-const partsOf = async (root: string, entry: string): Promise<readonly { readonly name: string; readonly text: string }[]> => {
-  const { outputFiles } = await build({
+interface Bundled {
+  readonly parts: readonly { readonly name: string; readonly text: string }[];
+  readonly metafile: Metafile;
+}
+
+const partsOf = async (root: string, entry: string): Promise<Bundled> => {
+  const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: { index: entry },
     outdir: 'out',
     write: false,
+    metafile: true,
     bundle: true,
     splitting: true,
     minify: true,
@@ -38,7 +47,7 @@ const partsOf = async (root: string, entry: string): Promise<readonly { readonly
     external: ['@azure/functions-core'],
     plugins: slimLibraries,
   });
-  return outputFiles.map((file) => ({ name: path.basename(file.path), text: file.text }));
+  return { parts: outputFiles.map((file) => ({ name: path.basename(file.path), text: file.text })), metafile };
 };
 
 const commonJs = async (text: string): Promise<string> =>

@@ -41,6 +41,12 @@ export interface Prepared {
   readonly open: () => Deployer;
 }
 
+/** What a release says of a cloud, for those who install it without a checkout. */
+export interface ReleasedDocument {
+  readonly file: string;
+  readonly content: unknown;
+}
+
 export interface DeployableCloud {
   /** Where the defaults of all parameters stand, from the service's folder. */
   readonly defaults: string;
@@ -48,6 +54,8 @@ export interface DeployableCloud {
   readonly manifest: object;
   /** What else the platform reads in it: texts by their names. */
   readonly files?: Readonly<Record<string, string>>;
+  /** `defaults` are those of all parameters. */
+  readonly released: (defaults: Written) => Promise<ReleasedDocument>;
   /** Pure: no network, no credentials. */
   readonly prepare: (deployment: Deployment) => Prepared;
   /** Calls the handler of a bundle in this process, as the platform would. */

@@ -1,4 +1,6 @@
 import { readEnvironment } from '../../config/environment.ts';
+import { releasedValues } from './released-parameters.ts';
+import { PLACEHOLDER } from './released-stack.ts';
 import { checkParameters } from './check-parameters.ts';
 import type { Hooks, Serverless } from './service.ts';
 import { templateValues, type TemplateValues } from './template-values.ts';
@@ -36,7 +38,7 @@ const stageNamed = (stage: string, { serviceDir, service, processedInput }: Serv
   return {
     regionFaults: misplaced,
     faults: [...tooLong, ...misplaced, ...checked.faults],
-    values: templateValues(`${service.service}-${stage}`, stage, checked, parameters),
+    values: { ...templateValues(`${service.service}-${stage}`, stage, checked, parameters), ...(stage === PLACEHOLDER.stage && releasedValues) },
   };
 };
 

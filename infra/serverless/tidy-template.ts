@@ -2,7 +2,8 @@ import type { Hooks, Serverless, Template, TemplateResource } from './service.ts
 
 /**
  * `When` in our YAML: a resource (`Metadata: { When: … }`) or any object in its properties, such as a statement of a policy,
- * that carries it is left out when its value is false. What stays, stays without it.
+ * that carries it is left out when its value is false. What stays, stays without it. A value that is a text names a condition
+ * of CloudFormation, which then decides.
  *
  * `OneForEach` in a statement of a policy lists conditions: it is made once for each, with a number at its Sid from the second
  * on. For an empty list it is made once, without a condition.
@@ -21,11 +22,15 @@ const repeated = (value: unknown): readonly unknown[] => {
   return conditions.map((Condition, at) => ({ ...once, Sid: `${String(once['Sid'])}${at === 0 ? '' : at + 1}`, Condition }));
 };
 
+const conditionOf = (value: unknown): string | null => (isFields(value) && typeof value['When'] === 'string' ? value['When'] : null);
+
 const settled = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.filter((one) => !isOff(one)).flatMap(repeated).map(settled);
   if (!isFields(value)) return value;
   const left = Object.entries(without(value, 'When')).filter(([, inner]) => !isOff(inner));
-  return Object.fromEntries(left.map(([key, inner]) => [key, settled(inner)]));
+  const fields = Object.fromEntries(left.map(([key, inner]) => [key, settled(inner)]));
+  const condition = conditionOf(value);
+  return condition === null ? fields : { 'Fn::If': [condition, fields, { Ref: 'AWS::NoValue' }] };
 };
 
 /** Names of resources that a value refers to; CloudFormation creates those first anyway. */
@@ -51,8 +56,10 @@ const tidied = (resource: TemplateResource): TemplateResource => {
   const { DependsOn: _said, Metadata, ...rest } = resource;
   const metadata = isFields(Metadata) ? without(Metadata, 'When') : {};
   const dependsOn = needed(resource);
+  const condition = conditionOf(Metadata);
   return {
     ...rest,
+    ...(condition !== null && { Condition: condition }),
     ...(resource.Properties === undefined ? {} : { Properties: settled(resource.Properties) }),
     ...(Object.keys(metadata).length === 0 ? {} : { Metadata: metadata }),
     ...(dependsOn.length === 0 ? {} : { DependsOn: dependsOn }),

@@ -8,6 +8,12 @@ describe('the last hand on the template', () => {
     expect(tidied).toEqual({ On: { Type: 'T', Properties: { policy: { Statement: [{ Sid: 'B' }, { Sid: 'C' }] } } } });
   });
 
+  it('leaves it to CloudFormation where a condition is named', () => {
+    const policy = { Statement: [{ When: 'WithA', Sid: 'A' }] };
+    const tidied = tidyResources({ One: { Type: 'T', Metadata: { When: 'WithOne' }, Properties: { policy } } });
+    expect(tidied).toEqual({ One: { Type: 'T', Condition: 'WithOne', Properties: { policy: { Statement: [{ 'Fn::If': ['WithA', { Sid: 'A' }, { Ref: 'AWS::NoValue' }] }] } } } });
+  });
+
   it('makes a statement once for each condition, and once without any', () => {
     const made = (OneForEach: readonly object[]) => tidyResources({ One: { Type: 'T', Properties: { Statement: [{ Sid: 'A', OneForEach }, { Sid: 'B' }] } } })['One']?.Properties;
     expect(made([{ is: 1 }, { is: 2 }])).toEqual({ Statement: [{ Sid: 'A', Condition: { is: 1 } }, { Sid: 'A2', Condition: { is: 2 } }, { Sid: 'B' }] });

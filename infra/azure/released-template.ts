@@ -1,0 +1,103 @@
+import { parseConfiguration } from '../../config/schema.ts';
+import { installOf, noPackages, type Install } from './install.ts';
+import { names, type Naming } from './names.ts';
+import { azureParameters } from './parameter-schema.ts';
+import { templateOf } from './template.ts';
+import type { Written } from '../serverless/written.ts';
+
+/**
+ * The template of a release: the one that a deployment sends, with parameters in the place of a stage's file. It is made of
+ * an install whose names are tokens, and each text that contains one becomes an expression of ARM's.
+ */
+
+interface Parameter {
+  readonly type: 'string';
+  readonly metadata: { readonly description: string };
+  readonly defaultValue?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+}
+
+const text = (description: string, more: Partial<Parameter> = {}): Parameter => ({ type: 'string', metadata: { description }, ...more });
+
+const parameters: Readonly<Record<string, Parameter>> = {
+  stage: text('Every name begins with cloudfence-<stage>: small letters, digits, hyphens', { defaultValue: 'prod', minLength: 1, maxLength: 14 }),
+  location: text('Where the functions run, such as westeurope'),
+  machineResourceGroup: text('The resource group whose machines and disks may be acted on; of AKS the node resource group, MC_…'),
+  aksResourceGroup: text('The resource group of the AKS cluster'),
+  aksCluster: text('The name of the AKS cluster'),
+  settings: text('The configuration as one line of JSON, such as {"clusters":[{"name":"prod","aks":{"resourceGroup":"prod"}}],"shadow":true}'),
+};
+
+const TOKEN = /⟦(\d+)⟧/;
+const quoted = (literal: string): string => `'${literal.replaceAll("'", "''")}'`;
+
+const tokens = () => {
+  const expressions: string[] = [];
+  const token = (expression: string): string => `⟦${expressions.push(expression) - 1}⟧`;
+  /** A text with tokens as an expression. */
+  const expressionOf = (value: string): string => {
+    const parts = value.split(TOKEN).flatMap((part, at) => (at % 2 === 1 ? [expressions[Number(part)] ?? ''] : part === '' ? [] : [quoted(part)]));
+    return parts.length === 1 ? (parts[0] ?? '') : `concat(${parts.join(', ')})`;
+  };
+  /** In what is an expression already, texts between quotes. */
+  const written = (value: string): string => {
+    if (!TOKEN.test(value)) return value;
+    if (value.startsWith('[') && !value.startsWith('[[')) return value.replaceAll(/'([^']*)'/g, (whole, inner: string) => (TOKEN.test(inner) ? expressionOf(inner) : whole));
+    return `[${expressionOf(value)}]`;
+  };
+  return { token, expressionOf, written };
+};
+
+type Tokens = ReturnType<typeof tokens>;
+
+const namingBy = ({ token, expressionOf }: Tokens): Naming => ({
+  short: (...parts) => token(`take(uniqueString(${parts.map(expressionOf).join(', ')}), 6)`),
+  guid: (...parts) => token(`guid(${parts.map(expressionOf).join(', ')})`),
+  plain: (prefix) => token(`take(replace(${expressionOf(prefix)}, '-', ''), 18)`),
+  lower: (id) => token(`toLower(${expressionOf(id)})`),
+});
+
+const CLUSTER = 'placeholder';
+
+/** An install that serves one AKS cluster, as `defaults` say beside that. */
+const installBy = (tokensOf: Tokens, defaults: Written): Install => {
+  const own = (name: string): string => tokensOf.token(`parameters('${name}')`);
+  const { clusters: _clusters, policy: _policy, pause: _pause, shadow: _shadow, ...rest } = defaults;
+  const checked = azureParameters.parse({ ...rest, subscription: '00000000-0000-4000-8000-000000000000', resourceGroups: [CLUSTER] });
+  const subscription = tokensOf.token('subscription().subscriptionId');
+  const configuration = { ...parseConfiguration('{}', 'configuration'), clusters: [{ name: CLUSTER, aks: { resourceGroup: own('aksResourceGroup'), cluster: own('aksCluster') } }] };
+  const prefix = `cloudfence-${own('stage')}`;
+  const given = { ...checked, subscription, location: own('location'), resourceGroups: [own('machineResourceGroup')] };
+  const install = installOf(prefix, { parameters: given, settings: own('settings'), configuration });
+  return { ...install, names: names({ subscription, prefix }, namingBy(tokensOf)), published: noPackages };
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const handedOn = Object.fromEntries(Object.keys(parameters).map((name) => [name, { value: `[parameters('${name}')]` }]));
+const declared = Object.fromEntries(Object.keys(parameters).map((name) => [name, { type: 'string' }]));
+
+/** A template within a template sees no parameters but those that it is given. */
+const nested = (properties: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  isObject(properties['template']) ? { ...properties, parameters: handedOn, template: { ...properties['template'], parameters: declared } } : properties;
+
+const expressed = (value: unknown, written: Tokens['written']): unknown => {
+  if (Array.isArray(value)) return value.map((one) => expressed(one, written));
+  if (typeof value === 'string') return written(value);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(nested(value)).map(([key, inner]) => [written(key), expressed(inner, written)]));
+};
+
+export const releasedTemplate = (defaults: Written): object => {
+  const tokensOf = tokens();
+  const install = installBy(tokensOf, defaults);
+  const { resources, ...head } = templateOf(install);
+  const output = (value: string): object => ({ type: 'string', value: tokensOf.written(value) });
+  return {
+    ...head,
+    parameters,
+    resources: expressed(resources, tokensOf.written),
+    outputs: { resourceGroup: output(install.names.group), app: output(install.names.apps.app.site), door: output(install.names.apps.door.site) },
+  };
+};

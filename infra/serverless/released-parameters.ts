@@ -1,0 +1,112 @@
+/** What the template of a release asks for, in the words of CloudFormation, and how its values come from that. */
+
+interface Parameter {
+  readonly Type: 'String' | 'Number' | 'CommaDelimitedList';
+  readonly Description: string;
+  readonly Default?: string;
+  readonly AllowedValues?: readonly string[];
+  readonly AllowedPattern?: string;
+}
+
+const text = (Description: string, more: Partial<Parameter> = {}): Parameter => ({ Type: 'String', Description, ...more });
+const list = (Description: string): Parameter => ({ Type: 'CommaDelimitedList', Description, Default: '' });
+const flag = (Description: string, Default: 'true' | 'false'): Parameter => ({ Type: 'String', Description, Default, AllowedValues: ['true', 'false'] });
+
+export const parameters = (version: string): Readonly<Record<string, Parameter>> => ({
+  Stage: text('Every name begins with cloudfence-<Stage>-', { Default: 'prod', AllowedPattern: '[a-z][a-z0-9-]{0,19}' }),
+  CodeBucket: text('Your S3 bucket, in the region of this stack, that contains the zips of the functions'),
+  CodePrefix: text('What the keys of the zips begin with, up to and with the last slash', { Default: `cloudfence/${version}/` }),
+  Settings: text('The configuration as one line of JSON, such as {"clusters":[{"name":"prod","secret":"cloudfence-prod"}],"shadow":true}: docs/configuration.md', { AllowedPattern: '\\{.*"clusters".*\\}' }),
+  SecretArns: list('ARNs of the secrets that Settings names; end each in -?????? where you do not know the six characters'),
+  ParameterArns: list('ARNs of the SSM parameters that Settings names'),
+  KmsKeyArns: list('ARNs of your own keys that encrypt those secrets or parameters'),
+  EksClusterArns: list('ARNs of the EKS clusters that Settings names'),
+  RoleArns: list('ARNs of the roles of territories that Settings names'),
+  TagValue: text('Only instances and volumes with the tag cloudfence=<TagValue> may be detached from each other', { Default: 'true', AllowedPattern: '.+' }),
+  AnyMachine: flag('true: any instance and volume of the account and region, whatever its tags are', 'false'),
+  PowerOff: flag('true: also allow ec2:StopInstances, which the policy unreachable: power-off needs', 'false'),
+  SpotInterruption: flag('React to spot interruption warnings', 'true'),
+  RebalanceRecommendation: flag('React to rebalance recommendations', 'true'),
+  AutoScaling: flag('React to terminations by Auto Scaling', 'true'),
+  Health: flag('React to AWS Health events about EC2', 'true'),
+  CloudTrail: flag('React to calls that stop or terminate instances; needs a trail', 'false'),
+  ArchiveDays: { Type: 'Number', Description: 'How many days events can be replayed; 0: no archive', Default: '14' },
+  AlarmTopicArn: text('ARN of the SNS topic that hears of alarms', { Default: '' }),
+  MakeDashboard: flag('Make a CloudWatch dashboard', 'true'),
+  SubnetIds: list('Subnets from which API servers without a public address are reached'),
+  SecurityGroupIds: list('Security groups of the functions, with SubnetIds'),
+});
+
+export const ref = (name: string): { readonly Ref: string } => ({ Ref: name });
+const NO_VALUE = ref('AWS::NoValue');
+export const when = (condition: string, then: unknown, otherwise: unknown = NO_VALUE): object => ({ 'Fn::If': [condition, then, otherwise] });
+
+const isNot = (value: unknown, name: string): object => ({ 'Fn::Not': [{ 'Fn::Equals': [value, name] }] });
+const isGiven = (name: string): object => isNot({ 'Fn::Join': ['', ref(name)] }, '');
+const isTrue = (name: string): object => ({ 'Fn::Equals': [ref(name), 'true'] });
+
+export const conditions = {
+  WithSecrets: isGiven('SecretArns'),
+  WithParameters: isGiven('ParameterArns'),
+  WithKeys: isGiven('KmsKeyArns'),
+  WithManagedClusters: isGiven('EksClusterArns'),
+  WithRoles: isGiven('RoleArns'),
+  WithNetwork: isGiven('SubnetIds'),
+  WithAlarmTopic: isNot(ref('AlarmTopicArn'), ''),
+  WithArchive: isNot(ref('ArchiveDays'), '0'),
+  WithTags: { 'Fn::Equals': [ref('AnyMachine'), 'false'] },
+  WithPowerOff: isTrue('PowerOff'),
+  WithSpotInterruption: isTrue('SpotInterruption'),
+  WithRebalanceRecommendation: isTrue('RebalanceRecommendation'),
+  WithAutoScaling: isTrue('AutoScaling'),
+  WithHealth: isTrue('Health'),
+  WithCloudTrail: isTrue('CloudTrail'),
+  WithDashboard: isTrue('MakeDashboard'),
+} as const;
+
+/** IAM knows no condition whose key is a parameter, so the tag's key is fixed and only its value is asked for. */
+const tagged = [when('WithTags', { StringEquals: { 'aws:ResourceTag/cloudfence': ref('TagValue') } })];
+
+/** Rules by the condition under which each is made. */
+const optionalRules = [
+  ['WithSpotInterruption', 'spot-interruption'],
+  ['WithRebalanceRecommendation', 'rebalance'],
+  ['WithAutoScaling', 'auto-scaling'],
+  ['WithHealth', 'health'],
+  ['WithCloudTrail', 'cloud-trail'],
+] as const;
+
+const ruleArn = (name: string): object => ({ 'Fn::Sub': `arn:\${AWS::Partition}:events:\${AWS::Region}:\${AWS::AccountId}:rule/cloudfence-\${Stage}-${name}` });
+const rules = [ruleArn('state-change'), ...optionalRules.map(([condition, name]) => when(condition, ruleArn(name)))];
+
+/** What `${cloudfence:name}` means in the template of a release, where it differs from a stage's. */
+export const releasedValues = {
+  settings: ref('Settings'),
+  secrets: ref('SecretArns'),
+  withSecrets: 'WithSecrets',
+  parameters: ref('ParameterArns'),
+  withParameters: 'WithParameters',
+  keys: ref('KmsKeyArns'),
+  withKeys: 'WithKeys',
+  managedClusters: ref('EksClusterArns'),
+  withManagedClusters: 'WithManagedClusters',
+  roles: ref('RoleArns'),
+  withRoles: 'WithRoles',
+  withNetwork: 'WithNetwork',
+  withPowerOff: 'WithPowerOff',
+  onlyTagged: when('WithTags', { 'Fn::Sub': 'cloudfence=${TagValue}' }, 'any'),
+  taggedVolumes: tagged,
+  taggedInstances: tagged,
+  alarmActions: when('WithAlarmTopic', [ref('AlarmTopicArn')]),
+  spotInterruption: 'WithSpotInterruption',
+  rebalanceRecommendation: 'WithRebalanceRecommendation',
+  autoScaling: 'WithAutoScaling',
+  health: 'WithHealth',
+  cloudTrail: 'WithCloudTrail',
+  rules,
+  ruleArns: { 'Fn::Join': [',', rules] },
+  withArchive: 'WithArchive',
+  archiveDays: ref('ArchiveDays'),
+  archiveArn: when('WithArchive', { 'Fn::GetAtt': ['Archive', 'Arn'] }, ''),
+  dashboard: 'WithDashboard',
+} as const;

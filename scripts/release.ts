@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import manifest from '../package.json' with { type: 'json' };
+import { root } from './bundle.ts';
+import { librariesIn, library, licensesText, type Library } from './licenses.ts';
+import { services, writeDocument, writeZips } from './released-functions.ts';
+import { writeStack } from './released-stack.ts';
+import { billOfMaterials } from './sbom.ts';
+
+/**
+ * Makes a release: everything that is needed to install Cloudfence without a checkout. The same commit gives the same bytes:
+ * nothing in it tells a time but that of the commit, or SOURCE_DATE_EPOCH where it is set.
+ */
+
+const run = promisify(execFile);
+const { version } = manifest;
+const { values } = parseArgs({ options: { out: { type: 'string', default: path.join(root, 'dist/release', version) }, 'made-at': { type: 'string' } } });
+const out = path.resolve(values.out);
+
+const madeAt = async (): Promise<Date> => {
+  const seconds = values['made-at'] || (await run('git', ['log', '-1', '--format=%ct'], { cwd: root })).stdout;
+  return new Date(Number(seconds) * 1_000);
+};
+
+const pack = async (): Promise<readonly Library[]> => {
+  await run('npm', ['pack', '--silent', '--pack-destination', out], { cwd: root, maxBuffer: 1 << 24 });
+  return library.array().parse(JSON.parse(await readFile(path.join(root, 'dist/libraries.json'), 'utf8')));
+};
+
+const clouds = async (): Promise<readonly Library[]> => {
+  const folders: string[] = [];
+  for (const released of await services()) {
+    const into = path.join(out, released.cloud);
+    folders.push(...(await writeZips(released, into)));
+    await writeDocument(released, into);
+    if (released.deployable === null) await writeStack(version, into);
+  }
+  return librariesIn(folders);
+};
+
+const copies: Readonly<Record<string, string>> = {
+  LICENSE: 'LICENSE',
+  NOTICE: 'NOTICE',
+  'docs/install.md': 'install.md',
+  'infra/kubernetes/rbac.yaml': 'kubernetes/rbac.yaml',
+  'infra/kubernetes/admission-policy.yaml': 'kubernetes/admission-policy.yaml',
+};
+
+const filesIn = async (): Promise<readonly string[]> =>
+  (await readdir(out, { withFileTypes: true, recursive: true })).filter((entry) => entry.isFile()).map((entry) => path.relative(out, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/')).sort();
+
+/** As `sha256sum --check SHA256SUMS` reads it. */
+const sums = async (): Promise<string> => {
+  const lines = (await filesIn()).map(async (file) => `${createHash('sha256').update(await readFile(path.join(out, file))).digest('hex')}  ${file}\n`);
+  return (await Promise.all(lines)).join('');
+};
+
+await rm(out, { recursive: true, force: true });
+await mkdir(out, { recursive: true });
+const all = new Map([...(await pack()), ...(await clouds())].map((one) => [`${one.name}@${one.version}`, one]));
+const libraries = [...all.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+await Promise.all(Object.entries(copies).map(([from, to]) => cp(path.join(root, from), path.join(out, to))));
+await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), licensesText(libraries));
+await writeFile(path.join(out, 'sbom.cdx.json'), `${JSON.stringify(await billOfMaterials(libraries, await madeAt()), null, 2)}\n`);
+await writeFile(path.join(out, 'SHA256SUMS'), await sums());
+console.log(`${out}: ${(await filesIn()).length} files`);

@@ -1,0 +1,60 @@
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { checkInstall } from '../../../infra/azure/check.ts';
+import { installOf } from '../../../infra/azure/install.ts';
+import { worked } from '../../../infra/azure/names.ts';
+import { releasedTemplate } from '../../../infra/azure/released-template.ts';
+import { templateOf } from '../../../infra/azure/template.ts';
+import { fromFile } from '../../../infra/serverless/written.ts';
+import { z } from 'zod';
+
+/** The template of a release, with its expressions worked out, has to be the one that a deployment sends. */
+
+const defaults = fromFile('.', 'infra/azure/parameters.yml');
+const subscription = '11111111-2222-4333-8444-555555555555';
+const settings = { clusters: [{ name: 'prod', aks: { resourceGroup: 'clusters', cluster: 'prod' } }] };
+
+const installed = () => {
+  const { install, faults } = checkInstall('prod', { ...defaults, ...settings, subscription, location: 'westeurope', resourceGroups: ['MC_prod'] });
+  if (!install) throw new Error(faults.join('; '));
+  return installOf('cloudfence-prod', install);
+};
+
+/** As much of ARM's functions as there is; ours for names, in the place of ARM's own hashes. */
+const functions = (given: Readonly<Record<string, string>>) => ({
+  concat: (...parts: readonly string[]) => parts.join(''),
+  take: (text: string, count: number) => text.slice(0, count),
+  replace: (text: string, what: string, by: string) => text.replaceAll(what, by),
+  toLower: worked.lower,
+  uniqueString: worked.short,
+  guid: worked.guid,
+  parameters: (name: string) => given[name],
+  subscription: () => ({ subscriptionId: subscription }),
+  reference: (id: string, api: string) => new Proxy({}, { get: (_target, property) => `<${String(property)} of ${id} ${api}>` }),
+});
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const workedOut = (value: unknown, given: Readonly<Record<string, string>>): unknown => {
+  if (Array.isArray(value)) return value.map((one) => workedOut(one, given));
+  if (isObject(value)) {
+    const { parameters: _handedOn, ...rest } = value;
+    return Object.fromEntries(Object.entries(rest).map(([key, inner]) => [String(workedOut(key, given)), workedOut(inner, given)]));
+  }
+  if (typeof value !== 'string' || !value.startsWith('[') || value.startsWith('[[')) return value;
+  return runInNewContext(value.slice(1, -1).replaceAll(/(?<=[^(,\s])''(?=[^),])/g, String.raw`\'`), functions(given));
+};
+
+it('is the template of a deployment with parameters', () => {
+  const install = installed();
+  const given = { stage: 'prod', location: 'westeurope', machineResourceGroup: 'MC_prod', aksResourceGroup: 'clusters', aksCluster: 'prod', settings: install.settings };
+  const { resources } = z.looseObject({ resources: z.array(z.unknown()) }).parse(releasedTemplate(defaults));
+  expect(workedOut(resources, given)).toEqual(workedOut(templateOf(install).resources, given));
+});
+
+it('declares in each template within it what that one uses', () => {
+  const text = JSON.stringify(releasedTemplate(defaults));
+  const declared = z.object({ parameters: z.record(z.string(), z.unknown()) }).parse(JSON.parse(text)).parameters;
+  const used = new Set([...text.matchAll(/parameters\('(\w+)'\)/g)].map(([, name]) => name));
+  expect(used).toEqual(new Set(Object.keys(declared)));
+});
