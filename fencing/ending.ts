@@ -2,14 +2,23 @@ import type { Told } from './cluster.ts';
 import { viewOf, type Ending, type Known } from './known.ts';
 import { leftOver } from './left.ts';
 import type { Outcome, OutcomeKind } from './outcome.ts';
-import { because } from './reason.ts';
+import { because, type Reason } from './reason.ts';
+import { saysDeclined } from './rules/finish.ts';
 import type { Moment } from './view.ts';
 
+/**
+ * How a run ends that has to wait longer than it may. What was declined below a machine that is off is named beside it, as a
+ * failure, for a person has to mend it; what is waited for may still come, so that it is looked at again.
+ */
+export const waitingEnd = ({ memory: { declined, firstOff } }: Known, reason: Reason, ms: number): Ending =>
+  declined.size > 0 && firstOff !== null
+    ? { outcome: 'failed', reason: because('step-refused', `${saysDeclined(declined)}; meanwhile ${reason.says}`), lookAgainIn: ms, retry: true }
+    : { outcome: 'waiting', reason, lookAgainIn: ms, retry: false };
+
 /** The run's time is up: say what it was waiting for, or what kept failing. */
-export const endingOf = ({ lately }: Known): Ending => {
-  const reason = lately?.reason ?? because('not-fenced', 'the time was up before anything was learned');
-  const outcome = lately?.outcome ?? 'waiting';
-  return { outcome, reason, lookAgainIn: lately?.ms ?? 1_000, retry: outcome === 'failed' };
+export const endingOf = (known: Known): Ending => {
+  const { outcome, reason, ms } = known.lately ?? { outcome: 'waiting', reason: because('not-fenced', 'the time was up before anything was learned'), ms: 1_000 };
+  return outcome === 'failed' ? { outcome, reason, lookAgainIn: null, retry: true } : waitingEnd(known, reason, ms);
 };
 
 /** The Node as last seen, or as something that outlived it still names it. */

@@ -5,7 +5,7 @@ import type { Told } from './cluster.ts';
 import { viewOf, type Known, type Place, type Read } from './known.ts';
 import { wouldEnd } from './imagine.ts';
 import type { Outcome, OutcomeKind } from './outcome.ts';
-import { endingOf, outcomeOf, toldOf } from './ending.ts';
+import { endingOf, outcomeOf, toldOf, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from './permit.ts';
 import { because, type Reason, type ReasonCode } from './reason.ts';
 import { stepKey, type Step } from './steps.ts';
@@ -121,7 +121,7 @@ const isImagined = ({ policy, steps }: Known, outcome: OutcomeKind): boolean =>
 
 const waitOrEnd = (known: Known, ms: number, reason: Reason, now: Moment): Command =>
   now.mono + ms >= known.deadline || known.handsOver.has(reason.code)
-    ? { do: 'end', ending: { outcome: 'waiting', reason, lookAgainIn: ms, retry: false } }
+    ? { do: 'end', ending: waitingEnd(known, reason, ms) }
     : { do: 'pause', ms, because: reason };
 
 /** A fresh proof, then a recheck of the record and the Lease, then the call. */

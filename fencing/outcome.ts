@@ -39,7 +39,7 @@ export interface Outcome {
   readonly provenAt: number | null;
   readonly steps: readonly StepReport[];
   readonly left: readonly LeftAlone[];
-  /** When waiting, or refused until a time that is known: look again after this many ms. */
+  /** When waiting, refused until a time that is known, or failed while something else still goes: look again after this many ms. */
   readonly lookAgainIn: number | null;
   /** A failed run may succeed later. */
   readonly retry: boolean;

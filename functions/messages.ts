@@ -180,16 +180,21 @@ const buryFaults = async ({ faults, asides, body }: Delivery, { queues, log, mea
 const settleErrand = async (delivery: Delivery, errand: Errand, outcomes: readonly Outcome[], leading: ReadonlySet<Errand>, wiring: Wiring): Promise<boolean> => {
   const outcome = outcomes.find(({ machine, dryRun }) => machine === errand.machine && dryRun === isDry(errand, wiring.policy));
   if (!outcome) return true;
-  if (outcome.outcome === 'failed' && outcome.retry) return false;
+  const failed = outcome.outcome === 'failed' && !wantsAnotherLook(outcome);
+  if (failed && outcome.retry) return false;
   // Another message of this batch speaks for the same machine.
   if (!leading.has(errand)) return true;
-  if (outcome.outcome === 'failed') await wiring.queues.dead({ body: delivery.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
+  if (failed) await wiring.queues.dead({ body: delivery.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
   if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, errand, wiring);
   return true;
 };
 
-/** A machine that is only over the cap is next when another fence is finished: the queue is sooner there than the sweep. */
-const wantsAnotherLook = ({ outcome, reason }: Outcome): boolean => outcome === 'waiting' || reason.code === 'cap-reached';
+/**
+ * A machine that is only over the cap is next when another fence is finished: the queue is sooner there than the sweep. What
+ * failed while Kubernetes still frees something comes again by our own count: a queue's would call it dead too early.
+ */
+const wantsAnotherLook = ({ outcome, reason, lookAgainIn }: Outcome): boolean =>
+  outcome === 'waiting' || reason.code === 'cap-reached' || (outcome === 'failed' && lookAgainIn !== null);
 
 const lookAgainLater = async (outcome: Outcome, errand: Delivery['errands'][number], { queues, log }: Wiring): Promise<void> => {
   if (errand.hops >= MOST_HOPS) {

@@ -56,9 +56,10 @@ export const retireTaint: Rule = (view) => {
 
 export const parkNode: Rule = (view) => park(view, 'fenced', because('fenced', 'everything that was held is free'));
 
+export const saysDeclined = (declined: View['memory']['declined']): string => `declined: ${[...declined.values()].join('; ')}`;
+
 /** Everything else is done; what was declined to the end is not. */
-export const declinedSome: Rule = ({ memory: { declined } }) =>
-  declined.size > 0 ? fail(because('step-refused', `declined: ${[...declined.values()].join('; ')}`)) : null;
+export const declinedSome: Rule = ({ memory: { declined } }) => (declined.size > 0 ? fail(because('step-refused', saysDeclined(declined))) : null);
 
 /** Under a reused name the old attachment cannot be deleted: the attacher would ask the new machine to let go. */
 const oldAttachments = (view: View): readonly string[] =>

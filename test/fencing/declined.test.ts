@@ -3,8 +3,11 @@ import { notActed } from '../../fencing/acted.ts';
 import { decide } from '../../fencing/decide.ts';
 import { Denied, Refused, type CloudfenceError } from '../../fencing/errors.ts';
 import { begin, type Known } from '../../fencing/known.ts';
+import { learn } from '../../fencing/learn.ts';
+import { next } from '../../fencing/next.ts';
+import { because } from '../../fencing/reason.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, pod, view, volume } from './view-builder.ts';
+import { ago, attachment, cluster, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
 
 const why = 'DELETE /api/v1/namespaces/default/pods/db-0 was answered with: not by you';
 const db = pod({ name: 'db-0', uid: 'pod-uid', volumes: [] });
@@ -42,6 +45,27 @@ describe('a fence whose detach is declined', () => {
   it('takes its taint off, and fails by name, instead of waiting for ever', () => {
     expect(free(marked())).toMatchObject({ do: 'step', step: { do: 'park', record: { phase: 'fencing' } } });
     expect(free(marked({ released: ago(1_000) }))).toMatchObject({ do: 'end', outcome: 'failed', because: { says: `declined: disk/disk-1: ${why}` } });
+  });
+
+  describe('while its attachment still goes', () => {
+    const going = cluster({ node: marked(), pods: [], volumes: [volume({ attachment: attachment({ deletingSince: NOW - 200_000 }) })] });
+    const looked = { askedAt: now, gotAt: now.mono };
+    const off = { ...memory, firstOff: { ...now, generation: 'boot-1' }, lease: null };
+    const waiting: Known = { ...start, place: { cluster: 'a', node: 'node-a' }, memory: off, record: marked().record, machine: { says: machine(), ...looked }, cluster: { says: going, ...looked } };
+    const denial = { do: 'end', ending: { outcome: 'failed', retry: true, lookAgainIn: expect.any(Number), reason: { code: 'step-refused', says: expect.stringMatching(/declined: disk\/disk-1: DELETE .*not by you.*1 volumes are being detached/) } } };
+
+    it('goes on waiting, for the driver may get it off yet', () => expect(next(waiting, now)).toMatchObject({ do: 'pause', because: { code: 'attachments-going' } }));
+
+    it('names the denial, beside what is waited for, when its time is up', () => {
+      expect(next({ ...waiting, deadline: now.mono + 10 }, now)).toMatchObject(denial);
+      const paused = learn(waiting, { do: 'pause', ms: 10, because: because('attachments-going', '1 volumes are being detached') }, { to: 'pause' }, now);
+      expect(next(paused, { ...now, mono: paused.deadline })).toMatchObject(denial);
+    });
+
+    it('says nothing of it once the machine is up again: nothing is to be detached then', () => {
+      const up: Known = { ...waiting, machine: null, cluster: null, memory: { ...off, firstOff: null }, lately: { outcome: 'waiting', reason: because('return-unproven', 'it boots'), ms: 10 } };
+      expect(next(up, { ...now, mono: up.deadline })).toMatchObject({ ending: { outcome: 'waiting', retry: false } });
+    });
   });
 });
 

@@ -136,6 +136,20 @@ describe('what has to wait', () => {
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 
+  it('is looked at again, and told as failed, when a detach is denied while Kubernetes is still at it', async () => {
+    const { world, scene } = attacherDown();
+    addFault(world.parts.ec2, { action: 'DetachVolume', times: Infinity, mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 } });
+    const install = installOver(world);
+    expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
+    expect(install).toMatchObject({ dead: [], sentAgain: [{ message: { machine: scene.holder, hops: 1, because: 'step-refused' } }] });
+    expect(install.lines).toContainEqual(expect.objectContaining({ decision: 'failed', says: expect.stringMatching(/declined: disk\/vol-\S+: .*UnauthorizedOperation.*1 volumes are being detached/) }));
+    world.parts.cluster.knobs.attacherDown = false;
+    world.advance(60_000);
+    expect(await deliver(install, install.sentAgain[0]?.message)).toEqual(again());
+    expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]), harm: [] });
+    expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
+  });
+
   it('carries the record, so that a Node which is deleted meanwhile is fenced to the end', async () => {
     const { world, scene } = attacherDown();
     const install = installOver(world);
