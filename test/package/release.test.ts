@@ -46,6 +46,13 @@ describe('a release', () => {
     for (const file of [`cloudfence-${manifest.version}.tgz`, 'aws/cloudformation.json', 'aws/on-event.zip', 'azure/template.json', 'azure/app.zip', 'azure/door.zip', 'gcp/requests.json', 'gcp/sweep.zip', 'kubernetes/rbac.yaml', 'install.md', 'LICENSE']) expect(sums).toContain(`  ${file}\n`);
   });
 
+  it('has each file that its install.md names', async () => {
+    const sums = await read('SHA256SUMS');
+    const named = [...(await read('install.md')).matchAll(/(?<![\w/.])(?:aws|azure|gcp|kubernetes)\/[\w-]+\.(?:json|zip|yaml)/g)].map(([file]) => file);
+    expect(named.length).toBeGreaterThan(5);
+    for (const file of named) expect(sums).toContain(`  ${file}\n`);
+  });
+
   it('names in its bill of materials each library whose license it carries', async () => {
     const bill = z.object({ bomFormat: z.literal('CycloneDX'), metadata: z.object({ timestamp: z.string(), component: z.object({ name: z.literal('cloudfence') }) }), components: z.array(z.object({ name: z.string(), version: z.string() })) }).parse(JSON.parse(await read('sbom.cdx.json')));
     const licensed = [...(await read('THIRD-PARTY-LICENSES.txt')).matchAll(/^={80}\n(\S+) (\S+) \(/gm)].map(([, name, version]) => `${name}@${version}`);
