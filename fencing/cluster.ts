@@ -81,7 +81,8 @@ export interface Told {
 }
 
 export interface Suspect {
-  readonly because: 'lease-stale' | 'fenced' | 'node-missing';
+  /** `labelled`: a label of ours is left on it, though no fence stands, such as a tombstone. */
+  readonly because: 'lease-stale' | 'fenced' | 'labelled' | 'node-missing';
   /** The Node, or the Node that a leftover attachment names. */
   readonly node: string;
   /** What names the machine; empty when only the Node itself can tell. */

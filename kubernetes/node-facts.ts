@@ -1,18 +1,26 @@
-import type { V1Node, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1Node, V1ObjectMeta, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
 import type { FenceInBoot, FirstStopping, NodeFacts, Tombstone } from '../fencing/cluster-facts.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { parseRecord } from '../fencing/record.ts';
 import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, OUT_OF_SERVICE_VALUE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL, ZONE_LABEL } from './names.ts';
 import { optOutsOfNode } from './opt-out.ts';
 
+type MarkedTaint = Pick<V1Taint, 'key' | 'effect' | 'value'>;
+
+/** As much of a Node as says what of ours stands on it. */
+interface Marked {
+  readonly metadata?: Pick<V1ObjectMeta, 'labels' | 'annotations'>;
+  readonly spec?: { readonly taints?: readonly MarkedTaint[] };
+}
+
 const READINESS = ['True', 'False'] as const;
 
 /** Attach-detach and PodGC look at the taint's key only, and so does this. */
 export const hasTaint = ({ spec }: V1Node, key: string): boolean => (spec?.taints ?? []).some((taint) => taint.key === key);
 
-export const recordTextOf = ({ metadata }: V1Node): string | null => metadata?.annotations?.[RECORD_ANNOTATION] ?? null;
+export const recordTextOf = ({ metadata }: Marked): string | null => metadata?.annotations?.[RECORD_ANNOTATION] ?? null;
 
-export const labelOf = ({ metadata }: V1Node): string | null => metadata?.labels?.[FENCED_LABEL] ?? null;
+export const labelOf = ({ metadata }: Marked): string | null => metadata?.labels?.[FENCED_LABEL] ?? null;
 
 const TOMBSTONE = /^(.+)_removed_([0-9a-z]+)$/;
 
@@ -56,13 +64,13 @@ export const isFenced = (node: V1Node): boolean => {
 };
 
 /** Earlier versions noted only in the record whose taint it is; once they had taken theirs off, one that stands is somebody else's. */
-const notedAsOurs = (node: V1Node): boolean => {
+const notedAsOurs = (node: Marked): boolean => {
   const record = labelOf(node) === FENCED_BEFORE ? parseRecord(recordTextOf(node) ?? '') : null;
   return record?.outOfService === 'ours' && record.released === null;
 };
 
 /** The taint's own value says so, which goes and comes with it; of one that an earlier version set, the label beside it does. */
-const isOurs = (node: V1Node, { key, effect, value = OUT_OF_SERVICE_VALUE }: V1Taint): boolean => {
+const isOurs = (node: Marked, { key, effect, value = OUT_OF_SERVICE_VALUE }: MarkedTaint): boolean => {
   if (key !== OUT_OF_SERVICE.key || effect !== OUT_OF_SERVICE.effect) return false;
   return TAINTED.test(value) || (value === OUT_OF_SERVICE_VALUE && (node.metadata?.labels?.[TAINT_LABEL] !== undefined || notedAsOurs(node)));
 };
@@ -71,7 +79,10 @@ const isOurs = (node: V1Node, { key, effect, value = OUT_OF_SERVICE_VALUE }: V1T
  * The out-of-service taint stands, and it is ours by what no kubelet may write: neither the taints of its Node nor that label.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
-export const hasOwnTaint = (node: V1Node): boolean => (node.spec?.taints ?? []).some((taint) => isOurs(node, taint));
+export const hasOwnTaint = (node: Marked): boolean => (node.spec?.taints ?? []).some((taint) => isOurs(node, taint));
+
+/** A fence of ours stands on it, or what is left of one whose label somebody has removed; a tombstone is none. */
+export const bearsFence = (node: V1Node): boolean => hasOwnTaint(node) || hasTaint(node, QUARANTINE.key) || isFenced(node);
 
 const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'readySince'> => {
   const condition = status?.conditions?.find(({ type }) => type === 'Ready');

@@ -10,11 +10,11 @@ import { csiNodeCarriers, nodeCarriers } from './carriers.ts';
 import type { Reader } from './connection.ts';
 import type { Freshness } from './leases.ts';
 import { readLeases } from './leases.ts';
-import { hasOwnTaint, recordTextOf } from './node-facts.ts';
+import { bearsFence, hasOwnTaint, recordTextOf } from './node-facts.ts';
 import type { StandingNode } from './node-look.ts';
 import { readCsiNode, readNode } from './node-look.ts';
 import { pages } from './pages.ts';
-import { fencedNodes } from './surroundings.ts';
+import { labelledNodes } from './surroundings.ts';
 
 const GETS_AT_ONCE = 8;
 /** When more Nodes than this stand out, it is mostly the network or the API server: then reading all of them in pages is cheaper. */
@@ -22,7 +22,8 @@ const MOST_GETS = 100;
 
 interface Traces {
   readonly fresh: ReadonlySet<string>;
-  readonly fenced: ReadonlySet<string>;
+  /** Those that bear a label of ours, which may be a tombstone. */
+  readonly labelled: ReadonlySet<string>;
   readonly attached: ReadonlyMap<string, readonly Attached[]>;
 }
 
@@ -40,10 +41,18 @@ const isStrange =
   ({ carrier }: Attached): boolean =>
     carrier !== null && !own.some(({ value }) => value === carrier.value || value.endsWith(`/${carrier.value}`));
 
-/** The Node itself, if it stands out, and the machine that bore its name before, if anything is still attached to that. */
-const judged = ({ node: standing, carriers }: StandingNode, { fresh, fenced, attached }: Traces): readonly Suspect[] => {
+const whySuspect = (standing: V1Node, { fresh, labelled }: Traces): Suspect['because'] | null => {
+  if (bearsFence(standing)) return 'fenced';
   const node = standing.metadata?.name ?? '';
-  const because = fenced.has(node) ? 'fenced' : fresh.has(node) ? null : 'lease-stale';
+  if (!fresh.has(node)) return 'lease-stale';
+  return labelled.has(node) ? 'labelled' : null;
+};
+
+/** The Node itself, if it stands out, and the machine that bore its name before, if anything is still attached to that. */
+const judged = ({ node: standing, carriers }: StandingNode, traces: Traces): readonly Suspect[] => {
+  const { attached } = traces;
+  const node = standing.metadata?.name ?? '';
+  const because = whySuspect(standing, traces);
   const before = carriers.length === 0 ? [] : leftBehind(node, (attached.get(node) ?? []).filter(isStrange(carriers)));
   if (because === null) return before;
   const held = because === 'fenced' ? (attached.get(node) ?? []).flatMap(({ names }) => names) : [];
@@ -77,21 +86,15 @@ const judgeInPages = async (reader: Reader, names: ReadonlySet<string>, traces: 
   return [...suspects, ...[...absent].flatMap((name) => missing(name, traces))];
 };
 
-const readFenced = async (reader: Reader): Promise<ReadonlySet<string>> => {
-  const names = new Set<string>();
-  for await (const { metadata } of fencedNodes(reader)) names.add(metadata?.name ?? '');
-  return names;
-};
-
 /**
- * Names that a sweep should look at. Three lists in pages, of which only names and ids are kept, and the Nodes that stand
+ * Names that a sweep should look at. Four lists in pages, of which only names and ids are kept, and the Nodes that stand
  * out. A Node with neither a Lease nor anything attached is not found: there is nothing on it that waits for a detach.
  */
 export const suspects = async (reader: Reader, freshness: Freshness): Promise<readonly Suspect[]> => {
   const { fresh, stale, ahead } = await readLeases(reader, freshness);
-  const fenced = await readFenced(reader);
+  const labelled = await labelledNodes(reader);
   const attached = await readDoubtful(reader, fresh);
-  const names = new Set([...fenced, ...stale, ...ahead, ...attached.keys()]);
+  const names = new Set([...labelled, ...stale, ...ahead, ...attached.keys()]);
   const judgeAll = names.size > MOST_GETS ? judgeInPages : judgeEach;
-  return judgeAll(reader, names, { fresh, fenced, attached });
+  return judgeAll(reader, names, { fresh, labelled, attached });
 };

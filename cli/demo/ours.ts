@@ -1,4 +1,5 @@
-import { FENCED_LABEL, NUDGE_ANNOTATION, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, REPORTER, TAINT_LABEL } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, NUDGE_ANNOTATION, QUARANTINE, RECORD_ANNOTATION, REPORTER, TAINT_LABEL } from '../../kubernetes/names.ts';
+import { hasOwnTaint } from '../../kubernetes/node-facts.ts';
 import { all } from '../../sandbox/cluster/standing.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { hasTaint } from '../../sandbox/cluster/controllers/taints.ts';
@@ -7,7 +8,8 @@ import type { World } from '../../sandbox/world.ts';
 
 /** Traces of Cloudfence in a cluster, as anybody with kubectl sees them. */
 
-export const outOfService = (node: NodeObject): boolean => hasTaint(node, OUT_OF_SERVICE.key);
+/** Somebody else's taint of the same key is none of ours. */
+export const outOfService = (node: NodeObject): boolean => hasOwnTaint(node);
 export const quarantined = (node: NodeObject): boolean => hasTaint(node, QUARANTINE.key);
 
 /** What Cloudfence has left on a Node, in a word each. */

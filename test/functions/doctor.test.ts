@@ -6,7 +6,10 @@ import { doctor, type Fencer } from '../../functions/doctor.ts';
 import { clusterOf, connectionOf } from '../../kubernetes/cluster.ts';
 import { capDeskOf } from '../../kubernetes/cap-desk.ts';
 import { doctorOf } from '../../kubernetes/doctor.ts';
+import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { apiOf } from '../../sandbox/aws-sandbox.ts';
+import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { fence } from '../simulation/ends.ts';
 import { stopped } from '../simulation/incidents.ts';
@@ -53,6 +56,21 @@ it('lists the fences that stand, which a removal asks for first', async () => {
   expect(await ask({ question: 'fences' })).toEqual({ fences: [] });
   await fence({ world, scene });
   expect(await ask({ question: 'fences' })).toEqual({ fences: [{ cluster: 'sandbox', node: scene.nodeOf(scene.holder), instance: scene.holder }] });
+});
+
+it.each([
+  ['is one also when somebody removed its label', 'quarantine', true],
+  ['is none when only a tombstone is left of it', 'tombstone', false],
+])('a fence %s', async (_, left, stands) => {
+  const { ask, world, scene } = wiredWith();
+  await fence({ world, scene });
+  world.advance(120_000);
+  const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+  if (node) deskOf(world, 'person').change('nodes', node, (draft) => {
+    if (left === 'quarantine') delete draft.metadata.labels?.[FENCED_LABEL];
+    else Object.assign(draft, { metadata: { ...draft.metadata, annotations: {}, labels: { ...draft.metadata.labels, [FENCED_LABEL]: 'run.1_removed_0000000aaaaaaa' } }, spec: { ...draft.spec, taints: [] } });
+  });
+  expect(await ask({ question: 'fences' })).toEqual({ fences: stands ? [expect.objectContaining({ node: scene.nodeOf(scene.holder), instance: scene.holder })] : [] });
 });
 
 it('refuses a question that it does not know', async () => {

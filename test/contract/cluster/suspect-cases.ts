@@ -49,6 +49,24 @@ export const suspectCases = (stage: () => Stage): void => {
     expect(await suspected(name)).toMatchObject([...own, before]);
   });
 
+  const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
+  const BESIDE = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
+  const VALUE = 'fence-1_in_0000000aaaaaaa';
+  const ours = { key: 'node.kubernetes.io/out-of-service', value: VALUE, effect: 'NoSchedule' };
+  const quarantine = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
+  it.each([
+    ['its label alone stands', { [LABEL]: 'fence-1' }, [], 5_000, [{ because: 'fenced', marked: false }]],
+    ['somebody removed its label below our taint', { [BESIDE]: VALUE }, [ours, quarantine], 5_000, [{ because: 'fenced', marked: true }]],
+    ['somebody removed its label below our quarantine, and its kubelet is silent', {}, [quarantine], 120_000, [{ because: 'fenced', marked: false }]],
+    ['a tombstone is all that is left: it is looked at, and is no fence', { [LABEL]: 'fence-1_removed_0000000aaaaaaa' }, [], 5_000, [{ because: 'labelled', marked: false }]],
+    ['a tombstone is left, and its kubelet is silent', { [LABEL]: 'fence-1_removed_0000000aaaaaaa' }, [], 120_000, [{ because: 'lease-stale' }]],
+    ["the taint is somebody else's", {}, [{ ...ours, value: 'nodeshutdown' }], 5_000, []],
+  ])('tells whether a fence of ours stands on a Node: %s', async (_case, labels, taints, ago, found) => {
+    const { name } = await makeNode(stage(), { metadata: { labels }, spec: { taints } });
+    await renewed(name, ago);
+    expect(await suspected(name)).toMatchObject(found);
+  });
+
   it('does not count parked Nodes among those out of reach, nor as life in their zone', async () => {
     const labels = { 'topology.kubernetes.io/zone': fresh('zone') };
     const [silent, parked, back] = [
