@@ -5,9 +5,10 @@ import { defaultPolicy } from '../../fencing/policy.ts';
 import type { Ports } from '../../fencing/ports.ts';
 import { react } from '../../fencing/react.ts';
 import { sweep, type Swept } from '../../fencing/sweep.ts';
+import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
-import { all } from '../../sandbox/cluster/standing.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
 import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
@@ -17,6 +18,7 @@ import { AFTERMATH_MS } from './ends.ts';
 import { nodeGone, startMachine, stopMachine, stopped, type Incident } from './incidents.ts';
 import { clusterOver, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
+import { diedAfterMark } from './walk.ts';
 
 /** No event ever arrives: the sweep alone finds what is to be done. */
 
@@ -49,6 +51,17 @@ const fencedBySweep = async (): Promise<Incident> => {
   incident.world.advance(AFTERMATH_MS);
   return incident;
 };
+
+it('our taint on a machine that lives again is found and lifted, although somebody removed the label that names the fence', async () => {
+  const { world, scene } = await diedAfterMark();
+  const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+  if (node) deskOf(world, 'person').change('nodes', node, (draft) => void delete draft.metadata.labels?.[FENCED_LABEL]);
+  startMachine(world, scene.holder);
+  world.advance(40_000);
+  const { outcomes } = await sweepOf(world);
+  expect(outcomes).toMatchObject([{ machine: scene.holder, steps: expect.arrayContaining([expect.objectContaining({ step: 'readmit-volumes', result: 'done' })]) }]);
+  expect(nodeLine({ world, scene })).not.toContain('out-of-service');
+});
 
 describe('a machine that is off', () => {
   it('is fenced when all its events were lost: its kubelet has been silent for 70 s', async () => {
