@@ -1,5 +1,5 @@
 import type { Cluster } from '../fencing/cluster.ts';
-import type { CapDesk } from '../kubernetes/cap-desk.ts';
+import type { CapDesk } from '../kubernetes/ledger.ts';
 import type { Doctor } from '../kubernetes/doctor.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { OpenedCluster } from './connect-cluster.ts';

@@ -1,10 +1,12 @@
+import { Agent as ClearAgent } from 'node:http';
+import { Agent, type RequestOptions } from 'node:https';
 import path from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import type { SecurityAuthentication } from '@kubernetes/client-node/dist/gen/index.js';
+import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
 import { InvalidConfiguration } from '../fencing/errors.ts';
-import { httpsLink } from './https-link.ts';
-import { kubeConfigAgent, kubeConfigAuthentication } from './kubeconfig-access.ts';
-import { keepSecretIn, selfContained } from './kubeconfig-trust.ts';
-import type { Link } from './link.ts';
+import { bearer, httpsLink, type Link, POOL, retire } from './exchange.ts';
+import { keepSecret, keepSecretIn, selfContained, withoutOutput } from './kubeconfig-trust.ts';
 
 /** A kubeconfig's content, and the file that it came from, to whose folder its relative paths refer; null where it came from none. */
 export interface KubeConfigText {
@@ -81,3 +83,113 @@ export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: s
 
 /** The same for content that came from no file. @throws InvalidConfiguration */
 export const linkFromKubeConfig = (content: string, context: string | null): Link => linkFromKubeConfigs([{ content, file: null }], context);
+
+const optionsOf = async (config: KubeConfig): Promise<RequestOptions> => {
+  const options: RequestOptions = {};
+  try {
+    await config.applyToHTTPSOptions(options);
+    return options;
+  } catch (caught) {
+    throw withoutOutput(config, caught);
+  }
+};
+
+/** Who asks, as KubeConfig says it anew for each request: it renews what has expired. */
+const kubeConfigAuthentication = (config: KubeConfig): SecurityAuthentication => ({
+  getName: () => 'kubeconfig',
+  applySecurityAuthentication: async (request) => {
+    const { headers, auth } = await optionsOf(config);
+    if (typeof auth === 'string') request.setHeaderParam('Authorization', `Basic ${Buffer.from(auth).toString('base64')}`);
+    for (const [name, value] of Object.entries(headers ?? {})) request.setHeaderParam(name, String(value));
+  },
+});
+
+const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptions) => ({
+  ...(ca !== undefined && { ca }),
+  ...(cert !== undefined && { cert }),
+  ...(key !== undefined && { key }),
+  ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
+  ...(servername !== undefined && { servername }),
+});
+
+/** A server in the clear is one without credentials, or on this machine. */
+const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {
+  const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
+  const clear = server.startsWith('http:');
+  if (!proxyUrl) return clear ? new ClearAgent(POOL) : new Agent({ ...POOL, ...trustOf(options) });
+  if (proxyUrl.startsWith('socks')) throw new InvalidConfiguration(['a SOCKS proxy in a kubeconfig is not supported']);
+  return clear ? new HttpProxyAgent({ ...POOL, proxy: proxyUrl }) : new HttpsProxyAgent({ ...POOL, ...trustOf(options), proxy: proxyUrl });
+};
+
+/** One pool for all requests; a new one only when an exec plugin has handed out another client certificate. */
+const kubeConfigAgent = (config: KubeConfig): (() => Promise<ClearAgent>) => {
+  let shared: { readonly agent: ClearAgent; readonly certificate: string } | null = null;
+  return async () => {
+    const options = await optionsOf(config);
+    const certificate = String(options.cert ?? '');
+    if (shared?.certificate === certificate) return shared.agent;
+    if (shared) retire(shared.agent);
+    shared = { agent: madeFrom(config, options), certificate };
+    return shared.agent;
+  };
+};
+
+interface TokenAccess {
+  readonly server: string;
+  /** The certificate authority (PEM) that vouches for the server; null where a public one does. */
+  readonly ca: string | null;
+  /** Asked before each request, so that it can renew a token in time. */
+  readonly token: () => Promise<string>;
+}
+
+/** A link to a managed API server, whose tokens the cloud hands out. @throws InvalidConfiguration */
+export const linkFromToken = ({ server, ca, token }: TokenAccess): Link => {
+  keepSecret(server);
+  const agent = new Agent({ ...POOL, ...(ca !== null && { ca }) });
+  return httpsLink({ server, authentication: bearer(token), agent: async () => agent });
+};
+
+/** Credentials as they come from a secret, and how long they may be kept. */
+interface Refreshing {
+  readonly open: () => Promise<Link>;
+  /** Wall clock, epoch ms. */
+  readonly now: () => number;
+  /** Ms after which the secret is read again. */
+  readonly keptFor: number;
+}
+
+const UNAUTHORIZED = 401;
+/** A secret that was just read is not read again for a 401: it is the wrong one, and says so. */
+const FRESH_FOR_MS = 5_000;
+
+/**
+ * A link whose credentials live in a secret: read again after a while, and at once when the API server says that it does not
+ * know them any more. A request that was answered with 401 had no effect, so it may be sent again, even a destructive one: under
+ * the same permit.
+ */
+export const refreshingLink = async ({ open, now, keptFor }: Refreshing): Promise<Link> => {
+  let held = { link: await open(), since: now() };
+  const renew = async (): Promise<Link> => {
+    const before = held.link;
+    held = { link: await open(), since: now() };
+    await before.close();
+    return held.link;
+  };
+  const current = async (): Promise<Link> => (now() - held.since >= keptFor ? renew() : held.link);
+  return {
+    server: held.link.server,
+    unverified: () => held.link.unverified(),
+    authentication: {
+      getName: () => 'credentials from a secret',
+      applySecurityAuthentication: async (request) => (await current()).authentication.applySecurityAuthentication(request),
+    },
+    send: async (request, permit) => {
+      const answer = await held.link.send(request, permit);
+      if (answer.httpStatusCode !== UNAUTHORIZED || now() - held.since < FRESH_FOR_MS) return answer;
+      const renewed = await renew();
+      await renewed.authentication.applySecurityAuthentication(request);
+      return renewed.send(request, permit);
+    },
+    close: async () => held.link.close(),
+  };
+};

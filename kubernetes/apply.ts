@@ -1,15 +1,15 @@
-import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Applied } from '../fencing/cluster.ts';
+import { CoreV1Api, EventsV1Api, type EventsV1Event } from '@kubernetes/client-node/dist/gen/index.js';
+import { V1MicroTime } from '@kubernetes/client-node/dist/types.js';
+import type { Applied, Told } from '../fencing/cluster.ts';
 import { Refused } from '../fencing/errors.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/steps.ts';
-import { deleteAttachment, nudge } from './apply-attachment.ts';
-import { deletePod, failPod } from './apply-pod.ts';
-import { deleting } from './deleting.ts';
-import type { Desk } from './desk.ts';
+import { deleteAttachment, nudge } from './attachments.ts';
+import { deleting, type Desk, type Writer } from './connection.ts';
 import { saysChanged } from './errors.ts';
-import type { FenceStep } from './fence-patch.ts';
-import { fencePatch } from './fence-patch.ts';
-import { readNode } from './node-look.ts';
+import { fencePatch, type FenceStep } from './fence-patch.ts';
+import { EVENT_NAMESPACE, REPORTER } from './names.ts';
+import { readNode } from './node.ts';
+import { deletePod, failPod } from './pods.ts';
 
 const expectationOf = ({ name, uid, bootID, recordText }: NodeTarget): string =>
   `${name} is not as it was seen: uid ${uid}, boot ${bootID}, ${recordText === null ? 'no fence' : 'the fence as read'}, and its taints as read`;
@@ -58,4 +58,36 @@ export const apply = (desk: Desk, step: ClusterStep): Promise<Applied> => {
     case 'delete-node':
       return deleteNode(desk, step.node);
   }
+};
+
+/** The most bytes that the API server takes in a note. */
+const NOTE_BYTES = 1024;
+
+/** Cut between characters, never inside one. */
+const shortened = (message: string): string => {
+  const bytes = Buffer.from(message);
+  if (bytes.length <= NOTE_BYTES) return message;
+  const cut = new TextDecoder().decode(bytes.subarray(0, NOTE_BYTES - 3), { stream: true });
+  return `${cut}…`;
+};
+
+/** https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ */
+export const tell = async (
+  writer: Writer,
+  about: { readonly node: string; readonly uid: string | null },
+  { type, reason, message }: Told,
+  now: number,
+): Promise<void> => {
+  const body: EventsV1Event = {
+    metadata: { generateName: 'cloudfence-', namespace: EVENT_NAMESPACE },
+    eventTime: new V1MicroTime(now),
+    regarding: { apiVersion: 'v1', kind: 'Node', name: about.node, ...(about.uid !== null && { uid: about.uid }) },
+    reportingController: REPORTER,
+    reportingInstance: REPORTER,
+    action: reason,
+    reason,
+    type,
+    note: shortened(message),
+  };
+  await writer.write(EventsV1Api, (events) => events.createNamespacedEvent({ namespace: EVENT_NAMESPACE, body }));
 };

@@ -1,18 +1,14 @@
 import type { Cluster } from '../fencing/cluster.ts';
-import { apply } from './apply.ts';
-import { census } from './census.ts';
-import type { Clock } from './clock.ts';
-import type { Connection } from './connection.ts';
-import { connect } from './connection.ts';
+import { apply, tell } from './apply.ts';
+import { census } from './leases.ts';
+import { type Clock, connect, type Connection } from './connection.ts';
 import { find } from './find.ts';
 import { claim, conclude, type Registry } from './ledger.ts';
-import type { Link } from './link.ts';
-import { look } from './look.ts';
-import { readStanding } from './node-look.ts';
-import { recheck } from './recheck.ts';
-import { versionReader } from './server-version.ts';
+import type { Link } from './exchange.ts';
+import { look, recheck } from './look.ts';
+import { readStanding } from './node.ts';
+import { versionReader } from './doctor.ts';
 import { suspects } from './suspects.ts';
-import { tell } from './tell.ts';
 
 export interface ClusterOptions {
   readonly name: string;

@@ -1,14 +1,10 @@
-import { AuthorizationV1Api, CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import { AuthorizationV1Api, CoreV1Api, VersionApi } from '@kubernetes/client-node/dist/gen/index.js';
 import type { IdentityCarrier } from '../fencing/machine.ts';
-import { nodeCarriers } from './carriers.ts';
-import type { Connection, Writer } from './connection.ts';
+import { type Clock, type Connection, pages, type Reader, type Writer } from './connection.ts';
+import type { Link } from './exchange.ts';
 import { readEntries } from './ledger.ts';
-import type { Link } from './link.ts';
-import type { NeededPermission } from './needed-permissions.ts';
-import { neededPermissions } from './needed-permissions.ts';
-import { pages } from './pages.ts';
-import type { ServerVersion } from './server-version.ts';
-import { versionReader } from './server-version.ts';
+import { EVENT_NAMESPACE, LEASE_NAMESPACE, LEDGER, SETTINGS } from './names.ts';
+import { nodeCarriers } from './node.ts';
 
 export interface CheckedPermission extends NeededPermission {
   readonly allowed: boolean;
@@ -53,5 +49,74 @@ export const doctorOf = ({ reader, writer, clock }: Connection, { unverified }: 
         yield page.map((node) => ({ node: node.metadata?.name ?? '', carriers: nodeCarriers(node), created: node.metadata?.creationTimestamp?.getTime() ?? 0 }));
       }
     },
+  };
+};
+
+/** One verb that Cloudfence calls: what `doctor` asks about and what the RBAC manifest has to grant. */
+export interface NeededPermission {
+  readonly verb: 'get' | 'list' | 'create' | 'patch' | 'delete';
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  /** Set where a Role in this namespace is enough. */
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly for: string;
+}
+
+const STORAGE = 'storage.k8s.io';
+const COORDINATION = 'coordination.k8s.io';
+const ledgerMap = { namespace: LEDGER.namespace, name: LEDGER.name };
+
+export const neededPermissions: readonly NeededPermission[] = [
+  { verb: 'get', group: '', resource: 'nodes', for: 'finding and looking at a Node' },
+  { verb: 'list', group: '', resource: 'nodes', for: 'counting Nodes, and finding a Node whose name cannot be guessed' },
+  { verb: 'patch', group: '', resource: 'nodes', for: 'setting and taking back the fence' },
+  { verb: 'delete', group: '', resource: 'nodes', for: 'removing the Node of a terminated machine' },
+  { verb: 'get', group: '', resource: 'pods', for: 'failing the pods of Jobs' },
+  { verb: 'list', group: '', resource: 'pods', for: 'finding the pods of a Node and the pod that replaced one' },
+  { verb: 'delete', group: '', resource: 'pods', for: 'force-deleting the pods of a fenced Node' },
+  { verb: 'patch', group: '', resource: 'pods', subresource: 'status', for: 'failing the pods of Jobs' },
+  { verb: 'get', group: '', resource: 'persistentvolumeclaims', for: 'finding the volumes of a pod' },
+  { verb: 'get', group: '', resource: 'persistentvolumes', for: 'finding the disk behind a volume' },
+  { verb: 'get', group: '', resource: 'configmaps', ...SETTINGS, for: 'heeding the global pause and a lifted cap' },
+  { verb: 'get', group: '', resource: 'configmaps', ...ledgerMap, for: 'counting the fences begun lately' },
+  { verb: 'patch', group: '', resource: 'configmaps', ...ledgerMap, for: 'entering a fence before it begins' },
+  { verb: 'get', group: STORAGE, resource: 'csinodes', for: 'proving which machine a Node is' },
+  { verb: 'get', group: STORAGE, resource: 'volumeattachments', for: 'watching a volume being detached' },
+  { verb: 'list', group: STORAGE, resource: 'volumeattachments', for: 'finding what a deleted Node left behind' },
+  { verb: 'patch', group: STORAGE, resource: 'volumeattachments', for: 'nudging the attacher' },
+  { verb: 'delete', group: STORAGE, resource: 'volumeattachments', for: 'freeing a volume that no pod on the Node wants' },
+  { verb: 'get', group: COORDINATION, resource: 'leases', namespace: LEASE_NAMESPACE, for: 'seeing that the kubelet is silent' },
+  { verb: 'list', group: COORDINATION, resource: 'leases', namespace: LEASE_NAMESPACE, for: 'sweeping for missed events' },
+  { verb: 'create', group: 'events.k8s.io', resource: 'events', namespace: EVENT_NAMESPACE, for: 'telling people what was done' },
+];
+
+export interface ServerVersion {
+  readonly text: string;
+  /**
+   * The out-of-service taint detaches volumes by default since 1.26.
+   * https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/#non-graceful-node-shutdown
+   */
+  readonly taintSupported: boolean;
+}
+
+const FIRST_WITH_TAINT = 26;
+const LASTS_MS = 3_600_000;
+
+/** A version that cannot be read counts as one without the taint: then pods and attachments go one by one. */
+export const versionOf = (gitVersion: string): ServerVersion => {
+  const [, major = '0', minor = '0'] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
+  return { text: gitVersion, taintSupported: Number(major) > 1 || (major === '1' && Number(minor) >= FIRST_WITH_TAINT) };
+};
+
+/** Asks for the server's version once an hour: control planes are upgraded under running clients. */
+export const versionReader = ({ now }: Pick<Clock, 'now'>): ((reader: Reader) => Promise<ServerVersion>) => {
+  let known: { readonly version: ServerVersion; readonly until: number } | null = null;
+  return async (reader) => {
+    if (known && now() < known.until) return known.version;
+    const { gitVersion } = await reader.read(VersionApi, (api) => api.getCode());
+    known = { version: versionOf(gitVersion), until: now() + LASTS_MS };
+    return known.version;
   };
 };

@@ -1,12 +1,17 @@
-import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Clues } from '../fencing/cluster.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
-import { annotatedCarriers, csiNodeCarriers, isImposter, namesMachine, nodeCarriers } from './carriers.ts';
-import type { Reader } from './connection.ts';
+import {
+  annotatedCarriers,
+  csiNodeCarriers,
+  isImposter,
+  namesMachine,
+  nodeCarriers,
+  readCsiNode,
+  readNode,
+} from './node.ts';
+import { pages, type Reader } from './connection.ts';
 import { INSTANCE_LABELS } from './names.ts';
-import { readCsiNode, readNode } from './node-look.ts';
-import { pages } from './pages.ts';
 
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */
 const LABEL_VALUE = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;

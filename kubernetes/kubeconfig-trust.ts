@@ -10,7 +10,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const hostOf = (server: string): string => (URL.canParse(server) ? new URL(server).hostname : '');
 
 /** Over plain http whoever is on the way reads along; through a proxy that is somebody even for this very machine. */
-export const isInClear = (server: string, proxied: boolean): boolean => /^http:/i.test(server) && (proxied || !LOOPBACK.test(hostOf(server)));
+const isInClear = (server: string, proxied: boolean): boolean => /^http:/i.test(server) && (proxied || !LOOPBACK.test(hostOf(server)));
 
 /** @throws InvalidConfiguration where a credential would be sent in the clear */
 export const keepSecret = (server: string, proxied = false): void => {

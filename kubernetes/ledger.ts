@@ -1,15 +1,22 @@
-import type { V1ConfigMap } from '@kubernetes/client-node/dist/gen/index.js';
-import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import { createHash } from 'node:crypto';
+import { CoreV1Api, type V1ConfigMap } from '@kubernetes/client-node/dist/gen/index.js';
 import { Denied, Unavailable } from '../fencing/errors.ts';
-import { admit, concluded, type Admission, type Claim, type LedgerEntry } from '../fencing/ledger.ts';
+import {
+  type Admission,
+  admit,
+  capUse,
+  type CapUse,
+  type Claim,
+  concluded,
+  type LedgerEntry,
+  tidied,
+} from '../fencing/ledger.ts';
 import type { MachineId } from '../fencing/machine.ts';
-import type { Clock } from './clock.ts';
-import type { Reader, Writer } from './connection.ts';
+import type { Policy } from '../fencing/policy.ts';
+import type { Clock, Connection, Reader, Writer } from './connection.ts';
 import { saysChanged } from './errors.ts';
-import { readLedger, shortBoot, shortMachine, writtenLedger } from './ledger-text.ts';
 import { LEDGER } from './names.ts';
-import { capLiftIn, readSettings } from './settings-map.ts';
-import { countNodes } from './surroundings.ts';
+import { type CapLift, capLiftIn, countNodes, endLift, liftCap, readSettings } from './settings-map.ts';
 
 /**
  * The one ConfigMap in which fences are entered before they begin. Every write names the version that was read: of many that
@@ -112,3 +119,63 @@ export const claim = (registry: Registry, wanted: Claim): Promise<Admission> => 
 /** Whether anything had to be written for it. */
 export const conclude = (registry: Registry, machine: MachineId): Promise<void> =>
   change(registry, (entries) => ({ says: undefined, write: concluded(entries, shortMachine(machine), registry.clock.now()) }));
+
+/**
+ * The ledger as text: one line for a fence, short enough that thousands fit into one ConfigMap.
+ * `<machine> <boot> <begun, epoch s> <o(pen) or f(inished)> <nodes>`; a boot that nobody knows is `-`.
+ */
+const LINE = /^([\w-]{10}) ([\w-]{6}|-) (\d{1,12}) ([of]) (\d{1,7})$/;
+
+const digest = (text: string, length: number): string => createHash('sha256').update(text).digest('base64url').slice(0, length);
+
+/** Ids of machines are up to 300 characters long. */
+const shortMachine = (machine: string): string => digest(machine, 10);
+const shortBoot = (boot: string): string => digest(boot, 6);
+
+/** Whoever wrote a line that cannot be read: it counts as a fence begun now, and is aged from the next write on. */
+const unreadable = (line: string): LedgerEntry => ({ machine: shortMachine(line), boot: '', begun: Infinity, finished: false, nodes: 0 });
+
+const entryIn = (line: string): LedgerEntry => {
+  const [, machine, boot, begun, state, nodes] = LINE.exec(line) ?? [];
+  if (machine === undefined) return unreadable(line);
+  return { machine, boot: boot === '-' ? '' : (boot ?? ''), begun: Number(begun) * 1_000, finished: state === 'f', nodes: Number(nodes) };
+};
+
+const readLedger = (text: string): readonly LedgerEntry[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map(entryIn);
+
+const writtenLedger = (entries: readonly LedgerEntry[]): string =>
+  entries.map(({ machine, boot, begun, finished, nodes }) => `${machine} ${boot || '-'} ${Math.floor(begun / 1_000)} ${finished ? 'f' : 'o'} ${nodes}`).join('\n');
+
+/** How the cap of one cluster stands. */
+export interface CapStanding extends CapUse {
+  readonly lifted: CapLift | null;
+  /** The fences that count, the oldest first. */
+  readonly fences: readonly Pick<LedgerEntry, 'begun' | 'finished'>[];
+}
+
+/** What people do about the cap. All methods throw `Unavailable` or `Denied`. */
+export interface CapDesk {
+  /** Null when there is no ledger in which fences could be counted. */
+  readonly standing: (cap: Policy['cap'], signal: AbortSignal) => Promise<CapStanding | null>;
+  readonly lift: (lift: CapLift, signal: AbortSignal) => Promise<void>;
+  readonly endLift: (signal: AbortSignal) => Promise<void>;
+}
+
+export const capDeskOf = ({ reader, writer, clock }: Connection): CapDesk => ({
+  standing: async (cap, signal) => {
+    const asking = reader(signal);
+    const [read, nodes, settings] = await Promise.all([readEntries(asking), countNodes(asking), readSettings(asking)]);
+    if (read === null) return null;
+    const now = clock.now();
+    const { entries } = tidied(read, now);
+    const fences = entries.toSorted((a, b) => a.begun - b.begun).map(({ begun, finished }) => ({ begun, finished }));
+    return { ...capUse(entries, cap, nodes), lifted: capLiftIn(settings, now), fences };
+  },
+  lift: (lift, signal) => liftCap(writer(null, signal), lift),
+  endLift: (signal) => endLift(writer(null, signal)),
+});

@@ -1,11 +1,212 @@
-import type { ClusterFacts } from '../fencing/cluster-facts.ts';
+import { CoreV1Api, type V1Node, type V1PersistentVolume, type V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
+import type { ClusterFacts, NodeFacts, PodFacts, Recheck, VolumeFacts } from '../fencing/cluster-facts.ts';
 import type { LookRequest } from '../fencing/cluster.ts';
-import type { Reader } from './connection.ts';
-import { lookAfterNode } from './look-after-node.ts';
-import { lookAtNode } from './look-at-node.ts';
-import type { NodeLook } from './node-look.ts';
-import type { ServerVersion } from './server-version.ts';
-import { readSurroundings } from './surroundings.ts';
+import type { VolumeHandle } from '../fencing/machine.ts';
+import type { FenceRecord } from '../fencing/record.ts';
+import {
+  attachmentFacts,
+  attachmentName,
+  type LeftAttachments,
+  leftAttachments,
+  notAnothers,
+  readAttachment,
+  readSources,
+  searchAttachments,
+} from './attachments.ts';
+import { pages, type Reader } from './connection.ts';
+import type { ServerVersion } from './doctor.ts';
+import { readLease } from './leases.ts';
+import { OUT_OF_SERVICE } from './names.ts';
+import { hasOwnTaint, hasTaint, nodeFacts, recordTextOf } from './node-facts.ts';
+import { namesMachine, type NodeLook, readNode, readStanding, type StandingNode } from './node.ts';
+import { isFinished, podFactsOf, readNodePods } from './pods.ts';
+import { readSurroundings } from './settings-map.ts';
+import { readVolumes, type SeenVolume, type VolumeTraces } from './volume-facts.ts';
+import {
+  attachedInline,
+  type Claim,
+  claimKey,
+  claimsOf,
+  handleOf,
+  inlineHandles,
+  readClaimed,
+  volumeKey,
+  volumeNamed,
+} from './volumes.ts';
+
+const claimOf = ({ volume }: SeenVolume): Claim | null => {
+  const { namespace, name } = volume?.spec?.claimRef ?? {};
+  return namespace === undefined || name === undefined ? null : { namespace, name };
+};
+
+const usesElsewhere = (pod: V1Pod, claim: Claim, node: string): boolean => {
+  const where = pod.spec?.nodeName ?? '';
+  return where !== '' && where !== node && !isFinished(pod) && claimsOf(pod).some((other) => claimKey(other) === claimKey(claim));
+};
+
+/** The Node of the pod that uses the claim now, anywhere but on this Node; null while it is scheduled nowhere. */
+const nodeUsing = async (reader: Reader, claim: Claim, node: string): Promise<string | null> => {
+  const readPage = (paging: { limit: number; _continue?: string }) =>
+    reader.read(CoreV1Api, (core) => core.listNamespacedPod({ ...paging, namespace: claim.namespace }));
+  for await (const page of pages(readPage)) {
+    const user = page.find((pod) => usesElsewhere(pod, claim, node));
+    if (user) return user.spec?.nodeName ?? null;
+  }
+  return null;
+};
+
+/** The volume's facts with its next attachment, when one is asked for and a pod elsewhere uses it. */
+const followed = async (reader: Reader, seen: SeenVolume, node: string, follow: readonly string[]): Promise<VolumeFacts> => {
+  const { facts } = seen;
+  const claim = follow.includes(facts.key) ? claimOf(seen) : null;
+  const next = claim && (await nodeUsing(reader, claim, node));
+  const successor = next === null ? null : await readAttachment(reader, attachmentName(facts, next));
+  return { ...facts, successor: successor && attachmentFacts(successor) };
+};
+
+/** What attach-detach has attached; what the kubelet says that it uses is no more than its word. */
+const volumesReported = ({ status }: V1Node) => (status?.volumesAttached ?? []).flatMap(({ name }) => volumeNamed(name) ?? []);
+
+const volumesOnStatus = (node: V1Node) => [...volumesReported(node), ...(node.status?.volumesInUse ?? []).flatMap((name) => volumeNamed(name) ?? [])];
+
+/** PersistentVolumes of attachments that only the list of all shows: those of a drained Node are on no status any more. */
+const searched = async (reader: Reader, { search = false, clues }: LookRequest, node: string) => {
+  const attachments = search ? await searchAttachments(reader, node, clues) : [];
+  return { read: await readSources(reader, attachments), bare: attachments.flatMap((attachment) => attachedInline(attachment) ?? []) };
+};
+
+/**
+ * Once all attachments of a Node under fence are gone, their successors are looked at whether or not that is asked for: a
+ * run before this one may have died between nudging one of them and taking the nudge off.
+ */
+const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly SeenVolume[]): readonly string[] =>
+  record?.phase === 'fencing' && volumes.every(({ facts }) => facts.attachment === null) ? volumes.map(({ facts }) => facts.key) : [];
+
+/** Looks at the Node of this name; null when none stands there that names the machine. */
+const lookAtNode = async (reader: Reader, request: LookRequest, name: string): Promise<NodeLook | null> => {
+  const [standing, lease, pods] = await Promise.all([readStanding(reader, name), readLease(reader, name), readNodePods(reader, name)]);
+  if (!standing || !namesMachine(standing.carriers, request.clues)) return null;
+  const { remembered } = request;
+  const node = nodeFacts(standing.node, standing.carriers);
+  const [claimed, found] = await Promise.all([readClaimed(reader, pods), searched(reader, request, name)]);
+  const volumes = await readVolumes(reader, {
+    node: name,
+    onStatus: volumesOnStatus(standing.node),
+    bare: [...inlineHandles(pods), ...found.bare],
+    reported: new Set(volumesReported(standing.node).map(volumeKey)),
+    remembered: [...(remembered?.volumes ?? []), ...(node.record?.volumes ?? [])],
+    read: [...claimed.values(), ...found.read],
+    owns: () => true,
+  });
+  const follow = [...request.follow, ...awaitingSuccessors(node, volumes)];
+  return {
+    node,
+    nodeName: name,
+    nameTaken: remembered?.node === name && remembered.nodeUid !== node.uid,
+    pods: pods.map((pod) => podFactsOf(pod, claimed)),
+    volumes: await Promise.all(volumes.map((volume) => followed(reader, volume, name, follow))),
+    lease,
+  };
+};
+
+/** A kubelet renews its Lease every 10 s and is given up after 40 s: somebody lives under a name whose Lease is younger. */
+const LEASE_LIVES_MS = 40_000;
+
+/** A time that lies ahead, or cannot be read, is doubt, and doubt speaks for a living kubelet. */
+const isAlive = (lease: string | null, now: number): boolean => lease !== null && !(Date.parse(lease) < now - LEASE_LIVES_MS);
+
+/** What is read of one name under which the machine's Node once stood. */
+interface NameRead {
+  readonly node: string;
+  readonly pods: readonly V1Pod[];
+  readonly lease: string | null;
+  readonly standing: StandingNode | null;
+}
+
+/** The Node is asked for last, because one that comes up in between may have got pods already. */
+const readName = async (reader: Reader, node: string): Promise<NameRead> => {
+  const [pods, lease] = await Promise.all([readNodePods(reader, node), readLease(reader, node)]);
+  return { node, pods, lease, standing: await readStanding(reader, node) };
+};
+
+interface Leftovers {
+  readonly taken: boolean;
+  readonly pods: readonly PodFacts[];
+  readonly volumes: readonly VolumeFacts[];
+  readonly lease: string | null;
+}
+
+interface Traces {
+  readonly request: LookRequest;
+  readonly left: LeftAttachments;
+  readonly now: number;
+}
+
+const rememberedOf = ({ remembered, clues }: LookRequest): FenceRecord | null => (remembered?.machine === clues.machine ? remembered : null);
+
+/** Another machine uses the name by now: its pods and its Lease are none of ours, whether or not its Node stands. */
+const isTaken = ({ node, lease, standing }: NameRead, { left, now }: Traces): boolean =>
+  standing !== null || left.anothers.has(node) || isAlive(lease, now);
+
+const keysOf = (volumes: readonly V1PersistentVolume[], bare: readonly VolumeHandle[] = []): ReadonlySet<string> =>
+  new Set([...volumes.flatMap((volume) => handleOf(volume) ?? []), ...bare].map(volumeKey));
+
+/**
+ * Pods are bound to a name, not to a machine. Only those are the dead machine's that its fence noted down, or that use a
+ * volume which is still attached to it; any other pod without a Node is left to Kubernetes' own garbage collection. One that
+ * is not deleted anyway and whose claim cannot be resolved counts as well: it may want what is attached.
+ */
+const ownPods = (pods: readonly PodFacts[], request: LookRequest, attached: ReadonlySet<string>): readonly PodFacts[] => {
+  const noted = new Set(rememberedOf(request)?.pods.map(({ uid }) => uid));
+  return pods.filter(({ uid, volumes, tolerates, unresolved }) => noted.has(uid) || volumes.some((volume) => attached.has(volume)) || (tolerates && unresolved.length > 0));
+};
+
+const volumesLeft = async (reader: Reader, node: string, { clues, remembered, follow }: LookRequest, found: Pick<VolumeTraces, 'bare' | 'read'>) => {
+  const noted = remembered?.node === node ? remembered.volumes : [];
+  const volumes = await readVolumes(reader, { node, onStatus: [], reported: new Set(), ...found, remembered: noted, owns: notAnothers(clues) });
+  return Promise.all(volumes.map((volume) => followed(reader, volume, node, follow)));
+};
+
+const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Promise<Leftovers> => {
+  const { request, left } = traces;
+  const taken = isTaken(name, traces);
+  const own = [...left.own, ...(taken ? [] : left.silent)].filter(({ spec }) => spec.nodeName === name.node);
+  const attached = await readSources(reader, own);
+  const bare = own.flatMap((attachment) => attachedInline(attachment) ?? []);
+  const claimed = await readClaimed(reader, taken ? [] : name.pods);
+  const pods = taken ? [] : ownPods(name.pods.map((pod) => podFactsOf(pod, claimed)), request, keysOf(attached, bare));
+  const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
+  const used = [...claimed.values()].filter((volume) => [...keysOf([volume])].some((key) => wanted.has(key)));
+  return { taken, pods, lease: taken ? null : name.lease, volumes: await volumesLeft(reader, name.node, request, { bare, read: [...used, ...attached] }) };
+};
+
+const namesOf = (request: LookRequest, { own, silent }: LeftAttachments): readonly string[] => {
+  const known = [request.node, rememberedOf(request)?.node ?? null].filter((name) => name !== null);
+  return [...new Set([...known, ...[...own, ...silent].map(({ spec }) => spec.nodeName)])];
+};
+
+/** The machine's own Node under one of the names: only its CSINode may name the machine, and then no search finds it. */
+const ownNode = async (reader: Reader, request: LookRequest, names: readonly NameRead[]): Promise<NodeLook | null> => {
+  const own = names.find(({ standing }) => standing && namesMachine(standing.carriers, request.clues));
+  return own ? lookAtNode(reader, request, own.node) : null;
+};
+
+/** Looks for a machine whose Node is gone, or has been replaced by one of the same name. */
+const lookAfterNode = async (reader: Reader, request: LookRequest, now: () => number): Promise<NodeLook> => {
+  const left = await leftAttachments(reader, request);
+  const names = await Promise.all(namesOf(request, left).map((name) => readName(reader, name)));
+  const own = await ownNode(reader, request, names);
+  if (own) return own;
+  const found = await Promise.all(names.map((name) => leftoversOf(reader, name, { request, left, now: now() })));
+  return {
+    node: null,
+    nodeName: names[0]?.node ?? null,
+    nameTaken: found.some(({ taken }) => taken),
+    pods: found.flatMap(({ pods }) => pods),
+    volumes: found.flatMap(({ volumes }) => volumes),
+    lease: found.map(({ lease }) => lease).find((lease) => lease !== null) ?? null,
+  };
+};
 
 const lookForMachine = async (reader: Reader, request: LookRequest, now: () => number): Promise<NodeLook> => {
   const found = request.node === null ? null : await lookAtNode(reader, request, request.node);
@@ -13,7 +214,7 @@ const lookForMachine = async (reader: Reader, request: LookRequest, now: () => n
 };
 
 /** What a look needs beside the API server that it reads. */
-export interface LookAids {
+interface LookAids {
   readonly version: (reader: Reader) => Promise<ServerVersion>;
   /** Epoch ms. */
   readonly now: () => number;
@@ -27,4 +228,14 @@ export const look = async (reader: Reader, { version, now }: LookAids, request: 
     version(reader),
   ]);
   return { ...found, surroundings, taintSupported };
+};
+
+export const recheck = async (reader: Reader, name: string): Promise<Recheck> => {
+  const [node, lease] = await Promise.all([readNode(reader, name), readLease(reader, name)]);
+  return {
+    uid: node?.metadata?.uid ?? null,
+    recordText: node && recordTextOf(node),
+    taints: { outOfService: node !== null && hasTaint(node, OUT_OF_SERVICE.key), ours: node !== null && hasOwnTaint(node) },
+    lease,
+  };
 };

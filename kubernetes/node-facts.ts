@@ -3,7 +3,7 @@ import type { FenceInBoot, FirstStopping, NodeFacts, Tombstone } from '../fencin
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { parseRecord } from '../fencing/record.ts';
 import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, OUT_OF_SERVICE_VALUE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL, ZONE_LABEL } from './names.ts';
-import { optOutsOfNode } from './opt-out.ts';
+import { optOutsOfNode } from './node.ts';
 
 type MarkedTaint = Pick<V1Taint, 'key' | 'effect' | 'value'>;
 

@@ -6,7 +6,7 @@ import { FENCED_LABEL, RECORD_ANNOTATION } from './names.ts';
 import { recordTextOf } from './node-facts.ts';
 
 /** https://www.rfc-editor.org/rfc/rfc6902, as far as a fence needs it. */
-export type Operation =
+type Operation =
   | { readonly op: 'test' | 'add' | 'replace'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string };
 
@@ -16,7 +16,7 @@ export type TaintOf = TaintKind & { readonly value: string };
 
 const pointer = (...keys: readonly string[]): string => keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-export const RECORD_PATH = pointer('metadata', 'annotations', RECORD_ANNOTATION);
+const RECORD_PATH = pointer('metadata', 'annotations', RECORD_ANNOTATION);
 
 const test = (path: string, value: unknown): Operation => ({ op: 'test', path, value });
 

@@ -1,11 +1,12 @@
-import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { Surroundings } from '../fencing/cluster-facts.ts';
 import { patience } from '../fencing/policy.ts';
-import type { Reader, Writer } from './connection.ts';
+import { pages, type Reader, type Writer } from './connection.ts';
 import { saysAbsent } from './errors.ts';
-import { CAP_LIFT, PAUSE_KEY, SETTINGS } from './names.ts';
+import { CAP_LIFT, FENCED_LABEL, PAUSE_KEY, SETTINGS, TAINT_LABEL } from './names.ts';
 
 /** The ConfigMap in which the people who run a cluster switch Cloudfence: it only reads it. */
-export type SettingsMap = Readonly<Record<string, string>>;
+type SettingsMap = Readonly<Record<string, string>>;
 
 /** Somebody may fence past the cap until then (epoch ms), and why. */
 export interface CapLift {
@@ -19,7 +20,7 @@ export const readSettings = async (reader: Reader): Promise<SettingsMap> => {
   return map?.data ?? {};
 };
 
-export const pauseIn = (settings: SettingsMap): string | null => {
+const pauseIn = (settings: SettingsMap): string | null => {
   const reason = settings[PAUSE_KEY]?.trim() ?? '';
   return reason === '' || reason === 'false' ? null : reason;
 };
@@ -51,3 +52,28 @@ const inSeconds = (until: number): string => new Date(until).toISOString().repla
 export const liftCap = (writer: Writer, { until, reason }: CapLift): Promise<void> => writeSettings(writer, { [CAP_LIFT.until]: inSeconds(until), [CAP_LIFT.reason]: reason });
 
 export const endLift = (writer: Writer): Promise<void> => writeSettings(writer, { [CAP_LIFT.until]: null, [CAP_LIFT.reason]: null });
+
+/** A list of metadata that is empty comes with null for its items, whatever the client's types say. */
+interface CountedList {
+  readonly items: readonly V1Node[] | null;
+  readonly metadata?: { readonly remainingItemCount?: number };
+}
+
+/** One item's metadata and the server's own count of the rest: the same cost at any size of cluster. */
+export const countNodes = async (reader: Reader): Promise<number> => {
+  const { items, metadata }: CountedList = await reader.readMetadata(CoreV1Api, (core) => core.listNode({ limit: 1 }));
+  return (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0);
+};
+
+/** Names of the Nodes that bear our label, be it a tombstone, or the one beside our taint: a person may have removed either. */
+export const labelledNodes = async (reader: Reader): Promise<ReadonlySet<string>> => {
+  const names = new Set<string>();
+  for (const labelSelector of [FENCED_LABEL, TAINT_LABEL]) {
+    const labelled = pages((paging) => reader.readMetadata(CoreV1Api, (core) => core.listNode({ ...paging, labelSelector })));
+    for await (const page of labelled) for (const { metadata } of page) names.add(metadata?.name ?? '');
+  }
+  return names;
+};
+
+/** What else goes on in the cluster. */
+export const readSurroundings = async (reader: Reader): Promise<Surroundings> => ({ paused: pauseIn(await readSettings(reader)) });

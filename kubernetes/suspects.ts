@@ -1,20 +1,14 @@
-import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import pLimit from 'p-limit';
 import type { Suspect } from '../fencing/cluster.ts';
 import type { IdentityCarrier } from '../fencing/machine.ts';
 import { parseRecord } from '../fencing/record.ts';
-import type { Attached } from './attached.ts';
-import { readDoubtful } from './attached.ts';
-import { csiNodeCarriers, nodeCarriers } from './carriers.ts';
-import type { Reader } from './connection.ts';
-import type { Freshness } from './leases.ts';
-import { readLeases } from './leases.ts';
+import { type Attached, readDoubtful } from './attachments.ts';
+import { csiNodeCarriers, nodeCarriers, readCsiNode, readNode, type StandingNode } from './node.ts';
+import { pages, type Reader } from './connection.ts';
+import { type Freshness, readLeases } from './leases.ts';
 import { bearsFence, hasOwnTaint, recordTextOf } from './node-facts.ts';
-import type { StandingNode } from './node-look.ts';
-import { readCsiNode, readNode } from './node-look.ts';
-import { pages } from './pages.ts';
-import { labelledNodes } from './surroundings.ts';
+import { labelledNodes } from './settings-map.ts';
 
 const GETS_AT_ONCE = 8;
 /** When more Nodes than this stand out, it is mostly the network or the API server: then reading all of them in pages is cheaper. */

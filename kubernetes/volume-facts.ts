@@ -2,13 +2,9 @@ import type { V1PersistentVolume, V1VolumeAttachment } from '@kubernetes/client-
 import type { VolumeFacts } from '../fencing/cluster-facts.ts';
 import type { VolumeHandle } from '../fencing/machine.ts';
 import type { NamedVolume } from '../fencing/record.ts';
-import { attachmentFacts, readAttachment } from './attachment-facts.ts';
-import { attachmentName } from './attachment-name.ts';
-import { attachmentsOn } from './attachments-of.ts';
-import { claimKey, readVolume } from './claims.ts';
+import { attachmentFacts, attachmentName, attachmentsOn, readAttachment } from './attachments.ts';
+import { claimKey, handleOf, readVolume, volumeKey } from './volumes.ts';
 import type { Reader } from './connection.ts';
-import { handleOf } from './volume-handle.ts';
-import { volumeKey } from './volume-key.ts';
 
 /** All places where a Node's volumes are named. */
 export interface VolumeTraces {

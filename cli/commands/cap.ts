@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../fencing/errors.ts';
 import { patience, type Policy } from '../../fencing/policy.ts';
-import type { CapDesk, CapStanding } from '../../kubernetes/cap-desk.ts';
+import type { CapDesk, CapStanding } from '../../kubernetes/ledger.ts';
 import type { OpenCluster } from '../../config/open-clusters.ts';
 import type { Output } from '../answer.ts';
 import { withSession, type CommonOptions, type Session } from '../session.ts';

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { linkFromFiles } from '../../config/connect-cluster.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { kubeconfigFiles } from '../../config/settings.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../kubernetes/connection.ts';
 import { connectionOf } from '../../kubernetes/cluster.ts';
 import { accountToken, type AccountToken } from '../../kubernetes/service-account.ts';
 import type { Output } from '../answer.ts';

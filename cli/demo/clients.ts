@@ -1,9 +1,9 @@
 import type { Cloud } from '../../fencing/cloud.ts';
 import type { Cluster } from '../../fencing/cluster.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
-import type { Link } from '../../kubernetes/link.ts';
-import { linkFromToken } from '../../kubernetes/token-access.ts';
+import type { Link } from '../../kubernetes/exchange.ts';
+import { linkFromToken } from '../../kubernetes/access.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import type { Doors } from './doors.ts';
 import type { CloudStage } from './stage.ts';

@@ -1,4 +1,4 @@
-import { neededPermissions } from '../../kubernetes/needed-permissions.ts';
+import { neededPermissions } from '../../kubernetes/doctor.ts';
 import type { ApiUser, PolicyRule } from '../../sandbox/cluster/api/server.ts';
 
 /** Cloudfence's own identity in the sandbox's cluster: what it asks for in a real one, and not one verb more. */

@@ -1,7 +1,7 @@
 import type { Plugin } from 'esbuild';
 
 const NONE = `
-const absent = () => { throw new Error('the bundle is without undici: kubernetes/https-link.ts sends the requests'); };
+const absent = () => { throw new Error('the bundle is without undici: kubernetes/exchange.ts sends the requests'); };
 export { absent as fetch, absent as Agent, absent as ProxyAgent };
 `;
 

@@ -1,4 +1,4 @@
-import { PAGE_SIZE } from '../../kubernetes/pages.ts';
+import { PAGE_SIZE } from '../../kubernetes/connection.ts';
 import { SANDBOX_REGION, ADMIN_TOKEN, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
 import { apiServerOf, type Faults } from '../../sandbox/cluster/api/server.ts';

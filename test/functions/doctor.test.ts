@@ -4,7 +4,7 @@ import { doctor as onLambda } from '../../functions/aws/doctor.ts';
 import { fencing } from '../../functions/aws/lambda.ts';
 import { doctor, type Fencer } from '../../functions/doctor.ts';
 import { clusterOf, connectionOf } from '../../kubernetes/cluster.ts';
-import { capDeskOf } from '../../kubernetes/cap-desk.ts';
+import { capDeskOf } from '../../kubernetes/ledger.ts';
 import { doctorOf } from '../../kubernetes/doctor.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { apiOf } from '../../sandbox/aws-sandbox.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { neededPermissions } from '../../kubernetes/needed-permissions.ts';
+import { neededPermissions } from '../../kubernetes/doctor.ts';
 
 const role = z.object({
   kind: z.enum(['Role', 'ClusterRole']),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { attachmentName } from '../../kubernetes/attachment-name.ts';
-import { volumeNamed } from '../../kubernetes/volume-key.ts';
+import { attachmentName } from '../../kubernetes/attachments.ts';
+import { volumeNamed } from '../../kubernetes/volumes.ts';
 
 it('computes the name that Kubernetes gives a VolumeAttachment', () => {
   const volume = { driver: 'ebs.csi.aws.com', handle: 'vol-0123456789abcdef0' };

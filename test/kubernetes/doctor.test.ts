@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { connectionOf } from '../../kubernetes/cluster.ts';
-import { doctorOf } from '../../kubernetes/doctor.ts';
-import { transportLink } from '../../kubernetes/link.ts';
-import { versionOf } from '../../kubernetes/server-version.ts';
+import { doctorOf, versionOf } from '../../kubernetes/doctor.ts';
+import { transportLink } from '../../kubernetes/exchange.ts';
 import type { ApiServer } from '../../sandbox/cluster/api/server.ts';
-import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import { cluesTo, makeNode, unhurried } from '../contract/cluster/stage.ts';
 import { clusterOver, patientClock } from './wire.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Transport } from '../../kubernetes/link.ts';
+import type { Transport } from '../../kubernetes/exchange.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import { adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { DRIVER, NODES, cluesTo, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim, type Stage } from '../contract/cluster/stage.ts';
-import { attachmentName } from '../../kubernetes/attachment-name.ts';
-import { annotatedCarriers, csiNodeCarriers } from '../../kubernetes/carriers.ts';
+import { attachmentName } from '../../kubernetes/attachments.ts';
+import { annotatedCarriers, csiNodeCarriers } from '../../kubernetes/node.ts';
 import { clusterOver, patientClock } from './wire.ts';
 
 /** An API server, or a kubelet, that says more than there is. */

@@ -5,12 +5,11 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { linkFromKubeConfig } from '../../kubernetes/access.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
-import { exchange } from '../../kubernetes/exchange.ts';
-import { POOL, retire } from '../../kubernetes/pool.ts';
+import { exchange, POOL, retire } from '../../kubernetes/exchange.ts';
 import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
-import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { cluesTo, makeNode, unhurried } from '../contract/cluster/stage.ts';
 
 const open: Server[] = [];

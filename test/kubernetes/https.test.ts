@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ProofExpired, Unavailable } from '../../fencing/errors.ts';
-import { linkFromKubeConfig } from '../../kubernetes/access.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { linkFromKubeConfig, linkFromToken } from '../../kubernetes/access.ts';
+import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
-import type { Link } from '../../kubernetes/link.ts';
-import { linkFromToken } from '../../kubernetes/token-access.ts';
-import type { HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
-import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
-import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
+import type { Link } from '../../kubernetes/exchange.ts';
+import { type HttpsDoor, openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { cluesTo, makeAttachment, makeNode, unhurried } from '../contract/cluster/stage.ts';
 import { granted } from '../permits.ts';
 

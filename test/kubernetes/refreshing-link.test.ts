@@ -5,9 +5,9 @@ import type { Permit } from '../../fencing/permit.ts';
 import { apiServerOf } from '../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../sandbox/cluster/store.ts';
 import { connect } from '../../kubernetes/connection.ts';
-import { transportLink } from '../../kubernetes/link.ts';
-import { refreshingLink } from '../../kubernetes/refreshing-link.ts';
-import { readLease } from '../../kubernetes/lease.ts';
+import { transportLink } from '../../kubernetes/exchange.ts';
+import { refreshingLink } from '../../kubernetes/access.ts';
+import { readLease } from '../../kubernetes/leases.ts';
 import { proof } from '../permits.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 

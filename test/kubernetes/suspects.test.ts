@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
-import { transportLink } from '../../kubernetes/link.ts';
+import { transportLink } from '../../kubernetes/exchange.ts';
 import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import { unhurried } from '../contract/cluster/stage.ts';

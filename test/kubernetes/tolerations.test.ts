@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toleratesOutOfService } from '../../kubernetes/tolerations.ts';
+import { toleratesOutOfService } from '../../kubernetes/pods.ts';
 
 const KEY = 'node.kubernetes.io/out-of-service';
 

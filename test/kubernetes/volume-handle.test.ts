@@ -1,6 +1,6 @@
 import type { V1PersistentVolumeSpec, V1Pod, V1Volume } from '@kubernetes/client-node/dist/gen/index.js';
 import { describe, expect, it } from 'vitest';
-import { attachedInline, handleOf, inlineBackings, inlineHandles, isUnknown } from '../../kubernetes/volume-handle.ts';
+import { attachedInline, handleOf, inlineBackings, inlineHandles, isUnknown } from '../../kubernetes/volumes.ts';
 
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 const ZONE = 'topology.kubernetes.io/zone';

@@ -1,8 +1,8 @@
-import type { Clock } from '../../kubernetes/clock.ts';
+import type { Clock } from '../../kubernetes/connection.ts';
 import type { Cluster } from '../../fencing/cluster.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
-import type { Transport } from '../../kubernetes/link.ts';
-import { transportLink } from '../../kubernetes/link.ts';
+import type { Transport } from '../../kubernetes/exchange.ts';
+import { transportLink } from '../../kubernetes/exchange.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { inProcess } from '../sandbox/in-process.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../fencing/ports.ts';
 import type { ClusterOptions } from '../../kubernetes/cluster.ts';
-import { transportLink, type Transport } from '../../kubernetes/link.ts';
+import { transportLink, type Transport } from '../../kubernetes/exchange.ts';
 import { handleApi } from '../../sandbox/cluster/api/handle.ts';
 import { ADMIN_TOKEN, type ApiServer } from '../../sandbox/cluster/api/server.ts';
 

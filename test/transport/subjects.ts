@@ -1,7 +1,7 @@
 import type { Permit } from '../../fencing/permit.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
-import { linkFromToken } from '../../kubernetes/token-access.ts';
+import { linkFromToken } from '../../kubernetes/access.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
 import { azureCloud } from '../../providers/azure/index.ts';

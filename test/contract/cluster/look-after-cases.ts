@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/cluster.ts';
 import { wantedBy } from '../../../fencing/rules/pods.ts';
-import { attachmentName } from '../../../kubernetes/attachment-name.ts';
+import { attachmentName } from '../../../kubernetes/attachments.ts';
 import type { Stage } from './stage.ts';
 import { ATTACHMENTS, CSI_NODES, DRIVER, LEASES, cluesTo, fresh, made, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim } from './stage.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { LookRequest } from '../../../fencing/cluster.ts';
-import { attachmentName } from '../../../kubernetes/attachment-name.ts';
+import { attachmentName } from '../../../kubernetes/attachments.ts';
 import { NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
 import { wantedBy } from '../../../fencing/rules/pods.ts';
 import type { Stage } from './stage.ts';

@@ -1,10 +1,10 @@
-import type { Clock } from '../../../kubernetes/clock.ts';
-import { systemClock } from '../../../kubernetes/clock.ts';
+import type { Clock } from '../../../kubernetes/connection.ts';
+import { systemClock } from '../../../kubernetes/connection.ts';
 import { clusterOf } from '../../../kubernetes/cluster.ts';
-import type { Link } from '../../../kubernetes/link.ts';
-import { transportLink } from '../../../kubernetes/link.ts';
-import { neededPermissions } from '../../../kubernetes/needed-permissions.ts';
-import { linkFromToken } from '../../../kubernetes/token-access.ts';
+import type { Link } from '../../../kubernetes/exchange.ts';
+import { transportLink } from '../../../kubernetes/exchange.ts';
+import { neededPermissions } from '../../../kubernetes/doctor.ts';
+import { linkFromToken } from '../../../kubernetes/access.ts';
 import { openHttpsDoor } from '../../../sandbox/cluster/api/https-door.ts';
 import type { ApiServer, PolicyRule } from '../../../sandbox/cluster/api/server.ts';
 import { ADMIN_TOKEN, apiServerOf } from '../../../sandbox/cluster/api/server.ts';

@@ -1,15 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { linkFromKubeConfig } from '../../../kubernetes/access.ts';
-import { systemClock } from '../../../kubernetes/clock.ts';
+import { linkFromKubeConfig, linkFromToken } from '../../../kubernetes/access.ts';
+import { systemClock } from '../../../kubernetes/connection.ts';
 import { clusterOf } from '../../../kubernetes/cluster.ts';
-import type { Link } from '../../../kubernetes/link.ts';
-import { linkFromToken } from '../../../kubernetes/token-access.ts';
+import type { Link } from '../../../kubernetes/exchange.ts';
 import type { Stage } from '../../contract/cluster/stage.ts';
-import type { Api, Method } from '../bench/api.ts';
-import { openApi } from '../bench/api.ts';
-import type { ControlPlaneAccess } from '../bench/control-plane.ts';
-import { startBareApiServer } from '../bench/control-plane.ts';
+import { type Api, type Method, openApi } from '../bench/api.ts';
+import { type ControlPlaneAccess, startBareApiServer } from '../bench/control-plane.ts';
 import { grantCloudfence } from '../bench/installed.ts';
 
 const texts = z.record(z.string(), z.string()).exactOptional();

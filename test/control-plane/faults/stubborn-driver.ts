@@ -1,6 +1,6 @@
 import type { BenchAccess } from '../bench/installation.ts';
 import type { Seen } from './gates.ts';
-import { attachmentName } from '../../../kubernetes/attachment-name.ts';
+import { attachmentName } from '../../../kubernetes/attachments.ts';
 import { turn } from '../bench/knobs.ts';
 
 /**

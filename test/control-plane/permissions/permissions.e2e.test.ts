@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { NeededPermission } from '../../../kubernetes/needed-permissions.ts';
-import { neededPermissions } from '../../../kubernetes/needed-permissions.ts';
+import type { NeededPermission } from '../../../kubernetes/doctor.ts';
+import { neededPermissions } from '../../../kubernetes/doctor.ts';
 import type { Bench } from '../bench/bench.ts';
 import { openBench } from '../bench/bench.ts';
 import { runAtHand } from '../doors/doors.ts';

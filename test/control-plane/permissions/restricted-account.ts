@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { NeededPermission } from '../../../kubernetes/needed-permissions.ts';
-import { neededPermissions } from '../../../kubernetes/needed-permissions.ts';
+import type { NeededPermission } from '../../../kubernetes/doctor.ts';
+import { neededPermissions } from '../../../kubernetes/doctor.ts';
 import type { Bench } from '../bench/bench.ts';
 import { kubeconfigOf } from '../bench/identities.ts';
 import type { BenchAccess } from '../bench/installation.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { attachmentName } from '../../../kubernetes/attachment-name.ts';
+import { attachmentName } from '../../../kubernetes/attachments.ts';
 import type { Bench } from '../bench/bench.ts';
 import { openBench } from '../bench/bench.ts';
 import { turn } from '../bench/knobs.ts';

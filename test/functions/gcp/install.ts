@@ -3,7 +3,7 @@ import type { HttpRequest } from '../../../functions/gcp/http.ts';
 import { foreign, type GcpWiring, topicQueues } from '../../../functions/gcp/wire.ts';
 import { metricFields } from '../../../functions/metrics.ts';
 import { clusterOf, connectionOf } from '../../../kubernetes/cluster.ts';
-import { capDeskOf } from '../../../kubernetes/cap-desk.ts';
+import { capDeskOf } from '../../../kubernetes/ledger.ts';
 import { doctorOf } from '../../../kubernetes/doctor.ts';
 import { pushIdentity } from '../../../providers/gcp/push-identity.ts';
 import type { Message } from '../../../providers/gcp/publish.ts';

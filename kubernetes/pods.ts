@@ -1,0 +1,113 @@
+import {
+  CoreV1Api,
+  type V1OwnerReference,
+  type V1PersistentVolume,
+  type V1Pod,
+  type V1Toleration,
+} from '@kubernetes/client-node/dist/gen/index.js';
+import type { PodFacts } from '../fencing/cluster-facts.ts';
+import type { Applied } from '../fencing/cluster.ts';
+import type { PodTarget } from '../fencing/steps.ts';
+import { deleting, type Desk, pages, type Reader } from './connection.ts';
+import { saysAbsent, saysChanged } from './errors.ts';
+import { MIRROR_POD, OUT_OF_SERVICE } from './names.ts';
+import { optOutOfPod } from './node.ts';
+import { claimKey, claimsOf, handleOf, inlineBackings, inlineHandles, isUnknown, volumeKey } from './volumes.ts';
+
+/** All pods that are bound to the Node's name. */
+export const readNodePods = async (reader: Reader, node: string): Promise<readonly V1Pod[]> => {
+  const pods: V1Pod[] = [];
+  const readPage = (paging: { limit: number; _continue?: string }) =>
+    reader.read(CoreV1Api, (core) => core.listPodForAllNamespaces({ ...paging, fieldSelector: `spec.nodeName=${node}` }));
+  for await (const page of pages(readPage)) pods.push(...page);
+  return pods;
+};
+
+/** What cannot be resolved is said so: which volume it is, nobody knows then. */
+export const podFactsOf = (pod: V1Pod, claimed: ReadonlyMap<string, V1PersistentVolume>): PodFacts => {
+  const claims = claimsOf(pod).map((claim) => [claimKey(claim), claimed.get(claimKey(claim))] as const);
+  const handles = [...claims.flatMap(([, volume]) => (volume && handleOf(volume)) ?? []), ...inlineHandles([pod])];
+  const unresolved = [
+    ...claims.filter(([, volume]) => !volume || isUnknown(volume)).map(([claim]) => claim),
+    ...inlineBackings(pod).filter(([, backing]) => backing === 'unknown').map(([name]) => `volume ${name}`),
+  ];
+  return podFacts(pod, { volumes: [...new Set(handles.map(volumeKey))], unresolved });
+};
+
+const controllerOf = ({ metadata }: V1Pod): V1OwnerReference | undefined => metadata?.ownerReferences?.find(({ controller }) => controller);
+
+const kindOf = (pod: V1Pod): PodFacts['kind'] => {
+  if (pod.metadata?.annotations?.[MIRROR_POD] !== undefined) return 'mirror';
+  switch (controllerOf(pod)?.kind) {
+    case 'DaemonSet':
+      return 'daemon';
+    case 'Job':
+      return 'job';
+    default:
+      return 'other';
+  }
+};
+
+export const isFinished = ({ status }: V1Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+const podFacts = (pod: V1Pod, uses: Pick<PodFacts, 'volumes' | 'unresolved'>): PodFacts => {
+  const { metadata, spec } = pod;
+  return {
+    namespace: metadata?.namespace ?? '',
+    name: metadata?.name ?? '',
+    uid: metadata?.uid ?? '',
+    owner: controllerOf(pod)?.uid ?? null,
+    priority: spec?.priority ?? 0,
+    kind: kindOf(pod),
+    finished: isFinished(pod),
+    deleting: metadata?.deletionTimestamp !== undefined,
+    finalizers: (metadata?.finalizers ?? []).length > 0,
+    tolerates: toleratesOutOfService(pod),
+    optOut: optOutOfPod(metadata),
+    ...uses,
+  };
+};
+
+/** It names the taint, whatever the effect, or it tolerates everything. A catch-all for one effect only is not meant for this taint. */
+const meant = ({ key = '', operator, effect = '' }: V1Toleration): boolean =>
+  key === OUT_OF_SERVICE.key || (operator === 'Exists' && key === '' && effect === '');
+
+/** The pod is meant to stay on a Node that is out of service, such as a CSI node plugin. */
+export const toleratesOutOfService = ({ spec }: V1Pod): boolean => (spec?.tolerations ?? []).some(meant);
+
+const readPod = (reader: Reader, { namespace, name }: PodTarget): Promise<V1Pod | null> =>
+  reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPod({ namespace, name }));
+
+/** Without grace: there is no kubelet left that could use it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination-forced */
+export const deletePod = ({ reader, writer }: Desk, pod: PodTarget): Promise<Applied> => {
+  const { namespace, name, uid } = pod;
+  const body = { gracePeriodSeconds: 0, preconditions: { uid } };
+  return deleting(
+    uid,
+    () => writer.write(CoreV1Api, (core) => core.deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0, body })),
+    () => readPod(reader, pod),
+  );
+};
+
+const failedStatus = ({ uid }: PodTarget) => [
+  { op: 'test', path: '/metadata/uid', value: uid },
+  { op: 'add', path: '/status/phase', value: 'Failed' },
+  { op: 'add', path: '/status/reason', value: 'NodeFenced' },
+  { op: 'add', path: '/status/message', value: 'The machine under the Node is off.' },
+];
+
+const isOver = (pod: V1Pod | null, { uid }: PodTarget): boolean => pod === null || pod.metadata?.uid !== uid || isFinished(pod);
+
+/** Tells the Job controller that the pod is over, so that it lets go of its finalizer. */
+export const failPod = async ({ reader, writer }: Desk, pod: PodTarget): Promise<Applied> => {
+  if (isOver(await readPod(reader, pod), pod)) return 'already';
+  const { namespace, name } = pod;
+  try {
+    await writer.write(CoreV1Api, (core) => core.patchNamespacedPodStatus({ namespace, name, body: failedStatus(pod) }));
+    return 'done';
+  } catch (error) {
+    if (saysAbsent(error)) return 'already';
+    if (saysChanged(error) && isOver(await readPod(reader, pod), pod)) return 'already';
+    throw error;
+  }
+};

@@ -1,0 +1,166 @@
+import {
+  CoreV1Api,
+  type V1PersistentVolume,
+  type V1PersistentVolumeClaim,
+  type V1PersistentVolumeSpec,
+  type V1Pod,
+  type V1Volume,
+  type V1VolumeAttachment,
+} from '@kubernetes/client-node/dist/gen/index.js';
+import type { VolumeHandle } from '../fencing/machine.ts';
+import type { Reader } from './connection.ts';
+
+/** What is below a volume: a CSI volume, nothing that CSI ever attaches, or nobody knows. */
+type Backing = VolumeHandle | 'never-attached' | 'unknown';
+
+/** Kinds that no CSI driver attaches: files, networks, and the former plugins that attach on their own. */
+const NEVER_ATTACHED = new Set([
+  'azureFile', 'cephfs', 'configMap', 'downwardAPI', 'emptyDir', 'fc', 'flexVolume', 'flocker', 'gitRepo', 'glusterfs', 'hostPath', 'image',
+  'iscsi', 'local', 'nfs', 'photonPersistentDisk', 'projected', 'quobyte', 'scaleIO', 'secret', 'storageos',
+]);
+
+/** A kind that is neither known nor handed over is one of a newer server: the client drops what it has no model for. */
+const otherKind = (volume: object): Backing => (Object.keys(volume).some((kind) => NEVER_ATTACHED.has(kind)) ? 'never-attached' : 'unknown');
+
+const inTree = (volume: V1Volume | V1PersistentVolumeSpec, zones: string): Backing => {
+  const translation = translatedInTree(volume, zones);
+  return translation === undefined ? otherKind(volume) : (translation ?? 'unknown');
+};
+
+const ZONE_LABELS = ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'] as const;
+
+const backingOf = ({ metadata, spec }: V1PersistentVolume): Backing => {
+  if (!spec) return 'unknown';
+  if (spec.csi) return { driver: spec.csi.driver, handle: spec.csi.volumeHandle };
+  return inTree(spec, ZONE_LABELS.map((label) => metadata?.labels?.[label] ?? '').find((zones) => zones !== '') ?? '');
+};
+
+const asHandle = (backing: Backing): VolumeHandle | null => (typeof backing === 'string' ? null : backing);
+
+/** The CSI volume behind a PersistentVolume, or null when none is known. */
+export const handleOf = (volume: V1PersistentVolume): VolumeHandle | null => asHandle(backingOf(volume));
+
+export const isUnknown = (volume: V1PersistentVolume): boolean => backingOf(volume) === 'unknown';
+
+/** Volumes of a pod that name no claim, with what is below them. A CSI volume of the pod's own is ephemeral, and never attached. */
+export const inlineBackings = ({ spec }: V1Pod): readonly (readonly [string, Backing])[] =>
+  (spec?.volumes ?? [])
+    .filter(({ persistentVolumeClaim, ephemeral }) => !persistentVolumeClaim && !ephemeral)
+    .map((volume) => [volume.name, volume.csi ? 'never-attached' : inTree(volume, '')] as const);
+
+export const inlineHandles = (pods: readonly V1Pod[]): readonly VolumeHandle[] =>
+  pods.flatMap((pod) => inlineBackings(pod).flatMap(([, backing]) => asHandle(backing) ?? []));
+
+/** The volume of an attachment that has no PersistentVolume because a pod named the volume itself. pkg/volume/csi/csi_attacher.go, Attach */
+export const attachedInline = ({ spec }: V1VolumeAttachment): VolumeHandle | null =>
+  spec.source.inlineVolumeSpec ? asHandle(backingOf({ spec: spec.source.inlineVolumeSpec })) : null;
+
+const UNIQUE_NAME = /^kubernetes\.io\/csi\/([^^]+)\^(.+)$/;
+
+export const volumeKey = ({ driver, handle }: VolumeHandle): string => `${driver}^${handle}`;
+
+/** Reads a unique volume name of a Node's status, `kubernetes.io/csi/<driver>^<handle>`; null for volumes of another kind. */
+export const volumeNamed = (uniqueName: string): VolumeHandle | null => {
+  const [, driver, handle] = UNIQUE_NAME.exec(uniqueName) ?? [];
+  return driver === undefined || handle === undefined ? null : { driver, handle };
+};
+
+/**
+ * In-tree volumes as the CSI drivers see them to which Kubernetes hands them over: csi-translation-lib v0.36.3, plugins/*.go,
+ * TranslateInTreePVToCSI and TranslateInTreeInlineVolumeToCSI. The handle is the translated one, without what a driver or
+ * the attacher fills in later: the name of the VolumeAttachment is made of it.
+ */
+
+type InTree = Pick<V1PersistentVolumeSpec, 'awsElasticBlockStore' | 'azureDisk' | 'gcePersistentDisk' | 'cinder' | 'portworxVolume' | 'vsphereVolume'> &
+  Pick<V1Volume, 'awsElasticBlockStore' | 'azureDisk' | 'gcePersistentDisk' | 'cinder' | 'portworxVolume' | 'vsphereVolume'>;
+
+/** A handle; that no CSI driver ever attaches it; or null, where the translation itself fails. */
+type Translation = VolumeHandle | 'never-attached' | null;
+
+const csi = (driver: string, handle: string): VolumeHandle => ({ driver, handle });
+
+const EBS_URL = /^aws:\/\/[^/]*\/+(vol-[^/]*)\/*$/;
+
+/** KubernetesVolumeIDToEBSVolumeID: a URL that ends with the volume's id, or the bare id. */
+const ebs = (id: string): Translation => {
+  const handle = id.startsWith('aws://') ? EBS_URL.exec(id)?.[1] : id;
+  return handle === undefined || handle === '' ? null : csi('ebs.csi.aws.com', handle);
+};
+
+/** Blobs of the time before managed disks have no CSI driver. */
+const azure = (kind: string | undefined, uri: string): Translation =>
+  (kind ?? 'Managed').toLowerCase() === 'managed' ? csi('disk.csi.azure.com', uri) : 'never-attached';
+
+const MULTI_ZONE = '__';
+const regionOf = (zone: string): string => zone.slice(0, Math.max(0, zone.lastIndexOf('-')));
+
+/** `zones`: the text of the volume's zone label. gceGetRegionFromZones refuses zones of more than one region. */
+const gcePlace = (zones: string): string | null => {
+  const all = zones.split(MULTI_ZONE);
+  if (all.length === 1) return `zones/${zones === '' ? 'UNSPECIFIED' : zones}`;
+  const [region = '', ...others] = new Set(all.map(regionOf));
+  return region === '' || others.length > 0 ? null : `regions/${region}`;
+};
+
+const gce = (name: string, zones: string): Translation => {
+  const place = gcePlace(zones);
+  return place === null ? null : csi('pd.csi.storage.gke.io', `projects/UNSPECIFIED/${place}/disks/${name}`);
+};
+
+/** Undefined where the volume is none of those that were handed over. `zones`: its zone label; empty for a volume that a pod names itself. */
+const translatedInTree = (volume: Partial<InTree>, zones: string): Translation | undefined => {
+  const { awsElasticBlockStore, azureDisk, gcePersistentDisk, cinder, portworxVolume, vsphereVolume } = volume;
+  if (awsElasticBlockStore) return ebs(awsElasticBlockStore.volumeID);
+  if (azureDisk) return azure(azureDisk.kind, azureDisk.diskURI);
+  if (gcePersistentDisk) return gce(gcePersistentDisk.pdName, zones);
+  if (cinder) return csi('cinder.csi.openstack.org', cinder.volumeID);
+  if (portworxVolume) return csi('pxd.portworx.com', portworxVolume.volumeID);
+  return vsphereVolume && csi('csi.vsphere.vmware.com', vsphereVolume.volumePath);
+};
+
+/** A claim, as a pod names it. */
+export interface Claim {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const claimName = (pod: V1Pod, volume: V1Volume): string | null => {
+  if (volume.persistentVolumeClaim) return volume.persistentVolumeClaim.claimName;
+  return volume.ephemeral ? `${pod.metadata?.name ?? ''}-${volume.name}` : null;
+};
+
+/**
+ * Claims of a pod, those of its generic ephemeral volumes included.
+ * https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#persistentvolumeclaim-naming
+ */
+export const claimsOf = (pod: V1Pod): readonly Claim[] =>
+  (pod.spec?.volumes ?? []).flatMap((volume) => {
+    const name = claimName(pod, volume);
+    return name === null ? [] : [{ namespace: pod.metadata?.namespace ?? '', name }];
+  });
+
+export const claimKey = ({ namespace, name }: Claim): string => `${namespace}/${name}`;
+
+export const readVolume = (reader: Reader, name: string): Promise<V1PersistentVolume | null> =>
+  reader.readIfPresent(CoreV1Api, (core) => core.readPersistentVolume({ name }));
+
+const readClaim = (reader: Reader, { namespace, name }: Claim): Promise<V1PersistentVolumeClaim | null> =>
+  reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPersistentVolumeClaim({ namespace, name }));
+
+/** The volume that is bound to the claim from both sides; null when there is none (yet, or any more). */
+const readBound = async (reader: Reader, claim: Claim): Promise<V1PersistentVolume | null> => {
+  const volumeName = (await readClaim(reader, claim))?.spec?.volumeName ?? '';
+  const volume = volumeName === '' ? null : await readVolume(reader, volumeName);
+  const back = volume?.spec?.claimRef;
+  return back?.namespace === claim.namespace && back.name === claim.name ? volume : null;
+};
+
+/** More claims than these no Node's pods have: those beyond are not asked for, and count as claims that cannot be resolved. */
+const MOST_CLAIMS = 1_000;
+
+/** The PersistentVolumes behind the pods' claims, by claim key; claims without one are left out. */
+export const readClaimed = async (reader: Reader, pods: readonly V1Pod[]): Promise<ReadonlyMap<string, V1PersistentVolume>> => {
+  const claims = new Map(pods.flatMap(claimsOf).map((claim) => [claimKey(claim), claim]));
+  const bound = await Promise.all([...claims].slice(0, MOST_CLAIMS).map(async ([key, claim]) => [key, await readBound(reader, claim)] as const));
+  return new Map(bound.flatMap(([key, volume]) => (volume ? [[key, volume] as const] : [])));
+};
