@@ -1,7 +1,7 @@
 import { InvalidConfiguration } from '../fencing/errors.ts';
 import { anyCloud } from './any-cloud.ts';
-import type { CloudKit, CloudOptions, RegisteredCloud } from '../providers/plugin.ts';
-import { accessByEntry, type ClusterEntry, managedIn } from '../providers/cluster-entries.ts';
+import type { CloudAccess, CloudKit, CloudOptions, RegisteredCloud } from '../providers/plugin.ts';
+import { type ClusterEntry, keeperOf, type KeptKubeconfig, type ManagedCluster, managedIn } from '../providers/cluster-entries.ts';
 
 /** What else a cloud is besides its line here: docs/clouds.md. The first is the likeliest. */
 const clouds: Readonly<Record<string, () => Promise<RegisteredCloud>>> = {
@@ -48,3 +48,17 @@ export const openClouds = async ({ cloud, clusters, ...options }: WantedClouds):
   const configured = new Set([...managedIn(clusters), ...(options.territories.length > 0 ? ['aws'] : [])]);
   return { ...anyCloud(all, open, configured), access };
 };
+
+type AccessOf = (cloud: string) => Promise<CloudAccess>;
+
+const keeperAmong = (entry: ManagedCluster | KeptKubeconfig, accessOf: AccessOf): Promise<CloudAccess> => {
+  const keeper = keeperOf(entry);
+  if (keeper === null) throw new InvalidConfiguration([`no cloud keeps the way into the cluster ${entry.name}`]);
+  return accessOf(keeper);
+};
+
+/** The ways into clusters of every cloud: machines may be in one and credentials in another. */
+export const accessByEntry = (accessOf: AccessOf): CloudAccess => ({
+  managedCluster: async (entry, signal) => (await keeperAmong(entry, accessOf)).managedCluster(entry, signal),
+  secret: async (entry, signal) => (await keeperAmong(entry, accessOf)).secret(entry, signal),
+});

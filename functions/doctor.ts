@@ -4,7 +4,7 @@ import { CloudfenceError, InvalidInput, Refused } from '../fencing/errors.ts';
 import type { MachineId } from '../fencing/machine.ts';
 import { STALE_LEASE_MS } from '../fencing/ports.ts';
 import { type Check, type Diagnosis, diagnosisOf } from '../providers/check.ts';
-import type { DoctorWiring } from './wiring.ts';
+import type { DoctorWiring, Fencer } from './wiring.ts';
 
 const question = z.looseObject({ question: z.enum(['checks', 'fences']).default('checks') });
 
@@ -52,12 +52,6 @@ export const doctor =
 export const isFailing = (answer: DoctorAnswer): answer is Diagnosis => 'verdict' in answer && answer.verdict === 'fail';
 
 /** The functions that fence, asked by the doctor: their role may do what its own may not, and the other way round. */
-
-export interface Fencer {
-  readonly name: string;
-  /** What it answers to a question. @throws Refused where it fails as a whole; Denied, Unavailable where it cannot be asked */
-  readonly ask: (question: object, signal: AbortSignal) => Promise<unknown>;
-}
 
 /** Machines named in a question: enough to try orders on, and few enough for any message. */
 const MOST_NAMED = 20;

@@ -9,8 +9,7 @@ import type { Outcome } from '../fencing/outcome.ts';
 import type { Policy } from '../fencing/policy.ts';
 import { fenceRecord } from '../fencing/record.ts';
 import { faultLine, messageLine } from './decision-log.ts';
-import { decision, metric } from './metrics.ts';
-import type { Wiring } from './wiring.ts';
+import { decision, type Measured, metric } from './metrics.ts';
 
 /** One machine that a message wants looked at. */
 export interface Errand {
@@ -157,35 +156,66 @@ export interface Queues {
 /** Queues refuse an attribute that is too long together with its message; the reason's beginning is enough. */
 export const LONGEST_REASON = 1_000;
 
-/** Ends one delivery; false when it has to come again. A queue that cannot be reached is a reason to come again. */
-export const settle = async (delivery: Delivery, outcomes: readonly Outcome[], leading: ReadonlySet<Errand>, wiring: Wiring): Promise<boolean> => {
+/** Where the ends of messages go. */
+export interface Outbox {
+  readonly policy: Policy;
+  readonly queues: Queues;
+  readonly measured: (measures: readonly Measured[]) => object;
+  readonly log: (line: object) => void;
+}
+
+export interface Unacknowledged<D extends Delivery> {
+  readonly delivery: D;
+  readonly why: string;
+}
+
+/**
+ * Ends each delivery: with a log line, another look later, or a dead letter. Returns those that have to come again, and why.
+ * One message of a batch speaks for each machine (`leadingErrands`), so that its next look is ordered once.
+ */
+export const acknowledgeAll = async <D extends Delivery>(deliveries: readonly D[], outcomes: readonly Outcome[], outbox: Outbox): Promise<readonly Unacknowledged<D>[]> => {
+  const leading = leadingErrands(deliveries.flatMap(({ errands }) => errands), outbox.policy);
+  const again: Unacknowledged<D>[] = [];
+  for (const delivery of deliveries) {
+    if (!(await isAcknowledged(delivery, outcomes, leading, outbox))) again.push({ delivery, why: whyOf(delivery, outcomes) });
+  }
+  return again;
+};
+
+const whyOf = ({ errands }: Delivery, outcomes: readonly Outcome[]): string => {
+  const failed = outcomes.find(({ machine, outcome }) => outcome === 'failed' && errands.some((errand) => errand.machine === machine));
+  return failed ? `${failed.reason.code}: ${failed.reason.says}` : 'a queue could not be reached';
+};
+
+/** False when the delivery has to come again. A queue that cannot be reached is a reason to come again. */
+const isAcknowledged = async (delivery: Delivery, outcomes: readonly Outcome[], leading: ReadonlySet<Errand>, outbox: Outbox): Promise<boolean> => {
   try {
-    await buryFaults(delivery, wiring);
-    const ends = await Promise.all(delivery.errands.map((errand) => settleErrand(delivery, errand, outcomes, leading, wiring)));
+    await buryFaults(delivery, outbox);
+    const ends = await Promise.all(delivery.errands.map((errand) => settleErrand(delivery, errand, outcomes, leading, outbox)));
     return ends.every(Boolean);
   } catch (error) {
     const why = error instanceof CloudfenceError ? error.message : String(error);
-    wiring.log(messageLine('failed', 'queue', why, null));
+    outbox.log(messageLine('failed', 'queue', why, null));
     return false;
   }
 };
 
-const buryFaults = async ({ faults, asides, body }: Delivery, { queues, log, measured }: Wiring): Promise<void> => {
+const buryFaults = async ({ faults, asides, body }: Delivery, { queues, log, measured }: Outbox): Promise<void> => {
   for (const { what, where } of asides) log(messageLine(decision.aside, where, what, null));
   if (faults.length === 0) return;
   for (const fault of faults) log({ ...faultLine(fault), ...measured([{ name: metric.notUnderstood, value: 1, unit: 'Count' }]) });
   await queues.dead({ body, reason: faults.map(inWords).join('; ').slice(0, LONGEST_REASON) });
 };
 
-const settleErrand = async (delivery: Delivery, errand: Errand, outcomes: readonly Outcome[], leading: ReadonlySet<Errand>, wiring: Wiring): Promise<boolean> => {
-  const outcome = outcomes.find(({ machine, dryRun }) => machine === errand.machine && dryRun === isDry(errand, wiring.policy));
+const settleErrand = async (delivery: Delivery, errand: Errand, outcomes: readonly Outcome[], leading: ReadonlySet<Errand>, outbox: Outbox): Promise<boolean> => {
+  const outcome = outcomes.find(({ machine, dryRun }) => machine === errand.machine && dryRun === isDry(errand, outbox.policy));
   if (!outcome) return true;
   const failed = outcome.outcome === 'failed' && !wantsAnotherLook(outcome);
   if (failed && outcome.retry) return false;
   // Another message of this batch speaks for the same machine.
   if (!leading.has(errand)) return true;
-  if (failed) await wiring.queues.dead({ body: delivery.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
-  if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, errand, wiring);
+  if (failed) await outbox.queues.dead({ body: delivery.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
+  if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, errand, outbox);
   return true;
 };
 
@@ -196,7 +226,7 @@ const settleErrand = async (delivery: Delivery, errand: Errand, outcomes: readon
 const wantsAnotherLook = ({ outcome, reason, lookAgainIn }: Outcome): boolean =>
   outcome === 'waiting' || reason.code === 'cap-reached' || (outcome === 'failed' && lookAgainIn !== null);
 
-const lookAgainLater = async (outcome: Outcome, errand: Delivery['errands'][number], { queues, log }: Wiring): Promise<void> => {
+const lookAgainLater = async (outcome: Outcome, errand: Delivery['errands'][number], { queues, log }: Outbox): Promise<void> => {
   if (errand.hops >= MOST_HOPS) {
     log({ ...messageLine(decision.handedToSweep, outcome.reason.code, `looked at ${errand.hops} times; the sweep goes on`, outcome.machine), dryRun: outcome.dryRun });
     return;

@@ -2,7 +2,6 @@ import type { OpenCluster } from '../config/open-clusters.ts';
 import type { Policy } from '../fencing/policy.ts';
 import type { Ports } from '../fencing/ports.ts';
 import type { CloudKit } from '../providers/plugin.ts';
-import type { Fencer } from './doctor.ts';
 import type { Errand, Queues } from './messages.ts';
 import type { Measured } from './metrics.ts';
 
@@ -17,6 +16,13 @@ export interface Wiring {
   readonly measured: (measures: readonly Measured[]) => object;
   readonly newRunId: () => string;
   readonly log: (line: object) => void;
+}
+
+/** A function that fences, as the doctor asks it. */
+export interface Fencer {
+  readonly name: string;
+  /** What it answers to a question. @throws Refused where it fails as a whole; Denied, Unavailable where it cannot be asked */
+  readonly ask: (question: object, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** What the doctor asks beside. */

@@ -1,6 +1,6 @@
 import type { Reading } from '../../fencing/hint.ts';
 import type { MachineId } from '../../fencing/machine.ts';
-import { deliveryOf, leadingErrands, settle } from '../../functions/messages.ts';
+import { acknowledgeAll, deliveryOf } from '../../functions/messages.ts';
 import { runErrands } from '../../functions/invocation.ts';
 import type { Platform } from './function.ts';
 
@@ -16,6 +16,6 @@ export const plainPlatform = ({ readHints, owns }: Reader): Platform => ({
   handle: async ({ id, body }, wiring, limit) => {
     const delivery = deliveryOf(id, body, () => readHints(body));
     const outcomes = await runErrands(delivery.errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
-    return !(await settle(delivery, outcomes, leadingErrands(delivery.errands, wiring.policy), wiring));
+    return (await acknowledgeAll([delivery], outcomes, wiring)).length > 0;
   },
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
 import { type ByHandAnswer, replayByHand, runErrands, type TimeLimit } from '../invocation.ts';
-import { type Delivery, deliveryOf, leadingErrands, settle, textOf } from '../messages.ts';
+import { acknowledgeAll, type Delivery, deliveryOf, textOf } from '../messages.ts';
 import type { Wiring } from '../wiring.ts';
 import { fencing } from './lambda.ts';
 import { wireOnce } from './wire.ts';
@@ -24,12 +24,8 @@ export const onEvent =
     if (deliveries[0]?.messageId === null) return replayByHand(deliveries, wiring, context);
     const errands = deliveries.flatMap((delivery) => delivery.errands);
     const outcomes = await runErrands(errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, context);
-    const leading = leadingErrands(errands, wiring.policy);
-    const failures: string[] = [];
-    for (const delivery of deliveries) {
-      if (!(await settle(delivery, outcomes, leading, wiring)) && delivery.messageId !== null) failures.push(delivery.messageId);
-    }
-    return { batchItemFailures: failures.map((itemIdentifier) => ({ itemIdentifier })) };
+    const again = await acknowledgeAll(deliveries, outcomes, wiring);
+    return { batchItemFailures: again.flatMap(({ delivery }) => (delivery.messageId === null ? [] : [{ itemIdentifier: delivery.messageId }])) };
   };
 
 export const handler = fencing(wireOnce(), onEvent);

@@ -11,10 +11,9 @@ import { jsonIn } from '../../fencing/json-text.ts';
 import { translated } from '../../providers/aws/errors.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../providers/aws/plugin/permission-tags.ts';
-import type { Fencer } from '../doctor.ts';
 import { type Errand, LONGEST_REASON, type Queues } from '../messages.ts';
 import { type Measured, metricFields } from '../metrics.ts';
-import { type DoctorWiring, once } from '../wiring.ts';
+import { type DoctorWiring, type Fencer, once } from '../wiring.ts';
 
 /** Deployed, the environment carries the configuration itself; on a laptop it names a file. */
 const settingsFrom = ({ settings, region }: FunctionEnvironment): Promise<Configuration> | Configuration => {

@@ -2,51 +2,30 @@ import { z } from 'zod';
 import { inHierarchy } from '../../fencing/errors.ts';
 import type { Aside } from '../../fencing/hint.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
-import type { MachineId } from '../../fencing/machine.ts';
-import type { Outcome } from '../../fencing/outcome.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
 import { runErrands, type TimeLimit } from '../invocation.ts';
-import { type Delivery, deliveryOf, type Errand, leadingErrands, settle, textOf } from '../messages.ts';
+import { acknowledgeAll, type Delivery, deliveryOf, type Errand, textOf, type Unacknowledged } from '../messages.ts';
 import { invoked, type Invoked, type Logging } from './http.ts';
-import type { AzureWiring, Wired } from './wire.ts';
-
-interface Failure {
-  readonly received: Received;
-  readonly why: string;
-}
+import type { AzureWiring, Expand, Wired } from './wire.ts';
 
 interface Opened {
   readonly ready: readonly Received[];
-  readonly failures: readonly Failure[];
+  readonly failures: readonly Unacknowledged<Received>[];
 }
 
 /** What Azure does not answer about now is tried again; the rest of the batch goes on. */
 const opened = async (batch: readonly Received[], { wiring, limit }: Invoked): Promise<Opened> => {
   const ready: Received[] = [];
-  const failures: Failure[] = [];
+  const failures: Unacknowledged<Received>[] = [];
   for (const received of batch) {
     try {
-      ready.push({ ...received, delivery: await expanded(received.delivery, wiring.expand, limit) });
+      ready.push({ ...received, ...(await expanded(received, wiring.expand, limit)) });
     } catch (error) {
-      failures.push({ received, why: inHierarchy(error).message });
+      failures.push({ delivery: received, why: inHierarchy(error).message });
     }
   }
   return { ready, failures };
-};
-
-const whyOf = ({ delivery }: Received, outcomes: readonly Outcome[]): string => {
-  const failed = outcomes.find(({ machine, outcome }) => outcome === 'failed' && delivery.errands.some((errand) => errand.machine === machine));
-  return failed ? `${failed.reason.code}: ${failed.reason.says}` : 'a queue could not be reached';
-};
-
-const settleAll = async ({ ready, failures }: Opened, outcomes: readonly Outcome[], { wiring }: Invoked): Promise<void> => {
-  const leading = leadingErrands(ready.flatMap(({ delivery }) => delivery.errands), wiring.policy);
-  const unsettled: Failure[] = [...failures];
-  for (const received of ready) {
-    if (!(await settle(received.delivery, outcomes, leading, wiring))) unsettled.push({ received, why: whyOf(received, outcomes) });
-  }
-  for (const { received, why } of unsettled) await tryAgain(received, why, wiring);
 };
 
 /**
@@ -60,9 +39,10 @@ export const onEvent =
     const invocation = await invoked(wired, context);
     const { wiring, limit } = invocation;
     const batch = await opened(receivedIn(messages), invocation);
-    const errands = batch.ready.flatMap(({ delivery }) => delivery.errands);
+    const errands = batch.ready.flatMap(({ errands }) => errands);
     const outcomes = await runErrands(errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
-    await settleAll(batch, outcomes, invocation);
+    const again = await acknowledgeAll(batch.ready, outcomes, wiring);
+    for (const { delivery, why } of [...batch.failures, ...again]) await tryAgain(delivery, why, wiring);
   };
 
 /** A message that failed, in an envelope that counts: Service Bus would bring it back at once, ten times in a second. */
@@ -70,8 +50,7 @@ const retry = z.strictObject({ cloudfence: z.literal('retry'), failures: z.int()
 
 type Retry = z.infer<typeof retry>;
 
-interface Received {
-  readonly delivery: Delivery;
+interface Received extends Delivery {
   /** How often it has failed before. */
   readonly failures: number;
 }
@@ -79,7 +58,7 @@ interface Received {
 const receivedAt = (text: string, at: number): Received => {
   const again = retry.safeParse(jsonIn(text));
   const { body, failures } = again.success ? again.data : { body: text, failures: 0 };
-  return { delivery: deliveryOf(`${at}`, body, () => readHints(body)), failures };
+  return { ...deliveryOf(`${at}`, body, () => readHints(body)), failures };
 };
 
 /** Messages of a queue, one or a batch of them; the platform parses JSON by itself when a message says that it is some. */
@@ -90,8 +69,6 @@ export const sentByHand = (sent: unknown): Delivery => {
   const text = textOf(sent);
   return deliveryOf(null, text, () => readHints(text));
 };
-
-export type Expand = (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
 
 const machinesOf = async (errand: Errand, expand: Expand, signal: AbortSignal): Promise<readonly Errand[]> => {
   const machines = await expand([errand.machine], signal);
@@ -119,7 +96,7 @@ const LONGEST_WAIT_S = 900;
 const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_S, SHORTEST_WAIT_S * 2 ** (failures - 1));
 
 /** Sends a failed message once more, later each time, and in the end to the dead letters. */
-const tryAgain = async ({ delivery: { body }, failures }: Received, why: string, { queues, log }: Pick<AzureWiring, 'queues' | 'log'>): Promise<void> => {
+const tryAgain = async ({ body, failures }: Received, why: string, { queues, log }: Pick<AzureWiring, 'queues' | 'log'>): Promise<void> => {
   const failed = failures + 1;
   if (failed > MOST_FAILURES) return queues.dead({ body, reason: `failed ${failed} times: ${why}` });
   const message: Retry = { cloudfence: 'retry', failures: failed, body };

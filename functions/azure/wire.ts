@@ -9,13 +9,16 @@ import { type Configuration, parseConfiguration, policyOf } from '../../config/s
 import { loadSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/errors.ts';
+import type { MachineId } from '../../fencing/machine.ts';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
 import { azurePlace } from '../../providers/azure/plugin/register.ts';
 import type { Send } from '../../providers/azure/service-bus.ts';
 import { type Errand, LONGEST_REASON, type Queues } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
 import { type DoctorWiring, once } from '../wiring.ts';
-import type { Expand } from './on-event.ts';
+
+/** Machines in the place of what an event may name instead, such as a scale set. */
+export type Expand = (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
 
 export interface AzureWiring extends DoctorWiring {
   readonly queues: BusQueues;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { encoded, readHints } from '../../providers/gcp/events/read-hints.ts';
 import { runErrands } from '../invocation.ts';
-import { type Delivery, deliveryOf, leadingErrands, settle, textOf } from '../messages.ts';
+import { acknowledgeAll, type Delivery, deliveryOf, textOf } from '../messages.ts';
 import { type Answering, httpFunction, turnedAway } from './http.ts';
 import { type GcpWiring, NOT_BEFORE, wireOnce } from './wire.ts';
 
@@ -24,7 +24,8 @@ export const onEvent =
     const { delivery, notBefore } = deliveryIn(request.body);
     if (notBefore !== null && wiring.ports.clock.now().wall < notBefore) return TOO_EARLY;
     const outcomes = await runErrands(delivery.errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
-    return (await settle(delivery, outcomes, leadingErrands(delivery.errands, wiring.policy), wiring)) ? DONE : AGAIN;
+    const again = await acknowledgeAll([delivery], outcomes, wiring);
+    return again.length === 0 ? DONE : AGAIN;
   };
 
 export const handler = httpFunction(onEvent(wireOnce()));

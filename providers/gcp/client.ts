@@ -6,7 +6,7 @@ import { type gaxios, GoogleAuth, PassThroughClient } from 'google-auth-library'
 import { Denied, ProofExpired } from '../../fencing/errors.ts';
 import { connections } from '../../transport/pool.ts';
 import { type Passage, type PermittedCall, underPermit } from '../../transport/under-permit.ts';
-import { translated } from './errors.ts';
+import { isCompute, translated } from './errors.ts';
 
 /** The four services that are used, by deep imports: the package's index loads a hundred of them, and 30 MB. */
 export interface ComputeClients {
@@ -84,9 +84,6 @@ interface GuardedTransport {
   readonly permitted: <T>(call: PermittedCall, send: (sending: Sending) => Promise<T>) => Promise<T>;
 }
 
-/** All else that goes this way asks for credentials. */
-export const isCompute = ({ pathname }: URL): boolean => pathname.startsWith('/compute/');
-
 /** Calls that change something; waiting for an operation and asking what one may do are none. */
 const isDestructive = (method: string | undefined, url: URL): boolean => method !== 'GET' && isCompute(url) && !/\/(?:wait|testIamPermissions)$/.test(url.pathname);
 
@@ -155,22 +152,6 @@ export const writing = (signal: AbortSignal) => ({ signal, timeout: ANSWER_LASTS
 
 /** The API answers a wait after two minutes at the latest. https://cloud.google.com/compute/docs/reference/rest/v1/zoneOperations/wait */
 export const waiting = (signal: AbortSignal) => ({ signal, timeout: 130_000, retry: null });
-
-/**
- * The SDK cancels a request that the signal ends, and yet goes on waiting for credentials that it was promised: whoever
- * gave up waits for neither.
- */
-export const unlessGivenUp = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(signal.reason);
-  signal.addEventListener('abort', giveUp, { once: true });
-  try {
-    return await Promise.race([call(), promise]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
-};
 
 /** Whether there are credentials, and for which project, in words. @throws Denied, Unavailable */
 export const credentialsFound = (clients: ComputeClients, signal: AbortSignal): Promise<string> =>

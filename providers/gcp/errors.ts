@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
-import { type ComputeClients, isCompute, unlessGivenUp } from './client.ts';
 
 /** What Compute Engine answers when something is wrong, in fencing's words. By code and reason, never by message. */
 
@@ -26,6 +25,9 @@ export const statusOf = (caught: unknown): number | null => thrown.safeParse(cau
 
 /** The service itself says that there is no such thing. A page of something between us and it is not its word. */
 export const isNotFound = (caught: unknown): boolean => statusOf(caught) === 404 && errorIn(caught)?.code === 404 && reasonOf(caught) === 'notFound';
+
+/** All else that goes this way asks for credentials. */
+export const isCompute = ({ pathname }: URL): boolean => pathname.startsWith('/compute/');
 
 /** The request that failed, as far down as the transport keeps it. */
 const request = z.object({ cause: z.object({ config: z.object({ url: z.instanceof(URL) }) }) });
@@ -78,8 +80,24 @@ const ourOwn = (caught: unknown): CloudfenceError | null => {
   return caught instanceof Error && caught.cause !== undefined ? ourOwn(caught.cause) : null;
 };
 
+/**
+ * The SDK cancels a request that the signal ends, and yet goes on waiting for credentials that it was promised: whoever
+ * gave up waits for neither.
+ */
+export const unlessGivenUp = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const giveUp = (): void => reject(signal.reason);
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    return await Promise.race([call(), promise]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+};
+
 /** Runs one call, once there are credentials and until the signal ends it, and translates what it throws. */
-export const translated = async <T>({ ready }: Pick<ComputeClients, 'ready'>, call: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> => {
+export const translated = async <T>({ ready }: { readonly ready: () => Promise<void> }, call: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> => {
   try {
     return await unlessGivenUp(signal, () => ready().then(run));
   } catch (caught) {

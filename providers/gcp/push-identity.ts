@@ -2,7 +2,7 @@ import { OAuth2Client } from 'google-auth-library';
 import { z } from 'zod';
 import { Denied, Unavailable } from '../../fencing/errors.ts';
 import { jsonIn } from '../../fencing/json-text.ts';
-import { unlessGivenUp } from './client.ts';
+import { unlessGivenUp } from './errors.ts';
 
 /** Who may push: https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions */
 export interface PushRules {

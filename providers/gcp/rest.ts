@@ -1,7 +1,8 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
-import { credentialsIn, type Fetch, unlessGivenUp } from './client.ts';
+import { credentialsIn, type Fetch } from './client.ts';
+import { unlessGivenUp } from './errors.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 
 /** Services of Google Cloud of which one call is wanted, as the identity that the environment gives. */

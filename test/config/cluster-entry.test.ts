@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { accessByEntry, keeperOf } from '../../providers/cluster-entries.ts';
+import { accessByEntry } from '../../config/clouds.ts';
+import { keeperOf } from '../../providers/cluster-entries.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
 import { unhurried } from '../contract/cluster/stage.ts';
