@@ -157,7 +157,7 @@ export interface Queues {
 export const LONGEST_REASON = 1_000;
 
 /** Where the ends of messages go. */
-export interface Outbox {
+interface Outbox {
   readonly policy: Policy;
   readonly queues: Queues;
   readonly measured: (measures: readonly Measured[]) => object;

@@ -1,9 +1,9 @@
 import { InvalidInput } from '../../fencing/errors.ts';
 import type { Output } from '../answer.ts';
-import type { Demo } from '../demo/play.ts';
-import { scenarioNamed } from '../demo/scenarios.ts';
-import { showOn } from '../demo/stages.ts';
-import { newsLines, wrapped, WIDTH } from '../demo/text.ts';
+import type { Demo } from '../../demo/play.ts';
+import { scenarioNamed } from '../../demo/scenarios.ts';
+import { showOn } from '../../demo/stages.ts';
+import { newsLines, wrapped, WIDTH } from '../../demo/table.ts';
 
 export interface DemoOptions {
   /** The cloud that it plays on, if not the likeliest. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { azureStage } from '../../cli/demo/azure-stage.ts';
-import { play } from '../../cli/demo/play.ts';
-import { scenarioNamed, scenarios } from '../../cli/demo/scenarios.ts';
+import { azureStage } from '../../demo/azure-stage.ts';
+import { play } from '../../demo/play.ts';
+import { scenarioNamed, scenarios } from '../../demo/scenarios.ts';
 import { InvalidInput } from '../../fencing/errors.ts';
 import { diskIn, machineIn } from '../../sandbox/azure/state.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';

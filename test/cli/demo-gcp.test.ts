@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { gcpStage } from '../../cli/demo/gcp-stage.ts';
-import { play } from '../../cli/demo/play.ts';
-import { scenarioNamed, scenarios } from '../../cli/demo/scenarios.ts';
+import { gcpStage } from '../../demo/gcp-stage.ts';
+import { play } from '../../demo/play.ts';
+import { scenarioNamed, scenarios } from '../../demo/scenarios.ts';
 import { diskIn, instanceIn } from '../../sandbox/gce/state.ts';
 import { shown } from './demo-shown.ts';
 

@@ -1,7 +1,6 @@
-import { awsStage } from '../../cli/demo/aws-stage.ts';
-import type { News } from '../../cli/demo/lanes.ts';
-import { play, type Played } from '../../cli/demo/play.ts';
-import { scenarioNamed } from '../../cli/demo/scenarios.ts';
+import { awsStage } from '../../demo/aws-stage.ts';
+import { type News, play, type Played } from '../../demo/play.ts';
+import { scenarioNamed } from '../../demo/scenarios.ts';
 import type { AwsParts } from '../../sandbox/aws-sandbox.ts';
 
 /** Plays a scenario and keeps both worlds and all that was told. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { turnsOver } from '../../cli/demo/turns.ts';
+import { turnsOver } from '../../demo/platform.ts';
 
 const virtual = () => {
   let time = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { scenarioNamed } from '../../cli/demo/scenarios.ts';
-import { verdict } from '../../cli/demo/verdict.ts';
+import { scenarioNamed } from '../../demo/scenarios.ts';
+import { verdict } from '../../demo/play.ts';
 import { addTaint, dropTaint, outOfService } from '../../sandbox/cluster/controllers/taints.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { attach, detach, settleAttachment } from '../../sandbox/ec2/attachments.ts';

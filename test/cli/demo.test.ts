@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { scenarios } from '../../cli/demo/scenarios.ts';
+import { scenarios } from '../../demo/scenarios.ts';
 import { InvalidInput } from '../../fencing/errors.ts';
 import { shown } from './demo-shown.ts';
 

@@ -1,11 +1,11 @@
-import { all, standing } from '../../sandbox/cluster/standing.ts';
-import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
-import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
-import { isReadyPod } from '../../sandbox/cluster/controllers/pods.ts';
-import { NEWCOMER_POD } from '../../sandbox/scenes/database-pods.ts';
-import type { World } from '../../sandbox/world.ts';
+import { all, standing } from '../sandbox/cluster/standing.ts';
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
+import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
+import { NEWCOMER_POD } from '../sandbox/scenes/database-pods.ts';
+import type { World } from '../sandbox/world.ts';
 import { nudgedAttachments, outOfService, oursOn, quarantined, refusalOf } from './ours.ts';
-import { databasePod, oldAttachmentStands, oldNode, type Story } from './story.ts';
+import { databasePod, oldAttachmentStands, oldNode, type Story } from './stage.ts';
 
 /** One question about the end of the story; `wrong` answers with what is amiss, or null when all is as it should be. */
 export interface Question {

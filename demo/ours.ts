@@ -1,10 +1,10 @@
-import { FENCED_LABEL, NUDGE_ANNOTATION, QUARANTINE, RECORD_ANNOTATION, REPORTER, TAINT_LABEL } from '../../kubernetes/names.ts';
-import { hasOwnTaint } from '../../kubernetes/node-facts.ts';
-import { all } from '../../sandbox/cluster/standing.ts';
-import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
-import { hasTaint } from '../../sandbox/cluster/controllers/taints.ts';
-import type { EventObject, NodeObject } from '../../sandbox/cluster/objects.ts';
-import type { World } from '../../sandbox/world.ts';
+import { FENCED_LABEL, NUDGE_ANNOTATION, QUARANTINE, RECORD_ANNOTATION, REPORTER, TAINT_LABEL } from '../kubernetes/names.ts';
+import { hasOwnTaint } from '../kubernetes/node-facts.ts';
+import { all } from '../sandbox/cluster/standing.ts';
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import { hasTaint } from '../sandbox/cluster/controllers/taints.ts';
+import type { EventObject, NodeObject } from '../sandbox/cluster/objects.ts';
+import type { World } from '../sandbox/world.ts';
 
 /** Traces of Cloudfence in a cluster, as anybody with kubectl sees them. */
 

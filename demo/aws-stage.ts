@@ -1,20 +1,19 @@
-import { foreign, metricLine } from '../../functions/aws/wire.ts';
-import { onEvent } from '../../functions/aws/on-event.ts';
-import { awsCloud } from '../../providers/aws/index.ts';
-import { ec2Clients } from '../../providers/aws/client.ts';
+import { foreign, metricLine } from '../functions/aws/wire.ts';
+import { onEvent } from '../functions/aws/on-event.ts';
+import { awsCloud } from '../providers/aws/index.ts';
+import { ec2Clients } from '../providers/aws/client.ts';
 import {
   type AwsParts,
   type AwsWorld,
   createAwsSandbox,
   SANDBOX_ACCOUNT,
   SANDBOX_REGION,
-} from '../../sandbox/aws-sandbox.ts';
-import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
-import { plainStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
-import { type Instance, instanceIn, type InstanceState, volumeIn } from '../../sandbox/ec2/state.ts';
-import { databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
-import { deploy, type Platform } from './function.ts';
-import type { Message } from './queue.ts';
+} from '../sandbox/aws-sandbox.ts';
+import { openHttpDoor } from '../sandbox/ec2/http-door.ts';
+import { plainStop, start, stopByUser, terminate } from '../sandbox/ec2/instances.ts';
+import { type Instance, instanceIn, type InstanceState, volumeIn } from '../sandbox/ec2/state.ts';
+import { databaseOnTwoNodes } from '../sandbox/scenes/ec2-database.ts';
+import { deploy, type Message, type Platform } from './platform.ts';
 import type { CloudStage, InTurn, Machine } from './stage.ts';
 
 const powers: Readonly<Partial<Record<InstanceState, Machine['power']>>> = { running: 'running', stopped: 'off', terminated: 'gone' };

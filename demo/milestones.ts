@@ -1,12 +1,11 @@
-import { standing } from '../../sandbox/cluster/standing.ts';
-import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
-import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
-import { isReadyPod } from '../../sandbox/cluster/controllers/pods.ts';
-import { NEWCOMER_POD } from '../../sandbox/scenes/database-pods.ts';
-import type { World } from '../../sandbox/world.ts';
+import { standing } from '../sandbox/cluster/standing.ts';
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
+import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
+import { NEWCOMER_POD } from '../sandbox/scenes/database-pods.ts';
+import type { World } from '../sandbox/world.ts';
 import { outOfService, quarantined, refusalOf } from './ours.ts';
-import type { Machine } from './stage.ts';
-import { databasePod, oldAttachmentStands, oldNode, type Story } from './story.ts';
+import { databasePod, type Machine, oldAttachmentStands, oldNode, type Story } from './stage.ts';
 
 /** One thing that happens once, read off the world's objects: never off what Cloudfence says of itself. */
 export interface Milestone {

@@ -1,8 +1,10 @@
-import type { Cloud } from '../../fencing/cloud.ts';
-import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
-import type { World } from '../../sandbox/world.ts';
-import type { DeployedFunction, Parts } from './function.ts';
-import type { Announcement } from './queue.ts';
+import type { Cloud } from '../fencing/cloud.ts';
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import type { NodeObject, PodObject } from '../sandbox/cluster/objects.ts';
+import { all, standing } from '../sandbox/cluster/standing.ts';
+import { DATABASE_POD } from '../sandbox/scenes/database-pods.ts';
+import type { World } from '../sandbox/world.ts';
+import type { Announcement, DeployedFunction, Parts } from './platform.ts';
 
 /** A database with one disk on one of two nodes, by the ids of its cloud. */
 export interface Scene {
@@ -20,13 +22,13 @@ export interface Machine {
   readonly boot: number;
 }
 
-export interface Holder {
+interface Holder {
   readonly instance: string;
   readonly state: string;
 }
 
 /** The cloud's API behind a real socket of this computer. */
-export interface CloudDoor {
+interface CloudDoor {
   readonly url: string;
   readonly calls: () => Readonly<Record<string, number>>;
   readonly close: () => Promise<void>;
@@ -65,3 +67,44 @@ export interface CloudStage<P extends ClusterParts> {
   readonly cloudBehind: (url: string, inTurn: InTurn) => Cloud;
   readonly deploy: (parts: Parts) => DeployedFunction;
 }
+
+/** What stood before the machine failed: by these uids one tells the old from the new. */
+export interface Story<P extends ClusterParts = ClusterParts> extends Scene {
+  /** The cloud that it plays on. */
+  readonly stage: CloudStage<P>;
+  /** The Node of the machine that fails. */
+  readonly node: string;
+  readonly nodeUid: string;
+  readonly bootID: string;
+  readonly boot: number;
+  readonly podUid: string;
+  readonly attachmentUid: string;
+}
+
+export const storyOf = <P extends ClusterParts>(world: World<P>, scene: Scene, stage: CloudStage<P>): Story<P> => {
+  const name = scene.nodeOf(scene.holder);
+  const node = standing(world, 'nodes', name);
+  const attachment = all(world, 'volumeattachments').find(({ spec }) => spec.nodeName === name);
+  return {
+    ...scene,
+    stage,
+    node: name,
+    nodeUid: node?.metadata.uid ?? '',
+    bootID: node?.status.nodeInfo?.bootID ?? '',
+    boot: stage.machine(world, scene.holder).boot,
+    podUid: databasePod(world)?.metadata.uid ?? '',
+    attachmentUid: attachment?.metadata.uid ?? '',
+  };
+};
+
+/** The pod that bears the database's name now, old or new. */
+export const databasePod = (world: World<ClusterParts>): PodObject | undefined => standing(world, 'pods', DATABASE_POD.name, DATABASE_POD.namespace);
+
+/** The very Node object of before, if it still stands. */
+export const oldNode = (world: World<ClusterParts>, { node, nodeUid }: Pick<Story, 'node' | 'nodeUid'>): NodeObject | undefined => {
+  const known = standing(world, 'nodes', node);
+  return known?.metadata.uid === nodeUid ? known : undefined;
+};
+
+export const oldAttachmentStands = (world: World<ClusterParts>, { attachmentUid }: Pick<Story, 'attachmentUid'>): boolean =>
+  all(world, 'volumeattachments').some(({ metadata }) => metadata.uid === attachmentUid);

@@ -1,15 +1,14 @@
-import { readHints } from '../../providers/gcp/events/read-hints.ts';
-import { gcpCloud } from '../../providers/gcp/index.ts';
-import { computeClients } from '../../providers/gcp/client.ts';
-import { instancePath } from '../../providers/gcp/identity.ts';
-import { createGceSandbox, SANDBOX_PROJECT, type GceParts, type WholeGceWorld } from '../../sandbox/gce-sandbox.ts';
-import { openHttpDoor } from '../../sandbox/gce/http-door.ts';
-import { remove, start, stop } from '../../sandbox/gce/instances.ts';
-import { beginOperation } from '../../sandbox/gce/operations.ts';
-import { diskIn, instanceIn, type Instance, type InstanceStatus, type Operation } from '../../sandbox/gce/state.ts';
-import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../sandbox/scenes/gce-database.ts';
-import { deploy } from './function.ts';
-import { plainPlatform } from './plain-platform.ts';
+import { readHints } from '../providers/gcp/events/read-hints.ts';
+import { gcpCloud } from '../providers/gcp/index.ts';
+import { computeClients } from '../providers/gcp/client.ts';
+import { instancePath } from '../providers/gcp/identity.ts';
+import { createGceSandbox, type GceParts, SANDBOX_PROJECT, type WholeGceWorld } from '../sandbox/gce-sandbox.ts';
+import { openHttpDoor } from '../sandbox/gce/http-door.ts';
+import { remove, start, stop } from '../sandbox/gce/instances.ts';
+import { beginOperation } from '../sandbox/gce/operations.ts';
+import { diskIn, type Instance, instanceIn, type InstanceStatus, type Operation } from '../sandbox/gce/state.ts';
+import { gceDatabaseOnTwoNodes, nodeNameOf } from '../sandbox/scenes/gce-database.ts';
+import { deploy, plainPlatform } from './platform.ts';
 import type { CloudStage, InTurn, Machine } from './stage.ts';
 
 const powers: Readonly<Partial<Record<InstanceStatus, Machine['power']>>> = { RUNNING: 'running', TERMINATED: 'off' };

@@ -1,13 +1,37 @@
-import { InvalidInput } from '../../fencing/errors.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
-import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
-import { addNewcomer } from '../../sandbox/scenes/database-pods.ts';
-import type { World } from '../../sandbox/world.ts';
+import { InvalidInput } from '../fencing/errors.ts';
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import { deskOf } from '../sandbox/cluster/controllers/desk.ts';
+import { addNewcomer } from '../sandbox/scenes/database-pods.ts';
+import type { World } from '../sandbox/world.ts';
 import * as ask from './findings.ts';
+import type { Question } from './findings.ts';
 import * as milestone from './milestones.ts';
-import type { Act, Scenario } from './scenario.ts';
-import type { Machine } from './stage.ts';
-import { oldNode, type Story } from './story.ts';
+import type { Milestone } from './milestones.ts';
+import { type Machine, oldNode, type Story } from './stage.ts';
+
+/** Something that people do while the clocks run, in both worlds. */
+interface Act {
+  /** Ms after the start of the story. */
+  readonly at: number;
+  readonly says: string;
+  readonly does: <P extends ClusterParts>(world: World<P>, story: Story<P>) => void;
+}
+
+export interface Scenario {
+  readonly name: string;
+  /** What is going to be shown, in a sentence. */
+  readonly shows: string;
+  /** What all times are counted from, such as `after the stop`. */
+  readonly since: string;
+  /** Lets the trouble come, and time pass until it is there: at that moment the two stories begin to differ. */
+  readonly strikes: <P extends ClusterParts>(world: World<P>, story: Story<P>) => void;
+  readonly acts: readonly Act[];
+  /** The cloud announces nothing: only the sweep finds it. */
+  readonly unannounced: boolean;
+  readonly milestones: readonly Milestone[];
+  /** What has to be so in the end. */
+  readonly asks: readonly Question[];
+}
 
 const LOOK_EVERY_MS = 50;
 

@@ -1,14 +1,18 @@
-import { readHints } from '../../providers/azure/events/read-hints.ts';
-import { azureCloud } from '../../providers/azure/index.ts';
-import { azureClients } from '../../providers/azure/client.ts';
-import { machinePath } from '../../providers/azure/identity.ts';
-import { createAzureSandbox, SANDBOX_SUBSCRIPTION, type AzureParts, type AzureWorld } from '../../sandbox/azure-sandbox.ts';
-import { openArmDoor } from '../../sandbox/azure/http-door.ts';
-import { deallocate, remove, start } from '../../sandbox/azure/machines.ts';
-import { diskIn, machineIn, type Machine as VirtualMachine, type PowerState } from '../../sandbox/azure/state.ts';
-import { azureDatabaseOnTwoNodes, nodeNameOf } from '../../sandbox/scenes/azure-database.ts';
-import { deploy } from './function.ts';
-import { plainPlatform } from './plain-platform.ts';
+import { readHints } from '../providers/azure/events/read-hints.ts';
+import { azureCloud } from '../providers/azure/index.ts';
+import { azureClients } from '../providers/azure/client.ts';
+import { machinePath } from '../providers/azure/identity.ts';
+import {
+  type AzureParts,
+  type AzureWorld,
+  createAzureSandbox,
+  SANDBOX_SUBSCRIPTION,
+} from '../sandbox/azure-sandbox.ts';
+import { openArmDoor } from '../sandbox/azure/http-door.ts';
+import { deallocate, remove, start } from '../sandbox/azure/machines.ts';
+import { diskIn, type Machine as VirtualMachine, machineIn, type PowerState } from '../sandbox/azure/state.ts';
+import { azureDatabaseOnTwoNodes, nodeNameOf } from '../sandbox/scenes/azure-database.ts';
+import { deploy, plainPlatform } from './platform.ts';
 import type { CloudStage, InTurn, Machine, Scene } from './stage.ts';
 
 const powers: Readonly<Partial<Record<PowerState, Machine['power']>>> = { running: 'running', deallocated: 'off' };

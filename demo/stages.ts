@@ -1,20 +1,18 @@
-import { InvalidInput } from '../../fencing/errors.ts';
-import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
-import { playedJson } from './json.ts';
-import type { Tell } from './lanes.ts';
-import { play, type Demo } from './play.ts';
-import type { Scenario } from './scenario.ts';
+import { InvalidInput } from '../fencing/errors.ts';
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import { playedJson, tableLines, verdictLines } from './table.ts';
+import { type Demo, play, type Tell } from './play.ts';
+import type { Scenario } from './scenarios.ts';
 import type { CloudStage } from './stage.ts';
-import { tableLines, verdictLines } from './table.ts';
 
 /** How a demo came out, whatever cloud it was played on. */
-export interface Shown {
+interface Shown {
   readonly right: boolean;
   readonly lines: readonly string[];
   readonly json: object;
 }
 
-export type Show = (demo: Demo, tell: Tell) => Promise<Shown>;
+type Show = (demo: Demo, tell: Tell) => Promise<Shown>;
 
 interface Playable {
   readonly without: Readonly<Record<string, string>>;

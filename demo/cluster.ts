@@ -1,0 +1,96 @@
+import type { Cloud } from '../fencing/cloud.ts';
+import type { Cluster } from '../fencing/cluster.ts';
+import { linkFromToken } from '../kubernetes/access.ts';
+import { clusterOf } from '../kubernetes/cluster.ts';
+import { systemClock } from '../kubernetes/connection.ts';
+import { neededPermissions } from '../kubernetes/doctor.ts';
+import type { Link } from '../kubernetes/exchange.ts';
+import { openHttpsDoor } from '../sandbox/cluster/api/https-door.ts';
+import { apiServerOf, type ApiUser, type Faults, type PolicyRule } from '../sandbox/cluster/api/server.ts';
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import { reactionsOf } from '../sandbox/cluster/reactions.ts';
+import { storeOf } from '../sandbox/cluster/store.ts';
+import type { World } from '../sandbox/world.ts';
+import type { Turns } from './platform.ts';
+import type { CloudStage } from './stage.ts';
+
+/** The world behind two real sockets of this computer. */
+export interface Doors {
+  readonly kubernetes: { readonly url: string; readonly ca: string; readonly token: string };
+  readonly cloud: { readonly url: string };
+  /** Requests that came through so far. */
+  readonly requests: () => { readonly kubernetes: number; readonly cloud: Readonly<Record<string, number>> };
+  readonly close: () => Promise<void>;
+}
+
+const TOKEN = 'demo-token';
+
+/** Breaks nothing, but hears of each request before it has any effect. */
+const heard = (arrived: () => void): Faults => ({
+  before: () => {
+    arrived();
+    return undefined;
+  },
+});
+
+/** `arrived` is called at each request, before it has any effect. */
+export const openDoors = async <P extends ClusterParts>(world: World<P>, stage: CloudStage<P>, user: ApiUser, arrived: () => void): Promise<Doors> => {
+  const server = { store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world) };
+  const api = await openHttpsDoor(apiServerOf({ ...server, users: { [TOKEN]: user }, faults: heard(arrived) }));
+  const cloud = await stage.openDoor(world, arrived);
+  return {
+    kubernetes: { url: api.url, ca: api.caData, token: TOKEN },
+    cloud: { url: cloud.url },
+    requests: () => ({ kubernetes: api.traffic().requests, cloud: cloud.calls() }),
+    close: async () => {
+      await Promise.all([api.close(), cloud.close()]);
+    },
+  };
+};
+
+/** Around how long a call takes, in ms of virtual time. */
+const TAKES = { kubernetes: 8, cloud: 80 } as const;
+
+/** Half as long again at most, half as long at least. */
+const around = (ms: number, random: () => number): number => Math.round(ms * (0.5 + random()));
+
+/** The SDK's own clients; each attempt of theirs waits for its turn before it leaves. */
+export const cloudBehind = <P extends ClusterParts>({ cloud }: Doors, stage: CloudStage<P>, turns: Turns, random: () => number): Cloud =>
+  stage.cloudBehind(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
+
+/** An answer is complete when its body has come, too. */
+const complete = async (answer: ReturnType<Link['send']>): ReturnType<Link['send']> => {
+  const response = await answer;
+  const body = await response.body.text();
+  response.body = { ...response.body, text: async () => body };
+  return response;
+};
+
+interface OpenCluster {
+  readonly cluster: Cluster;
+  readonly close: () => Promise<void>;
+}
+
+export const clusterBehind = ({ kubernetes: { url, ca, token } }: Doors, turns: Turns, now: () => number, random: () => number): OpenCluster => {
+  const link = linkFromToken({ server: url, ca, token: async () => token });
+  const send: Link['send'] = (request, permit) => turns.call(around(TAKES.kubernetes, random), () => complete(link.send(request, permit)));
+  const clock = { now, sleep: turns.sleep, deadline: systemClock.deadline };
+  return { cluster: clusterOf({ name: 'demo', link: { ...link, send }, clock }), close: link.close };
+};
+
+/** Cloudfence's own identity in the sandbox's cluster: what it asks for in a real one, and not one verb more. */
+
+const marks = ({ verb, resource }: (typeof neededPermissions)[number]): boolean => verb === 'patch' && resource === 'nodes';
+
+const ruleFor = ({ verb, group, resource, subresource, namespace, name }: (typeof neededPermissions)[number]): PolicyRule => ({
+  apiGroups: [group],
+  resources: [subresource === undefined ? resource : `${resource}/${subresource}`],
+  verbs: [verb],
+  ...(namespace !== undefined && { namespaces: [namespace] }),
+  ...(name !== undefined && { resourceNames: [name] }),
+});
+
+export const cloudfenceUser = ({ mayMark }: { readonly mayMark: boolean }): ApiUser => ({
+  name: 'cloudfence',
+  rules: neededPermissions.filter((permission) => mayMark || !marks(permission)).map(ruleFor),
+});

@@ -1,0 +1,210 @@
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import type { World } from '../sandbox/world.ts';
+import { cloudBehind, cloudfenceUser, clusterBehind, type Doors, openDoors } from './cluster.ts';
+import {
+  type DeployedFunction,
+  type End,
+  type Message,
+  type Queue,
+  queueFrom,
+  type Turns,
+  turnsOver,
+} from './platform.ts';
+import type { Scenario } from './scenarios.ts';
+import { type CloudStage, type Story, storyOf } from './stage.ts';
+
+export interface Demo {
+  readonly scenario: Scenario;
+  readonly seed: number;
+  /** False: Cloudfence's identity is not allowed to patch Nodes. */
+  readonly mayMark: boolean;
+}
+
+export interface Played<P extends ClusterParts = ClusterParts> {
+  readonly demo: Demo;
+  readonly story: Story<P>;
+  readonly lanes: Lanes<P>;
+  readonly deliveries: readonly Delivery[];
+  readonly requests: ReturnType<Doors['requests']>;
+  readonly verdict: Verdict;
+}
+
+/** Ms of virtual time. */
+export const WATCHED_MS = 620_000;
+const NIGHT = Date.UTC(2026, 0, 5, 3);
+const WAIT_MS = 250;
+const SWEEP_EVERY_MS = 60_000;
+
+interface Run extends Counter {
+  readonly turns: Turns;
+}
+
+/** A cluster at rest, on a real cluster's terms: its cloud controller looks after Nodes whose machines are gone. */
+const worldAtRest = <P extends ClusterParts>(stage: CloudStage<P>, seed: number) => {
+  const world = stage.create({ seed, now: NIGHT });
+  world.parts.cluster.knobs.cloudController = true;
+  const scene = stage.scene(world);
+  world.advance(Math.round(world.random() * 60_000));
+  return { world, story: storyOf(world, scene, stage) };
+};
+
+/** Plays the scenario in both worlds to the end of the watch, telling what happens as it happens. */
+export const play = async <P extends ClusterParts>(stage: CloudStage<P>, demo: Demo, tell: Tell): Promise<Played<P>> => {
+  const { world, story } = worldAtRest(stage, demo.seed);
+  const announcements = () => stage.announcements(world);
+  const since = announcements().length;
+  demo.scenario.strikes(world, story);
+  const lanes = lanesFrom(world, story, demo.scenario, tell);
+  const turns = turnsOver(world.now, lanes.passUntil);
+  const doors = await openDoors(world, stage, cloudfenceUser(demo), turns.arrived);
+  const { cluster, close } = clusterBehind(doors, turns, world.now, world.random);
+  const queue = queueFrom({ title: stage.title, now: world.now, announcements }, since, world.random);
+  const deployed = stage.deploy({ cloud: cloudBehind(doors, stage, turns, world.random), cluster, now: world.now, turns, queue });
+  try {
+    const sweeps = demo.scenario.unannounced || stage.sweeps;
+    const deliveries = await untilWatched(world, sweeps, { lanes, turns, deployed, tell, queue });
+    return { demo, story, lanes, deliveries, requests: doors.requests(), verdict: verdict(world, story, demo.scenario) };
+  } finally {
+    await close();
+    await doors.close();
+  }
+};
+
+const untilWatched = async (world: World<ClusterParts>, sweeps: boolean, run: Run): Promise<readonly Delivery[]> => {
+  const { lanes, turns, queue, deployed } = run;
+  const never = new AbortController().signal;
+  const deliveries: Delivery[] = [];
+  let nextSweep = sweeps ? Math.round(world.random() * SWEEP_EVERY_MS) : Number.POSITIVE_INFINITY;
+  while (lanes.elapsed() < WATCHED_MS) {
+    queue.collect();
+    const message = queue.receive(world.now());
+    if (message) deliveries.push(await deliver(message, run, deliveries.at(-1)));
+    if (lanes.elapsed() >= nextSweep) {
+      nextSweep += SWEEP_EVERY_MS;
+      await deployed.sweep();
+    }
+    await turns.sleep(Math.min(WAIT_MS, Math.max(0, WATCHED_MS - lanes.elapsed())), never);
+  }
+  return deliveries;
+};
+
+type LaneName = 'kubernetes alone' | 'with cloudfence';
+
+/** One of the two worlds, and when each milestone was reached there (ms after the start). */
+export interface Lane<P extends ClusterParts = ClusterParts> {
+  readonly name: LaneName;
+  readonly world: World<P>;
+  readonly reached: ReadonlyMap<string, number>;
+}
+
+/** Something to show at once. */
+export interface News {
+  /** Ms after the start. */
+  readonly at: number;
+  readonly lane: LaneName | 'both';
+  readonly says: string;
+}
+
+export type Tell = (news: News) => void;
+
+interface Lanes<P extends ClusterParts = ClusterParts> {
+  readonly alone: Lane<P>;
+  readonly fenced: Lane<P>;
+  /** Ms since the stories began to differ. */
+  readonly elapsed: () => number;
+  /** Lets time pass in both worlds alike, and tells what happens there. */
+  readonly passUntil: (at: number) => void;
+}
+
+/** How often the worlds are looked at (ms): the times of milestones are as exact as that. */
+const LOOK_EVERY_MS = 50;
+
+type OpenLane<P extends ClusterParts> = Lane<P> & { readonly reached: Map<string, number> };
+
+/** From here on the given world is the one with Cloudfence, and a fork of it is left to Kubernetes alone. */
+const lanesFrom = <P extends ClusterParts>(world: World<P>, story: Story<P>, { milestones, acts }: Scenario, tell: Tell): Lanes<P> => {
+  const start = world.now();
+  const fenced: OpenLane<P> = { name: 'with cloudfence', world, reached: new Map() };
+  const alone: OpenLane<P> = { name: 'kubernetes alone', world: world.fork(), reached: new Map() };
+  const elapsed = (): number => world.now() - start;
+  const lookAt = (lane: OpenLane<P>): void => {
+    for (const { name, title, reached, says } of milestones) {
+      if (lane.reached.has(name) || !reached(lane.world, story, new Set(lane.reached.keys()))) continue;
+      lane.reached.set(name, elapsed());
+      tell({ at: elapsed(), lane: lane.name, says: says?.(lane.world, story) ?? title(story.stage.title) });
+    }
+  };
+  const toCome = [...acts];
+  const actIfDue = (): void => {
+    for (let [act] = toCome; act && act.at <= elapsed(); [act] = toCome) {
+      for (const lane of [alone, fenced]) act.does(lane.world, story);
+      tell({ at: elapsed(), lane: 'both', says: act.says });
+      toCome.shift();
+    }
+  };
+  const lookAtBoth = (): void => [alone, fenced].forEach(lookAt);
+  const passUntil = (at: number): void => {
+    while (world.now() < at) {
+      const step = Math.min(LOOK_EVERY_MS, at - world.now());
+      for (const lane of [alone, fenced]) lane.world.advance(step);
+      actIfDue();
+      lookAtBoth();
+    }
+  };
+  lookAtBoth();
+  return { alone, fenced, elapsed, passUntil };
+};
+
+/** One delivery of a message, and what the function made of it. */
+interface Delivery {
+  /** Ms after the start. */
+  readonly at: number;
+  readonly brings: string;
+  readonly received: number;
+  readonly after: 'deleted' | 'visible-again' | 'dead-letter';
+  readonly ends: readonly End[];
+}
+
+/** Where messages are handed over. */
+interface Counter {
+  readonly lanes: Lanes;
+  readonly queue: Queue;
+  readonly deployed: DeployedFunction;
+  readonly tell: Tell;
+}
+
+/** Hands one message to the function, and does with it what a queue does with the function's answer. */
+const deliver = async (message: Message, { lanes, queue, deployed, tell }: Counter, before: Delivery | undefined): Promise<Delivery> => {
+  const say = (says: string): void => tell({ at: lanes.elapsed(), lane: 'with cloudfence', says });
+  const { received, brings } = message;
+  const arrived = { at: lanes.elapsed(), brings, received };
+  say(received > 1 ? `the queue delivers it again, for the ${ordinal(received)} time` : `the queue delivers ${brings}`);
+  const { again, ends } = await deployed.onMessage(message);
+  const delivery = { ...arrived, ends };
+  if (!again) return { ...delivery, after: 'deleted' };
+  for (const { decision, says } of ends) say(`the function wants it again (${decision}): ${saidIn(before, says) ? 'the same as before' : says}`);
+  if (queue.giveBack(message, lanes.fenced.world.now())) return { ...delivery, after: 'visible-again' };
+  say('the message goes to the dead-letter queue');
+  return { ...delivery, after: 'dead-letter' };
+};
+
+const saidIn = (delivery: Delivery | undefined, says: string): boolean => delivery?.ends.some((end) => end.says === says) ?? false;
+
+const ordinal = (n: number): string => ['', 'first', 'second', 'third', 'fourth', 'fifth'][n] ?? `${n}th`;
+
+interface Finding {
+  readonly finding: string;
+  /** What is amiss, or null when all is as it should be. */
+  readonly wrong: string | null;
+}
+
+interface Verdict {
+  readonly right: boolean;
+  readonly findings: readonly Finding[];
+}
+
+/** Judges the end by the world's objects alone. Pure. */
+export const verdict = <P extends ClusterParts>(world: World<P>, story: Story<P>, { asks }: Pick<Scenario, 'asks'>): Verdict => {
+  const findings = asks.map(({ name, wrong }) => ({ finding: name, wrong: wrong(world, story) }));
+  return { right: findings.every(({ wrong }) => wrong === null), findings };
+};

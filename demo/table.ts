@@ -1,0 +1,154 @@
+import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
+import { standing } from '../sandbox/cluster/standing.ts';
+import type { World } from '../sandbox/world.ts';
+import type { Milestone } from './milestones.ts';
+import { oursOn } from './ours.ts';
+import { type Lane, type News, type Played, WATCHED_MS } from './play.ts';
+import { databasePod, type Story } from './stage.ts';
+
+/** Both timelines side by side, and how both worlds stand in the end. */
+
+const COLUMNS = [36, 32, 32] as const;
+
+const row = (...cells: readonly [string, string, string]): string => cells.map((cell, at) => cell.padEnd(COLUMNS[at] ?? 0)).join('').trimEnd();
+
+const never = `never (watched ${Math.floor(WATCHED_MS / 60_000)} min)`;
+
+const cellOf = ({ name, ours }: Milestone, lane: Pick<Lane, 'name' | 'reached'>): string => {
+  const at = lane.reached.get(name);
+  if (at !== undefined) return clockTime(at);
+  return ours && lane.name === 'kubernetes alone' ? '–' : never;
+};
+
+const diskCell = ({ disk }: AtTheEnd, shortened: (instance: string) => string): string => disk.map(({ instance, state }) => `${shortened(instance)}, ${state}`).join(' and ') || 'nobody';
+
+const podCell = ({ pod }: AtTheEnd, shortened: (node: string) => string): string => {
+  if (!pod) return 'nowhere: there is no pod';
+  if (pod.node === null) return 'nowhere: it waits for a node';
+  if (!pod.machineRuns) return `nowhere: stuck on ${shortened(pod.node)}`;
+  return `${shortened(pod.node)}, ${pod.deleting ? 'out of reach' : pod.phase}`;
+};
+
+const harmCell = ({ harm }: AtTheEnd): string => (harm.length === 0 ? 'none' : `${harm.length} times: data may be lost`);
+
+const TAINTS: ReadonlySet<string> = new Set(['out-of-service', 'quarantine']);
+
+const leftCell = ({ leftOnNode }: AtTheEnd): string => {
+  if (leftOnNode === null) return 'the Node is gone';
+  const others = leftOnNode.filter((what) => !TAINTS.has(what));
+  const taints = leftOnNode.length - others.length;
+  const counted = taints === 0 ? [] : [taints === 1 ? '1 taint' : `${taints} taints`];
+  return [...counted, ...others].join(', ') || 'nothing';
+};
+
+export const tableLines = <P extends ClusterParts>({ demo, story, lanes: { alone, fenced } }: Played<P>): readonly string[] => {
+  const [without, with_] = [atTheEnd(alone.world, story), atTheEnd(fenced.world, story)];
+  const endRow = (title: string, cell: (end: AtTheEnd) => string): string => row(title, cell(without), cell(with_));
+  return [
+    row(demo.scenario.since, alone.name, fenced.name),
+    '-'.repeat(COLUMNS[0] + COLUMNS[1] + fenced.name.length),
+    ...demo.scenario.milestones.map((milestone) => row(milestone.title(story.stage.title), cellOf(milestone, alone), cellOf(milestone, fenced))),
+    '',
+    endRow('in the end, the disk is held by', (end) => diskCell(end, story.stage.shortName)),
+    endRow('the database runs on', (end) => podCell(end, story.stage.shortNode)),
+    endRow('harm to data', harmCell),
+    endRow('of Cloudfence, on the old Node', leftCell),
+  ];
+};
+
+export const verdictLines = <P extends ClusterParts>({ verdict: { right, findings }, requests, story }: Played<P>): readonly string[] => {
+  const calls = Object.values(requests.cloud).reduce((sum, count) => sum + count, 0);
+  return [
+    ...findings.flatMap(({ finding, wrong }) => (wrong === null ? [] : hanging(`  WRONG  ${finding}: `, wrong))),
+    ...(right ? hanging('As it should be: ', findings.map(({ finding }) => finding).join(', ')) : ['This is not how it should end.']),
+    ...wrapped(`Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ${story.stage.title}, over sockets of this computer.`, WIDTH),
+  ];
+};
+
+/** What people read at a terminal: plain text, at most this many columns wide. */
+export const WIDTH = 100;
+
+/** `+m:ss.s` */
+const clockTime = (ms: number): string => {
+  const tenths = Math.round(ms / 100);
+  const seconds = ((tenths % 600) / 10).toFixed(1).padStart(4, '0');
+  return `+${Math.floor(tenths / 600)}:${seconds}`;
+};
+
+/** Breaks a text between words; a word that is longer than a line is cut. */
+export const wrapped = (text: string, width: number): readonly string[] => {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(/\s+/).flatMap((long) => long.match(new RegExp(`.{1,${width}}`, 'g')) ?? [])) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return line === '' ? lines : [...lines, line];
+};
+
+/** Wraps a text under a first column that only the first line has. */
+const hanging = (head: string, text: string): readonly string[] =>
+  wrapped(text, WIDTH - head.length).map((line, at) => `${at === 0 ? head : ' '.repeat(head.length)}${line}`);
+
+export const newsLines = ({ at, lane, says }: News): readonly string[] => hanging(`${clockTime(at).padEnd(9)} ${lane.padEnd(16)}  `, says);
+
+interface PodAtTheEnd {
+  readonly node: string | null;
+  readonly phase: string;
+  readonly deleting: boolean;
+  /** Below its node: whatever Kubernetes knows, a machine that is off runs no pod, and one that runs may run it on. */
+  readonly machineRuns: boolean;
+}
+
+/** How a world stands when the watch is over. */
+interface AtTheEnd {
+  /** Instances that hold the disk, with their states. */
+  readonly disk: readonly { readonly instance: string; readonly state: string }[];
+  readonly pod: PodAtTheEnd | null;
+  readonly harm: readonly string[];
+  /** What Cloudfence has left on the Node; null when there is no such Node (any more). */
+  readonly leftOnNode: readonly string[] | null;
+}
+
+const atTheEnd = <P extends ClusterParts>(world: World<P>, story: Story<P>): AtTheEnd => {
+  const { stage } = story;
+  const node = standing(world, 'nodes', story.node);
+  return {
+    disk: stage.holders(world, story.volume).map(({ instance }) => ({ instance, state: stage.machine(world, instance).state })),
+    pod: podAtTheEnd(world, story),
+    harm: stage.harm(world).map(({ what }) => what),
+    leftOnNode: node ? oursOn(node) : null,
+  };
+};
+
+const podAtTheEnd = <P extends ClusterParts>(world: World<P>, { node, holder, spare, stage }: Story<P>): PodAtTheEnd | null => {
+  const pod = databasePod(world);
+  if (!pod) return null;
+  const machine = pod.spec.nodeName === node ? holder : spare;
+  return {
+    node: pod.spec.nodeName ?? null,
+    phase: pod.status.phase ?? 'Unknown',
+    deleting: pod.metadata.deletionTimestamp !== undefined,
+    machineRuns: pod.spec.nodeName !== undefined && stage.machine(world, machine).power === 'running',
+  };
+};
+
+/** The whole demo as one JSON object: times in ms after the start, null for what never came. */
+export const playedJson = <P extends ClusterParts>({ demo, story, lanes: { alone, fenced }, deliveries, requests, verdict }: Played<P>): object => {
+  const timeline = ({ reached }: Pick<Lane, 'reached'>): object =>
+    Object.fromEntries(demo.scenario.milestones.map(({ name }) => [name, reached.get(name) ?? null]));
+  return {
+    scenario: demo.scenario.name,
+    seed: demo.seed,
+    watchedMs: WATCHED_MS,
+    instance: story.holder,
+    node: story.node,
+    timelines: { kubernetesAlone: timeline(alone), withCloudfence: timeline(fenced) },
+    outcomes: { kubernetesAlone: atTheEnd(alone.world, story), withCloudfence: atTheEnd(fenced.world, story) },
+    deliveries,
+    requests: { kubernetes: requests.kubernetes, [story.stage.api]: requests.cloud },
+    verdict,
+  };
+};
