@@ -51,10 +51,13 @@ const phaseOf = (annotations: Readonly<Record<string, string>>): string => {
 const statusOf = (known: z.infer<typeof conditions>, wanted: string): string => known.find(({ type }) => type === wanted)?.status ?? '';
 const reasonOf = (known: z.infer<typeof conditions>, wanted: string): string => known.find(({ type }) => type === wanted)?.reason ?? '';
 
+/** The value of our out-of-service taint names the run and the boot; that it is ours is what counts. */
+const OF_A_FENCE = /^.+_in_[0-9a-z]{14}$/;
+
 const facetsOfNode = (written: unknown): Facets => {
   const { metadata, spec, status } = node.parse(written);
   return {
-    taints: spec.taints.map(({ key, value, effect }) => `${key}=${value}:${effect}`).toSorted().join(' '),
+    taints: spec.taints.map(({ key, value, effect }) => `${key}=${value.replace(OF_A_FENCE, 'of-a-fence')}:${effect}`).toSorted().join(' '),
     ready: `${statusOf(status.conditions, 'Ready')} ${reasonOf(status.conditions, 'Ready')}`.trim(),
     boot: status.nodeInfo?.bootID ?? '',
     attached: status.volumesAttached.map(({ name }) => name).toSorted().join(' '),
