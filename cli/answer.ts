@@ -1,8 +1,7 @@
-import type { CloudfenceError } from '../fencing/errors.ts';
-import { reasonOf } from '../fencing/learn.ts';
-import type { Outcome } from '../fencing/outcome.ts';
-import type { Reason } from '../fencing/reason.ts';
-import { outcomeJson } from '../fencing/outcome-json.ts';
+import type { CloudfenceError } from '../fencing/model/errors.ts';
+import { reasonOf } from '../fencing/loop/reduce.ts';
+import { type Outcome, outcomeJson } from '../fencing/model/outcome.ts';
+import type { Reason } from '../fencing/model/reason.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { outcomeLines } from './step-list.ts';
 

@@ -1,4 +1,4 @@
-import type { OutcomeKind } from '../fencing/outcome.ts';
+import type { OutcomeKind } from '../fencing/model/outcome.ts';
 
 /** 0 fenced, released, or a dry run that would do so, or rightly ignored · 1 failed · 2 usage or configuration · 3 still waiting at the time-out · 4 refused · 130 interrupted by Ctrl-C. */
 export const USAGE = 2;

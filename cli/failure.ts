@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
-import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/errors.ts';
-import { reasonOf } from '../fencing/learn.ts';
-import { because, type Reason } from '../fencing/reason.ts';
+import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/model/errors.ts';
+import { reasonOf } from '../fencing/loop/reduce.ts';
+import { because, type Reason } from '../fencing/model/reason.ts';
 import { answerOne, outcomeOfReason, type Output } from './answer.ts';
 import { USAGE } from './exit-code.ts';
 

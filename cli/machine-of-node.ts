@@ -1,6 +1,6 @@
-import { InvalidInput } from '../fencing/errors.ts';
-import type { MachineId } from '../fencing/machine.ts';
-import type { Ports } from '../fencing/ports.ts';
+import { InvalidInput } from '../fencing/model/errors.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
+import type { Ports } from '../fencing/loop/ports.ts';
 
 export interface NodeAt {
   readonly cluster: string;

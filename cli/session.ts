@@ -1,7 +1,7 @@
-import { CloudfenceError, Unavailable } from '../fencing/errors.ts';
-import type { MachineId } from '../fencing/machine.ts';
-import type { Policy } from '../fencing/policy.ts';
-import type { Ports } from '../fencing/ports.ts';
+import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
+import type { Policy } from '../fencing/model/policy.ts';
+import type { Ports } from '../fencing/loop/ports.ts';
 import { openClouds } from '../config/clouds.ts';
 import type { CloudKit } from '../providers/plugin.ts';
 import { readEnvironment, readVariable } from '../config/environment.ts';

@@ -1,7 +1,7 @@
-import type { Answer } from '../fencing/learn.ts';
-import type { Known } from '../fencing/known.ts';
-import type { Command } from '../fencing/next.ts';
-import type { Outcome, StepReport } from '../fencing/outcome.ts';
+import type { Answer } from '../fencing/loop/reduce.ts';
+import type { Known } from '../fencing/loop/state.ts';
+import type { Command } from '../fencing/loop/next-command.ts';
+import type { Outcome, StepReport } from '../fencing/model/outcome.ts';
 
 /** The live list that people read while a machine is fenced: one line a step, one line for each new thing awaited. */
 

@@ -1,6 +1,6 @@
-import type { Cloud, UnservedPlace } from '../fencing/cloud.ts';
-import { CloudfenceError, Refused } from '../fencing/errors.ts';
-import type { Fault, Reading } from '../fencing/hint.ts';
+import type { Cloud, UnservedPlace } from '../fencing/model/cloud.ts';
+import { CloudfenceError, Refused } from '../fencing/model/errors.ts';
+import type { Fault, Reading } from '../fencing/model/hint.ts';
 import {
   type Holding,
   type IdentityCarrier,
@@ -8,7 +8,7 @@ import {
   type MachineId,
   nothingKnown,
   type VolumeHandle,
-} from '../fencing/machine.ts';
+} from '../fencing/model/machine.ts';
 import type { CloudKit, CloudProbe, RegisteredCloud } from '../providers/plugin.ts';
 
 /** Several clouds as one: each call goes to the cloud whose machine it is about, and that one alone is opened. */

@@ -1,4 +1,4 @@
-import { InvalidConfiguration } from '../fencing/errors.ts';
+import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { anyCloud } from './any-cloud.ts';
 import type { CloudAccess, CloudKit, CloudOptions, RegisteredCloud } from '../providers/plugin.ts';
 import { type ClusterEntry, keeperOf, type KeptKubeconfig, type ManagedCluster, managedIn } from '../providers/cluster-entries.ts';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import type { Cluster } from '../fencing/cluster.ts';
-import { InvalidConfiguration } from '../fencing/errors.ts';
-import { jsonIn } from '../fencing/json-text.ts';
+import type { Cluster } from '../fencing/model/cluster.ts';
+import { InvalidConfiguration } from '../fencing/model/errors.ts';
+import { jsonIn } from '../fencing/model/outside-data.ts';
 import { type KubeConfigText, linkFromKubeConfigs, linkFromToken, refreshingLink } from '../kubernetes/access.ts';
 import { systemClock } from '../kubernetes/connection.ts';
 import { type CapDesk, capDeskOf } from '../kubernetes/ledger.ts';

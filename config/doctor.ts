@@ -1,6 +1,6 @@
-import { CloudfenceError } from '../fencing/errors.ts';
-import type { MachineFacts, MachineId } from '../fencing/machine.ts';
-import type { Policy } from '../fencing/policy.ts';
+import { CloudfenceError } from '../fencing/model/errors.ts';
+import type { MachineFacts, MachineId } from '../fencing/model/machine.ts';
+import type { Policy } from '../fencing/model/policy.ts';
 import { identityOf } from '../fencing/rules/identity.ts';
 import type { CheckedPermission, Doctor, NodeIdentity } from '../kubernetes/doctor.ts';
 import { type Check, checked } from '../providers/check.ts';

@@ -1,4 +1,4 @@
-import type { Cluster } from '../fencing/cluster.ts';
+import type { Cluster } from '../fencing/model/cluster.ts';
 import type { CapDesk } from '../kubernetes/ledger.ts';
 import type { Doctor } from '../kubernetes/doctor.ts';
 import type { CloudAccess } from '../providers/plugin.ts';

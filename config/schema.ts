@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { InvalidConfiguration } from '../fencing/errors.ts';
-import { defaultPolicy, type Policy } from '../fencing/policy.ts';
+import { InvalidConfiguration } from '../fencing/model/errors.ts';
+import { defaultPolicy, type Policy } from '../fencing/model/policy.ts';
 import { clusterEntry } from '../providers/cluster-entries.ts';
 
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;

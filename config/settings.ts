@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { InvalidConfiguration } from '../fencing/errors.ts';
+import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import type { Environment } from './environment.ts';
 import { configuration, type Configuration, parseConfiguration } from './schema.ts';
 

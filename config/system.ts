@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Moment } from '../fencing/view.ts';
+import type { Moment } from '../fencing/rules/view.ts';
 
 interface SystemClock {
   readonly now: () => Moment;

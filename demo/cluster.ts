@@ -1,5 +1,5 @@
-import type { Cloud } from '../fencing/cloud.ts';
-import type { Cluster } from '../fencing/cluster.ts';
+import type { Cloud } from '../fencing/model/cloud.ts';
+import type { Cluster } from '../fencing/model/cluster.ts';
 import { linkFromToken } from '../kubernetes/access.ts';
 import { clusterOf } from '../kubernetes/cluster.ts';
 import { systemClock } from '../kubernetes/connection.ts';

@@ -1,11 +1,11 @@
 import { setImmediate as quiet } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Cloud } from '../fencing/cloud.ts';
-import type { Cluster } from '../fencing/cluster.ts';
-import type { Reading } from '../fencing/hint.ts';
-import type { MachineId } from '../fencing/machine.ts';
-import { defaultPolicy } from '../fencing/policy.ts';
-import { sweep } from '../fencing/sweep.ts';
+import type { Cloud } from '../fencing/model/cloud.ts';
+import type { Cluster } from '../fencing/model/cluster.ts';
+import type { Reading } from '../fencing/model/hint.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
+import { defaultPolicy } from '../fencing/model/policy.ts';
+import { sweep } from '../fencing/sweep/sweep.ts';
 import { runErrands } from '../functions/invocation.ts';
 import { acknowledgeAll, deliveryOf } from '../functions/messages.ts';
 import type { Wiring } from '../functions/wiring.ts';

@@ -1,4 +1,4 @@
-import { InvalidInput } from '../fencing/errors.ts';
+import { InvalidInput } from '../fencing/model/errors.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { deskOf } from '../sandbox/cluster/controllers/desk.ts';
 import { addNewcomer } from '../sandbox/scenes/database-pods.ts';

@@ -1,4 +1,4 @@
-import type { Cloud } from '../fencing/cloud.ts';
+import type { Cloud } from '../fencing/model/cloud.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import type { NodeObject, PodObject } from '../sandbox/cluster/objects.ts';
 import { all, standing } from '../sandbox/cluster/standing.ts';

@@ -1,4 +1,4 @@
-import { InvalidInput } from '../fencing/errors.ts';
+import { InvalidInput } from '../fencing/model/errors.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { playedJson, tableLines, verdictLines } from './table.ts';
 import { type Demo, play, type Tell } from './play.ts';

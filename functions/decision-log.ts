@@ -1,8 +1,8 @@
-import { CloudfenceError } from '../fencing/errors.ts';
-import type { Fault } from '../fencing/hint.ts';
-import type { Known } from '../fencing/known.ts';
-import type { Command } from '../fencing/next.ts';
-import type { Outcome } from '../fencing/outcome.ts';
+import { CloudfenceError } from '../fencing/model/errors.ts';
+import type { Fault } from '../fencing/model/hint.ts';
+import type { Known } from '../fencing/loop/state.ts';
+import type { Command } from '../fencing/loop/next-command.ts';
+import type { Outcome } from '../fencing/model/outcome.ts';
 import { decision } from './metrics.ts';
 
 /** One JSON line for each step and each end, under the same names everywhere. Never a secret, never the environment. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { examine, examineAccess } from '../config/doctor.ts';
-import { CloudfenceError, InvalidInput, Refused } from '../fencing/errors.ts';
-import type { MachineId } from '../fencing/machine.ts';
-import { STALE_LEASE_MS } from '../fencing/ports.ts';
+import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
+import { STALE_LEASE_MS } from '../fencing/loop/ports.ts';
 import { type Check, type Diagnosis, diagnosisOf } from '../providers/check.ts';
 import type { DoctorWiring, Fencer } from './wiring.ts';
 

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { inspect } from 'node:util';
 import { z } from 'zod';
-import { CloudfenceError, inHierarchy } from '../fencing/errors.ts';
-import type { Aside, Fault, Hint, Reading } from '../fencing/hint.ts';
-import { jsonIn } from '../fencing/json-text.ts';
-import type { MachineId } from '../fencing/machine.ts';
-import type { Outcome } from '../fencing/outcome.ts';
-import type { Policy } from '../fencing/policy.ts';
-import { fenceRecord } from '../fencing/record.ts';
+import { CloudfenceError, inHierarchy } from '../fencing/model/errors.ts';
+import type { Aside, Fault, Hint, Reading } from '../fencing/model/hint.ts';
+import { jsonIn } from '../fencing/model/outside-data.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
+import type { Outcome } from '../fencing/model/outcome.ts';
+import type { Policy } from '../fencing/model/policy.ts';
+import { fenceRecord } from '../fencing/model/record.ts';
 import { faultLine, messageLine } from './decision-log.ts';
 import { decision, type Measured, metric } from './metrics.ts';
 

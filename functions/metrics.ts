@@ -1,4 +1,4 @@
-import type { Outcome, StepReport } from '../fencing/outcome.ts';
+import type { Outcome, StepReport } from '../fencing/model/outcome.ts';
 
 /** Every name under which logs and metrics speak: dashboards and alarms are written against these. */
 

@@ -1,8 +1,7 @@
-import type { Known } from '../fencing/known.ts';
-import type { Command } from '../fencing/next.ts';
-import { outcomeJson, type OutcomeJson } from '../fencing/outcome-json.ts';
-import type { Outcome } from '../fencing/outcome.ts';
-import { sweep as sweepAll, type Swept } from '../fencing/sweep.ts';
+import type { Known } from '../fencing/loop/state.ts';
+import type { Command } from '../fencing/loop/next-command.ts';
+import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
+import { sweep as sweepAll, type Swept } from '../fencing/sweep/sweep.ts';
 import { messageLine, outcomeLine } from './decision-log.ts';
 import { isNews, tellUnreachable, type TimeLimit, wasTold, within } from './invocation.ts';
 import { isDeadAndUnfenced, measuresOf, metric } from './metrics.ts';

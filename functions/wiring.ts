@@ -1,6 +1,6 @@
 import type { OpenCluster } from '../config/open-clusters.ts';
-import type { Policy } from '../fencing/policy.ts';
-import type { Ports } from '../fencing/ports.ts';
+import type { Policy } from '../fencing/model/policy.ts';
+import type { Ports } from '../fencing/loop/ports.ts';
 import type { CloudKit } from '../providers/plugin.ts';
 import type { Errand, Queues } from './messages.ts';
 import type { Measured } from './metrics.ts';

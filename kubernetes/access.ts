@@ -4,7 +4,7 @@ import path from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { SecurityAuthentication } from '@kubernetes/client-node/dist/gen/index.js';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
-import { InvalidConfiguration } from '../fencing/errors.ts';
+import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { bearer, httpsLink, type Link, POOL, retire } from './exchange.ts';
 import { keepSecret, keepSecretIn, selfContained, withoutOutput } from './kubeconfig-trust.ts';
 

@@ -1,8 +1,8 @@
 import { CoreV1Api, EventsV1Api, type EventsV1Event } from '@kubernetes/client-node/dist/gen/index.js';
 import { V1MicroTime } from '@kubernetes/client-node/dist/types.js';
-import type { Applied, Told } from '../fencing/cluster.ts';
-import { Refused } from '../fencing/errors.ts';
-import type { ClusterStep, NodeTarget } from '../fencing/steps.ts';
+import type { Applied, Told } from '../fencing/model/cluster.ts';
+import { Refused } from '../fencing/model/errors.ts';
+import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { deleteAttachment, nudge } from './attachments.ts';
 import { deleting, type Desk, type Writer } from './connection.ts';
 import { saysChanged } from './errors.ts';

@@ -4,11 +4,11 @@ import {
   type V1PersistentVolume,
   type V1VolumeAttachment,
 } from '@kubernetes/client-node/dist/gen/index.js';
-import type { AttachmentFacts } from '../fencing/cluster-facts.ts';
-import type { Applied, Clues, LookRequest } from '../fencing/cluster.ts';
-import { Refused } from '../fencing/errors.ts';
-import type { IdentityCarrier, MachineId, VolumeHandle } from '../fencing/machine.ts';
-import type { AttachmentTarget } from '../fencing/steps.ts';
+import type { AttachmentFacts } from '../fencing/model/cluster-facts.ts';
+import type { Applied, Clues, LookRequest } from '../fencing/model/cluster.ts';
+import { Refused } from '../fencing/model/errors.ts';
+import type { IdentityCarrier, MachineId, VolumeHandle } from '../fencing/model/machine.ts';
+import type { AttachmentTarget } from '../fencing/model/steps.ts';
 import { deleting, type Desk, pages, type Reader } from './connection.ts';
 import { saysAbsent, saysChanged } from './errors.ts';
 import { NUDGE_ANNOTATION } from './names.ts';

@@ -1,4 +1,4 @@
-import type { Cluster } from '../fencing/cluster.ts';
+import type { Cluster } from '../fencing/model/cluster.ts';
 import { apply, tell } from './apply.ts';
 import { census } from './leases.ts';
 import { type Clock, connect, type Connection } from './connection.ts';

@@ -7,10 +7,10 @@ import {
   type V1ObjectMeta,
   wrapHttpLibrary,
 } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Applied } from '../fencing/cluster.ts';
-import { CloudfenceError, Unavailable } from '../fencing/errors.ts';
-import { bounded } from '../fencing/paged.ts';
-import type { Permit } from '../fencing/permit.ts';
+import type { Applied } from '../fencing/model/cluster.ts';
+import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
+import { bounded } from '../fencing/model/outside-data.ts';
+import type { Permit } from '../fencing/model/permit.ts';
 import { apiExceptionIn, saysAbsent, saysChanged, translated } from './errors.ts';
 import { lineOf, type Link } from './exchange.ts';
 

@@ -1,5 +1,5 @@
 import { AuthorizationV1Api, CoreV1Api, VersionApi } from '@kubernetes/client-node/dist/gen/index.js';
-import type { IdentityCarrier } from '../fencing/machine.ts';
+import type { IdentityCarrier } from '../fencing/model/machine.ts';
 import { type Clock, type Connection, pages, type Reader, type Writer } from './connection.ts';
 import type { Link } from './exchange.ts';
 import { readEntries } from './ledger.ts';

@@ -6,8 +6,8 @@ import {
   ResponseContext,
   type SecurityAuthentication,
 } from '@kubernetes/client-node/dist/gen/index.js';
-import { InvalidInput } from '../fencing/errors.ts';
-import type { Permit } from '../fencing/permit.ts';
+import { InvalidInput } from '../fencing/model/errors.ts';
+import type { Permit } from '../fencing/model/permit.ts';
 import { underPermit } from '../transport/under-permit.ts';
 
 /**

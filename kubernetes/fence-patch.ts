@@ -1,14 +1,37 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import type { FirstStopping, Tombstone } from '../fencing/cluster-facts.ts';
-import { Refused } from '../fencing/errors.ts';
-import type { FenceRecord } from '../fencing/record.ts';
-import type { ClusterStep, NodeTarget } from '../fencing/steps.ts';
-import { fenceInBoot } from '../fencing/fence-in-boot.ts';
+import { fenceInBoot, type FirstStopping, type Tombstone } from '../fencing/model/cluster-facts.ts';
+import { Refused } from '../fencing/model/errors.ts';
+import type { FenceRecord } from '../fencing/model/record.ts';
+import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
-import { hasOwnTaint, hasTaint, labelOf, recordTextOf, stoppingText, stoppingTextOf, taintText, tombstoneText } from './node-facts.ts';
-import type { Labels, NodePatch, TaintKind, TaintOf } from './node-patch.ts';
-import { addTaints, putLabels, putRecord, removeLabels, removeRecord, removeTaints } from './node-patch.ts';
-import { stillAsSeen, testBoot, testLabel, testRecord, testUid, writtenRecord } from './node-patch.ts';
+import {
+  hasOwnTaint,
+  hasTaint,
+  labelOf,
+  recordTextOf,
+  stoppingText,
+  stoppingTextOf,
+  taintText,
+  tombstoneText,
+} from './node-facts.ts';
+import {
+  addTaints,
+  type Labels,
+  type NodePatch,
+  putLabels,
+  putRecord,
+  removeLabels,
+  removeRecord,
+  removeTaints,
+  stillAsSeen,
+  type TaintKind,
+  type TaintOf,
+  testBoot,
+  testLabel,
+  testRecord,
+  testUid,
+  writtenRecord,
+} from './node-patch.ts';
 
 export type FenceStep = Extract<ClusterStep, { readonly do: 'mark' | 'note' | 'park' | 'readmit-volumes' | 'readmit-pods' | 'entomb' | 'note-stopping' }>;
 type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }>;

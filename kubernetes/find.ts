@@ -1,6 +1,6 @@
 import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Clues } from '../fencing/cluster.ts';
-import type { IdentityCarrier } from '../fencing/machine.ts';
+import type { Clues } from '../fencing/model/cluster.ts';
+import type { IdentityCarrier } from '../fencing/model/machine.ts';
 import {
   annotatedCarriers,
   csiNodeCarriers,

@@ -1,5 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { Denied, InvalidConfiguration } from '../fencing/errors.ts';
+import { Denied, InvalidConfiguration } from '../fencing/model/errors.ts';
 
 /** What a kubeconfig is trusted with: where a token may go, and what it may have this process do. */
 

@@ -1,6 +1,6 @@
 import { CoordinationV1Api, CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Census } from '../fencing/cluster-facts.ts';
-import type { Clues } from '../fencing/cluster.ts';
+import type { Census } from '../fencing/model/cluster-facts.ts';
+import type { Clues } from '../fencing/model/cluster.ts';
 import { pages, type Reader } from './connection.ts';
 import { LEASE_NAMESPACE, ZONE_LABEL } from './names.ts';
 import { isFenced } from './node-facts.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { CoreV1Api, type V1ConfigMap } from '@kubernetes/client-node/dist/gen/index.js';
-import { Denied, Unavailable } from '../fencing/errors.ts';
+import { Denied, Unavailable } from '../fencing/model/errors.ts';
 import {
   type Admission,
   admit,
@@ -10,9 +10,9 @@ import {
   concluded,
   type LedgerEntry,
   tidied,
-} from '../fencing/ledger.ts';
-import type { MachineId } from '../fencing/machine.ts';
-import type { Policy } from '../fencing/policy.ts';
+} from '../fencing/model/ledger.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
+import type { Policy } from '../fencing/model/policy.ts';
 import type { Clock, Connection, Reader, Writer } from './connection.ts';
 import { saysChanged } from './errors.ts';
 import { LEDGER } from './names.ts';

@@ -1,8 +1,8 @@
 import { CoreV1Api, type V1Node, type V1PersistentVolume, type V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
-import type { ClusterFacts, NodeFacts, PodFacts, Recheck, VolumeFacts } from '../fencing/cluster-facts.ts';
-import type { LookRequest } from '../fencing/cluster.ts';
-import type { VolumeHandle } from '../fencing/machine.ts';
-import type { FenceRecord } from '../fencing/record.ts';
+import type { ClusterFacts, NodeFacts, PodFacts, Recheck, VolumeFacts } from '../fencing/model/cluster-facts.ts';
+import type { LookRequest } from '../fencing/model/cluster.ts';
+import type { VolumeHandle } from '../fencing/model/machine.ts';
+import type { FenceRecord } from '../fencing/model/record.ts';
 import {
   attachmentFacts,
   attachmentName,

@@ -1,7 +1,7 @@
 import type { V1Node, V1ObjectMeta, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
-import type { FenceInBoot, FirstStopping, NodeFacts, Tombstone } from '../fencing/cluster-facts.ts';
-import type { IdentityCarrier } from '../fencing/machine.ts';
-import { parseRecord } from '../fencing/record.ts';
+import type { FenceInBoot, FirstStopping, NodeFacts, Tombstone } from '../fencing/model/cluster-facts.ts';
+import type { IdentityCarrier } from '../fencing/model/machine.ts';
+import { parseRecord } from '../fencing/model/record.ts';
 import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, OUT_OF_SERVICE_VALUE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL, ZONE_LABEL } from './names.ts';
 import { optOutsOfNode } from './node.ts';
 

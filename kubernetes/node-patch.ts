@@ -1,7 +1,7 @@
 import type { V1Node, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
-import { Refused } from '../fencing/errors.ts';
-import type { FenceRecord } from '../fencing/record.ts';
-import type { NodeTarget } from '../fencing/steps.ts';
+import { Refused } from '../fencing/model/errors.ts';
+import type { FenceRecord } from '../fencing/model/record.ts';
+import type { NodeTarget } from '../fencing/model/steps.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION } from './names.ts';
 import { recordTextOf } from './node-facts.ts';
 

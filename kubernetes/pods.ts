@@ -5,9 +5,9 @@ import {
   type V1Pod,
   type V1Toleration,
 } from '@kubernetes/client-node/dist/gen/index.js';
-import type { PodFacts } from '../fencing/cluster-facts.ts';
-import type { Applied } from '../fencing/cluster.ts';
-import type { PodTarget } from '../fencing/steps.ts';
+import type { PodFacts } from '../fencing/model/cluster-facts.ts';
+import type { Applied } from '../fencing/model/cluster.ts';
+import type { PodTarget } from '../fencing/model/steps.ts';
 import { deleting, type Desk, pages, type Reader } from './connection.ts';
 import { saysAbsent, saysChanged } from './errors.ts';
 import { MIRROR_POD, OUT_OF_SERVICE } from './names.ts';

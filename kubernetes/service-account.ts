@@ -1,6 +1,6 @@
 import type { V1Secret } from '@kubernetes/client-node/dist/gen/index.js';
 import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
-import { Unavailable } from '../fencing/errors.ts';
+import { Unavailable } from '../fencing/model/errors.ts';
 import type { Connection } from './connection.ts';
 
 /** The account of infra/kubernetes/rbac.yaml, and the Secret that holds a token of it. */

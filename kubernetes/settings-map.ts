@@ -1,6 +1,6 @@
 import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Surroundings } from '../fencing/cluster-facts.ts';
-import { patience } from '../fencing/policy.ts';
+import type { Surroundings } from '../fencing/model/cluster-facts.ts';
+import { patience } from '../fencing/model/policy.ts';
 import { pages, type Reader, type Writer } from './connection.ts';
 import { saysAbsent } from './errors.ts';
 import { CAP_LIFT, FENCED_LABEL, PAUSE_KEY, SETTINGS, TAINT_LABEL } from './names.ts';

@@ -1,8 +1,8 @@
 import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import pLimit from 'p-limit';
-import type { Suspect } from '../fencing/cluster.ts';
-import type { IdentityCarrier } from '../fencing/machine.ts';
-import { parseRecord } from '../fencing/record.ts';
+import type { Suspect } from '../fencing/model/cluster.ts';
+import type { IdentityCarrier } from '../fencing/model/machine.ts';
+import { parseRecord } from '../fencing/model/record.ts';
 import { type Attached, readDoubtful } from './attachments.ts';
 import { csiNodeCarriers, nodeCarriers, readCsiNode, readNode, type StandingNode } from './node.ts';
 import { pages, type Reader } from './connection.ts';

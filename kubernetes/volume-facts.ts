@@ -1,7 +1,7 @@
 import type { V1PersistentVolume, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
-import type { VolumeFacts } from '../fencing/cluster-facts.ts';
-import type { VolumeHandle } from '../fencing/machine.ts';
-import type { NamedVolume } from '../fencing/record.ts';
+import type { VolumeFacts } from '../fencing/model/cluster-facts.ts';
+import type { VolumeHandle } from '../fencing/model/machine.ts';
+import type { NamedVolume } from '../fencing/model/record.ts';
 import { attachmentFacts, attachmentName, attachmentsOn, readAttachment } from './attachments.ts';
 import { claimKey, handleOf, readVolume, volumeKey } from './volumes.ts';
 import type { Reader } from './connection.ts';

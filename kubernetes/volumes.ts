@@ -7,7 +7,7 @@ import {
   type V1Volume,
   type V1VolumeAttachment,
 } from '@kubernetes/client-node/dist/gen/index.js';
-import type { VolumeHandle } from '../fencing/machine.ts';
+import type { VolumeHandle } from '../fencing/model/machine.ts';
 import type { Reader } from './connection.ts';
 
 /** What is below a volume: a CSI volume, nothing that CSI ever attaches, or nobody knows. */

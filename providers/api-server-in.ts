@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { Unavailable } from '../fencing/errors.ts';
+import { Unavailable } from '../fencing/model/errors.ts';
 
 interface ApiServer {
   readonly server: string;

@@ -1,4 +1,4 @@
-import { CloudfenceError } from '../fencing/errors.ts';
+import { CloudfenceError } from '../fencing/model/errors.ts';
 
 /** `fail`: a fence would not work. `warn`: it may not, or nobody can tell from here. */
 type Verdict = 'ok' | 'warn' | 'fail';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InvalidConfiguration } from '../fencing/errors.ts';
+import { InvalidConfiguration } from '../fencing/model/errors.ts';
 
 /** The ways into a cluster, as people write them; which cloud keeps one, its own key tells. */
 

@@ -1,7 +1,7 @@
-import type { Cloud, CloudReading } from '../fencing/cloud.ts';
-import type { Reading } from '../fencing/hint.ts';
-import type { MachineId } from '../fencing/machine.ts';
-import type { Policy } from '../fencing/policy.ts';
+import type { Cloud, CloudReading } from '../fencing/model/cloud.ts';
+import type { Reading } from '../fencing/model/hint.ts';
+import type { MachineId } from '../fencing/model/machine.ts';
+import type { Policy } from '../fencing/model/policy.ts';
 import type { Check } from './check.ts';
 import type { KeptKubeconfig, ManagedCluster } from './cluster-entries.ts';
 

@@ -1,5 +1,5 @@
-import { ProofExpired } from '../fencing/errors.ts';
-import { permitUntil, type Permit } from '../fencing/permit.ts';
+import { ProofExpired } from '../fencing/model/errors.ts';
+import { permitUntil, type Permit } from '../fencing/model/permit.ts';
 
 const never = new AbortController().signal;
 

@@ -1,6 +1,6 @@
 import type { Agent, ClientRequest } from 'node:http';
-import { CloudfenceError, ProofExpired, Unavailable } from '../fencing/errors.ts';
-import type { Permit } from '../fencing/permit.ts';
+import { CloudfenceError, ProofExpired, Unavailable } from '../fencing/model/errors.ts';
+import type { Permit } from '../fencing/model/permit.ts';
 import { hold, type Held } from './hold.ts';
 
 declare module 'node:http' {

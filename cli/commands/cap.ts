@@ -1,5 +1,5 @@
-import { InvalidInput } from '../../fencing/errors.ts';
-import { patience, type Policy } from '../../fencing/policy.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
+import { patience, type Policy } from '../../fencing/model/policy.ts';
 import type { CapDesk, CapStanding } from '../../kubernetes/ledger.ts';
 import type { OpenCluster } from '../../config/open-clusters.ts';
 import type { Output } from '../answer.ts';

@@ -1,4 +1,4 @@
-import { InvalidInput } from '../../fencing/errors.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Output } from '../answer.ts';
 import type { Demo } from '../../demo/play.ts';
 import { scenarioNamed } from '../../demo/scenarios.ts';

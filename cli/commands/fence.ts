@@ -1,6 +1,6 @@
-import { InvalidInput } from '../../fencing/errors.ts';
-import type { MachineId } from '../../fencing/machine.ts';
-import { react } from '../../fencing/react.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
+import type { MachineId } from '../../fencing/model/machine.ts';
+import { react } from '../../fencing/loop/react.ts';
 import { newRunId } from '../../config/system.ts';
 import { answerOne, type Output } from '../answer.ts';
 import { machineOfNode, quoted } from '../machine-of-node.ts';

@@ -1,9 +1,9 @@
-import { CloudfenceError, InvalidInput } from '../../fencing/errors.ts';
-import { begin } from '../../fencing/known.ts';
-import type { MachineId } from '../../fencing/machine.ts';
-import type { Outcome } from '../../fencing/outcome.ts';
-import { run } from '../../fencing/run.ts';
-import { STALE_LEASE_MS } from '../../fencing/ports.ts';
+import { CloudfenceError, InvalidInput } from '../../fencing/model/errors.ts';
+import { begin } from '../../fencing/loop/state.ts';
+import type { MachineId } from '../../fencing/model/machine.ts';
+import type { Outcome } from '../../fencing/model/outcome.ts';
+import { run } from '../../fencing/loop/run.ts';
+import { STALE_LEASE_MS } from '../../fencing/loop/ports.ts';
 import { newRunId } from '../../config/system.ts';
 import { answerAll, answerOne, outcomeOfError, type Output } from '../answer.ts';
 import { machineOfNode, quoted, type NodeAt } from '../machine-of-node.ts';

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { InvalidInput } from '../../fencing/errors.ts';
-import type { Fault, Hint, Reading } from '../../fencing/hint.ts';
-import type { MachineId } from '../../fencing/machine.ts';
-import { react } from '../../fencing/react.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
+import type { Fault, Hint, Reading } from '../../fencing/model/hint.ts';
+import type { MachineId } from '../../fencing/model/machine.ts';
+import { react } from '../../fencing/loop/react.ts';
 import { newRunId } from '../../config/system.ts';
 import { whyUnreadable } from '../../config/settings.ts';
 import { answerAll, answerOne, type Output } from '../answer.ts';

@@ -1,5 +1,5 @@
-import type { Outcome } from '../../fencing/outcome.ts';
-import { sweep as sweepAll, type Swept } from '../../fencing/sweep.ts';
+import type { Outcome } from '../../fencing/model/outcome.ts';
+import { sweep as sweepAll, type Swept } from '../../fencing/sweep/sweep.ts';
 import { newRunId } from '../../config/system.ts';
 import { answerAll, outcomeOfError, type Output } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';

@@ -1,8 +1,8 @@
-import type { AttachmentFacts, VolumeFacts } from '../cluster-facts.ts';
-import { patience } from '../policy.ts';
-import { because } from '../reason.ts';
-import { stepKey, type Step } from '../steps.ts';
-import { take, type Rule, type View } from '../view.ts';
+import type { AttachmentFacts, VolumeFacts } from '../model/cluster-facts.ts';
+import { patience } from '../model/policy.ts';
+import { because } from '../model/reason.ts';
+import { stepKey, type Step } from '../model/steps.ts';
+import { take, type Rule, type View } from './view.ts';
 import { wantedBy } from './pods.ts';
 
 /**

@@ -1,9 +1,9 @@
-import type { NodeFacts, OptOut } from '../cluster-facts.ts';
-import type { Admission } from '../ledger.ts';
-import type { Policy } from '../policy.ts';
-import { because, type Reason } from '../reason.ts';
-import type { FenceRecord } from '../record.ts';
-import { ignore, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
+import type { NodeFacts, OptOut } from '../model/cluster-facts.ts';
+import type { Admission } from '../model/ledger.ts';
+import type { Policy } from '../model/policy.ts';
+import { because, type Reason } from '../model/reason.ts';
+import type { FenceRecord } from '../model/record.ts';
+import { ignore, refuse, take, wait, type Decision, type Rule, type View } from './view.ts';
 import { newRecord, targetNode } from './mark.ts';
 import { podsToDelete } from './pods.ts';
 

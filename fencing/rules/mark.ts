@@ -1,12 +1,10 @@
-import type { NodeFacts, PodFacts, VolumeFacts } from '../cluster-facts.ts';
-import type { FenceRecord, NamedVolume, OutOfServiceTaint } from '../record.ts';
-import { because, type Reason } from '../reason.ts';
-import type { NodeTarget } from '../steps.ts';
-import { isOfThisBoot, fenceInBoot } from '../fence-in-boot.ts';
-import { refuse, take, type Decision, type Rule, type View } from '../view.ts';
-import { isDeclined, podsToDelete, wantedBy } from './pods.ts';
-import { isKnownToRecur, isRecurring } from './recurring.ts';
-import { wasThere } from './witness.ts';
+import { fenceInBoot, isOfThisBoot, type NodeFacts, type PodFacts, type VolumeFacts } from '../model/cluster-facts.ts';
+import type { FenceRecord, NamedVolume, OutOfServiceTaint } from '../model/record.ts';
+import { because, type Reason } from '../model/reason.ts';
+import type { NodeTarget } from '../model/steps.ts';
+import { type Decision, refuse, type Rule, take, type View } from './view.ts';
+import { isDeclined, isKnownToRecur, isRecurring, podsToDelete, wantedBy } from './pods.ts';
+import { wasThere } from './identity.ts';
 
 export const targetNode = (node: NodeFacts): NodeTarget => ({
   name: node.name,

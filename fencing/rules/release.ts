@@ -1,10 +1,16 @@
-import type { NodeFacts, PodFacts, Tombstone, VolumeFacts } from '../cluster-facts.ts';
-import type { FenceRecord } from '../record.ts';
-import { patience } from '../policy.ts';
-import { because, type Reason } from '../reason.ts';
-import { isOfThisBoot, fenceInBoot } from '../fence-in-boot.ts';
-import { released, refuse, take, wait, type Decision, type Rule, type View } from '../view.ts';
-import { pollDelay } from './going.ts';
+import {
+  fenceInBoot,
+  isOfThisBoot,
+  type NodeFacts,
+  type PodFacts,
+  type Tombstone,
+  type VolumeFacts,
+} from '../model/cluster-facts.ts';
+import type { FenceRecord } from '../model/record.ts';
+import { patience } from '../model/policy.ts';
+import { because, type Reason } from '../model/reason.ts';
+import { type Decision, refuse, released, type Rule, take, type View, wait } from './view.ts';
+import { pollDelay } from './waits.ts';
 import { namesMachine } from './identity.ts';
 import { newRecord, targetNode } from './mark.ts';
 import { usedBy } from './pods.ts';

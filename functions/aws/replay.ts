@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type FunctionEnvironment, readFunctionEnvironment } from '../../config/environment.ts';
-import { InvalidConfiguration, InvalidInput } from '../../fencing/errors.ts';
+import { InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
 import { type ByHandAnswer, replayByHand, type TimeLimit } from '../invocation.ts';
 import type { Wiring } from '../wiring.ts';
 import { fencing } from './lambda.ts';

@@ -1,5 +1,5 @@
-import { InvalidInput } from '../../fencing/errors.ts';
-import { jsonIn } from '../../fencing/json-text.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
+import { jsonIn } from '../../fencing/model/outside-data.ts';
 import { failureLine, sentenceOf } from '../decision-log.ts';
 import type { TimeLimit } from '../invocation.ts';
 import { decision } from '../metrics.ts';

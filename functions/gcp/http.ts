@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { type GcpFunctionEnvironment, readGcpFunctionEnvironment } from '../../config/environment.ts';
-import { CloudfenceError, Denied, InvalidConfiguration, InvalidInput, Unavailable } from '../../fencing/errors.ts';
+import { CloudfenceError, Denied, InvalidConfiguration, InvalidInput, Unavailable } from '../../fencing/model/errors.ts';
 import { failureLine, messageLine, sentenceOf } from '../decision-log.ts';
 import type { TimeLimit } from '../invocation.ts';
 import type { GcpWiring } from './wire.ts';

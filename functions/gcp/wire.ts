@@ -10,7 +10,7 @@ import { openClusters } from '../../config/open-clusters.ts';
 import { type Configuration, parseConfiguration, policyOf } from '../../config/schema.ts';
 import { loadSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
-import { InvalidConfiguration } from '../../fencing/errors.ts';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { instancePath } from '../../providers/gcp/identity.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
 import { gcpEndpoint } from '../../providers/gcp/plugin/register.ts';

@@ -1,7 +1,7 @@
 import { bearerTokenAuthenticationPolicy, createDefaultHttpClient, createHttpHeaders, createPipelineFromOptions, createPipelineRequest, type HttpClient, type Pipeline } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
-import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencing/errors.ts';
-import { jsonOrText } from '../../fencing/json-text.ts';
+import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencing/model/errors.ts';
+import { jsonOrText } from '../../fencing/model/outside-data.ts';
 import { inOurWords } from '../../providers/azure/errors.ts';
 import type { RestOptions } from '../../providers/azure/rest.ts';
 import { armScope, armUrl } from '../../providers/azure/client.ts';

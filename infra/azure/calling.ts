@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refused } from '../../fencing/errors.ts';
+import { Refused } from '../../fencing/model/errors.ts';
 import { failureOf, isGood, type Arm } from './arm.ts';
 import { WEB_API } from './hosting.ts';
 import type { Install } from './install.ts';

@@ -1,4 +1,4 @@
-import { Refused } from '../../fencing/errors.ts';
+import { Refused } from '../../fencing/model/errors.ts';
 import type { Deployer, PackagedFunction, Say } from '../serverless/deployer.ts';
 import type { Arm } from './arm.ts';
 import { invoke, logLines } from './calling.ts';

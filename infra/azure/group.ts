@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refused } from '../../fencing/errors.ts';
+import { Refused } from '../../fencing/model/errors.ts';
 import { DEPLOYMENTS_API } from './arm-template.ts';
 import type { Arm } from './arm.ts';
 import { OURS, type Install } from './install.ts';

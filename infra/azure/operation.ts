@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refused, Unavailable } from '../../fencing/errors.ts';
+import { Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { failureOf, isGood, type Answer, type Arm, type Call } from './arm.ts';
 
 /** Long-running operations. https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations */

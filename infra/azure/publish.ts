@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createHash } from 'node:crypto';
-import { Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { Say } from '../serverless/deployer.ts';
 import { failureOf, type Arm } from './arm.ts';
 import { PACKAGE } from './install.ts';

@@ -1,6 +1,6 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
-import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencing/errors.ts';
+import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencing/model/errors.ts';
 
 /** The management APIs that a deployment calls, by the names of their hosts. */
 export const hosts = {

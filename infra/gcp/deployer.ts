@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refused } from '../../fencing/errors.ts';
+import { Refused } from '../../fencing/model/errors.ts';
 import type { Deployer, PackagedFunction, Say } from '../serverless/deployer.ts';
 import { ensureAlarms, removeAlarms } from './alarms.ts';
 import type { Api } from './api.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Refused } from '../../fencing/errors.ts';
+import { Refused } from '../../fencing/model/errors.ts';
 import type { Say } from '../serverless/deployer.ts';
 import { codeOf, failureOf, isGood, type Answer, type Api, type Call } from './api.ts';
 import { callSoon } from './persistence.ts';

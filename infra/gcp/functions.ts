@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { PackagedFunction, Say } from '../serverless/deployer.ts';
-import { Refused, Unavailable } from '../../fencing/errors.ts';
+import { Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { Api } from './api.ts';
 import { covers, found } from './ensure.ts';
 import { environmentOf, type Install } from './install.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Unavailable } from '../../fencing/errors.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
 import type { Api, Host } from './api.ts';
 
 const BETWEEN_MS = 2_000;

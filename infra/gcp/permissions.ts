@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Denied } from '../../fencing/errors.ts';
+import { Denied } from '../../fencing/model/errors.ts';
 import type { Say } from '../serverless/deployer.ts';
 import { failureOf, isGood, type Api, type Call } from './api.ts';
 import { secretsOf } from './grants.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { InvalidConfiguration } from '../../fencing/errors.ts';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
 import type { Configuration } from '../../config/schema.ts';
 import type { Prepared } from './deployer.ts';

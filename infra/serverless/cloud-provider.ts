@@ -1,4 +1,4 @@
-import { CloudfenceError } from '../../fencing/errors.ts';
+import { CloudfenceError } from '../../fencing/model/errors.ts';
 import { readPackages, writePackages } from './cloud-packages.ts';
 import { deployableClouds } from './clouds.ts';
 import type { DeployableCloud, Prepared } from './deployer.ts';

@@ -17,7 +17,7 @@ export interface PackagedFunction {
 /** How a command tells what it does, as it does it. */
 export type Say = (line: string) => void;
 
-/** All calls may throw what fencing/errors.ts has. */
+/** All calls may throw what fencing/model/errors.ts has. */
 export interface Deployer {
   /** Makes everything that is missing and changes what differs; what is as it should be is left alone. */
   readonly deploy: (functions: readonly PackagedFunction[], say: Say) => Promise<void>;

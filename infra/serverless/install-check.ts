@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { InvalidConfiguration } from '../../fencing/errors.ts';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { type Configuration, parseConfiguration } from '../../config/schema.ts';
 import type { Written } from './written.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { jsonOrText } from '../../fencing/json-text.ts';
+import { jsonOrText } from '../../fencing/model/outside-data.ts';
 import { liveAsFunction } from '../../config/environment.ts';
 import { bundled, sourceOf } from './cloud-packages.ts';
 import type { DeployableCloud, Prepared } from './deployer.ts';

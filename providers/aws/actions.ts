@@ -1,7 +1,7 @@
 import { DetachVolumeCommand, type EC2Client, StopInstancesCommand } from '@aws-sdk/client-ec2';
-import { Refused } from '../../fencing/errors.ts';
-import type { DiskId, MachineId } from '../../fencing/machine.ts';
-import type { Permit } from '../../fencing/permit.ts';
+import { Refused } from '../../fencing/model/errors.ts';
+import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
+import type { Permit } from '../../fencing/model/permit.ts';
 import { type PermittedCall, underPermit } from '../../transport/under-permit.ts';
 import type { Ec2Clients } from './client.ts';
 import { names, volumesById } from './disks.ts';

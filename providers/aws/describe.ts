@@ -1,5 +1,5 @@
 import type { Volume } from '@aws-sdk/client-ec2';
-import { Unavailable } from '../../fencing/errors.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
 import { declinedWith } from './errors.ts';
 
 /**

@@ -5,8 +5,8 @@ import {
   type Volume,
   type VolumeAttachment,
 } from '@aws-sdk/client-ec2';
-import { Unavailable } from '../../fencing/errors.ts';
-import type { DiskAttachment, DiskId, MachineId, Witness } from '../../fencing/machine.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import type { DiskAttachment, DiskId, MachineId, Witness } from '../../fencing/model/machine.ts';
 import { askInHalves, chunksOf, wholeVolumes } from './describe.ts';
 import { translated } from './errors.ts';
 

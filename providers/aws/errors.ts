@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 
 /** The error codes that EC2, EKS and the credential chain answer, in fencing's words. By code, never by message. */

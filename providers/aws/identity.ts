@@ -1,6 +1,6 @@
 import type { Tag } from '@aws-sdk/client-ec2';
-import type { UnservedPlace } from '../../fencing/cloud.ts';
-import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../fencing/machine.ts';
+import type { UnservedPlace } from '../../fencing/model/cloud.ts';
+import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /** `i-` and 8 or 17 hexadecimal digits today; shorter forms between them are let through, EC2 itself judges those. */
 export const INSTANCE_ID = /^i-[0-9a-f]{8,17}$/;

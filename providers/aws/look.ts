@@ -5,8 +5,8 @@ import {
   paginateDescribeVolumes,
   type Volume,
 } from '@aws-sdk/client-ec2';
-import type { MachineFacts, MachineId } from '../../fencing/machine.ts';
-import { bounded } from '../../fencing/paged.ts';
+import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
+import { bounded } from '../../fencing/model/outside-data.ts';
 import { askInHalves, chunksOf, listed, wholeVolumes } from './describe.ts';
 import { translated } from './errors.ts';
 import { missingFacts, seenFacts, unknownFacts } from './power.ts';

@@ -1,5 +1,5 @@
 import type { Instance, Volume } from '@aws-sdk/client-ec2';
-import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/machine.ts';
+import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/model/machine.ts';
 import { attachedDisks } from './disks.ts';
 import { clustersIn, nodeNamesOf } from './identity.ts';
 

@@ -1,6 +1,6 @@
-import type { Cloud, UnservedPlace } from '../../fencing/cloud.ts';
-import { CloudfenceError, Refused } from '../../fencing/errors.ts';
-import type { DiskId, IdentityCarrier, MachineFacts, MachineId, Witness } from '../../fencing/machine.ts';
+import type { Cloud, UnservedPlace } from '../../fencing/model/cloud.ts';
+import { CloudfenceError, Refused } from '../../fencing/model/errors.ts';
+import type { DiskId, IdentityCarrier, MachineFacts, MachineId, Witness } from '../../fencing/model/machine.ts';
 
 /**
  * Several territories as one cloud. An instance id is one machine's in all of AWS, and an EBS volume attaches only within

@@ -1,7 +1,7 @@
 import type { Disk } from '@azure/arm-compute';
-import { Denied, Refused } from '../../fencing/errors.ts';
-import type { DiskId, MachineTarget } from '../../fencing/machine.ts';
-import type { Permit } from '../../fencing/permit.ts';
+import { Denied, Refused } from '../../fencing/model/errors.ts';
+import type { DiskId, MachineTarget } from '../../fencing/model/machine.ts';
+import type { Permit } from '../../fencing/model/permit.ts';
 import { type PermittedCall, underPermit } from '../../transport/under-permit.ts';
 import type { AzureClients, Following } from './client.ts';
 import { diskById, isHeldBy, keepReason } from './disks.ts';

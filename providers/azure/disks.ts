@@ -1,8 +1,8 @@
 import type { DataDisk, Disk } from '@azure/arm-compute';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { Unavailable } from '../../fencing/errors.ts';
-import type { DiskAttachment, DiskId, Holding, MachineId, VolumeHandle, Witness } from '../../fencing/machine.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import type { DiskAttachment, DiskId, Holding, MachineId, VolumeHandle, Witness } from '../../fencing/model/machine.ts';
 import type { AzureClients } from './client.ts';
 import { declinedWith, translated } from './errors.ts';
 import { diskOf, diskPath, type DiskPath, isMachine, machinePath } from './identity.ts';

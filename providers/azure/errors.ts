@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 
 /** What ARM and the credentials answer, in fencing's words. By code and status, never by message. */

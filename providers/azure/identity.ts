@@ -1,5 +1,5 @@
-import type { UnservedPlace } from '../../fencing/cloud.ts';
-import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../fencing/machine.ts';
+import type { UnservedPlace } from '../../fencing/model/cloud.ts';
+import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /**
  * ARM resource ids. ARM, events and Nodes spell one and the same id in different letter cases, so everything here is in

@@ -1,5 +1,5 @@
-import type { Cloud } from '../../fencing/cloud.ts';
-import type { MachineId } from '../../fencing/machine.ts';
+import type { Cloud } from '../../fencing/model/cloud.ts';
+import type { MachineId } from '../../fencing/model/machine.ts';
 import { diskOf, incarnationsOf, machineOf, machinesNamed, unservedPlace } from './identity.ts';
 import type { AzureClients } from './client.ts';
 import { detach, powerOff } from './actions.ts';

@@ -1,7 +1,7 @@
 import type { Disk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import pLimit from 'p-limit';
-import type { DiskId, MachineFacts, MachineId } from '../../fencing/machine.ts';
-import { bounded } from '../../fencing/paged.ts';
+import type { DiskId, MachineFacts, MachineId } from '../../fencing/model/machine.ts';
+import { bounded } from '../../fencing/model/outside-data.ts';
 import type { AzureClients } from './client.ts';
 import { diskById } from './disks.ts';
 import { declinedWith, translated } from './errors.ts';

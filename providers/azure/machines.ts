@@ -1,7 +1,7 @@
 import type { ComputeManagementClient, InstanceViewStatus, VirtualMachine } from '@azure/arm-compute';
 import { z } from 'zod';
-import { Unavailable } from '../../fencing/errors.ts';
-import type { MachineTarget } from '../../fencing/machine.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import type { MachineTarget } from '../../fencing/model/machine.ts';
 import type { AzureClients } from './client.ts';
 import { type Declined, declinedWith, translated } from './errors.ts';
 import { machinePath, type MachinePath } from './identity.ts';

@@ -1,5 +1,5 @@
 import type { Disk } from '@azure/arm-compute';
-import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/machine.ts';
+import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/model/machine.ts';
 import { attachedDisks } from './disks.ts';
 import { clustersIn, likelyNodeNames } from './identity.ts';
 import type { Vm } from './machines.ts';

@@ -9,8 +9,8 @@ import {
   RestError,
 } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
-import { Unavailable } from '../../fencing/errors.ts';
-import { jsonIn } from '../../fencing/json-text.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import { jsonIn } from '../../fencing/model/outside-data.ts';
 import { type ClientOptions, endsInTime } from './client.ts';
 import { translated } from './errors.ts';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Aside, Fault, Hint, Reading } from '../../fencing/hint.ts';
+import type { Aside, Fault, Hint, Reading } from '../../fencing/model/hint.ts';
 
 const wishOf = (readings: readonly Reading[]): Pick<Reading, 'dryRun'> => {
   const wishes = readings.map(({ dryRun }) => dryRun);

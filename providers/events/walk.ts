@@ -1,4 +1,4 @@
-import type { Reading } from '../../fencing/hint.ts';
+import type { Reading } from '../../fencing/model/hint.ts';
 import { allowance, type Allowance, bounded, type Faults, together } from './reading.ts';
 import { type DryRunWish, wishIn } from './dry-run.ts';
 import { type JsonDocument, jsonIn, textOfBytes } from './json-text.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type CloudfenceError, Denied, InvalidInput, Refused, Unavailable } from '../../fencing/errors.ts';
-import type { DiskId, MachineTarget } from '../../fencing/machine.ts';
-import type { Permit } from '../../fencing/permit.ts';
+import { type CloudfenceError, Denied, InvalidInput, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import type { DiskId, MachineTarget } from '../../fencing/model/machine.ts';
+import type { Permit } from '../../fencing/model/permit.ts';
 import { type ComputeClients, waiting, writing } from './client.ts';
 import { diskById, names, sourceOf, tellsItsUsers } from './disks.ts';
 import { translated } from './errors.ts';

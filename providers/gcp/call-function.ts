@@ -1,5 +1,5 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
-import { CloudfenceError, Denied, Unavailable } from '../../fencing/errors.ts';
+import { CloudfenceError, Denied, Unavailable } from '../../fencing/model/errors.ts';
 import { credentialsIn } from './client.ts';
 
 /** Another function of the install, called with a token that is made for it. https://cloud.google.com/run/docs/authenticating/service-to-service */

@@ -3,7 +3,7 @@ import { InstancesClient } from '@google-cloud/compute/build/src/v1/instances_cl
 import { RegionDisksClient } from '@google-cloud/compute/build/src/v1/region_disks_client.js';
 import { ZoneOperationsClient } from '@google-cloud/compute/build/src/v1/zone_operations_client.js';
 import { type gaxios, GoogleAuth, PassThroughClient } from 'google-auth-library';
-import { Denied, ProofExpired } from '../../fencing/errors.ts';
+import { Denied, ProofExpired } from '../../fencing/model/errors.ts';
 import { connections } from '../../transport/pool.ts';
 import { type Passage, type PermittedCall, underPermit } from '../../transport/under-permit.ts';
 import { isCompute, translated } from './errors.ts';

@@ -1,7 +1,7 @@
 import type { google } from '@google-cloud/compute/build/protos/protos.js';
 import pLimit from 'p-limit';
-import { InvalidInput, Unavailable } from '../../fencing/errors.ts';
-import type { DiskAttachment, DiskId, MachineId, Witness } from '../../fencing/machine.ts';
+import { InvalidInput, Unavailable } from '../../fencing/model/errors.ts';
+import type { DiskAttachment, DiskId, MachineId, Witness } from '../../fencing/model/machine.ts';
 import { type ComputeClients, reading } from './client.ts';
 import { isNotFound, translated } from './errors.ts';
 import { diskPath, type DiskPath, type InstancePath, instancePath, isWithin, pathIn } from './identity.ts';

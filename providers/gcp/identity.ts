@@ -1,5 +1,5 @@
-import type { Cloud } from '../../fencing/cloud.ts';
-import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../fencing/machine.ts';
+import type { Cloud } from '../../fencing/model/cloud.ts';
+import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /** Resources as Compute Engine writes them, alone or at the end of a URL. https://cloud.google.com/compute/docs/reference/rest/v1 */
 

@@ -1,4 +1,4 @@
-import type { Cloud } from '../../fencing/cloud.ts';
+import type { Cloud } from '../../fencing/model/cloud.ts';
 import { diskOf, incarnationsOf, machineOf, readingFor } from './identity.ts';
 import type { ComputeClients } from './client.ts';
 import { detach, powerOff } from './actions.ts';

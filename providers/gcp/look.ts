@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
-import { Unavailable } from '../../fencing/errors.ts';
-import type { MachineFacts, MachineId } from '../../fencing/machine.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { disksById, disksNamedBy, type Instance } from './disks.ts';
 import { type ComputeClients, reading } from './client.ts';
 import { isNotFound, translated } from './errors.ts';

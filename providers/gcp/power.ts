@@ -1,4 +1,4 @@
-import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/machine.ts';
+import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/model/machine.ts';
 import { type AskedDisk, attachedDisks, type Instance } from './disks.ts';
 import { clustersIn, type InstancePath, nodeNamesOf } from './identity.ts';
 

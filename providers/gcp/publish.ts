@@ -1,6 +1,6 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
-import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { credentialsIn } from './client.ts';
 
 /** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */

@@ -1,6 +1,6 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
-import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { credentialsIn, type Fetch } from './client.ts';
 import { unlessGivenUp } from './errors.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';

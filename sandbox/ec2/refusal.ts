@@ -1,4 +1,4 @@
-import { Refused } from '../../fencing/errors.ts';
+import { Refused } from '../../fencing/model/errors.ts';
 
 /** EC2 declines a call: the code that clients decide on, the words that people read, and the HTTP status. */
 export class Ec2Refusal extends Refused {

@@ -1,4 +1,4 @@
-import { Refused } from '../../fencing/errors.ts';
+import { Refused } from '../../fencing/model/errors.ts';
 
 /** Compute Engine declines a call: the reason that clients decide on, the words that people read, and the HTTP status. */
 export class GceRefusal extends Refused {

@@ -1,10 +1,10 @@
-import type { Cloud } from '../../fencing/cloud.ts';
-import type { Cluster } from '../../fencing/cluster.ts';
-import type { Outcome } from '../../fencing/outcome.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import { react } from '../../fencing/react.ts';
-import type { Ports } from '../../fencing/ports.ts';
-import { sweep } from '../../fencing/sweep.ts';
+import type { Cloud } from '../../fencing/model/cloud.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import type { Outcome } from '../../fencing/model/outcome.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { react } from '../../fencing/loop/react.ts';
+import type { Ports } from '../../fencing/loop/ports.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import type { Link } from '../../kubernetes/exchange.ts';

@@ -1,4 +1,4 @@
-import { run } from '../../fencing/run.ts';
+import { run } from '../../fencing/loop/run.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';

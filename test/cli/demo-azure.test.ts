@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { azureStage } from '../../demo/azure-stage.ts';
 import { play } from '../../demo/play.ts';
 import { scenarioNamed, scenarios } from '../../demo/scenarios.ts';
-import { InvalidInput } from '../../fencing/errors.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
 import { diskIn, machineIn } from '../../sandbox/azure/state.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { shown } from './demo-shown.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { scenarios } from '../../demo/scenarios.ts';
-import { InvalidInput } from '../../fencing/errors.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
 import { shown } from './demo-shown.ts';
 
 const answer = z.object({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Unavailable } from '../../fencing/errors.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
 import { openHttpsDoor, type HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
 import { azureAccess } from '../../providers/azure/plugin/access.ts';
 import { apiServerIn } from '../../providers/api-server-in.ts';

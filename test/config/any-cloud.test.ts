@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidConfiguration, Refused } from '../../fencing/errors.ts';
-import { begin } from '../../fencing/known.ts';
-import type { MachineFacts, MachineId } from '../../fencing/machine.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
+import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
+import { begin } from '../../fencing/loop/state.ts';
+import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { identityOf } from '../../fencing/rules/identity.ts';
 import { anyCloud } from '../../config/any-cloud.ts';
 import type { CloudKit, RegisteredCloud } from '../../providers/plugin.ts';

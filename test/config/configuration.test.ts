@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidConfiguration } from '../../fencing/errors.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { configuration, parseConfiguration, parseDuration, policyOf } from '../../config/schema.ts';
 import { loadSettings } from '../../config/settings.ts';
 

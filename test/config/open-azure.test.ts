@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import { Denied, InvalidConfiguration } from '../../fencing/errors.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { Denied, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { addFault, type Mishap } from '../../sandbox/azure/faults.ts';
 import { openArmDoor, type ArmDoor } from '../../sandbox/azure/http-door.ts';
 import { addMachine } from '../../sandbox/azure/scenario.ts';

@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
 import { openHttpDoor } from '../../sandbox/gce/http-door.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { addDisk, addInstance } from '../../sandbox/gce/scenario.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
 import { gceWorld, patient, requestIds } from '../sandbox/gce/gce-world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidConfiguration } from '../../fencing/errors.ts';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { CloudOptions } from '../../providers/plugin.ts';
 import { parseConfiguration } from '../../config/schema.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';

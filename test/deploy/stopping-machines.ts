@@ -1,4 +1,4 @@
-import { parseRecord } from '../../fencing/record.ts';
+import { parseRecord } from '../../fencing/model/record.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';

@@ -1,12 +1,34 @@
 import fc from 'fast-check';
-import type { AttachmentFacts, FirstStopping, NodeFacts, OptOut, PodFacts, FenceInBoot, VolumeFacts } from '../../fencing/cluster-facts.ts';
-import type { Admission } from '../../fencing/ledger.ts';
-import type { MachineFacts, Power } from '../../fencing/machine.ts';
-import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
-import type { FenceRecord } from '../../fencing/record.ts';
-import { shortHash, fenceInBoot } from '../../fencing/fence-in-boot.ts';
-import type { Memory, View } from '../../fencing/view.ts';
-import { admitted, ago, attachment, cluster, machine, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
+import {
+  type AttachmentFacts,
+  type FenceInBoot,
+  fenceInBoot,
+  type FirstStopping,
+  type NodeFacts,
+  type OptOut,
+  type PodFacts,
+  shortHash,
+  type VolumeFacts,
+} from '../../fencing/model/cluster-facts.ts';
+import type { Admission } from '../../fencing/model/ledger.ts';
+import type { MachineFacts, Power } from '../../fencing/model/machine.ts';
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import type { Memory, View } from '../../fencing/rules/view.ts';
+import {
+  admitted,
+  ago,
+  attachment,
+  cluster,
+  machine,
+  node,
+  NOW,
+  optOut,
+  pod,
+  record,
+  view,
+  volume,
+} from './view-builder.ts';
 
 /** Any situation at all, sensible or not, with every field near the values on which rules turn. */
 

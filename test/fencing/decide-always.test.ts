@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { decide } from '../../fencing/decide.ts';
-import { isDestructive } from '../../fencing/next.ts';
-import type { Step } from '../../fencing/steps.ts';
-import type { View } from '../../fencing/view.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import { isDestructive } from '../../fencing/loop/next-command.ts';
+import type { Step } from '../../fencing/model/steps.ts';
+import type { View } from '../../fencing/rules/view.ts';
 import { anyView } from './any-view.ts';
 import { machineOf } from './view-builder.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../fencing/decide.ts';
-import type { FenceRecord } from '../../fencing/record.ts';
-import type { Step } from '../../fencing/steps.ts';
-import type { View } from '../../fencing/view.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import type { Step } from '../../fencing/model/steps.ts';
+import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, cluster, machine, marked, node, view } from './view-builder.ts';
 

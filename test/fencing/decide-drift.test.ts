@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { View } from '../../fencing/view.ts';
+import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, cluster, machine, marked, record, view } from './view-builder.ts';
 

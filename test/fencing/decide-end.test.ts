@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../fencing/decide.ts';
-import type { View } from '../../fencing/view.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import type { View } from '../../fencing/rules/view.ts';
 import { ago, cluster, machine, marked, pod, view } from './view-builder.ts';
 
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) => view({ cluster: cluster({ node: marked(), ...change }), ...rest });

@@ -1,12 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../fencing/decide.ts';
-import type { ClusterFacts } from '../../fencing/cluster-facts.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import type { Step } from '../../fencing/steps.ts';
-import type { View } from '../../fencing/view.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import { type ClusterFacts, fenceInBoot } from '../../fencing/model/cluster-facts.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import type { Step } from '../../fencing/model/steps.ts';
+import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { fenceInBoot } from '../../fencing/fence-in-boot.ts';
-import { ago, attachment, cluster, machine, marked, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
+import {
+  ago,
+  attachment,
+  cluster,
+  machine,
+  marked,
+  node,
+  NOW,
+  optOut,
+  pod,
+  record,
+  view,
+  volume,
+} from './view-builder.ts';
 
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) => view({ cluster: cluster({ node: marked(), ...change }), ...rest });
 const stepOf = (given: View): Step | null => {

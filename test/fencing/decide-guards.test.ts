@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../fencing/decide.ts';
-import type { Admission } from '../../fencing/ledger.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import type { View } from '../../fencing/view.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import type { Admission } from '../../fencing/model/ledger.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { admitted, ago, cluster, machine, marked, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../fencing/decide.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import type { AttachmentFacts, ClusterFacts, NodeFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
-import type { View } from '../../fencing/view.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import type { AttachmentFacts, ClusterFacts, NodeFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, view, volume } from './view-builder.ts';
 

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterFacts, NodeFacts } from '../../fencing/cluster-facts.ts';
-import { decide } from '../../fencing/decide.ts';
-import type { Power } from '../../fencing/machine.ts';
-import { because } from '../../fencing/reason.ts';
-import type { FenceRecord } from '../../fencing/record.ts';
-import { fenceInBoot } from '../../fencing/fence-in-boot.ts';
-import type { View } from '../../fencing/view.ts';
+import { type ClusterFacts, fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import type { Power } from '../../fencing/model/machine.ts';
+import { because } from '../../fencing/model/reason.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, optOut, pod, view, volume } from './view-builder.ts';
 

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { acted } from '../../fencing/acted.ts';
-import type { FirstStopping } from '../../fencing/cluster-facts.ts';
-import { decide } from '../../fencing/decide.ts';
-import { begin } from '../../fencing/known.ts';
-import type { MachineFacts } from '../../fencing/machine.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import { shortHash } from '../../fencing/fence-in-boot.ts';
-import type { View } from '../../fencing/view.ts';
+import { acted } from '../../fencing/loop/apply-step.ts';
+import { type FirstStopping, shortHash } from '../../fencing/model/cluster-facts.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import { begin } from '../../fencing/loop/state.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { cluster, machine, node, NOW, optOut, record, view } from './view-builder.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { notActed } from '../../fencing/acted.ts';
-import { decide } from '../../fencing/decide.ts';
-import { Denied, Refused, type CloudfenceError } from '../../fencing/errors.ts';
-import { begin, type Known } from '../../fencing/known.ts';
-import { learn } from '../../fencing/learn.ts';
-import { next } from '../../fencing/next.ts';
-import { because } from '../../fencing/reason.ts';
+import { notActed } from '../../fencing/loop/apply-step.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import { Denied, Refused, type CloudfenceError } from '../../fencing/model/errors.ts';
+import { begin, type Known } from '../../fencing/loop/state.ts';
+import { learn } from '../../fencing/loop/reduce.ts';
+import { next } from '../../fencing/loop/next-command.ts';
+import { because } from '../../fencing/model/reason.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
 

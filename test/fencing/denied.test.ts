@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, InvalidConfiguration, Unavailable, type CloudfenceError } from '../../fencing/errors.ts';
-import { begin, type Known } from '../../fencing/known.ts';
-import { learn } from '../../fencing/learn.ts';
-import { next, type Command } from '../../fencing/next.ts';
+import { Denied, InvalidConfiguration, Unavailable, type CloudfenceError } from '../../fencing/model/errors.ts';
+import { begin, type Known } from '../../fencing/loop/state.ts';
+import { learn } from '../../fencing/loop/reduce.ts';
+import { next, type Command } from '../../fencing/loop/next-command.ts';
 import { cluster, machine, marked, view } from './view-builder.ts';
 
 const { request, policy, reading, runId, now } = view();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { admit, concluded, limitsOf, type Claimant, type LedgerEntry } from '../../fencing/ledger.ts';
+import { admit, concluded, limitsOf, type Claimant, type LedgerEntry } from '../../fencing/model/ledger.ts';
 import { NOW } from './view-builder.ts';
 
 const MINUTE = 60_000;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Cloud } from '../../fencing/cloud.ts';
-import type { Cluster, Suspect } from '../../fencing/cluster.ts';
-import { Denied } from '../../fencing/errors.ts';
-import type { Power } from '../../fencing/machine.ts';
-import { machinesBelow } from '../../fencing/machines-below.ts';
-import type { Ports } from '../../fencing/ports.ts';
+import type { Cloud } from '../../fencing/model/cloud.ts';
+import type { Cluster, Suspect } from '../../fencing/model/cluster.ts';
+import { Denied } from '../../fencing/model/errors.ts';
+import type { Power } from '../../fencing/model/machine.ts';
+import { machinesBelow } from '../../fencing/sweep/candidates.ts';
+import type { Ports } from '../../fencing/loop/ports.ts';
 import { attachment, cluster as clusterFacts, diskOf, incarnationsOf, machine, machineOf, volume } from './view-builder.ts';
 
 const unasked = () => Promise.reject(new Error('nobody asks for this'));

@@ -1,11 +1,10 @@
 import { expect, it } from 'vitest';
-import { acted } from '../../fencing/acted.ts';
-import { because } from '../../fencing/reason.ts';
+import { acted } from '../../fencing/loop/apply-step.ts';
+import { because } from '../../fencing/model/reason.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
-import { begin, type Known, type Read } from '../../fencing/known.ts';
-import type { MachineFacts } from '../../fencing/machine.ts';
-import { baselineLease, machineRead } from '../../fencing/memory.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
+import { baselineLease, begin, type Known, machineRead, type Read } from '../../fencing/loop/state.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { admitted, ago, diskOf, incarnationsOf, machine, machineOf, node, NOW, record } from './view-builder.ts';
 
 const at = (mono: number) => ({ wall: NOW + mono, mono });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Recheck } from '../../fencing/cluster-facts.ts';
-import { begin } from '../../fencing/known.ts';
-import { learn } from '../../fencing/learn.ts';
-import type { Step } from '../../fencing/steps.ts';
+import type { Recheck } from '../../fencing/model/cluster-facts.ts';
+import { begin } from '../../fencing/loop/state.ts';
+import { learn } from '../../fencing/loop/reduce.ts';
+import type { Step } from '../../fencing/model/steps.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
 import { cluster, machine, marked, record, view } from './view-builder.ts';
 

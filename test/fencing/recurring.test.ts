@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../fencing/decide.ts';
-import type { ClusterFacts, PodFacts } from '../../fencing/cluster-facts.ts';
-import type { FenceRecord } from '../../fencing/record.ts';
-import type { Memory, View } from '../../fencing/view.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import type { ClusterFacts, PodFacts } from '../../fencing/model/cluster-facts.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, cluster, machine, marked, pod, view, volume } from './view-builder.ts';
 

@@ -1,5 +1,5 @@
-import { decide } from '../../fencing/decide.ts';
-import type { View } from '../../fencing/view.ts';
+import { decide } from '../../fencing/rules/decide.ts';
+import type { View } from '../../fencing/rules/view.ts';
 
 /** A decision in one line: the step's name and target, or what is waited for, asked or ended with, and why. */
 export const said = (given: View): string => {

@@ -1,10 +1,10 @@
-import type { AttachmentFacts, ClusterFacts, NodeFacts, OptOut, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
-import { emptyMemory } from '../../fencing/known.ts';
-import type { Admission } from '../../fencing/ledger.ts';
-import type { IdentityCarrier, MachineFacts, VolumeHandle } from '../../fencing/machine.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import type { FenceRecord } from '../../fencing/record.ts';
-import type { View } from '../../fencing/view.ts';
+import type { AttachmentFacts, ClusterFacts, NodeFacts, OptOut, PodFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
+import { emptyMemory } from '../../fencing/loop/state.ts';
+import type { Admission } from '../../fencing/model/ledger.ts';
+import type { IdentityCarrier, MachineFacts, VolumeHandle } from '../../fencing/model/machine.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import type { View } from '../../fencing/rules/view.ts';
 
 /** One ordinary incident, in which each case changes a little: machine m-1 below Node node-a has stopped under a database. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterFacts, PodFacts, VolumeFacts } from '../../fencing/cluster-facts.ts';
-import type { Holding } from '../../fencing/machine.ts';
-import { ownLeftovers, silentVolumes } from '../../fencing/whose.ts';
+import type { ClusterFacts, PodFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { Holding } from '../../fencing/model/machine.ts';
+import { ownLeftovers, silentVolumes } from '../../fencing/loop/look.ts';
 import { attachment, cluster, pod, record, volume } from './view-builder.ts';
 
 /** A cloud whose driver notes the Node's name, beside one whose driver notes the machine. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { onEvent } from '../../functions/azure/on-event.ts';
 import { busQueues, expandServed, foreign, type Served, type Wired } from '../../functions/azure/wire.ts';
 import { metricFields } from '../../functions/metrics.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../fencing/errors.ts';
+import { Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { doctor as onLambda } from '../../functions/aws/doctor.ts';
 import { fencing } from '../../functions/aws/lambda.ts';
 import { doctor } from '../../functions/doctor.ts';

@@ -1,5 +1,5 @@
-import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
-import type { Ports } from '../../fencing/ports.ts';
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import type { Ports } from '../../fencing/loop/ports.ts';
 import type { DeadLetter, LookAgain } from '../../functions/messages.ts';
 import { foreign, metricLine } from '../../functions/aws/wire.ts';
 import type { Wiring } from '../../functions/wiring.ts';

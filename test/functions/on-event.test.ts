@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseRecord } from '../../fencing/record.ts';
+import { parseRecord } from '../../fencing/model/record.ts';
 import { MOST_HOPS } from '../../functions/messages.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Reading } from '../../fencing/hint.ts';
+import type { Reading } from '../../fencing/model/hint.ts';
 
 const folder = new URL('../fixtures/', import.meta.url);
 

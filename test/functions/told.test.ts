@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ClusterUnavailable } from '../../fencing/errors.ts';
+import { ClusterUnavailable } from '../../fencing/model/errors.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { sweep as azureSweep } from '../../functions/azure/handlers.ts';
 import { sweep } from '../../functions/sweep.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidConfiguration } from '../../fencing/errors.ts';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { linkFromKubeConfig } from '../../kubernetes/access.ts';
 
 const content = `

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ProofExpired, Unavailable } from '../../fencing/errors.ts';
+import { ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
 import { linkFromKubeConfig, linkFromToken } from '../../kubernetes/access.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Refused } from '../../fencing/errors.ts';
+import { Refused } from '../../fencing/model/errors.ts';
 import { fencePatch } from '../../kubernetes/fence-patch.ts';
 import { hasOwnTaint } from '../../kubernetes/node-facts.ts';
 import { recordFor, targetOf } from '../contract/cluster/stage.ts';

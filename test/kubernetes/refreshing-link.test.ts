@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
-import { ProofExpired } from '../../fencing/errors.ts';
-import type { Permit } from '../../fencing/permit.ts';
+import { ProofExpired } from '../../fencing/model/errors.ts';
+import type { Permit } from '../../fencing/model/permit.ts';
 import { apiServerOf } from '../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../sandbox/cluster/store.ts';
 import { connect } from '../../kubernetes/connection.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../fencing/errors.ts';
-import type { ClusterStep } from '../../fencing/steps.ts';
+import { Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import type { ClusterStep } from '../../fencing/model/steps.ts';
 import { NODES, cluesTo, granted, makeNode, makePod, recordFor, targetOf, unhurried } from '../contract/cluster/stage.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import { clusterOver, faultyCluster, first } from './wire.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kubernetes/connection.ts';
-import type { Cluster } from '../../fencing/cluster.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import type { Transport } from '../../kubernetes/exchange.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../fencing/ports.ts';
+import type { Clock } from '../../fencing/loop/ports.ts';
 import type { ClusterOptions } from '../../kubernetes/cluster.ts';
 import { transportLink, type Transport } from '../../kubernetes/exchange.ts';
 import { handleApi } from '../../sandbox/cluster/api/handle.ts';

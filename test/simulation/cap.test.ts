@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Known } from '../../fencing/known.ts';
-import { next } from '../../fencing/next.ts';
-import type { Outcome } from '../../fencing/outcome.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import { sweep } from '../../fencing/sweep.ts';
+import type { Known } from '../../fencing/loop/state.ts';
+import { next } from '../../fencing/loop/next-command.ts';
+import type { Outcome } from '../../fencing/model/outcome.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Cluster } from '../../fencing/cluster.ts';
-import { Unavailable } from '../../fencing/errors.ts';
-import { run } from '../../fencing/run.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import { run } from '../../fencing/loop/run.ts';
 import { createAwsSandbox, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { stopped } from './incidents.ts';

@@ -1,5 +1,5 @@
-import { run } from '../../fencing/run.ts';
-import type { Outcome } from '../../fencing/outcome.ts';
+import { run } from '../../fencing/loop/run.ts';
+import type { Outcome } from '../../fencing/model/outcome.ts';
 import type { Incident } from './incidents.ts';
 import { attacherDown, comingBack, crowded, forgotten, nodeGone, stopped, terminated } from './incidents.ts';
 import { freshRun, portsOver, type Wanted } from './rig.ts';

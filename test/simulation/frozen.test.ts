@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isDestructive } from '../../fencing/next.ts';
+import { isDestructive } from '../../fencing/loop/next-command.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { all } from '../../sandbox/cluster/standing.ts';
 import type { DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';

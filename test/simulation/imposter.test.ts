@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import { react } from '../../fencing/react.ts';
-import { sweep } from '../../fencing/sweep.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { react } from '../../fencing/loop/react.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
 import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS } from '../../sandbox/aws-sandbox.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';

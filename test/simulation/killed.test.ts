@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AFTERMATH_MS, incidents } from './ends.ts';
 import { freshRun, portsOver } from './rig.ts';
-import { run } from '../../fencing/run.ts';
+import { run } from '../../fencing/loop/run.ts';
 import { stateOf } from './state.ts';
 import { stepOn, walk, type Crossing } from './walk.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
-import { run } from '../../fencing/run.ts';
-import { sweep } from '../../fencing/sweep.ts';
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import { run } from '../../fencing/loop/run.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
 import { CSI_NODE_IDS, FENCED_LABEL, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';

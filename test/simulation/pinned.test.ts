@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../fencing/outcome.ts';
-import { run } from '../../fencing/run.ts';
+import type { Outcome } from '../../fencing/model/outcome.ts';
+import { run } from '../../fencing/loop/run.ts';
 import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';

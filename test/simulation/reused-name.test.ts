@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { run } from '../../fencing/run.ts';
+import { run } from '../../fencing/loop/run.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
 import { all, standing } from '../../sandbox/cluster/standing.ts';
 import { addBarePod } from '../../sandbox/cluster/scenery.ts';

@@ -1,7 +1,7 @@
-import type { Cluster } from '../../fencing/cluster.ts';
-import { begin, type Known } from '../../fencing/known.ts';
-import { defaultPolicy, type Policy } from '../../fencing/policy.ts';
-import type { Ports } from '../../fencing/ports.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import { begin, type Known } from '../../fencing/loop/state.ts';
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import type { Ports } from '../../fencing/loop/ports.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';

@@ -1,5 +1,5 @@
 import { FENCED_LABEL, NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
-import { parseRecord } from '../../fencing/record.ts';
+import { parseRecord } from '../../fencing/model/record.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { all } from '../../sandbox/cluster/standing.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';

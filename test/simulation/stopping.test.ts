@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Outcome } from '../../fencing/outcome.ts';
-import type { Policy } from '../../fencing/policy.ts';
+import type { Outcome } from '../../fencing/model/outcome.ts';
+import type { Policy } from '../../fencing/model/policy.ts';
 import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { run } from '../../fencing/run.ts';
+import { run } from '../../fencing/loop/run.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { json, type ApiAnswer, type ApiRequest } from '../../sandbox/cluster/api/wire.ts';

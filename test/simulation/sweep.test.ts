@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Cluster } from '../../fencing/cluster.ts';
-import { Unavailable } from '../../fencing/errors.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import type { Ports } from '../../fencing/ports.ts';
-import { react } from '../../fencing/react.ts';
-import { sweep, type Swept } from '../../fencing/sweep.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import type { Ports } from '../../fencing/loop/ports.ts';
+import { react } from '../../fencing/loop/react.ts';
+import { sweep, type Swept } from '../../fencing/sweep/sweep.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';

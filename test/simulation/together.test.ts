@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Known } from '../../fencing/known.ts';
-import { next } from '../../fencing/next.ts';
+import type { Known } from '../../fencing/loop/state.ts';
+import { next } from '../../fencing/loop/next-command.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { AFTERMATH_MS } from './ends.ts';
 import { crowded, stopped, terminated } from './incidents.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import { sweep } from '../../fencing/sweep.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
 import { addBarePod } from '../../sandbox/cluster/scenery.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { fence } from './ends.ts';

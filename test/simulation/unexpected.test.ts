@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Cluster } from '../../fencing/cluster.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import type { Ports } from '../../fencing/ports.ts';
-import { react } from '../../fencing/react.ts';
-import { sweep, type Swept } from '../../fencing/sweep.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import type { Ports } from '../../fencing/loop/ports.ts';
+import { react } from '../../fencing/loop/react.ts';
+import { sweep, type Swept } from '../../fencing/sweep/sweep.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';

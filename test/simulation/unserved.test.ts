@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Cloud } from '../../fencing/cloud.ts';
-import { defaultPolicy } from '../../fencing/policy.ts';
-import type { Ports } from '../../fencing/ports.ts';
-import { run } from '../../fencing/run.ts';
-import { sweep } from '../../fencing/sweep.ts';
+import type { Cloud } from '../../fencing/model/cloud.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import type { Ports } from '../../fencing/loop/ports.ts';
+import { run } from '../../fencing/loop/run.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
 import { createAwsSandbox, EBS, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';

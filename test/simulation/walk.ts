@@ -1,9 +1,9 @@
-import type { Known } from '../../fencing/known.ts';
-import { learn } from '../../fencing/learn.ts';
-import { next, type Command } from '../../fencing/next.ts';
-import type { Outcome } from '../../fencing/outcome.ts';
-import { answerTo, run } from '../../fencing/run.ts';
-import type { Ports } from '../../fencing/ports.ts';
+import type { Known } from '../../fencing/loop/state.ts';
+import { learn } from '../../fencing/loop/reduce.ts';
+import { next, type Command } from '../../fencing/loop/next-command.ts';
+import type { Outcome } from '../../fencing/model/outcome.ts';
+import { answerTo, run } from '../../fencing/loop/run.ts';
+import type { Ports } from '../../fencing/loop/ports.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { stopped, type Incident } from './incidents.ts';
 import { freshRun, portsOver, type Troubles } from './rig.ts';

@@ -1,6 +1,6 @@
-import type { Outcome } from '../../fencing/outcome.ts';
-import type { Policy } from '../../fencing/policy.ts';
-import { run } from '../../fencing/run.ts';
+import type { Outcome } from '../../fencing/model/outcome.ts';
+import type { Policy } from '../../fencing/model/policy.ts';
+import { run } from '../../fencing/loop/run.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { addBarePod, addStatefulSet } from '../../sandbox/cluster/scenery.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { CloudfenceError, ProofExpired, Unavailable } from '../../fencing/errors.ts';
-import { PROOF_LASTS_MS, permitUntil } from '../../fencing/permit.ts';
+import { CloudfenceError, ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
+import { PROOF_LASTS_MS, permitUntil } from '../../fencing/model/permit.ts';
 import { systemClock } from '../../config/system.ts';
 import { proof } from '../permits.ts';
 import { trustOnly } from './slow-front.ts';

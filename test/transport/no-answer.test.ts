@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { Denied, Unavailable } from '../../fencing/errors.ts';
+import { Denied, Unavailable } from '../../fencing/model/errors.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import { linkFromToken } from '../../kubernetes/access.ts';

@@ -1,4 +1,4 @@
-import type { Permit } from '../../fencing/permit.ts';
+import type { Permit } from '../../fencing/model/permit.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import { linkFromToken } from '../../kubernetes/access.ts';

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as secureRequestBy } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { HttpsProxyAgent } from 'hpagent';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ProofExpired, Unavailable } from '../../fencing/errors.ts';
+import { ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
 import { proof } from '../permits.ts';
 import { answered, closeAll, closing, portOf, sent } from './orders.ts';
 import { openSlowFront, type SlowFront } from './slow-front.ts';

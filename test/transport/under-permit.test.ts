@@ -3,7 +3,7 @@ import { Agent, request as requestBy } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ProofExpired, Unavailable } from '../../fencing/errors.ts';
+import { ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
 import { proof } from '../permits.ts';
 import { answered, closeAll, closing, failure, portOf, post, sent, serving } from './orders.ts';
 

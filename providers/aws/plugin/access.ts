@@ -1,6 +1,6 @@
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { SSMClient } from '@aws-sdk/client-ssm';
-import { InvalidConfiguration } from '../../../fencing/errors.ts';
+import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { notKept } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { translated } from '../errors.ts';

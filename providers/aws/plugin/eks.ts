@@ -2,7 +2,7 @@ import { Sha256 } from '@aws-crypto/sha256-js';
 import type { EKSClient } from '@aws-sdk/client-eks';
 import { DescribeClusterCommand } from '@aws-sdk/client-eks';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { InvalidConfiguration } from '../../../fencing/errors.ts';
+import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { translated } from '../errors.ts';
 
 /** How to reach an EKS cluster's API server, as the identity whose AWS credentials these are. */

@@ -1,5 +1,5 @@
 import { fromTemporaryCredentials } from '@aws-sdk/credential-providers';
-import { type CloudfenceError, Denied, InvalidConfiguration, Unavailable } from '../../../fencing/errors.ts';
+import { type CloudfenceError, Denied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
 import { type ClientOptions, ec2Clients, type Ec2Clients, timeouts } from '../client.ts';
 import { inOurWords } from '../errors.ts';
 import { awsCloud } from '../index.ts';

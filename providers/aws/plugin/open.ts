@@ -1,5 +1,5 @@
 import { loadConfig } from '@smithy/core/config';
-import { InvalidConfiguration } from '../../../fencing/errors.ts';
+import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import type { CloudKit, CloudOptions, CloudProbe } from '../../plugin.ts';
 import { ec2Clients } from '../client.ts';
 import { translated } from '../errors.ts';

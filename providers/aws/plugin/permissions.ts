@@ -5,8 +5,8 @@ import {
   StopInstancesCommand,
   type Tag,
 } from '@aws-sdk/client-ec2';
-import { Denied, Refused } from '../../../fencing/errors.ts';
-import type { DiskId, MachineFacts, MachineId } from '../../../fencing/machine.ts';
+import { Denied, Refused } from '../../../fencing/model/errors.ts';
+import type { DiskId, MachineFacts, MachineId } from '../../../fencing/model/machine.ts';
 import type { Check } from '../../check.ts';
 import type { Trial } from '../../plugin.ts';
 import type { Ec2Clients } from '../client.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Reading } from '../../../fencing/hint.ts';
+import type { Reading } from '../../../fencing/model/hint.ts';
 import { fault, readingOf, unreadable } from './envelope.ts';
 import { about, aboutFirst, kebab, momentIn, nothing, reasonIn, said, type Understood } from './kinds.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Reading } from '../../../fencing/hint.ts';
+import type { Reading } from '../../../fencing/model/hint.ts';
 import { hinted } from '../../events/reading.ts';
 import { batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
 import { fault, isEnvelope, readEnvelope, readInside, unreadable } from './envelope.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Denied, InvalidConfiguration } from '../../../fencing/errors.ts';
+import { Denied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { notKept } from '../../cluster-entries.ts';
 import { apiServerIn } from '../../api-server-in.ts';
 import type { CloudAccess } from '../../plugin.ts';

@@ -1,4 +1,4 @@
-import { InvalidConfiguration } from '../../../fencing/errors.ts';
+import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { armScope, azureClients, type AzureClients } from '../client.ts';
 import { lazyCredential } from '../lazy-credential.ts';

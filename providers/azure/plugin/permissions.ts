@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Denied } from '../../../fencing/errors.ts';
-import type { MachineId } from '../../../fencing/machine.ts';
+import { Denied } from '../../../fencing/model/errors.ts';
+import type { MachineId } from '../../../fencing/model/machine.ts';
 import type { Check } from '../../check.ts';
 import type { Trial } from '../../plugin.ts';
 import { armScope, armUrl, type AzureClients } from '../client.ts';

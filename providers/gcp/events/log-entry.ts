@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Reading } from '../../../fencing/hint.ts';
-import type { MachineId } from '../../../fencing/machine.ts';
+import type { Reading } from '../../../fencing/model/hint.ts';
+import type { MachineId } from '../../../fencing/model/machine.ts';
 import { aside, faultsShowing, hinted } from '../../events/reading.ts';
 import { instancePath, type InstancePath, machineIdOf, NUMERIC_ID, pathIn, regionOf } from '../identity.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Reading } from '../../../fencing/hint.ts';
+import type { Reading } from '../../../fencing/model/hint.ts';
 import { aside, hinted } from '../../events/reading.ts';
 import { type Batch, batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
 import { instancePath, machineOf } from '../identity.ts';

@@ -1,6 +1,6 @@
 import type { GoogleAuth } from 'google-auth-library';
 import { z } from 'zod';
-import { Denied, InvalidConfiguration } from '../../../fencing/errors.ts';
+import { Denied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { notKept } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { accessToken, platformAuth, restGet, type RestOptions } from '../rest.ts';

@@ -1,5 +1,5 @@
-import type { Cloud } from '../../../fencing/cloud.ts';
-import type { MachineId } from '../../../fencing/machine.ts';
+import type { Cloud } from '../../../fencing/model/cloud.ts';
+import type { MachineId } from '../../../fencing/model/machine.ts';
 import { readHints } from '../events/read-hints.ts';
 import { gcpCloud } from '../index.ts';
 import { computeClients, type ComputeClients, credentialsFound } from '../client.ts';

@@ -1,4 +1,4 @@
-import type { DiskId, MachineFacts, MachineId } from '../../../fencing/machine.ts';
+import type { DiskId, MachineFacts, MachineId } from '../../../fencing/model/machine.ts';
 import type { Check } from '../../check.ts';
 import type { Trial } from '../../plugin.ts';
 import { type ComputeClients, reading } from '../client.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { ProofExpired, Refused } from '../../../fencing/errors.ts';
-import type { FenceRecord } from '../../../fencing/record.ts';
-import type { ClusterStep } from '../../../fencing/steps.ts';
+import { ProofExpired, Refused } from '../../../fencing/model/errors.ts';
+import type { FenceRecord } from '../../../fencing/model/record.ts';
+import type { ClusterStep } from '../../../fencing/model/steps.ts';
 import type { Meta, Stage } from './stage.ts';
 import { expired } from '../../permits.ts';
 import { NODES, cluesTo, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './stage.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { Refused } from '../../../fencing/errors.ts';
-import type { ClusterStep } from '../../../fencing/steps.ts';
+import { Refused } from '../../../fencing/model/errors.ts';
+import type { ClusterStep } from '../../../fencing/model/steps.ts';
 import type { Meta, Stage } from './stage.ts';
 import { ATTACHMENTS, PODS, fresh, granted, makeAttachment, makePod, unhurried } from './stage.ts';
 

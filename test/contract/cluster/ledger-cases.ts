@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Denied } from '../../../fencing/errors.ts';
-import type { Claim } from '../../../fencing/ledger.ts';
+import { Denied } from '../../../fencing/model/errors.ts';
+import type { Claim } from '../../../fencing/model/ledger.ts';
 import type { Stage } from './stage.ts';
 import { fresh, made, makeNode, NODES, unhurried } from './stage.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { LookRequest } from '../../../fencing/cluster.ts';
+import type { LookRequest } from '../../../fencing/model/cluster.ts';
 import type { Stage } from './stage.ts';
 import { LEASES, NODES, cluesTo, fresh, made, makeNode, makePod, recordFor, unhurried } from './stage.ts';
 

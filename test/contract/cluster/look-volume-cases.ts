@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { LookRequest } from '../../../fencing/cluster.ts';
+import type { LookRequest } from '../../../fencing/model/cluster.ts';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
 import { NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
 import { wantedBy } from '../../../fencing/rules/pods.ts';

@@ -1,6 +1,6 @@
-import type { Cluster, Clues } from '../../../fencing/cluster.ts';
-import { parseRecord, type FenceRecord } from '../../../fencing/record.ts';
-import type { NodeTarget } from '../../../fencing/steps.ts';
+import type { Cluster, Clues } from '../../../fencing/model/cluster.ts';
+import { parseRecord, type FenceRecord } from '../../../fencing/model/record.ts';
+import type { NodeTarget } from '../../../fencing/model/steps.ts';
 
 export interface Answer {
   readonly status: number;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { IdentityCarrier } from '../../../fencing/machine.ts';
+import type { IdentityCarrier } from '../../../fencing/model/machine.ts';
 import type { Stage } from './stage.ts';
 import { LEASES, NODES, fresh, made, makeAttachment, makeNode, recordFor, unhurried } from './stage.ts';
 

@@ -1,4 +1,4 @@
-import type { IdentityCarrier, VolumeHandle } from '../../../fencing/machine.ts';
+import type { IdentityCarrier, VolumeHandle } from '../../../fencing/model/machine.ts';
 
 /** As the cloud provider writes it: only the group is in lower case. */
 export const azureProviderId = (armId: string): IdentityCarrier => ({

@@ -1,5 +1,5 @@
-import type { Cloud } from '../../../fencing/cloud.ts';
-import type { DiskId, IdentityCarrier, MachineId, Power, VolumeHandle } from '../../../fencing/machine.ts';
+import type { Cloud } from '../../../fencing/model/cloud.ts';
+import type { DiskId, IdentityCarrier, MachineId, Power, VolumeHandle } from '../../../fencing/model/machine.ts';
 
 /** A state of the cloud that a machine can be brought to, and what a look at it may say. */
 export interface ProofRow {

@@ -1,4 +1,4 @@
-import type { IdentityCarrier, VolumeHandle } from '../../../fencing/machine.ts';
+import type { IdentityCarrier, VolumeHandle } from '../../../fencing/model/machine.ts';
 
 export const ec2ProviderId = (zone: string, instance: string): IdentityCarrier => ({
   carrier: 'providerID',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { DiskId, IdentityCarrier, MachineId } from '../../../fencing/machine.ts';
+import type { DiskId, IdentityCarrier, MachineId } from '../../../fencing/model/machine.ts';
 import type { Bench } from './bench.ts';
 
 const patient = (): AbortSignal => new AbortController().signal;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CloudfenceError } from '../../../fencing/errors.ts';
-import type { DiskId, MachineFacts, MachineId } from '../../../fencing/machine.ts';
+import { CloudfenceError } from '../../../fencing/model/errors.ts';
+import type { DiskId, MachineFacts, MachineId } from '../../../fencing/model/machine.ts';
 import type { Bench } from './bench.ts';
 import { granted } from '../../permits.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
-import type { MachineFacts, MachineId, MachineTarget } from '../../../fencing/machine.ts';
+import { ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import type { MachineFacts, MachineId, MachineTarget } from '../../../fencing/model/machine.ts';
 import type { Bench } from './bench.ts';
 import { leadCases } from './lead-cases.ts';
 import { witnessCases } from './witness-cases.ts';

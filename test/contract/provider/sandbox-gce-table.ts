@@ -1,4 +1,4 @@
-import type { Power } from '../../../fencing/machine.ts';
+import type { Power } from '../../../fencing/model/machine.ts';
 import { change, resume, start, stop, suspend } from '../../../sandbox/gce/instances.ts';
 import { addInstance, failHost, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type GceWorld, type Instance } from '../../../sandbox/gce/state.ts';

@@ -1,7 +1,7 @@
-import { run } from '../../../fencing/run.ts';
-import type { MachineId } from '../../../fencing/machine.ts';
-import { begin } from '../../../fencing/known.ts';
-import { defaultPolicy } from '../../../fencing/policy.ts';
+import { run } from '../../../fencing/loop/run.ts';
+import type { MachineId } from '../../../fencing/model/machine.ts';
+import { begin } from '../../../fencing/loop/state.ts';
+import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { apiOf, EBS, SANDBOX_ACCOUNT, SANDBOX_REGION, type AwsParts, type AwsWorld } from '../../../sandbox/aws-sandbox.ts';
 import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
 import { castOf, startControlPlane } from '../../../sandbox/cluster/controllers/cast.ts';

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Denied, InvalidConfiguration, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
 import { asking } from '../../../functions/gcp/http.ts';
 import { sweep } from '../../../functions/gcp/sweep.ts';
 import { createGceSandbox } from '../../../sandbox/gce-sandbox.ts';
 import { stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { gceDatabaseOnTwoNodes } from '../../../sandbox/scenes/gce-database.ts';
-import { jsonIn } from '../../../fencing/json-text.ts';
+import { jsonIn } from '../../../fencing/model/outside-data.ts';
 import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
 import { openStandIn, type Answered, type StandIn } from '../../providers/stand-in.ts';
 import { bearer, claims, DOCTOR, installOver } from './install.ts';

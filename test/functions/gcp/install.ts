@@ -1,4 +1,4 @@
-import { defaultPolicy, type Policy } from '../../../fencing/policy.ts';
+import { defaultPolicy, type Policy } from '../../../fencing/model/policy.ts';
 import type { HttpRequest } from '../../../functions/gcp/http.ts';
 import { foreign, type GcpWiring, topicQueues } from '../../../functions/gcp/wire.ts';
 import { metricFields } from '../../../functions/metrics.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Cloud } from '../../../fencing/cloud.ts';
+import type { Cloud } from '../../../fencing/model/cloud.ts';
 import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';

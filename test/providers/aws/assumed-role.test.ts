@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { Denied, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, Unavailable } from '../../../fencing/model/errors.ts';
 import type { TerritoryEntry } from '../../../providers/plugin.ts';
 import { addInstance } from '../../../sandbox/ec2/scenario.ts';
 import { ec2WorldOf } from './another-world.ts';

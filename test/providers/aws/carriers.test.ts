@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { IdentityCarrier } from '../../../fencing/machine.ts';
+import type { IdentityCarrier } from '../../../fencing/model/machine.ts';
 import { clustersIn, diskOf, machineOf, nodeNamesOf, unservedPlace } from '../../../providers/aws/identity.ts';
 
 const id = 'i-0633ac2b0d9769723';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
 import type { Mishap } from '../../../sandbox/ec2/faults.ts';

@@ -1,6 +1,6 @@
 import { EKSClient } from '@aws-sdk/client-eks';
 import { describe, expect, it } from 'vitest';
-import { InvalidConfiguration, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { InvalidConfiguration, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { eksEndpoint, eksToken, eksTokens } from '../../../providers/aws/plugin/eks.ts';
 
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'session' };

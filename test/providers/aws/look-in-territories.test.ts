@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Unavailable } from '../../../fencing/errors.ts';
+import { Unavailable } from '../../../fencing/model/errors.ts';
 import { missingFacts, unknownFacts } from '../../../providers/aws/power.ts';
 import { lookInTerritories, type Territories, type Territory } from '../../../providers/aws/territories.ts';
 import { ec2World, cloudOf } from '../../sandbox/ec2/ec2-world.ts';

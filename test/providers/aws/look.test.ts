@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
 import { plainStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume, forget, stopGuest } from '../../../sandbox/ec2/scenario.ts';

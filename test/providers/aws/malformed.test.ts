@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { CloudfenceError } from '../../../fencing/errors.ts';
+import { CloudfenceError } from '../../../fencing/model/errors.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { handleEc2 } from '../../../sandbox/ec2/query.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Unavailable } from '../../../fencing/errors.ts';
-import { defaultPolicy } from '../../../fencing/policy.ts';
+import { Denied, Unavailable } from '../../../fencing/model/errors.ts';
+import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { orderChecks, probeReads } from '../../../providers/aws/plugin/permissions.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
 import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
 import { addFault } from '../../../sandbox/ec2/faults.ts';
 import { addInstance, addVolume, forget } from '../../../sandbox/ec2/scenario.ts';

@@ -1,4 +1,4 @@
-import type { Cloud } from '../../../fencing/cloud.ts';
+import type { Cloud } from '../../../fencing/model/cloud.ts';
 import { openTerritories, type Role } from '../../../providers/aws/plugin/open-territories.ts';
 import type { TerritoryEntry } from '../../../providers/plugin.ts';
 import { cloudOfTerritories } from '../../../providers/aws/territories.ts';

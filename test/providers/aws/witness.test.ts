@@ -1,6 +1,6 @@
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
-import type { Witness } from '../../../fencing/machine.ts';
+import type { Witness } from '../../../fencing/model/machine.ts';
 import { witness } from '../../../providers/aws/disks.ts';
 import { answerXml, setOf } from '../../../sandbox/ec2/render.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { aksKubeconfig, aksTokens, vaultSecret } from '../../../providers/azure/plugin/access.ts';
 import type { RestOptions } from '../../../providers/azure/rest.ts';
 import { armScope } from '../../../providers/azure/client.ts';

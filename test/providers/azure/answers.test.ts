@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients } from '../../../providers/azure/client.ts';
 import { credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';

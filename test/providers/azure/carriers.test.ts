@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { IdentityCarrier } from '../../../fencing/machine.ts';
+import type { IdentityCarrier } from '../../../fencing/model/machine.ts';
 import {
   clustersIn,
   diskOf,

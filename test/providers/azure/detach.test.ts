@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { attach, detach } from '../../../sandbox/azure/attachments.ts';
 import { addFault, throttled, type Mishap } from '../../../sandbox/azure/faults.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Refused } from '../../../fencing/errors.ts';
+import { Refused } from '../../../fencing/model/errors.ts';
 import { attach } from '../../../sandbox/azure/attachments.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied } from '../../../fencing/errors.ts';
+import { Denied } from '../../../fencing/model/errors.ts';
 import { machinesHolding } from '../../../providers/azure/disks.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, throttled } from '../../../sandbox/azure/faults.ts';
 import { deallocate, start } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine, forget } from '../../../sandbox/azure/scenario.ts';

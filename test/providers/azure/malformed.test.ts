@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CloudfenceError } from '../../../fencing/errors.ts';
+import { CloudfenceError } from '../../../fencing/model/errors.ts';
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients } from '../../../providers/azure/client.ts';
 import { handleArm } from '../../../sandbox/azure/arm.ts';

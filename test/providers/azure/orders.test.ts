@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { memberId } from '../../../providers/azure/look.ts';
 import { setPath } from '../../../providers/azure/identity.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';

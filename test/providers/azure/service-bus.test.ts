@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Denied } from '../../../fencing/errors.ts';
+import { Denied } from '../../../fencing/model/errors.ts';
 import { busSender, type Send } from '../../../providers/azure/service-bus.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../stand-in.ts';

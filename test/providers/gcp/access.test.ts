@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Denied, InvalidConfiguration, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, InvalidConfiguration, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { gkeEndpoint, gkeTokens, keptSecret } from '../../../providers/gcp/plugin/access.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
 import type { Fetch } from '../../../providers/gcp/client.ts';

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { Denied } from '../../../fencing/errors.ts';
+import { Denied } from '../../../fencing/model/errors.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';

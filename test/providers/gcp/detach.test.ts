@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, InvalidInput, ProofExpired, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, InvalidInput, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, limited, unavailable, type Mishap } from '../../../sandbox/gce/faults.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, recreate } from '../../../sandbox/gce/scenario.ts';

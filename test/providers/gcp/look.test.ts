@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, forbidden, limited, unavailable } from '../../../sandbox/gce/faults.ts';
 import { remove, stop } from '../../../sandbox/gce/instances.ts';
 import { addDisk, addInstance, forgetDisk, recreate } from '../../../sandbox/gce/scenario.ts';

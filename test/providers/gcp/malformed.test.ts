@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Cloud } from '../../../fencing/cloud.ts';
-import { CloudfenceError } from '../../../fencing/errors.ts';
+import type { Cloud } from '../../../fencing/model/cloud.ts';
+import { CloudfenceError } from '../../../fencing/model/errors.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
 import { handleGce } from '../../../sandbox/gce/rest.ts';

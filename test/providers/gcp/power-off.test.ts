@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Denied, Refused } from '../../../fencing/errors.ts';
+import { Denied, Refused } from '../../../fencing/model/errors.ts';
 import { addFault, forbidden } from '../../../sandbox/gce/faults.ts';
 import { addDisk, addInstance, addLocalSsd } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type Instance } from '../../../sandbox/gce/state.ts';

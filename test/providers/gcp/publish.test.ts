@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Denied, Refused, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { publisher } from '../../../providers/gcp/publish.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 

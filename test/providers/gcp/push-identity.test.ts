@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Denied, Unavailable } from '../../../fencing/errors.ts';
+import { Denied, Unavailable } from '../../../fencing/model/errors.ts';
 import { pushIdentity } from '../../../providers/gcp/push-identity.ts';
 import { openKeyServer, type KeyServer } from './key-server.ts';
 

@@ -1,7 +1,7 @@
-import { begin, type Known } from '../../../fencing/known.ts';
-import { defaultPolicy } from '../../../fencing/policy.ts';
-import { run } from '../../../fencing/run.ts';
-import type { Ports } from '../../../fencing/ports.ts';
+import { begin, type Known } from '../../../fencing/loop/state.ts';
+import { defaultPolicy } from '../../../fencing/model/policy.ts';
+import { run } from '../../../fencing/loop/run.ts';
+import type { Ports } from '../../../fencing/loop/ports.ts';
 import { clusterOf } from '../../../kubernetes/cluster.ts';
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients } from '../../../providers/azure/client.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Refused } from '../../../fencing/errors.ts';
+import { Refused } from '../../../fencing/model/errors.ts';
 import { handleArm } from '../../../sandbox/azure/arm.ts';
 import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn, type AzureCloudWorld, type Knobs } from '../../../sandbox/azure/state.ts';

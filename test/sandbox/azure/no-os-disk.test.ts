@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseRecord } from '../../../fencing/record.ts';
+import { parseRecord } from '../../../fencing/model/record.ts';
 import { RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
 import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
 import { deallocate, start } from '../../../sandbox/azure/machines.ts';

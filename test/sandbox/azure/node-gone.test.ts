@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defaultPolicy } from '../../../fencing/policy.ts';
-import { sweep } from '../../../fencing/sweep.ts';
+import { defaultPolicy } from '../../../fencing/model/policy.ts';
+import { sweep } from '../../../fencing/sweep/sweep.ts';
 import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
 import { attach, detach } from '../../../sandbox/azure/attachments.ts';
 import { deallocate, remove } from '../../../sandbox/azure/machines.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Unavailable } from '../../../fencing/errors.ts';
+import { Unavailable } from '../../../fencing/model/errors.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
 import { addFault } from '../../../sandbox/gce/faults.ts';

@@ -1,7 +1,7 @@
-import { begin } from '../../../fencing/known.ts';
-import { defaultPolicy, type Policy } from '../../../fencing/policy.ts';
-import { run } from '../../../fencing/run.ts';
-import type { Ports } from '../../../fencing/ports.ts';
+import { begin } from '../../../fencing/loop/state.ts';
+import { defaultPolicy, type Policy } from '../../../fencing/model/policy.ts';
+import { run } from '../../../fencing/loop/run.ts';
+import type { Ports } from '../../../fencing/loop/ports.ts';
 import { clusterOf } from '../../../kubernetes/cluster.ts';
 import { apiOf, createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defaultPolicy } from '../../../fencing/policy.ts';
-import { sweep } from '../../../fencing/sweep.ts';
+import { defaultPolicy } from '../../../fencing/model/policy.ts';
+import { sweep } from '../../../fencing/sweep/sweep.ts';
 import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
 import { standing } from '../../../sandbox/cluster/standing.ts';
 import type { WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';

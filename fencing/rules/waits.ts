@@ -1,10 +1,9 @@
-import type { PodFacts } from '../cluster-facts.ts';
-import { because, someOf } from '../reason.ts';
-import { wait, type Rule, type View } from '../view.ts';
-import { patience } from '../policy.ts';
+import type { PodFacts } from '../model/cluster-facts.ts';
+import { because, someOf } from '../model/reason.ts';
+import { type Rule, type View, wait } from './view.ts';
+import { patience } from '../model/policy.ts';
 import { diskBelow, isDetachDeclined } from './disks.ts';
-import { isDeclined, isHeld, leftAlone, namedBy, wantedBy } from './pods.ts';
-import { isBack, isRecurring } from './recurring.ts';
+import { isBack, isDeclined, isHeld, isRecurring, leftAlone, namedBy, wantedBy } from './pods.ts';
 
 /** Looks come quickly at first, then at leisure: what goes by itself goes within a second or within minutes. */
 export const pollDelay = ({ memory }: View): number => Math.min(patience.pollLongest, Math.round(patience.pollShortest * 1.3 ** memory.polls));

@@ -1,11 +1,11 @@
-import type { CloudReading } from './cloud.ts';
-import type { Census, ClusterFacts } from './cluster-facts.ts';
-import type { Admission } from './ledger.ts';
-import type { DiskId, MachineFacts, MachineId, Witness } from './machine.ts';
-import type { Policy } from './policy.ts';
-import type { FenceRecord } from './record.ts';
-import type { Reason } from './reason.ts';
-import type { Step } from './steps.ts';
+import type { CloudReading } from '../model/cloud.ts';
+import type { Census, ClusterFacts } from '../model/cluster-facts.ts';
+import type { Admission } from '../model/ledger.ts';
+import type { DiskId, MachineFacts, MachineId, Witness } from '../model/machine.ts';
+import type { Policy } from '../model/policy.ts';
+import type { FenceRecord } from '../model/record.ts';
+import type { Reason } from '../model/reason.ts';
+import type { Step } from '../model/steps.ts';
 
 /** Wall clock (epoch ms) for what other clocks wrote, monotonic clock (ms) for how long something took. */
 export interface Moment {

@@ -1,10 +1,9 @@
-import type { Told } from './cluster.ts';
-import { viewOf, type Ending, type Known } from './known.ts';
-import { leftOver } from './left.ts';
-import type { Outcome, OutcomeKind } from './outcome.ts';
-import { because, type Reason } from './reason.ts';
-import { saysDeclined } from './rules/finish.ts';
-import type { Moment } from './view.ts';
+import type { Told } from '../model/cluster.ts';
+import { type Ending, type Known, viewOf } from './state.ts';
+import { leftOver, saysDeclined } from '../rules/finish.ts';
+import type { Outcome, OutcomeKind } from '../model/outcome.ts';
+import { because, type Reason } from '../model/reason.ts';
+import type { Moment } from '../rules/view.ts';
 
 /**
  * How a run ends that has to wait longer than it may. What was declined below a machine that is off is named beside it, as a

@@ -1,13 +1,13 @@
-import type { PodFacts } from './cluster-facts.ts';
-import type { Applied } from './cluster.ts';
-import { Denied, Refused, type CloudfenceError } from './errors.ts';
-import type { Ending, Known } from './known.ts';
-import type { StepReport } from './outcome.ts';
-import { because, type Reason } from './reason.ts';
-import type { FenceRecord } from './record.ts';
-import { originOf } from './rules/recurring.ts';
-import { stepKey, targetOf, type Step } from './steps.ts';
-import type { Memory, Moment } from './view.ts';
+import type { PodFacts } from '../model/cluster-facts.ts';
+import type { Applied } from '../model/cluster.ts';
+import { Denied, Refused, type CloudfenceError } from '../model/errors.ts';
+import type { Ending, Known } from './state.ts';
+import type { StepReport } from '../model/outcome.ts';
+import { because, type Reason } from '../model/reason.ts';
+import type { FenceRecord } from '../model/record.ts';
+import { originOf } from '../rules/pods.ts';
+import { stepKey, targetOf, type Step } from '../model/steps.ts';
+import type { Memory, Moment } from '../rules/view.ts';
 
 interface Act {
   readonly step: Step;

@@ -1,18 +1,25 @@
-import { deleteLingeringAttachment } from './rules/attachments.ts';
-import { detachDisk } from './rules/disks.ts';
-import { declinedSome, deleteNode, done, parkNode, retireTaint } from './rules/finish.ts';
-import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './rules/going.ts';
-import { capReached, delayedByPolicy, nothingToFree, optedOut, paused } from './rules/guards.ts';
-import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './rules/identity.ts';
-import { liftMark } from './rules/lift.ts';
-import { kubeletNotSilent, leaseContradicts, leaseLooksLate } from './rules/lease.ts';
-import { mark, removedByHand, unmarked, workIsBack } from './rules/mark.ts';
-import { nudgeAttacher } from './rules/nudge.ts';
-import { deletePods } from './rules/pods.ts';
-import { doubtfulPower, generationUnknown, missingNeedsWitness, offOnlyOnce, placeNotServed, unexplainedDisk, vouchingRefused } from './rules/proof.ts';
-import { acceptedByPerson, forgetTombstone, releaseAsked, takeBack } from './rules/release.ts';
-import { forgetStopping, stopping } from './rules/stopping.ts';
-import { nothingOfOurs, running } from './rules/up.ts';
+import { deleteLingeringAttachment } from './attachments.ts';
+import { detachDisk, nudgeAttacher } from './disks.ts';
+import { declinedSome, deleteNode, done, parkNode, retireTaint } from './finish.ts';
+import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './waits.ts';
+import { capReached, delayedByPolicy, nothingToFree, optedOut, paused } from './guards.ts';
+import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';
+import { forgetStopping, liftMark, nothingOfOurs, running, stopping } from './running.ts';
+import {
+  doubtfulPower,
+  generationUnknown,
+  kubeletNotSilent,
+  leaseContradicts,
+  leaseLooksLate,
+  missingNeedsWitness,
+  offOnlyOnce,
+  placeNotServed,
+  unexplainedDisk,
+  vouchingRefused,
+} from './proof.ts';
+import { mark, removedByHand, unmarked, workIsBack } from './mark.ts';
+import { deletePods } from './pods.ts';
+import { acceptedByPerson, forgetTombstone, releaseAsked, takeBack } from './release.ts';
 import type { Decision, Rule, View } from './view.ts';
 
 /** Speaks only while the fence has not begun, or has to begin again for a later boot. */

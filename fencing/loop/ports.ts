@@ -1,10 +1,10 @@
-import type { Cloud } from './cloud.ts';
-import type { Cluster } from './cluster.ts';
-import { InvalidConfiguration } from './errors.ts';
-import type { Known, Place } from './known.ts';
-import type { Answer } from './learn.ts';
-import type { Command } from './next.ts';
-import type { Moment } from './view.ts';
+import type { Cloud } from '../model/cloud.ts';
+import type { Cluster } from '../model/cluster.ts';
+import { InvalidConfiguration } from '../model/errors.ts';
+import type { Known, Place } from './state.ts';
+import type { Answer } from './reduce.ts';
+import type { Command } from './next-command.ts';
+import type { Moment } from '../rules/view.ts';
 
 export interface Clock {
   readonly now: () => Moment;

@@ -1,15 +1,15 @@
-import { decide } from './decide.ts';
-import type { Claim } from './ledger.ts';
-import type { DiskId, MachineFacts } from './machine.ts';
-import type { Told } from './cluster.ts';
-import { viewOf, type Known, type Place, type Read } from './known.ts';
+import { decide } from '../rules/decide.ts';
+import type { Claim } from '../model/ledger.ts';
+import type { DiskId, MachineFacts } from '../model/machine.ts';
+import type { Told } from '../model/cluster.ts';
+import { viewOf, type Known, type Place, type Read } from './state.ts';
 import { wouldEnd } from './imagine.ts';
-import type { Outcome, OutcomeKind } from './outcome.ts';
+import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { endingOf, outcomeOf, toldOf, waitingEnd } from './ending.ts';
-import { PROOF_LASTS_MS } from './permit.ts';
-import { because, type Reason, type ReasonCode } from './reason.ts';
-import { stepKey, type Step } from './steps.ts';
-import type { Decision, Moment } from './view.ts';
+import { PROOF_LASTS_MS } from '../model/permit.ts';
+import { because, type Reason, type ReasonCode } from '../model/reason.ts';
+import { stepKey, type Step } from '../model/steps.ts';
+import type { Decision, Moment } from '../rules/view.ts';
 
 /** The next single thing to do. Reads may be asked for together; everything that changes the world stands alone. */
 export type Command =

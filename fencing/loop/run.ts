@@ -1,13 +1,13 @@
 import { outcomeOf } from './ending.ts';
-import { inHierarchy } from './errors.ts';
-import type { Known, Place } from './known.ts';
-import { failedEnding, learn, type Answer } from './learn.ts';
+import { inHierarchy } from '../model/errors.ts';
+import type { Known, Place } from './state.ts';
+import { failedEnding, learn, type Answer } from './reduce.ts';
 import { locate, look } from './look.ts';
-import { next, type Command } from './next.ts';
-import type { Outcome } from './outcome.ts';
-import { permitUntil } from './permit.ts';
+import { next, type Command } from './next-command.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { permitUntil } from '../model/permit.ts';
 import { clusterAt, STALE_LEASE_MS, type Ports } from './ports.ts';
-import { stepKey, type CloudStep, type Step } from './steps.ts';
+import { stepKey, type CloudStep, type Step } from '../model/steps.ts';
 
 /**
  * The thin driver around the pure loop: asks for the next command, carries it out, learns from the answer. It always ends

@@ -1,10 +1,9 @@
-import type { ClusterFacts } from './cluster-facts.ts';
-import { Denied, type CloudfenceError } from './errors.ts';
-import type { Known, Read } from './known.ts';
-import type { MachineFacts, MachineId } from './machine.ts';
-import { clusterRead } from './memory.ts';
-import { because, type Reason } from './reason.ts';
-import type { Moment } from './view.ts';
+import type { ClusterFacts } from '../model/cluster-facts.ts';
+import { type CloudfenceError, Denied } from '../model/errors.ts';
+import { clusterRead, type Known, type Read } from './state.ts';
+import type { MachineFacts, MachineId } from '../model/machine.ts';
+import { because, type Reason } from '../model/reason.ts';
+import type { Moment } from '../rules/view.ts';
 
 /** What one cluster answered when asked for the machine. */
 export interface Found {

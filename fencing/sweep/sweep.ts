@@ -1,10 +1,10 @@
-import type { Suspect } from './cluster.ts';
-import type { MachineFacts, MachineId } from './machine.ts';
-import type { Outcome } from './outcome.ts';
-import { react, type Occasion } from './react.ts';
-import { longWaits } from './reason.ts';
-import type { Ports } from './ports.ts';
-import { byMachine, claimedTwice, leadTo, sightingsIn, unnamed, type Asked, type Sighting } from './sightings.ts';
+import type { Suspect } from '../model/cluster.ts';
+import type { MachineFacts, MachineId } from '../model/machine.ts';
+import type { Outcome } from '../model/outcome.ts';
+import { react, type Occasion } from '../loop/react.ts';
+import { longWaits } from '../model/reason.ts';
+import type { Ports } from '../loop/ports.ts';
+import { byMachine, claimedTwice, leadTo, sightingsIn, unnamed, type Asked, type Sighting } from './candidates.ts';
 
 export interface Swept {
   readonly outcomes: readonly Outcome[];

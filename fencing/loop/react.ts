@@ -1,12 +1,11 @@
 import pLimit from 'p-limit';
-import { begin, type Known, type Place, type Read, type Start } from './known.ts';
-import type { MachineFacts, MachineId } from './machine.ts';
-import { machineRead } from './memory.ts';
-import type { Outcome } from './outcome.ts';
-import type { Reason } from './reason.ts';
+import { begin, type Known, machineRead, type Place, type Read, type Start } from './state.ts';
+import type { MachineFacts, MachineId } from '../model/machine.ts';
+import type { Outcome } from '../model/outcome.ts';
+import type { Reason } from '../model/reason.ts';
 import { run } from './run.ts';
 import type { Ports } from './ports.ts';
-import type { Moment } from './view.ts';
+import type { Moment } from '../rules/view.ts';
 
 /** What all runs of one occasion share. */
 export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'place' | 'attachments'> {

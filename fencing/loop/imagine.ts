@@ -1,10 +1,10 @@
-import { reportImagined } from './acted.ts';
-import type { ClusterFacts, NodeFacts } from './cluster-facts.ts';
-import type { Ending, Known } from './known.ts';
-import { because, type Reason } from './reason.ts';
-import type { FenceRecord } from './record.ts';
-import { stepKey, type Step } from './steps.ts';
-import type { Moment } from './view.ts';
+import { reportImagined } from './apply-step.ts';
+import type { ClusterFacts, NodeFacts } from '../model/cluster-facts.ts';
+import type { Ending, Known } from './state.ts';
+import { because, type Reason } from '../model/reason.ts';
+import type { FenceRecord } from '../model/record.ts';
+import { stepKey, type Step } from '../model/steps.ts';
+import type { Moment } from '../rules/view.ts';
 
 /** Dry run: the same decisions over facts as they would be after each step. Pure; nothing is sent. */
 export const imagined = (known: Known, act: { readonly step: Step; readonly because: Reason }, now: Moment): Known => {

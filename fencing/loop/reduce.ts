@@ -1,16 +1,23 @@
-import type { Applied } from './cluster.ts';
-import type { Census, ClusterFacts, NodeFacts, Recheck } from './cluster-facts.ts';
-import { Denied, InvalidConfiguration, InvalidInput, ProofExpired, Refused, Unexpected, type CloudfenceError } from './errors.ts';
+import type { Applied } from '../model/cluster.ts';
+import type { Census, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
+import {
+  type CloudfenceError,
+  Denied,
+  InvalidConfiguration,
+  InvalidInput,
+  ProofExpired,
+  Refused,
+  Unexpected,
+} from '../model/errors.ts';
 import { imagined } from './imagine.ts';
-import type { Ending, Known, Read } from './known.ts';
-import type { Admission } from './ledger.ts';
-import type { MachineFacts, Witness } from './machine.ts';
-import { baselineLease, clusterRead, machineRead } from './memory.ts';
-import type { Command } from './next.ts';
-import { placed, type Found } from './place.ts';
-import { because, type Reason, type ReasonCode } from './reason.ts';
-import { acted, concernsOneObject, notActed } from './acted.ts';
-import type { Moment } from './view.ts';
+import { baselineLease, clusterRead, type Ending, type Known, machineRead, type Read } from './state.ts';
+import type { Admission } from '../model/ledger.ts';
+import type { MachineFacts, Witness } from '../model/machine.ts';
+import type { Command } from './next-command.ts';
+import { type Found, placed } from './locate.ts';
+import { because, type Reason, type ReasonCode } from '../model/reason.ts';
+import { acted, concernsOneObject, notActed } from './apply-step.ts';
+import type { Moment } from '../rules/view.ts';
 
 /** What came back from a command. */
 export type Answer =
