@@ -5,9 +5,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { bundleFunction } from '../infra/serverless/bundle-function.ts';
 import { deployableClouds } from '../infra/serverless/clouds.ts';
-import type { DeployableCloud } from '../infra/serverless/deployer.ts';
-import { fromFile } from '../infra/serverless/written.ts';
-import { zipped } from '../infra/serverless/zip.ts';
+import { type DeployableCloud, fromFile } from '../infra/serverless/deployer.ts';
+import { zipped } from '../infra/serverless/cloud-packages.ts';
 import { root } from './bundle.ts';
 import { foldersIn } from './licenses.ts';
 

@@ -35,7 +35,7 @@ export type Answer =
 const FIRST_BACK_OFF_MS = 500;
 const LONGEST_BACK_OFF_MS = 8_000;
 
-export const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** times);
+const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** times);
 
 /** Adds an answer to what is known. Pure. */
 export const learn = (known: Known, command: Command, answer: Answer, now: Moment): Known => {

@@ -28,7 +28,7 @@ export interface Claim {
   readonly onlyAsked: boolean;
 }
 
-export interface Limits {
+interface Limits {
   readonly begun: number;
   readonly unfinished: number;
 }

@@ -14,7 +14,7 @@ export interface Permit {
 /** How long a read that said off may carry a destructive call, in ms of a monotonic clock. */
 export const PROOF_LASTS_MS = 2_000;
 
-export interface PermitClock {
+interface PermitClock {
   readonly now: () => { readonly mono: number };
   /** A signal that aborts after so many ms. */
   readonly timeout: (ms: number) => AbortSignal;

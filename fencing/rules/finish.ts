@@ -7,7 +7,7 @@ import { currentRecord, targetNode } from './mark.ts';
 import { isHeld, isRecurring, leftAlone, namedBy, originOf, podsToDelete, recurringPods, wantedBy } from './pods.ts';
 import { type Decision, fail, fenced, refuse, type Rule, take, type View } from './view.ts';
 
-export const whyDelete = ({ policy, machine }: View): Reason | null => {
+const whyDelete = ({ policy, machine }: View): Reason | null => {
   if (policy.deleteNode === 'always') return because('node-delete-by-policy', 'the policy deletes the Node of a fenced machine');
   const forGood = machine.forGood || machine.power === 'missing';
   return forGood && policy.deleteNode === 'when-terminated'
@@ -16,7 +16,7 @@ export const whyDelete = ({ policy, machine }: View): Reason | null => {
 };
 
 /** Why the Node is kept although the machine is gone for good, or null. A NodeClaim's owner would terminate the machine. */
-export const nodeKept = (node: NodeFacts): string | null => {
+const nodeKept = (node: NodeFacts): string | null => {
   if (node.deleting) return 'somebody else is deleting it';
   if (node.finalizers.length > 0) return `it carries a finalizer: ${node.finalizers.join(', ')}`;
   if (node.owners.includes('NodeClaim')) return 'it is owned by a NodeClaim, which would terminate the machine';

@@ -4,7 +4,7 @@ import type { DiskId, MachineFacts, MachineTarget } from '../model/machine.ts';
 import { because } from '../model/reason.ts';
 import { refuse, type Rule, type View } from './view.ts';
 
-export type Identity = 'proven' | 'contradicted' | 'silent';
+type Identity = 'proven' | 'contradicted' | 'silent';
 
 type Reading = Pick<Cloud, 'machineOf' | 'incarnationsOf'>;
 type Named = Pick<NodeFacts, 'carriers' | 'created'>;

@@ -137,4 +137,4 @@ export const isRecurring = (view: Seen, pod: PodFacts): boolean => {
 export const isBack = (view: Seen, pod: PodFacts): boolean => cameBack(view, pod).length > 0;
 
 /** One that came back with a volume is deleted again and again, but not in a hurry. */
-export const isRested = (view: Seen & Pick<View, 'now'>, pod: PodFacts): boolean => cameBack(view, pod).every(({ at }) => view.now.mono - at >= patience.pollLongest);
+const isRested = (view: Seen & Pick<View, 'now'>, pod: PodFacts): boolean => cameBack(view, pod).every(({ at }) => view.now.mono - at >= patience.pollLongest);

@@ -46,7 +46,7 @@ const leftoverAttachment = (view: View, record: FenceRecord): string | null => {
  * What is still missing before the fence may be taken back, or null. A Node that is Ready under its old bootID came back
  * from memory (or never went): its mounts are stale.
  */
-export const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Reason | null => {
+const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Reason | null => {
   if (view.machine.power !== 'running') return unproven(`the cloud says ${view.machine.power}, not running`);
   if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);
   if (node.ready !== 'True') return unproven(`Node ${node.name} is not Ready yet`);

@@ -89,7 +89,7 @@ export const forgetStopping: Rule = (view) => {
 };
 
 /** Both an off-switch and doubt about it are destructive: the same guards as for a fence. */
-export const mayPowerOff = (view: View): Decision | null => paused(view) ?? optedOut(view);
+const mayPowerOff = (view: View): Decision | null => paused(view) ?? optedOut(view);
 
 const powerOffOnce = (view: View, says: string): Decision => {
   const step = { do: 'power-off', target: targetMachine(view) } as const;
@@ -98,7 +98,7 @@ const powerOffOnce = (view: View, says: string): Decision => {
 };
 
 /** A Node that was silent while its machine was off is out of reach only since that runs again. */
-export const unreachableFor = ({ machine, now }: View, node: NodeFacts): number => (node.ready === 'True' ? 0 : now.wall - Math.max(node.readySince, machine.since ?? 0));
+const unreachableFor = ({ machine, now }: View, node: NodeFacts): number => (node.ready === 'True' ? 0 : now.wall - Math.max(node.readySince, machine.since ?? 0));
 
 /** The network's trouble, or ours, looks like many dead nodes; and a control plane's node is never switched off. */
 const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
@@ -118,7 +118,7 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
 };
 
 /** Switches the machine off, once, or says what forbids it. */
-export const powerOff = (view: View, node: NodeFacts, says: string): Decision =>
+const powerOff = (view: View, node: NodeFacts, says: string): Decision =>
   mayPowerOff(view) ?? powerOffForbidden(view, node) ?? capReached(view) ?? powerOffOnce(view, says);
 
 /** The cloud says that the machine is not off: its guest may write, now or within seconds. */

@@ -116,7 +116,7 @@ export const claimedTwice = (machine: MachineId, sightings: readonly Sighting[],
 };
 
 /** Which machine was below a Node that is gone and whose attachments name none. */
-export interface Below {
+interface Below {
   readonly machines: readonly MachineId[];
   /** Why that is not known, in words for people; null where it is, or where no disk of this cloud is concerned. */
   readonly doubt: string | null;

@@ -1,14 +1,22 @@
-import { bearerTokenAuthenticationPolicy, createDefaultHttpClient, createHttpHeaders, createPipelineFromOptions, createPipelineRequest, type HttpClient, type Pipeline } from '@azure/core-rest-pipeline';
+import {
+  bearerTokenAuthenticationPolicy,
+  createDefaultHttpClient,
+  createHttpHeaders,
+  createPipelineFromOptions,
+  createPipelineRequest,
+  type HttpClient,
+  type Pipeline,
+} from '@azure/core-rest-pipeline';
 import { z } from 'zod';
-import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencing/model/errors.ts';
+import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { jsonOrText } from '../../fencing/model/outside-data.ts';
+import { armScope, armUrl } from '../../providers/azure/client.ts';
 import { inOurWords } from '../../providers/azure/errors.ts';
 import type { RestOptions } from '../../providers/azure/rest.ts';
-import { armScope, armUrl } from '../../providers/azure/client.ts';
 
 /** Azure Resource Manager, as far as a deployment calls it; and hosts that take the same token, or a key of their own. */
 
-export interface Call {
+interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** From the first slash, with the query; or a URL of another host. */
   readonly path: string;
@@ -18,7 +26,7 @@ export interface Call {
   readonly scope?: string | null;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: { readonly get: (name: string) => string | undefined };
   readonly body: unknown;
@@ -107,4 +115,46 @@ export const armAt = ({ credential, endpoint, wait, httpClient = createDefaultHt
     throw failureOf(wanted, answer);
   };
   return { ask, call, find, wait };
+};
+
+/** Long-running operations. https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations */
+
+const BETWEEN_MS = 5_000;
+/** Half an hour. */
+const TIMES = 360;
+
+const stateOf = z.object({ status: z.string() });
+
+const isUnderWay = (answer: Answer): boolean => {
+  if (answer.status === 202) return true;
+  const state = stateOf.safeParse(answer.body).data?.status.toLowerCase();
+  return state !== undefined && !['succeeded', 'failed', 'canceled'].includes(state);
+};
+
+const pace = ({ headers }: Answer): number => {
+  const seconds = Number(headers.get('retry-after'));
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : BETWEEN_MS;
+};
+
+const placeOf = ({ headers }: Answer): string | undefined => headers.get('azure-asyncoperation') ?? headers.get('location');
+
+/** Orders something, and waits for its end; what the end says. @throws Denied, Refused, Unavailable */
+export const carriedOut = async (arm: Arm, order: Call): Promise<Answer> => {
+  const begun = await arm.call(order);
+  const place = placeOf(begun);
+  if (place === undefined) return begun;
+  let answer = begun;
+  for (let times = 0; times < TIMES; times += 1) {
+    await arm.wait(pace(answer));
+    answer = await arm.ask({ method: 'GET', path: place });
+    if (!isGood(answer)) throw failureOf(order, answer);
+    if (!isUnderWay(answer)) return ended(order, answer);
+  }
+  throw new Unavailable(`${order.method} ${order.path.split('?')[0]} has not come to an end in half an hour`);
+};
+
+const ended = (order: Call, answer: Answer): Answer => {
+  const state = stateOf.safeParse(answer.body).data?.status.toLowerCase();
+  if (state !== 'failed' && state !== 'canceled') return answer;
+  throw new Refused(failureOf(order, { status: answer.status, body: answer.body }).message.replace(/answered \d+/, `has ${state}:`));
 };

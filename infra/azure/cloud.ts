@@ -1,18 +1,47 @@
+import { z } from 'zod';
+import { readVariable } from '../../config/environment.ts';
 import { lazyCredential } from '../../providers/azure/lazy-credential.ts';
 import { azurePlace } from '../../providers/azure/plugin/register.ts';
-import { readVariable } from '../../config/environment.ts';
-import { prepared } from '../serverless/checked-install.ts';
-import type { DeployableCloud } from '../serverless/deployer.ts';
-import { patienceAt } from '../serverless/patience.ts';
+import { type DeployableCloud, patienceAt } from '../serverless/deployer.ts';
+import { prepared } from '../serverless/install-check.ts';
 import { armAt } from './arm.ts';
-import { checkInstall, type CheckedInstall } from './check.ts';
 import { azureDeployer } from './deployer.ts';
-import { host } from './host.ts';
-import { installOf } from './install.ts';
-import { invokeLocally } from './invoke-locally.ts';
+import { ownSettings } from './hosting.ts';
+import { type CheckedInstall, checkInstall, installOf } from './install.ts';
 import { appOf } from './names.ts';
 import { releasedTemplate } from './released-template.ts';
-import { ownSettings } from './settings.ts';
+
+const handler = z.custom<(request: object, context: object) => Promise<unknown>>((value) => typeof value === 'function');
+const answered = z.object({ status: z.int(), body: z.string() });
+
+const context = { log: console.error, warn: console.error, error: console.error };
+
+/** Stands for the Functions host: a request with that body. Lines of the log go to standard error. */
+export const invokeLocally = async (exported: unknown, payload: unknown): Promise<unknown> => {
+  const text = JSON.stringify(payload);
+  const request = { method: 'POST', headers: [['content-type', 'application/json']], text: async () => text };
+  const said = answered.safeParse(await handler.parse(exported)(request, context));
+  if (!said.success) return null;
+  const { status, body } = said.data;
+  return { status, ...(body !== '' && { body: JSON.parse(body) as unknown }) };
+};
+
+/** host.json, with which the Functions host starts. https://learn.microsoft.com/azure/azure-functions/functions-host-json */
+export const host = {
+  version: '2.0',
+  extensionBundle: { id: 'Microsoft.Azure.Functions.ExtensionBundle', version: '[4.*, 5.0.0)' },
+  // Each invocation ends well before, by CLOUDFENCE_TIMEOUT_SECONDS.
+  functionTimeout: '00:05:00',
+  extensions: {
+    serviceBus: { maxMessageBatchSize: 10, maxConcurrentCalls: 1, maxAutoLockRenewalDuration: '00:05:00' },
+    http: { routePrefix: 'api' },
+  },
+  logging: {
+    logLevel: { default: 'Warning', 'Host.Results': 'Information', Function: 'Information' },
+    // Each line is a decision.
+    applicationInsights: { samplingSettings: { isEnabled: false } },
+  },
+};
 
 const whenRight = (prefix: string) => (checked: CheckedInstall) => {
   const install = installOf(prefix, checked);

@@ -1,15 +1,21 @@
 import { Refused } from '../../fencing/model/errors.ts';
 import type { Deployer, PackagedFunction, Say } from '../serverless/deployer.ts';
 import type { Arm } from './arm.ts';
-import { invoke, logLines } from './calling.ts';
-import { applyTemplate, isLastDeployed, previewed } from './deployment.ts';
-import { ownGroupStands } from './group.ts';
+import { invoke, logLines, readSite, type Site } from './calling.ts';
+import { applyTemplate, isLastDeployed, ownGroupStands, previewed } from './deployment.ts';
 import type { Install } from './install.ts';
-import { principalOf, removeAssignments, removeLeftovers, removeStaleAssignments } from './leftovers.ts';
-import { appNames, appOf, DEAD_LETTERS, EVENTS, functionNames, httpFunctions, type App, type AppName } from './names.ts';
+import { principalOf, remove, removeAssignments, removeLeftovers, removeStaleAssignments } from './removal.ts';
+import {
+  type App,
+  type AppName,
+  appNames,
+  appOf,
+  DEAD_LETTERS,
+  EVENTS,
+  functionNames,
+  httpFunctions,
+} from './names.ts';
 import { hashOf, publish } from './publish.ts';
-import { remove } from './removal.ts';
-import { readSite, type Site } from './site.ts';
 import { templateOf } from './template.ts';
 
 /** As it stands: the tag of an app's package is not the template's to change. */

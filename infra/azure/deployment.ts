@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { Refused } from '../../fencing/model/errors.ts';
 import { DEPLOYMENTS_API } from './arm-template.ts';
-import type { Arm } from './arm.ts';
-import { noPackages, type Install } from './install.ts';
-import { carriedOut } from './operation.ts';
+import { type Arm, carriedOut } from './arm.ts';
+import { type Install, noPackages, OURS } from './install.ts';
 import { templateOf } from './template.ts';
 
 const pathOf = ({ names }: Install, verb = ''): string => `${names.scope}/providers/Microsoft.Resources/deployments/${names.deployment}${verb}?api-version=${DEPLOYMENTS_API}`;
@@ -40,7 +40,7 @@ const difference: z.ZodType<Difference> = z.lazy(() => z.looseObject({ path: z.s
 const change = z.object({ resourceId: z.string(), changeType: z.string(), delta: z.array(difference).nullish() });
 const changes = z.object({ properties: z.object({ changes: z.array(change).default([]) }) });
 
-export type Change = z.infer<typeof change>;
+type Change = z.infer<typeof change>;
 
 /** The preview works out no `reference()`, so that what is asked of another resource always looks changed. */
 const isUnknown = (after: unknown): boolean => typeof after === 'string' && /^\[(?!\[).*\]$/s.test(after);
@@ -66,4 +66,16 @@ export const previewed = async (arm: Arm, install: Install): Promise<readonly Ch
 /** The note of it alone; what it made is removed by other means. */
 export const forgetDeployment = async (arm: Arm, install: Install): Promise<void> => {
   if (await arm.find({ method: 'GET', path: pathOf(install) })) await carriedOut(arm, { method: 'DELETE', path: pathOf(install) });
+};
+
+/** The group of an install: everything in it goes with it, so it has to be ours. */
+
+const group = z.object({ tags: z.record(z.string(), z.string()).nullish() });
+
+/** Whether it is there. @throws Refused when it is, and does not bear our tag: it is somebody else's, to fill as much as to remove */
+export const ownGroupStands = async (arm: Arm, { names, prefix }: Install): Promise<boolean> => {
+  const answer = await arm.find({ method: 'GET', path: `${names.groupId}?api-version=${DEPLOYMENTS_API}` });
+  if (answer === null) return false;
+  if (group.parse(answer.body).tags?.[OURS] === prefix) return true;
+  throw new Refused(`the resource group ${names.group} does not bear our tag ${OURS}: ${prefix}, so nothing was changed. If it is this install's, put the tag back on it; if it is not, choose another stage`);
 };

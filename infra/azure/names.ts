@@ -16,7 +16,7 @@ export const appOf = (name: string): AppName | null => appNames.find((app) => fu
 /** Those that a person can call. */
 export const httpFunctions = ['webhook', 'replay', 'fence', 'doctor'] as const;
 
-export interface Place {
+interface Place {
   readonly subscription: string;
   readonly prefix: string;
 }

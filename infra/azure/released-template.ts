@@ -1,9 +1,8 @@
 import { parseConfiguration } from '../../config/schema.ts';
-import { installOf, noPackages, type Install } from './install.ts';
+import { azureParameters, type Install, installOf, noPackages } from './install.ts';
 import { names, type Naming } from './names.ts';
-import { azureParameters } from './parameter-schema.ts';
 import { templateOf } from './template.ts';
-import type { Written } from '../serverless/written.ts';
+import type { Written } from '../serverless/deployer.ts';
 
 /**
  * The template of a release: the one that a deployment sends, with parameters in the place of a stage's file. It is made of

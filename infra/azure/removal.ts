@@ -1,13 +1,12 @@
+import { z } from 'zod';
 import type { Say } from '../serverless/deployer.ts';
-import { AUTHORIZATION_API } from './access.ts';
-import { DEPLOYMENTS_API } from './arm-template.ts';
-import type { Arm } from './arm.ts';
-import { forgetDeployment } from './deployment.ts';
-import { ownGroupStands } from './group.ts';
-import type { Install } from './install.ts';
-import { removeAssignments, removeStaleAssignments } from './leftovers.ts';
-import { carriedOut } from './operation.ts';
-import { roleNames } from './roles.ts';
+import { assignmentId, AUTHORIZATION_API, IDENTITY_API, ownGrants } from './access.ts';
+import { DEPLOYMENTS_API, type Template, type TemplateResource } from './arm-template.ts';
+import { type Arm, carriedOut } from './arm.ts';
+import { forgetDeployment, ownGroupStands } from './deployment.ts';
+import { type Install, OURS } from './install.ts';
+import { appNames } from './names.ts';
+import { customGrants, roleNames } from './roles.ts';
 import { EVENT_GRID_API } from './topics.ts';
 
 const gone = async (arm: Arm, path: string, say: Say): Promise<void> => {
@@ -26,4 +25,79 @@ export const remove = async (arm: Arm, install: Install, say: Say): Promise<void
   for (const role of roleNames) await gone(arm, `${names.roleId(role)}?api-version=${AUTHORIZATION_API}`, say);
   if (hasGroup) await gone(arm, `${names.groupId}?api-version=${DEPLOYMENTS_API}`, say);
   await forgetDeployment(arm, install);
+};
+
+/** What an earlier deployment made and this one does not want any more: a template adds and changes, and takes nothing away. */
+
+const listed = z.object({ value: z.array(z.object({ id: z.string(), type: z.string(), tags: z.record(z.string(), z.string()).nullish() })) });
+
+const nested = z.object({ template: z.object({ resources: z.array(z.custom<TemplateResource>()) }) });
+
+const flat = (resources: readonly TemplateResource[]): readonly TemplateResource[] =>
+  resources.flatMap((one) => [one, ...(one.type === 'Microsoft.Resources/deployments' ? flat(nested.parse(one.properties).template.resources) : [])]);
+
+const spelt = ({ type, name }: { readonly type: string; readonly name: string }): string => `${type}/${name}`.toLowerCase();
+
+/** How ARM deletes a resource differs by its version only. */
+const versionFor = (type: string, wanted: readonly TemplateResource[]): string => wanted.find((one) => one.type.toLowerCase() === type.toLowerCase())?.apiVersion ?? ALERTS_API[type.toLowerCase()] ?? DEPLOYMENTS_API;
+
+/** Of types of which a template may have none. */
+const ALERTS_API: Readonly<Record<string, string>> = {
+  'microsoft.eventgrid/systemtopics': '2025-02-15',
+  'microsoft.managedidentity/userassignedidentities': IDENTITY_API,
+};
+
+/** In our own group, by our tag. */
+export const removeLeftovers = async (arm: Arm, { names, prefix }: Install, template: Template, say: Say): Promise<void> => {
+  const wanted = flat(template.resources);
+  const kept = new Set(wanted.map(spelt));
+  const { body } = await arm.call({ method: 'GET', path: `${names.groupId}/resources?api-version=${DEPLOYMENTS_API}` });
+  for (const { id, type, tags } of listed.parse(body).value) {
+    if (tags?.[OURS] !== prefix || kept.has(spelt({ type, name: id.split('/').at(-1) ?? '' }))) continue;
+    await carriedOut(arm, { method: 'DELETE', path: `${id}?api-version=${versionFor(type, wanted)}` });
+    say(`${id}: removed`);
+  }
+};
+
+const principal = z.object({ properties: z.object({ principalId: z.string() }) });
+const assignments = z.object({ value: z.array(z.object({ id: z.string(), name: z.string(), properties: z.object({ principalId: z.string() }) })) });
+
+export const principalOf = async (arm: Arm, id: string): Promise<string | null> => {
+  const answer = await arm.find({ method: 'GET', path: `${id}?api-version=${IDENTITY_API}` });
+  return answer && principal.parse(answer.body).properties.principalId;
+};
+
+/** Of any identity that ever was ours, as far as it still is there. */
+const identityIds = ({ names }: Install): readonly string[] => [...appNames.map((name) => names.apps[name].identityId), names.deliveryId];
+
+/** What our identities may do anywhere in the subscription, but for what the template wants. */
+export const removeAssignments = async (arm: Arm, install: Install, template: Template | null, say: Say): Promise<void> => {
+  const { names } = install;
+  const kept = new Set(template ? flat(template.resources).map(({ name }) => name) : []);
+  for (const id of identityIds(install)) {
+    const of = await principalOf(arm, id);
+    if (of === null) continue;
+    const path = `${names.scope}/providers/Microsoft.Authorization/roleAssignments?api-version=${AUTHORIZATION_API}&$filter=${encodeURIComponent(`principalId eq '${of}'`)}`;
+    const { value } = assignments.parse((await arm.call({ method: 'GET', path })).body);
+    for (const one of value.filter(({ name, properties }) => properties.principalId === of && !kept.has(name))) await removeAssignment(arm, one.id, say);
+  }
+};
+
+const removeAssignment = async (arm: Arm, id: string, say: Say): Promise<void> => {
+  await arm.call({ method: 'DELETE', path: `${id}?api-version=${AUTHORIZATION_API}` });
+  say(`${id}: removed`);
+};
+
+/**
+ * Assignments of an identity that is no more, or that has been made anew since: their names are those that the template
+ * wants, and ARM does not let an assignment change its principal (RoleAssignmentUpdateNotPermitted).
+ */
+export const removeStaleAssignments = async (arm: Arm, install: Install, say: Say): Promise<void> => {
+  const present = new Map<string, string | null>();
+  for (const id of identityIds(install)) present.set(id, await principalOf(arm, id));
+  for (const grant of [...ownGrants(install), ...customGrants(install)]) {
+    const id = assignmentId(install, grant);
+    const found = await arm.find({ method: 'GET', path: `${id}?api-version=${AUTHORIZATION_API}` });
+    if (found && principal.parse(found.body).properties.principalId !== present.get(grant.to)) await removeAssignment(arm, id, say);
+  }
 };

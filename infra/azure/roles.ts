@@ -1,7 +1,6 @@
 import { assignment, AUTHORIZATION_API, type Grant } from './access.ts';
 import { inGroup, nestedId, type TemplateResource } from './arm-template.ts';
-import type { Install } from './install.ts';
-import { WHOLE_SUBSCRIPTION } from './parameter-schema.ts';
+import { type Install, WHOLE_SUBSCRIPTION } from './install.ts';
 
 /** What the functions may do with machines, disks and clusters, and nothing else. docs/azure.md has the reason of each line. */
 

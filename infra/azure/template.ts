@@ -1,10 +1,16 @@
 import { identitiesOf, identity, ownAssignments } from './access.ts';
-import { DEPLOYMENTS_API, inGroup, nestedId, subscriptionTemplate, type Template, type TemplateResource } from './arm-template.ts';
-import { bus } from './bus.ts';
+import {
+  DEPLOYMENTS_API,
+  inGroup,
+  nestedId,
+  subscriptionTemplate,
+  type Template,
+  type TemplateResource,
+} from './arm-template.ts';
+import { bus, onForeignTopic, topics } from './topics.ts';
 import { hosting } from './hosting.ts';
-import { tagsOf, type Install } from './install.ts';
+import { type Install, tagsOf } from './install.ts';
 import { customAssignments, customRoles } from './roles.ts';
-import { onForeignTopic, topics } from './topics.ts';
 import { watching } from './watching.ts';
 
 const ownGroup = (install: Install): TemplateResource => ({

@@ -2,7 +2,7 @@ import { metric } from '../../functions/metrics.ts';
 import type { TemplateResource } from './arm-template.ts';
 import { tagsOf, type Install } from './install.ts';
 import { DEAD_LETTERS, EVENTS } from './names.ts';
-import { INSIGHTS_API } from './settings.ts';
+import { INSIGHTS_API } from './hosting.ts';
 
 /** Logs, and what is to be heard of. Everything that the functions say is a line of JSON in AppTraces. */
 

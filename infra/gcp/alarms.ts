@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { Say } from '../serverless/deployer.ts';
-import { failureOf, isGood, type Api, type Call } from './api.ts';
+import { type Api, type Call, failureOf, isGood, persistently } from './api.ts';
 import { covers } from './ensure.ts';
 import type { Install } from './install.ts';
-import { persistently } from './persistence.ts';
 import { policies, type Policy } from './watching.ts';
 
 /** Cloud Monitoring gives a policy its name, so ours are known by their labels: nothing without them is ever touched. */

@@ -1,6 +1,6 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
-import { Denied, Refused, Unavailable, type CloudfenceError } from '../../fencing/model/errors.ts';
+import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 
 /** The management APIs that a deployment calls, by the names of their hosts. */
 export const hosts = {
@@ -48,7 +48,7 @@ export interface Api extends Asking {
   readonly over: (ask: Asking['ask']) => Asking;
 }
 
-export interface ApiOptions {
+interface ApiOptions {
   /** One URL in the place of all hosts, for tests. Over plain http no credentials are sent. */
   readonly endpoint: string | null;
   readonly wait: (ms: number) => Promise<void>;
@@ -121,4 +121,68 @@ const invoke = async (auth: GoogleAuth, url: string, audience: string, payload: 
   );
   if (status >= 200 && status < 300) return data;
   throw failureOf({ method: 'POST', path: url }, { status, body: { error: { message: JSON.stringify(data) } } });
+};
+
+const BETWEEN_MS = 2_000;
+const operation = z.object({ name: z.string().min(1), done: z.boolean().default(false), error: z.object({ message: z.string() }).optional() });
+
+/** A build takes a minute or two. https://cloud.google.com/functions/docs/reference/rest/v2/projects.locations.operations */
+const POLLS = 300;
+
+/** Where an operation is asked about. */
+interface Place {
+  readonly host: Host;
+  readonly version: string;
+}
+
+const OF_FUNCTIONS: Place = { host: 'functions', version: 'v2' };
+
+/** @throws Unavailable when it fails, with what it says, or takes ten minutes */
+export const finished = async (api: Api, begun: unknown, what: string, { host, version } = OF_FUNCTIONS): Promise<void> => {
+  let current = operation.parse(begun);
+  for (let polls = 0; !current.done && polls < POLLS; polls += 1) {
+    await api.wait(BETWEEN_MS);
+    current = operation.parse(await api.call({ method: 'GET', host, path: `${version}/${current.name}` }));
+  }
+  if (current.error) throw new Unavailable(`${what} failed: ${current.error.message}`);
+  if (!current.done) throw new Unavailable(`${what} is not done after ten minutes`);
+};
+
+/** What time mends: what was made or granted a moment ago is not known everywhere at once. */
+
+const SECOND = 1_000;
+const FIRST_PAUSE_MS = SECOND;
+const LONGEST_PAUSE_MS = 30 * SECOND;
+/** https://cloud.google.com/iam/docs/service-accounts-create: "it can take 60 seconds or more" until a new account can be used */
+const ACCOUNT_KNOWN_WITHIN_MS = 3 * 60 * SECOND;
+
+interface Persistence {
+  /** Whether the answer may be another one later. */
+  readonly mayPass: (answer: Answer) => boolean;
+  /** How long (ms) it is asked again, at the most. */
+  readonly within: number;
+}
+
+/** Asks until the answer is one that stays, with longer and longer pauses; the last answer, whatever it is. */
+export const persistently = async (api: Pick<Api, 'wait'>, ask: () => Promise<Answer>, { mayPass, within }: Persistence): Promise<Answer> => {
+  let waited = 0;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    const answer = await ask();
+    if (!mayPass(answer) || waited >= within) return answer;
+    await api.wait(pause);
+    waited += pause;
+  }
+};
+
+/** "Policy changes take effect within 2 minutes typically, and up to 7": https://cloud.google.com/iam/docs/access-change-propagation */
+export const SPREADS_WITHIN_MS = 7 * 60 * SECOND;
+
+/** A refusal that an account, or a grant, of a moment ago is answered with until it is known. */
+const isEarly = ({ status }: Answer): boolean => status === 400 || status === 403 || status === 404;
+
+/** @throws what the last answer says, when it is not a good one by then */
+export const callSoon = async (api: Pick<Api, 'ask' | 'wait'>, call: Call, within = ACCOUNT_KNOWN_WITHIN_MS): Promise<Answer['body']> => {
+  const answer = await persistently(api, () => api.ask(call), { mayPass: isEarly, within });
+  if (!isGood(answer)) throw failureOf(call, answer);
+  return answer.body;
 };

@@ -1,14 +1,29 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { z } from 'zod';
 import { readVariable } from '../../config/environment.ts';
 import { gcpEndpoint } from '../../providers/gcp/plugin/register.ts';
-import { prepared } from '../serverless/checked-install.ts';
-import type { DeployableCloud } from '../serverless/deployer.ts';
-import { patienceAt } from '../serverless/patience.ts';
+import { type DeployableCloud, patienceAt } from '../serverless/deployer.ts';
+import { prepared } from '../serverless/install-check.ts';
 import { apiAt } from './api.ts';
-import { checkInstall, type CheckedInstall } from './check.ts';
 import { gcpDeployer } from './deployer.ts';
-import { environmentOf, installOf } from './install.ts';
-import { invokeLocally } from './invoke-locally.ts';
+import { type CheckedInstall, checkInstall, environmentOf, installOf } from './install.ts';
 import { releasedRequests } from './released-requests.ts';
+
+const handler = z.custom<(request: object, response: ServerResponse) => Promise<void>>((value) => typeof value === 'function');
+
+/** Stands for the Functions Framework: a request whose body is parsed, and a response that is caught before the wire. */
+export const invokeLocally = async (exported: unknown, body: unknown): Promise<unknown> => {
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  const said = Promise.withResolvers<string>();
+  response.end = (text?: unknown) => {
+    said.resolve(typeof text === 'string' ? text : '');
+    return response;
+  };
+  await handler.parse(exported)({ headers: {}, body }, response);
+  const text = await said.promise;
+  return { status: response.statusCode, ...(text !== '' && { body: JSON.parse(text) as unknown }) };
+};
 
 const whenRight = (prefix: string) => (checked: CheckedInstall) => {
   const install = installOf(prefix, checked);

@@ -5,19 +5,25 @@ import { ensureAlarms, removeAlarms } from './alarms.ts';
 import type { Api } from './api.ts';
 import { absent, ensure, type Resource } from './ensure.ts';
 import { addressOf, ensureFunction, functionAt, functionsAnywhere, removeFunction } from './functions.ts';
-import { grantsOnOurs, grantsToBuilder, grantsToRunner, INVOKER, invokers, leftElsewhere, mayPublishEvents, pubSubAgent, type Granted } from './grants.ts';
-import { accounts, fencingRole } from './identities.ts';
+import {
+  type Granted,
+  grantsOnOurs,
+  grantsToBuilder,
+  grantsToRunner,
+  INVOKER,
+  invokers,
+  leftElsewhere,
+  mayPublishEvents,
+  pubSubAgent,
+} from './grants.ts';
+import { accounts, ensureRole, fencingRole } from './identities.ts';
 import type { Install } from './install.ts';
-import { logLines } from './logs.ts';
+import { logLines, metrics } from './watching.ts';
 import { functionNames } from './names.ts';
 import { checkPermissions } from './permissions.ts';
 import { expel, grant, restrict } from './policies.ts';
-import { subscriptions, topics } from './queues.ts';
-import { ensureRole } from './roles.ts';
-import { schedule } from './schedule.ts';
+import { schedule, sink, subscriptions, topics } from './queues.ts';
 import { ensureServices } from './services.ts';
-import { sink } from './sink.ts';
-import { metrics } from './watching.ts';
 
 const writer = z.looseObject({ writerIdentity: z.string() });
 

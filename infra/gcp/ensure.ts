@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Refused } from '../../fencing/model/errors.ts';
 import type { Say } from '../serverless/deployer.ts';
-import { codeOf, failureOf, isGood, type Answer, type Api, type Call } from './api.ts';
-import { callSoon } from './persistence.ts';
+import { type Answer, type Api, type Call, callSoon, codeOf, failureOf, isGood } from './api.ts';
 
 /** One thing of ours, as it should be. */
 export interface Resource {

@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { PackagedFunction, Say } from '../serverless/deployer.ts';
 import { Refused, Unavailable } from '../../fencing/model/errors.ts';
-import type { Api } from './api.ts';
+import { type Api, callSoon, finished, SPREADS_WITHIN_MS } from './api.ts';
 import { covers, found } from './ensure.ts';
 import { environmentOf, type Install } from './install.ts';
 import { functionNames } from './names.ts';
-import { finished } from './operation.ts';
-import { callSoon, SPREADS_WITHIN_MS } from './persistence.ts';
 
 /** https://cloud.google.com/functions/docs/reference/rest/v2/projects.locations.functions */
 const deployed = z.looseObject({
@@ -17,7 +15,7 @@ const deployed = z.looseObject({
   labels: z.record(z.string(), z.string()).default({}),
 });
 
-export type DeployedFunction = z.infer<typeof deployed>;
+type DeployedFunction = z.infer<typeof deployed>;
 
 /** A label has at most 63 characters. */
 const SOURCE = 'cloudfence-source';

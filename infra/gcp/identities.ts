@@ -1,6 +1,10 @@
-import type { Resource } from './ensure.ts';
+import { z } from 'zod';
+import { Refused } from '../../fencing/model/errors.ts';
+import type { Say } from '../serverless/deployer.ts';
+import { type Answer, type Api, type Call, codeOf, failureOf, isGood } from './api.ts';
+import { covers, type Resource } from './ensure.ts';
 import type { Install } from './install.ts';
-import type { CustomRole } from './roles.ts';
+import type { Names } from './names.ts';
 
 /** The accounts of an install, and what those may do that the functions run as: docs/gcp.md has the reason for each permission. */
 
@@ -21,7 +25,7 @@ export const accounts = (install: Install): readonly Resource[] => [
 ];
 
 /** In our own project, and by hand in each other one. */
-export const permissions = ({ configuration: { policy, clusters } }: Pick<Install, 'configuration'>): readonly string[] => [
+const permissions = ({ configuration: { policy, clusters } }: Pick<Install, 'configuration'>): readonly string[] => [
   'compute.disks.get',
   'compute.disks.use',
   'compute.instances.detachDisk',
@@ -37,3 +41,84 @@ export const fencingRole = (install: Install): CustomRole => ({
   description: 'What Cloudfence does to machines and disks',
   permissions: permissions(install),
 });
+
+/**
+ * Custom roles. The id of one that is deleted is taken for some five weeks: for seven days it can be taken back, then it is
+ * neither there nor free. So ours are never deleted, one that somebody has deleted is taken back, and where that is too late
+ * another id is taken. https://cloud.google.com/iam/docs/creating-custom-roles#deleting-custom-role
+ */
+
+interface CustomRole {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly permissions: readonly string[];
+}
+
+const present = z.looseObject({ name: z.string(), deleted: z.boolean().default(false) });
+const listing = z.looseObject({ roles: z.array(present).default([]), nextPageToken: z.string().default('') });
+
+type Present = z.infer<typeof present>;
+
+/** No stage has a dot in it, so no other install's role is called so. */
+const candidates = (id: string): readonly string[] => [id, ...[2, 3, 4, 5, 6, 7, 8, 9].map((count) => `${id}.${count}`)];
+
+const rolesOf = async (api: Api, project: string): Promise<ReadonlyMap<string, Present>> => {
+  const all: Present[] = [];
+  for (let token = ''; ; ) {
+    const query = new URLSearchParams({ showDeleted: 'true', view: 'FULL', pageSize: '1000', ...(token !== '' && { pageToken: token }) });
+    const { roles, nextPageToken } = listing.parse(await api.call({ method: 'GET', host: 'iam', path: `v1/${project}/roles?${query.toString()}` }));
+    all.push(...roles);
+    if (nextPageToken === '' || nextPageToken === token) return new Map(all.map((role) => [role.name, role]));
+    token = nextPageToken;
+  }
+};
+
+const wantedOf = ({ title, description, permissions }: CustomRole) => ({ title, description, includedPermissions: permissions, stage: 'GA' });
+
+/** The id is somebody's, or was: another has to do. */
+const isTaken = (answer: Answer): boolean => ['FAILED_PRECONDITION', 'ALREADY_EXISTS', 'NOT_FOUND'].includes(codeOf(answer));
+
+const tried = async (api: Api, call: Call): Promise<Answer['body'] | null> => {
+  const answer = await api.ask(call);
+  if (isGood(answer)) return answer.body;
+  if (isTaken(answer)) return null;
+  throw failureOf(call, answer);
+};
+
+const asWanted = async (api: Api, found: unknown, name: string, role: CustomRole, say: Say): Promise<string> => {
+  const body = wantedOf(role);
+  if (covers(found, body)) return name;
+  await api.call({ method: 'PATCH', host: 'iam', path: `v1/${name}?updateMask=title,description,includedPermissions,stage`, body });
+  say(`role ${name}: changed`);
+  return name;
+};
+
+const made = async (api: Api, project: string, name: string, role: CustomRole, say: Say): Promise<string | null> => {
+  const roleId = name.slice(name.lastIndexOf('/') + 1);
+  if (!(await tried(api, { method: 'POST', host: 'iam', path: `v1/${project}/roles`, body: { roleId, role: wantedOf(role) } }))) return null;
+  say(`role ${name}: made`);
+  return name;
+};
+
+const takenBack = async (api: Api, name: string, role: CustomRole, say: Say): Promise<string | null> => {
+  const found = await tried(api, { method: 'POST', host: 'iam', path: `v1/${name}:undelete`, body: {} });
+  if (found === null) return null;
+  say(`role ${name}: taken back`);
+  return asWanted(api, found, name, role, say);
+};
+
+/** Its name, which is the one that it already has, or the first that can be had. */
+export const ensureRole = async (api: Api, { project }: Names, role: CustomRole, say: Say): Promise<string> => {
+  const there = await rolesOf(api, project);
+  const names = candidates(role.id).map((id) => `${project}/roles/${id}`);
+  for (const name of names) {
+    const found = there.get(name);
+    if (found?.deleted === false) return asWanted(api, found, name, role, say);
+  }
+  for (const name of names) {
+    const got = there.has(name) ? await takenBack(api, name, role, say) : await made(api, project, name, role, say);
+    if (got !== null) return got;
+  }
+  throw new Refused(`no custom role can be made: ${names.join(', ')} are all deleted and not yet free`);
+};

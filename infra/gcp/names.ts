@@ -3,7 +3,7 @@
 export const functionNames = ['on-event', 'sweep', 'replay', 'fence', 'doctor'] as const;
 export type FunctionName = (typeof functionNames)[number];
 
-export interface Place {
+interface Place {
   readonly project: string;
   readonly region: string;
   readonly prefix: string;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Say } from '../serverless/deployer.ts';
-import { codeOf, failureOf, isGood, type Answer, type Api, type Call } from './api.ts';
-import { persistently, SPREADS_WITHIN_MS } from './persistence.ts';
+import { type Answer, type Api, type Call, codeOf, failureOf, isGood, persistently, SPREADS_WITHIN_MS } from './api.ts';
 
 /** Whose policy it is, and how it is read: each API has its own way, with the version to be shown in the query or the body. */
 export interface Guarded {

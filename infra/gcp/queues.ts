@@ -1,11 +1,11 @@
 import type { Resource } from './ensure.ts';
-import { seconds, type Install } from './install.ts';
+import { type Install, seconds } from './install.ts';
 
 const DAY_S = 86_400;
 /** Pub/Sub waits that long for an answer, at the most: a function that takes longer is called twice, which does no harm. */
 const LONGEST_ACK_S = 600;
 
-export const topicNames = ['events', 'again', 'dead-letters'] as const;
+const topicNames = ['events', 'again', 'dead-letters'] as const;
 
 export const topics = ({ names }: Install): readonly Resource[] =>
   topicNames.map((name) => ({
@@ -58,4 +58,59 @@ export const subscriptions = (install: Install, pushEndpoint: string): readonly 
     }),
     subscription(install, 'dead-letters', 'dead-letters', { ackDeadlineSeconds: 60, messageRetentionDuration: `${parameters.retentionDays * DAY_S}s` }),
   ];
+};
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const cron = (every: number): string => (every === HOUR ? '0 * * * *' : `*/${every / MINUTE} * * * *`);
+
+/** A sweep that fails is not tried again: the next one comes soon enough. */
+export const schedule = ({ names, parameters }: Install, uri: string): Resource => {
+  const wanted = {
+    schedule: cron(parameters.sweepEvery),
+    timeZone: 'Etc/UTC',
+    attemptDeadline: seconds(Math.max(15_000, parameters.timeout)),
+    httpTarget: { uri, httpMethod: 'POST', oidcToken: { serviceAccountEmail: names.caller, audience: names.address('sweep') } },
+  };
+  const body = { name: names.job, description: 'Finds what no event told', ...wanted };
+  return {
+    what: `schedule ${names.job}`,
+    host: 'scheduler',
+    path: `v1/${names.job}`,
+    wanted,
+    namesAccount: true,
+    create: { method: 'POST', path: `v1/${names.region}/jobs`, body },
+    change: { method: 'PATCH', path: `v1/${names.job}?updateMask=schedule,timeZone,attemptDeadline,httpTarget`, body },
+  };
+};
+
+/**
+ * What the log sink lets through: the end of every call that switches an instance on or off, and what Google and the guest
+ * do of themselves, such as at the end of a time limit or for want of a key: Google adds to those as it goes, so all come but
+ * what leaves an instance up. Each is a hint to look; what a fence is released by counts as well.
+ * https://cloud.google.com/logging/docs/view/logging-query-language: OR binds tighter than AND, so every parenthesis stays;
+ * and a backslash means something in its texts, so there is none.
+ */
+const calls = ['delete', 'insert', 'resume', 'start', 'startWithEncryptionKey', 'stop', 'suspend'].join('|');
+/** As providers/gcp/events/log-entry.ts has them. */
+const harmless = ['migrateOnHostMaintenance', 'reset'].join('|');
+
+export const logFilter = [
+  'resource.type="gce_instance" AND (',
+  `(protoPayload.methodName=~"^(v1|beta|alpha)[.]compute[.]instances[.](${calls})$" AND operation.last=true)`,
+  `OR (protoPayload.methodName=~"^compute[.]instances[.][a-zA-Z.]+$" AND protoPayload.methodName!~"[.](${harmless})$"))`,
+].join(' ');
+
+/** Every log entry about a machine that goes or comes is a message of the topic of events. */
+export const sink = ({ names, prefix }: Install): Resource => {
+  const body = { name: `${prefix}-events`, destination: `pubsub.googleapis.com/${names.topic('events')}`, filter: logFilter };
+  return {
+    what: `log sink ${names.sink}`,
+    host: 'logging',
+    path: `v2/${names.sink}`,
+    wanted: body,
+    create: { method: 'POST', path: `v2/${names.project}/sinks?uniqueWriterIdentity=true`, body },
+    change: { method: 'PATCH', path: `v2/${names.sink}?uniqueWriterIdentity=true&updateMask=destination,filter`, body },
+  };
 };

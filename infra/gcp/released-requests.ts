@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { parseConfiguration } from '../../config/schema.ts';
-import type { Written } from '../serverless/written.ts';
-import { hosts, isGood, failureOf, type Answer, type Api, type Asking, type Call } from './api.ts';
+import type { Written } from '../serverless/deployer.ts';
+import { type Answer, type Api, type Asking, type Call, failureOf, hosts, isGood } from './api.ts';
 import { gcpDeployer } from './deployer.ts';
-import type { Install } from './install.ts';
+import { gcpParameters, type Install } from './install.ts';
 import { functionNames, names } from './names.ts';
-import { gcpParameters } from './parameter-schema.ts';
 
 /**
  * What a deployment sends to a project that has nothing of it yet, in its order. Google Cloud has no template that could hold
@@ -21,7 +20,7 @@ const request = z.object({
   upload: z.string().optional(),
 });
 
-export type Request = z.infer<typeof request>;
+type Request = z.infer<typeof request>;
 
 const VALUES = { project: '{PROJECT}', projectNumber: '{PROJECT_NUMBER}', region: '{REGION}', stage: '{STAGE}', settings: '{SETTINGS}' } as const;
 /** A number has to be one while the requests are made. */

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { Say } from '../serverless/deployer.ts';
-import { isSwitchedOff, type Api } from './api.ts';
+import { type Api, finished, isSwitchedOff, persistently, SPREADS_WITHIN_MS } from './api.ts';
 import type { Install } from './install.ts';
-import { finished } from './operation.ts';
-import { persistently, SPREADS_WITHIN_MS } from './persistence.ts';
 
 /** The APIs that an install lives by, and that a deployment switches on where they are not. docs/gcp.md has the same list. */
 

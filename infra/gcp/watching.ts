@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { dimension, metric } from '../../functions/metrics.ts';
+import type { Api } from './api.ts';
 import type { Resource } from './ensure.ts';
-import { seconds, type Install } from './install.ts';
+import { type Install, seconds } from './install.ts';
 import { functionNames } from './names.ts';
 
 /** What is counted of what the functions log, and what is to be heard of: a new metric of functions/metrics.ts is a row of `lines`. */
@@ -157,3 +159,16 @@ const ofLine = ({ prefix }: Install, { name, label, alarm }: Line): readonly Mea
 };
 
 export const policies = (install: Install): readonly Policy[] => [...measured(install), ...lines(install).flatMap((line) => ofLine(install, line))].map((one) => policy(install, one));
+
+const entry = z.looseObject({ timestamp: z.string().default(''), textPayload: z.string().optional(), jsonPayload: z.record(z.string(), z.unknown()).optional() });
+const entries = z.looseObject({ entries: z.array(entry).default([]) });
+
+const LATEST = 50;
+
+/** https://cloud.google.com/logging/docs/reference/v2/rest/v2/entries/list */
+export const logLines = async (api: Api, { names, parameters }: Install, name: string): Promise<readonly string[]> => {
+  const filter = `resource.type="cloud_run_revision" AND resource.labels.service_name="${names.functionId(name)}" AND resource.labels.location="${parameters.region}"`;
+  const body = { resourceNames: [names.project], filter, orderBy: 'timestamp desc', pageSize: LATEST };
+  const answer = entries.parse(await api.call({ method: 'POST', host: 'logging', path: 'v2/entries:list', body }));
+  return answer.entries.toReversed().map(({ timestamp, textPayload, jsonPayload }) => `${timestamp} ${textPayload ?? JSON.stringify(jsonPayload ?? {})}`);
+};

@@ -1,15 +1,58 @@
+import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { crc32, deflateRawSync } from 'node:zlib';
+import { liveAsFunction } from '../../config/environment.ts';
+import { jsonOrText } from '../../fencing/model/outside-data.ts';
 import { bundleFunction } from './bundle-function.ts';
-import type { DeployableCloud, PackagedFunction } from './deployer.ts';
+import type { DeployableCloud, PackagedFunction, Prepared } from './deployer.ts';
 import type { FunctionConfig, Options, Serverless } from './service.ts';
-import { zipped } from './zip.ts';
+
+/** A file as it lies in a zip. */
+interface ZippedFile {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+/** https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, as far as plain files need it. */
+const VERSION = 20;
+const UTF8_NAMES = 0x0800;
+const DEFLATED = 8;
+/** 1 January 1980, midnight: the same files give the same bytes, whenever they are zipped. */
+const DATE = (1 << 5) | 1;
+/** A plain file that everybody may read. */
+const MODE = (0o100644 << 16) >>> 0;
+const MADE_ON_UNIX = (3 << 8) | VERSION;
+
+const shorts = (...values: readonly number[]): Buffer => Buffer.concat(values.map((value) => Buffer.from(Uint16Array.of(value).buffer)));
+const longs = (...values: readonly number[]): Buffer => Buffer.concat(values.map((value) => Buffer.from(Uint32Array.of(value).buffer)));
+
+const described = ({ name, bytes }: ZippedFile, packed: Buffer): Buffer =>
+  Buffer.concat([shorts(VERSION, UTF8_NAMES, DEFLATED, 0, DATE), longs(crc32(bytes), packed.length, bytes.length), shorts(Buffer.byteLength(name), 0)]);
+
+export const zipped = (files: readonly ZippedFile[]): Buffer => {
+  const locals: Buffer[] = [];
+  const central: Buffer[] = [];
+  let at = 0;
+  for (const entry of files.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const packed = deflateRawSync(entry.bytes, { level: 9 });
+    const name = Buffer.from(entry.name);
+    const header = described(entry, packed);
+    const local = Buffer.concat([longs(0x04034b50), header, name, packed]);
+    central.push(longs(0x02014b50), shorts(MADE_ON_UNIX), header, shorts(0, 0, 0), longs(MODE, at), name);
+    locals.push(local);
+    at += local.length;
+  }
+  const directory = Buffer.concat(central);
+  return Buffer.concat([...locals, directory, longs(0x06054b50), shorts(0, 0, files.length, files.length), longs(directory.length, at), shorts(0)]);
+};
 
 /** The functions of a service for a cloud that `serverless` knows nothing about: each bundled, and zipped with its manifest. */
 
 const HANDLER = /^(?<file>.+)\.(?<name>\w+)$/;
 
-export const sourceOf = ({ handler }: FunctionConfig): { readonly file: string; readonly name: string } => {
+const sourceOf = ({ handler }: FunctionConfig): { readonly file: string; readonly name: string } => {
   const { file = '', name = '' } = HANDLER.exec(handler)?.groups ?? {};
   return { file: `${file}.ts`, name };
 };
@@ -18,7 +61,7 @@ export const sourceOf = ({ handler }: FunctionConfig): { readonly file: string; 
 type Read = Pick<DeployableCloud, 'manifest' | 'files'>;
 
 /** The folder with the bundle of one function. */
-export const bundled = async ({ serviceDir, service }: Serverless, name: string, { manifest, files = {} }: Read): Promise<string> => {
+const bundled = async ({ serviceDir, service }: Serverless, name: string, { manifest, files = {} }: Read): Promise<string> => {
   const folder = path.join(serviceDir, 'dist/functions', service.provider.name, name);
   await bundleFunction(serviceDir, sourceOf(service.getFunction(name)).file, folder);
   const written = { ...files, 'package.json': `${JSON.stringify(manifest)}\n` };
@@ -50,3 +93,16 @@ export const writePackages = async (serverless: Serverless, options: Options, re
 
 export const readPackages = (serverless: Serverless, options: Options): Promise<readonly PackagedFunction[]> =>
   Promise.all(serverless.service.getAllFunctions().map(async (name) => ({ name, zip: await readFile(path.join(folderFor(serverless, options), `${name}.zip`)) })));
+
+/** What a person wants a function to be called with: `--data`, or the file of `--path`, as JSON if it is any. */
+export const payloadOf = ({ serviceDir }: Serverless, { data, path: file }: Options): unknown =>
+  jsonOrText(data ?? (file === undefined ? '{}' : readFileSync(path.resolve(serviceDir, file), 'utf8')));
+
+/** The bundle that would be deployed, in this process and with the caller's own credentials. */
+export const invokedLocally = async (serverless: Serverless, name: string, cloud: DeployableCloud, { environmentOf }: Prepared, payload: unknown): Promise<unknown> => {
+  const folder = await bundled(serverless, name, cloud);
+  liveAsFunction(environmentOf(name));
+  const exported: unknown = createRequire(import.meta.url)(path.join(folder, 'index.js'));
+  const { name: handler } = sourceOf(serverless.service.getFunction(name));
+  return cloud.invokeLocally(typeof exported === 'object' && exported !== null ? Reflect.get(exported, handler) : undefined, payload);
+};

@@ -1,12 +1,9 @@
 import { CloudfenceError } from '../../fencing/model/errors.ts';
-import { readPackages, writePackages } from './cloud-packages.ts';
+import { invokedLocally, payloadOf, readPackages, writePackages } from './cloud-packages.ts';
 import { deployableClouds } from './clouds.ts';
-import type { DeployableCloud, Prepared } from './deployer.ts';
-import { forceRemove, QUESTION } from './fences.ts';
-import { invokedLocally, payloadOf } from './invocation.ts';
-import { guardRemoval } from './removal-guard.ts';
+import { type DeployableCloud, fromCommandLine, fromFile, type Prepared } from './deployer.ts';
+import { forceRemove, guardRemoval, QUESTION } from './removal-guard.ts';
 import type { Hooks, Options, Serverless, Writers } from './service.ts';
-import { fromCommandLine, fromFile } from './written.ts';
 
 const stageOf = ({ service: { provider } }: Serverless, { stage }: Options): string => stage ?? provider.stage ?? 'dev';
 

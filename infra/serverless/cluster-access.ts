@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Configuration } from '../../config/schema.ts';
 
 /** The clusters of a deployed install, and what a function must be allowed to read to get at them. */
 
@@ -40,7 +41,7 @@ const faultOf = (cluster: unknown, at: number): readonly string[] =>
     ? []
     : [`clusters.${at}: a deployed function reads a kubeconfig from a \`secret\` or a \`parameter\`, or finds a cluster by \`eks\``];
 
-export interface Clusters {
+interface Clusters {
   readonly clusters: readonly DeployableCluster[];
   readonly faults: readonly string[];
 }
@@ -53,3 +54,15 @@ export const deployableClusters = (written: unknown): Clusters => {
   });
   return { clusters, faults: written.flatMap(faultOf) };
 };
+
+/** What the functions must be allowed so that they can serve other territories. In another account its role says the rest. */
+
+type Territories = Configuration['territories'];
+
+export const rolesOf = (territories: Territories): readonly string[] => [...new Set(territories.flatMap(({ role }) => role ?? []))];
+
+/** Every volume, or instance, of our own account: in our region, and in those that are served without a role. */
+export const resourcesOf = (kind: 'volume' | 'instance', territories: Territories): readonly Arn[] =>
+  ['${AWS::Region}', ...territories.flatMap(({ role, region }) => (role === undefined ? [region] : []))].map((region) => ({
+    'Fn::Sub': `arn:\${AWS::Partition}:ec2:${region}:\${AWS::AccountId}:${kind}/*`,
+  }));

@@ -1,8 +1,37 @@
-import type { Written } from './written.ts';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+/** Names and values as they were written, before anybody has looked at them. */
+export type Written = Readonly<Record<string, unknown>>;
+
+const file = z.record(z.string(), z.unknown()).nullable();
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+/** What a YAML file says; nothing when there is no such file. */
+export const fromFile = (serviceDir: string, name: string): Written => {
+  try {
+    return file.parse(parse(readFileSync(path.join(serviceDir, name), 'utf8'))) ?? {};
+  } catch (error) {
+    if (isMissing(error)) return {};
+    throw error;
+  }
+};
+
+/** `--param='name=value'`: the value as YAML, so numbers, switches and JSON are what they look like. */
+export const fromCommandLine = (params: readonly string[]): Written =>
+  Object.fromEntries(
+    params.map((param): [string, unknown] => {
+      const at = param.indexOf('=');
+      return [param.slice(0, at), parse(param.slice(at + 1))];
+    }),
+  );
 
 /** What the plugin for clouds beside AWS asks of each of them. */
 
-export interface Deployment {
+interface Deployment {
   readonly service: string;
   readonly stage: string;
   /** Defaults, the stage's file and the command line as one. */
@@ -42,7 +71,7 @@ export interface Prepared {
 }
 
 /** What a release says of a cloud, for those who install it without a checkout. */
-export interface ReleasedDocument {
+interface ReleasedDocument {
   readonly file: string;
   readonly content: unknown;
 }
@@ -61,3 +90,6 @@ export interface DeployableCloud {
   /** Calls the handler of a bundle in this process, as the platform would. */
   readonly invokeLocally: (handler: unknown, payload: unknown) => Promise<unknown>;
 }
+
+/** How long (ms) to wait between two looks at a deployment. A stand-in on this machine does not take minutes. */
+export const patienceAt = (endpoint: string | null) => (ms: number) => delay(endpoint === null ? ms : 5);

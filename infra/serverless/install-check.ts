@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { type Configuration, parseConfiguration } from '../../config/schema.ts';
-import type { Written } from './written.ts';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
+import type { ClusterEntry } from '../../providers/cluster-entries.ts';
+import type { Prepared, Written } from './deployer.ts';
 
 /** What was written for an install, on any cloud, in its two halves: the configuration of the functions, and the rest. */
 export interface Halves {
@@ -28,4 +29,53 @@ export const configurationIn = (settings: string): { readonly configuration: Con
     if (error instanceof InvalidConfiguration) return { configuration: null, faults: error.faults };
     throw error;
   }
+};
+
+/** An install on a cloud beside AWS, once all of it has been found right. */
+export interface CheckedInstall<Parameters> {
+  readonly parameters: Parameters;
+  /** The configuration of the functions, as JSON. */
+  readonly settings: string;
+  readonly configuration: Configuration;
+}
+
+export type Checked<Parameters> =
+  | { readonly faults: readonly string[]; readonly install: null }
+  | { readonly faults: readonly []; readonly install: CheckedInstall<Parameters> };
+
+export interface InstallRules<Parameters> {
+  /** As a stage's file names it: `stages/<stage>.<cloud>.yml`. */
+  readonly cloud: string;
+  readonly parameters: z.ZodType<Parameters>;
+  readonly stageFaults: (stage: string) => readonly string[];
+  /** A deployed function has no files, and its settings are there for many to read: they name secrets and hold none. */
+  readonly isReachable: (cluster: ClusterEntry) => boolean;
+  /** How a function gets into a cluster, as a sentence. */
+  readonly waysIn: string;
+}
+
+/** Names that belong to the configuration of the functions and are checked by its own schema. */
+const settingNames = ['clusters', 'policy', 'pause', 'shadow'] as const;
+
+const clusterFaults = <Parameters>({ clusters }: Configuration, { cloud, isReachable, waysIn }: InstallRules<Parameters>): readonly string[] => {
+  if (clusters.length === 0) return [`clusters: name at least one, in stages/<stage>.${cloud}.yml or with --param; without any nothing can be fenced`];
+  return clusters.flatMap((cluster, at) => (isReachable(cluster) ? [] : [`clusters.${at}: ${waysIn}`]));
+};
+
+/** All that is wrong at once. */
+export const checkInstall = <Parameters>(rules: InstallRules<Parameters>, stage: string, written: Written): Checked<Parameters> => {
+  const { settings, parameters } = halvesOf(written, settingNames);
+  const { configuration, faults } = configurationIn(settings);
+  const { data, error } = rules.parameters.safeParse(parameters);
+  const all = [...rules.stageFaults(stage), ...parameterFaults(error), ...faults, ...(configuration ? clusterFaults(configuration, rules) : [])];
+  return data && configuration && all.length === 0 ? { faults: [], install: { parameters: data, settings, configuration } } : { faults: all, install: null };
+};
+
+/** With any fault there is nothing that could be started or deployed. */
+export const prepared = <Parameters>({ faults, install }: Checked<Parameters>, whenRight: (install: CheckedInstall<Parameters>) => Omit<Prepared, 'faults'>): Prepared => {
+  if (install) return { faults, ...whenRight(install) };
+  const refuse = (): never => {
+    throw new InvalidConfiguration(faults);
+  };
+  return { faults, environmentOf: refuse, open: refuse };
 };

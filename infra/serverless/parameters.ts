@@ -1,10 +1,10 @@
 import { readEnvironment } from '../../config/environment.ts';
 import { releasedValues } from './released-parameters.ts';
 import { PLACEHOLDER } from './released-stack.ts';
-import { checkParameters } from './check-parameters.ts';
+import { checkParameters } from './parameter-schema.ts';
 import type { Hooks, Serverless } from './service.ts';
 import { templateValues, type TemplateValues } from './template-values.ts';
-import { fromCommandLine, fromFile, type Written } from './written.ts';
+import { fromCommandLine, fromFile, type Written } from './deployer.ts';
 
 const DEFAULTS = 'infra/aws/parameters.yml';
 /** The longest name, of a role, has 64 characters; a region and `cloudfence` and `on-event` take up to 40 of them. */

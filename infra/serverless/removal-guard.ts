@@ -1,5 +1,25 @@
-import { fencesIn, FORCED, refusal, standingInWords, type Fences } from './fences.ts';
+import { z } from 'zod';
 import type { Options, Serverless, Writers } from './service.ts';
+
+/** The question that a removal asks the function doctor first, and what it says of the answer: on every cloud the same. */
+
+export const QUESTION = { question: 'fences' } as const;
+
+const answer = z.object({ fences: z.array(z.looseObject({ cluster: z.string(), node: z.string() })) });
+
+type Fences = z.infer<typeof answer>['fences'];
+
+const fencesIn = (said: unknown): Fences => answer.parse(said).fences;
+
+const inWords = (fences: Fences): string => fences.map(({ cluster, node }) => `  - Node ${node} of ${cluster}`).join('\n');
+
+const standingInWords = (fences: Fences): string => `fences stand.\n${inWords(fences)}\nTake them back with \`cloudfence release --all\`, then remove again.`;
+
+const refusal = (reason: string): string => `nothing was removed: ${reason}\nTo remove Cloudfence all the same, give --force-remove.`;
+
+const FORCED = 'Fences that stand, if any, are left as they are: --force-remove.';
+
+export const forceRemove = { usage: 'Remove although fences stand, or although nobody can say whether any do', type: 'boolean' };
 
 /** The function that knows which fences stand. */
 export interface Doctor {

@@ -18,7 +18,7 @@ export interface Template {
   Resources: Readonly<Record<string, TemplateResource>>;
 }
 
-export interface Service {
+interface Service {
   readonly service: string;
   readonly provider: { compiledCloudFormationTemplate: Template; readonly name: string; readonly stage?: string };
   package: Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ export interface Service {
   readonly getFunction: (name: string) => FunctionConfig;
 }
 
-export interface Provider {
+interface Provider {
   readonly getStage: () => string;
   /** For clients of the AWS SDK: the region and credentials of this command. */
   readonly getAwsSdkV3Config: () => Promise<object>;

@@ -1,6 +1,5 @@
 import { InvokeCommand, LambdaClient, ResourceNotFoundException } from '@aws-sdk/client-lambda';
-import { forceRemove, QUESTION } from './fences.ts';
-import { guardRemoval, type Doctor } from './removal-guard.ts';
+import { type Doctor, forceRemove, guardRemoval, QUESTION } from './removal-guard.ts';
 import type { Hooks, Options, Serverless, Writers } from './service.ts';
 
 const ask = async (lambda: LambdaClient, name: string): Promise<unknown> => {

@@ -1,9 +1,7 @@
 import type { PermissionTag } from '../../providers/plugin.ts';
 import { permissionTags } from '../../providers/aws/plugin/permission-tags.ts';
-import { managedClustersOf, parametersOf, secretsOf, type Arn } from './cluster-access.ts';
-import { resourcesOf, rolesOf } from './territory-access.ts';
-import type { Checked } from './check-parameters.ts';
-import type { DeploymentParameters } from './parameter-schema.ts';
+import { type Arn, managedClustersOf, parametersOf, resourcesOf, rolesOf, secretsOf } from './cluster-access.ts';
+import type { Checked, DeploymentParameters } from './parameter-schema.ts';
 
 /** What `${cloudfence:name}` means in serverless.yml and infra/aws/*.yml. */
 export type TemplateValues = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { functionNames } from '../../infra/azure/names.ts';
-import { ownSettings } from '../../infra/azure/settings.ts';
+import { ownSettings } from '../../infra/azure/hosting.ts';
 import { installFor } from '../infra/azure/packaged-template.ts';
 import { plain } from '../infra/azure/stage-files.ts';
 import { workerModules } from '../infra/azure/worker-modules.ts';

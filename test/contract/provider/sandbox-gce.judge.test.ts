@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CALLS } from '../../../infra/serverless/slim-google.ts';
+import { CALLS } from '../../../infra/serverless/slim-libraries.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { missingOnDisk, missingOnMachine } from '../../../providers/gcp/plugin/permissions.ts';
 import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';

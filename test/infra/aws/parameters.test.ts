@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { checkParameters, type Written } from '../../../infra/serverless/check-parameters.ts';
+import { checkParameters, type Written } from '../../../infra/serverless/parameter-schema.ts';
 import { templateValues } from '../../../infra/serverless/template-values.ts';
 import { openService, templateIn } from '../packaged-service.ts';
 import { full, plain } from './stage-files.ts';

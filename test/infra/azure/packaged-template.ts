@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { TemplateResource } from '../../../infra/azure/arm-template.ts';
-import { checkInstall } from '../../../infra/azure/check.ts';
-import { installOf, type Install } from '../../../infra/azure/install.ts';
+import { checkInstall, type Install, installOf } from '../../../infra/azure/install.ts';
 import { templateOf } from '../../../infra/azure/template.ts';
 import { nested } from './subscription.ts';
 

@@ -1,12 +1,11 @@
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { checkInstall } from '../../../infra/azure/check.ts';
-import { installOf } from '../../../infra/azure/install.ts';
+import { z } from 'zod';
+import { checkInstall, installOf } from '../../../infra/azure/install.ts';
 import { worked } from '../../../infra/azure/names.ts';
 import { releasedTemplate } from '../../../infra/azure/released-template.ts';
 import { templateOf } from '../../../infra/azure/template.ts';
-import { fromFile } from '../../../infra/serverless/written.ts';
-import { z } from 'zod';
+import { fromFile } from '../../../infra/serverless/deployer.ts';
 
 /** The template of a release, with its expressions worked out, has to be the one that a deployment sends. */
 

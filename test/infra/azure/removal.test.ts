@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { guardRemoval } from '../../../infra/serverless/removal-guard.ts';
-import { QUESTION } from '../../../infra/serverless/fences.ts';
+import { guardRemoval, QUESTION } from '../../../infra/serverless/removal-guard.ts';
 import type { Reply } from './answers.ts';
-import { deployingAt, packaged, type Deploying } from './installed.ts';
-import { openManagement, OTHERS, type Management } from './management.ts';
+import { type Deploying, deployingAt, packaged } from './installed.ts';
+import { type Management, openManagement, OTHERS } from './management.ts';
 
 /** What a removal asks before it takes anything away, and what it takes for an answer. */
 

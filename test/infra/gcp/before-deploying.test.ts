@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkInstall } from '../../../infra/gcp/check.ts';
+import { checkInstall } from '../../../infra/gcp/install.ts';
 import { onProject, onSecret } from '../../../infra/gcp/permissions.ts';
 import { servicesOf } from '../../../infra/gcp/services.ts';
 import { defaults, deployerAt, installWith, packaged, plain } from './installed.ts';

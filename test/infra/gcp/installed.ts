@@ -1,9 +1,8 @@
-import { apiAt } from '../../../infra/gcp/api.ts';
-import { checkInstall } from '../../../infra/gcp/check.ts';
-import { gcpDeployer } from '../../../infra/gcp/deployer.ts';
-import { installOf } from '../../../infra/gcp/install.ts';
-import { fromFile, type Written } from '../../../infra/serverless/written.ts';
 import { fileURLToPath } from 'node:url';
+import { apiAt } from '../../../infra/gcp/api.ts';
+import { checkInstall, installOf } from '../../../infra/gcp/install.ts';
+import { gcpDeployer } from '../../../infra/gcp/deployer.ts';
+import { fromFile, type Written } from '../../../infra/serverless/deployer.ts';
 import { functionNames } from '../../../infra/gcp/names.ts';
 import type { Management } from './management.ts';
 import { PROJECT } from './store.ts';

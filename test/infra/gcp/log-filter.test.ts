@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { logFilter } from '../../../infra/gcp/log-filter.ts';
+import { logFilter } from '../../../infra/gcp/queues.ts';
 import { readHints } from '../../../providers/gcp/events/read-hints.ts';
 import { loggingQuery } from './logging-query.ts';
 

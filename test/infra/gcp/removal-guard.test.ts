@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { QUESTION } from '../../../infra/serverless/fences.ts';
-import { guardRemoval } from '../../../infra/serverless/removal-guard.ts';
+import { guardRemoval, QUESTION } from '../../../infra/serverless/removal-guard.ts';
 import { deployerAt, packaged } from './installed.ts';
-import { openManagement, type Management } from './management.ts';
+import { type Management, openManagement } from './management.ts';
 import { PROJECT } from './store.ts';
 
 /** A removal goes on only when the function doctor says that no fence stands, or when there is nothing left that could have made any. */
