@@ -3,7 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
-import { jsonIn } from '../fencing/model/outside-data.ts';
+import { jsonIn } from '../fencing/model/json-text.ts';
 import { type KubeConfigText, linkFromKubeConfigs, linkFromToken, refreshingLink } from '../kubernetes/access.ts';
 import { systemClock } from '../kubernetes/connection.ts';
 import { type CapDesk, capDeskOf } from '../kubernetes/ledger.ts';

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { z } from 'zod';
 import { CloudfenceError, inHierarchy } from '../fencing/model/errors.ts';
 import type { Aside, Fault, Hint, Reading } from '../fencing/model/hint.ts';
-import { jsonIn } from '../fencing/model/outside-data.ts';
+import { jsonIn } from '../fencing/model/json-text.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';

@@ -9,7 +9,7 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Applied } from '../fencing/model/cluster.ts';
 import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
-import { bounded } from '../fencing/model/outside-data.ts';
+import { bounded } from '../transport/pages.ts';
 import type { Permit } from '../fencing/model/permit.ts';
 import { apiExceptionIn, saysAbsent, saysChanged, translated } from './errors.ts';
 import { lineOf, type Link } from './exchange.ts';

@@ -1,7 +1,7 @@
 import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
 import { CloudfenceError, ClusterUnavailable, Denied, Refused } from '../fencing/model/errors.ts';
-import { jsonIn } from '../fencing/model/outside-data.ts';
+import { jsonIn } from '../fencing/model/json-text.ts';
 import { noAnswer } from '../transport/no-answer.ts';
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */

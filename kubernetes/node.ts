@@ -9,7 +9,7 @@ import {
 import { z } from 'zod';
 import type { ClusterFacts, OptOut } from '../fencing/model/cluster-facts.ts';
 import type { Clues } from '../fencing/model/cluster.ts';
-import { jsonText } from '../fencing/model/outside-data.ts';
+import { jsonText } from '../fencing/model/json-text.ts';
 import { type IdentityCarrier, ownMachine } from '../fencing/model/machine.ts';
 import type { Reader } from './connection.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, INSTANCE_ID_ANNOTATIONS, OPT_OUT_ANNOTATION, OPT_OUT_LABEL } from './names.ts';

@@ -6,7 +6,7 @@ import type { StepReport } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { originOf } from '../rules/pods.ts';
-import { stepKey, targetOf, type Step } from '../model/steps.ts';
+import { stepKey, stepTraits, targetOf, type Step } from '../model/steps.ts';
 import type { Memory, Moment } from '../rules/view.ts';
 
 interface Act {
@@ -37,49 +37,26 @@ export const acted = (known: Known, act: Act, says: Applied, sentAt: Moment, now
   refusals: null,
 });
 
-/** Which facts a step leaves standing: pods fall one by one from one look; everything else is looked at anew. */
+/** Which facts a step leaves standing; everything else is looked at anew. */
 const factsAfter = ({ machine, cluster }: Known, step: Step): Pick<Known, 'machine' | 'cluster'> => {
-  switch (step.do) {
-    case 'fail-pod':
-    case 'delete-pod':
+  switch (stepTraits[step.do].makesStale) {
+    case 'nothing':
       return { machine, cluster };
-    case 'detach-disk':
-    case 'power-off':
-      return { machine: null, cluster: null };
-    case 'mark':
-    case 'note':
-    case 'delete-attachment':
-    case 'nudge':
-    case 'delete-node':
-    case 'park':
-    case 'readmit-volumes':
-    case 'readmit-pods':
-    case 'entomb':
-    case 'note-stopping':
+    case 'the cluster':
       return { machine, cluster: null };
+    case 'everything':
+      return { machine: null, cluster: null };
   }
 };
 
 const recordAfter = ({ record }: Known, step: Step): FenceRecord | null => {
-  switch (step.do) {
-    case 'mark':
-    case 'note':
-    case 'park':
-      return step.record;
-    case 'readmit-volumes':
-      return step.record ?? record;
-    case 'readmit-pods':
-      return null;
-    case 'entomb':
-    case 'note-stopping':
-    case 'fail-pod':
-    case 'delete-pod':
-    case 'delete-attachment':
-    case 'nudge':
-    case 'delete-node':
-    case 'detach-disk':
-    case 'power-off':
+  switch (stepTraits[step.do].record) {
+    case 'stays':
       return record;
+    case 'is written':
+      return ('record' in step ? step.record : null) ?? record;
+    case 'is gone':
+      return null;
   }
 };
 
@@ -106,54 +83,13 @@ const memoryAfter = ({ memory, cluster, reading }: Known, step: Step, now: Momen
   };
 };
 
-const end = (outcome: Ending['outcome'], reason: Reason): Ending => ({ outcome, reason, lookAgainIn: null, retry: false });
-
 /** Steps after which there is nothing left to look at. */
 const endingAfter = ({ step, because: reason }: Act): Ending | null => {
-  switch (step.do) {
-    case 'delete-node':
-      return end('fenced', reason);
-    case 'readmit-pods':
-      return end('released', reason);
-    case 'mark':
-    case 'note':
-    case 'fail-pod':
-    case 'delete-pod':
-    case 'delete-attachment':
-    case 'nudge':
-    case 'park':
-    case 'readmit-volumes':
-    case 'entomb':
-    case 'note-stopping':
-    case 'detach-disk':
-    case 'power-off':
-      return null;
-  }
+  const outcome = stepTraits[step.do].ends;
+  return outcome && { outcome, reason, lookAgainIn: null, retry: false };
 };
 
 const REFUSALS_BEFORE_GIVING_UP = 6;
-
-/** Steps about one pod, attachment or disk: when one of them is declined, the others still have to be done. */
-export const concernsOneObject = (step: Step): boolean => {
-  switch (step.do) {
-    case 'fail-pod':
-    case 'delete-pod':
-    case 'delete-attachment':
-    case 'detach-disk':
-    case 'nudge':
-      return true;
-    case 'mark':
-    case 'note':
-    case 'delete-node':
-    case 'park':
-    case 'readmit-volumes':
-    case 'readmit-pods':
-    case 'entomb':
-    case 'note-stopping':
-    case 'power-off':
-      return false;
-  }
-};
 
 /** A step was declined, or nobody knows whether it took effect: the next look shows. What is declined for good is passed by. */
 export const notActed = (known: Known, act: Act, error: CloudfenceError, sentAt: Moment, now: Moment): Known => {
@@ -168,7 +104,7 @@ export const notActed = (known: Known, act: Act, error: CloudfenceError, sentAt:
   };
   if (!forGood) return after;
   const said = `${targetOf(act.step)}: ${error.message}`;
-  if (concernsOneObject(act.step)) return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, said) } };
+  if (stepTraits[act.step.do].perObject) return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, said) } };
   const reason = because(error instanceof Denied ? 'denied' : 'step-refused', said);
   return { ...after, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: true } };
 };

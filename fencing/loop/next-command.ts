@@ -8,7 +8,7 @@ import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { endingOf, outcomeOf, toldOf, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
-import { stepKey, type Step } from '../model/steps.ts';
+import { stepKey, stepTraits, type Step } from '../model/steps.ts';
 import type { Decision, Moment } from '../rules/view.ts';
 
 /** The next single thing to do. Reads may be asked for together; everything that changes the world stands alone. */
@@ -132,7 +132,7 @@ const towards = (known: Known, step: Step, reason: Reason, now: Moment): Command
   const cleared = known.cleared === stepKey(step);
   if (!carriesStep(known, machine, cleared, now)) return renewProof(known, machine, now);
   const node = cluster.says.nodeName;
-  if (isDestructive(step) && node !== null && !cleared) return { do: 'recheck', place, node, step };
+  if (stepTraits[step.do].destructive && node !== null && !cleared) return { do: 'recheck', place, node, step };
   return { do: 'act', place, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
 };
 
@@ -152,26 +152,4 @@ const renewProof = (known: Known, machine: Read<MachineFacts>, now: Moment): Com
   const tooSlow = known.proofRenewed && fresh && took >= PROOF_LASTS_MS - RECHECK_TAKES_MS;
   if (!tooSlow) return lookAt({ machine: true, disks: false });
   return waitOrEnd(known, SLOW_CLOUD_MS, because('unavailable', `the cloud took ${Math.round(took)} ms to answer: too long for a proof`), now);
-};
-
-/** Steps that destroy something if the machine were not off. The others only write our own notes, under preconditions. */
-export const isDestructive = (step: Step): boolean => {
-  switch (step.do) {
-    case 'mark':
-    case 'fail-pod':
-    case 'delete-pod':
-    case 'delete-attachment':
-    case 'delete-node':
-    case 'detach-disk':
-    case 'power-off':
-      return true;
-    case 'note':
-    case 'nudge':
-    case 'park':
-    case 'readmit-volumes':
-    case 'readmit-pods':
-    case 'entomb':
-    case 'note-stopping':
-      return false;
-  }
 };

@@ -9,6 +9,7 @@ import {
   Refused,
   Unexpected,
 } from '../model/errors.ts';
+import { stepTraits } from '../model/steps.ts';
 import { imagined } from './imagine.ts';
 import { baselineLease, clusterRead, type Ending, type Known, machineRead, type Read } from './state.ts';
 import type { Admission } from '../model/ledger.ts';
@@ -16,7 +17,7 @@ import type { MachineFacts, Witness } from '../model/machine.ts';
 import type { Command } from './next-command.ts';
 import { type Found, placed } from './locate.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
-import { acted, concernsOneObject, notActed } from './apply-step.ts';
+import { acted, notActed } from './apply-step.ts';
 import type { Moment } from '../rules/view.ts';
 
 /** What came back from a command. */
@@ -115,7 +116,7 @@ const failed = (known: Known, command: Command, error: CloudfenceError, sentAt: 
   if (error instanceof ProofExpired) return expired(known, now);
   const after = command.do === 'act' ? notActed(known, command, error, sentAt, now) : known;
   if (after.ending) return after;
-  const passedBy = command.do === 'act' && concernsOneObject(command.step);
+  const passedBy = command.do === 'act' && stepTraits[command.step.do].perObject;
   const hopeless = (error instanceof Denied && !letThroughBefore(known, command)) || error instanceof InvalidInput || error instanceof InvalidConfiguration || error instanceof Unexpected;
   return hopeless && !passedBy ? { ...after, ending: failedEnding(error) } : tryLater(after, error, now);
 };

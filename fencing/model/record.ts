@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonText } from './outside-data.ts';
+import { jsonText } from './json-text.ts';
 
 /** How the fence's out-of-service taint came to be: only our own is ever taken back. */
 export type OutOfServiceTaint = 'ours' | 'foreign' | 'unsupported';

@@ -57,6 +57,41 @@ export type CloudStep =
 
 export type Step = ClusterStep | CloudStep;
 
+/** What holds of every step of a kind. */
+export interface StepTraits {
+  /** It destroys something if the machine is not off. The others only write our own notes, under preconditions. */
+  readonly destructive: boolean;
+  /** It is about one pod, attachment or disk: when one of them is declined, the others still have to be done. */
+  readonly perObject: boolean;
+  /** What has to be read again after it. Pods fall one by one from one look. */
+  readonly makesStale: 'nothing' | 'the cluster' | 'everything';
+  /** What becomes of the fence's record. */
+  readonly record: 'stays' | 'is written' | 'is gone';
+  /** How the run ends with it; null for a step after which there is more to look at. */
+  readonly ends: 'fenced' | 'released' | null;
+}
+
+const onNode: StepTraits = { destructive: false, perObject: false, makesStale: 'the cluster', record: 'stays', ends: null };
+const onPod: StepTraits = { destructive: true, perObject: true, makesStale: 'nothing', record: 'stays', ends: null };
+const inCloud: StepTraits = { destructive: true, perObject: false, makesStale: 'everything', record: 'stays', ends: null };
+
+export const stepTraits: Readonly<Record<Step['do'], StepTraits>> = {
+  mark: { ...onNode, destructive: true, record: 'is written' },
+  note: { ...onNode, record: 'is written' },
+  'fail-pod': onPod,
+  'delete-pod': onPod,
+  'delete-attachment': { ...onNode, destructive: true, perObject: true },
+  nudge: { ...onNode, perObject: true },
+  'delete-node': { ...onNode, destructive: true, ends: 'fenced' },
+  park: { ...onNode, record: 'is written' },
+  'readmit-volumes': { ...onNode, record: 'is written' },
+  'readmit-pods': { ...onNode, record: 'is gone', ends: 'released' },
+  entomb: onNode,
+  'note-stopping': onNode,
+  'detach-disk': { ...inCloud, perObject: true },
+  'power-off': inCloud,
+};
+
 /** The step's target in a person's words, for step lists and logs. */
 export const targetOf = (step: Step): string => {
   switch (step.do) {

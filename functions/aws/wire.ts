@@ -7,7 +7,7 @@ import { type Configuration, parseConfiguration, policyOf } from '../../config/s
 import { loadSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
-import { jsonIn } from '../../fencing/model/outside-data.ts';
+import { jsonIn } from '../../fencing/model/json-text.ts';
 import { translated } from '../../providers/aws/errors.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../providers/aws/plugin/permission-tags.ts';

@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../fencing/model/errors.ts';
-import { jsonIn } from '../../fencing/model/outside-data.ts';
+import { jsonIn } from '../../fencing/model/json-text.ts';
 import { failureLine, sentenceOf } from '../decision-log.ts';
 import type { TimeLimit } from '../invocation.ts';
 import { decision } from '../metrics.ts';

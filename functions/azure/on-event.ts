@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { inHierarchy } from '../../fencing/model/errors.ts';
 import type { Aside } from '../../fencing/model/hint.ts';
-import { jsonIn } from '../../fencing/model/outside-data.ts';
+import { jsonIn } from '../../fencing/model/json-text.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
 import { runErrands, type TimeLimit } from '../invocation.ts';

@@ -1,7 +1,7 @@
 import { structured } from '../../providers/azure/events/envelope.ts';
 import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
 import { messageLine } from '../decision-log.ts';
-import { jsonIn } from '../../fencing/model/outside-data.ts';
+import { jsonIn } from '../../fencing/model/json-text.ts';
 import { inWords, isOwnMessage, notByThisDoor } from '../messages.ts';
 import { decision } from '../metrics.ts';
 import { type HttpAnswer, type HttpFunction, invoked, json, type Logging } from './http.ts';

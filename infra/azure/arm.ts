@@ -9,7 +9,7 @@ import {
 } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { jsonOrText } from '../../fencing/model/outside-data.ts';
+import { jsonOrText } from '../../fencing/model/json-text.ts';
 import { armScope, armUrl } from '../../providers/azure/client.ts';
 import { inOurWords } from '../../providers/azure/errors.ts';
 import type { RestOptions } from '../../providers/azure/rest.ts';

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { liveAsFunction } from '../../config/environment.ts';
-import { jsonOrText } from '../../fencing/model/outside-data.ts';
+import { jsonOrText } from '../../fencing/model/json-text.ts';
 import { bundleFunction } from './bundle-function.ts';
 import type { DeployableCloud, PackagedFunction, Prepared } from './deployer.ts';
 import type { FunctionConfig, Options, Serverless } from './service.ts';

@@ -6,7 +6,7 @@ import {
   type Volume,
 } from '@aws-sdk/client-ec2';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
-import { bounded } from '../../fencing/model/outside-data.ts';
+import { bounded } from '../../transport/pages.ts';
 import { askInHalves, chunksOf, listed, wholeVolumes } from './describe.ts';
 import { translated } from './errors.ts';
 import { missingFacts, seenFacts, unknownFacts } from './power.ts';

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { ComputeManagementClient, type ComputeManagementClientOptionalParams } from '@azure/arm-compute';
 import { z } from 'zod';
-import { jsonIn } from '../../fencing/model/outside-data.ts';
+import { jsonIn } from '../../fencing/model/json-text.ts';
 import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
 import { connections, type Connections } from '../../transport/pool.ts';
 import type { Passage } from '../../transport/under-permit.ts';

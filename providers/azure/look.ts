@@ -1,7 +1,7 @@
 import type { Disk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import pLimit from 'p-limit';
 import type { DiskId, MachineFacts, MachineId } from '../../fencing/model/machine.ts';
-import { bounded } from '../../fencing/model/outside-data.ts';
+import { bounded } from '../../transport/pages.ts';
 import type { AzureClients } from './client.ts';
 import { diskById } from './disks.ts';
 import { declinedWith, translated } from './errors.ts';

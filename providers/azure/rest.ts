@@ -10,7 +10,7 @@ import {
 } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import { Unavailable } from '../../fencing/model/errors.ts';
-import { jsonIn } from '../../fencing/model/outside-data.ts';
+import { jsonIn } from '../../fencing/model/json-text.ts';
 import { type ClientOptions, endsInTime } from './client.ts';
 import { translated } from './errors.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { jsonIn } from '../../fencing/model/outside-data.ts';
+import { jsonIn } from '../../fencing/model/json-text.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 
 /** What Compute Engine answers when something is wrong, in fencing's words. By code and reason, never by message. */

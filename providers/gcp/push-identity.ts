@@ -1,7 +1,7 @@
 import { OAuth2Client } from 'google-auth-library';
 import { z } from 'zod';
 import { Denied, Unavailable } from '../../fencing/model/errors.ts';
-import { jsonIn } from '../../fencing/model/outside-data.ts';
+import { jsonIn } from '../../fencing/model/json-text.ts';
 import { unlessGivenUp } from './errors.ts';
 
 /** Who may push: https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions */

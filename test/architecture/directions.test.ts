@@ -71,6 +71,14 @@ describe('directions of the rooms', () => {
     expect(breaking(({ from, to }) => !to.startsWith('providers/') || doors(to).some((door) => from.startsWith(door)))).toEqual([]);
   });
 
+  it.each([
+    ['fencing/model/', ['fencing/model/']],
+    ['fencing/rules/', ['fencing/model/', 'fencing/rules/']],
+    ['fencing/loop/', ['fencing/model/', 'fencing/rules/', 'fencing/loop/']],
+  ])('%s imports only from %j', (folder, targets) => {
+    expect(breaking((one) => !one.from.startsWith(folder) || !isLocal(one) || targets.some((target) => one.to.startsWith(target)))).toEqual([]);
+  });
+
   it('no file imports itself by way of others', () => {
     const importsBy = Map.groupBy(all.filter(isLocal), ({ from }) => from);
     const settled = new Set<string>();
@@ -98,7 +106,7 @@ describe('directions of the rooms', () => {
     ['hpagent', ['kubernetes/']],
     ['undici', []],
     ['commander', ['cli/']],
-    ['yaml', ['config/', 'cli/commands/kubeconfig.ts', 'infra/', 'providers/api-server-in.ts']],
+    ['yaml', ['config/', 'cli/commands/kubeconfig.ts', 'infra/', 'scripts/', 'providers/api-server-in.ts']],
   ])('%s stays inside %j', (library, places) => {
     expect(breaking(({ from, to }) => !to.startsWith(library) || places.some((place) => from.startsWith(place)))).toEqual([]);
   });
@@ -119,6 +127,9 @@ describe('what stays in one place', () => {
   it('fencing, providers and their transport take time and chance as arguments', () => {
     const files = sources.filter((file) => ['fencing/', 'providers/', 'transport/'].some((folder) => file.startsWith(folder)));
     expect(holding(/Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(/, files)).toEqual([]);
+  });
+  it('the model and the rules are pure: they await nothing', () => {
+    expect(holding(/\basync\b|\bawait\b|\bnew Promise\b/, sources.filter((file) => /^fencing\/(?:model|rules)\//.test(file)))).toEqual([]);
   });
   it('fencing names no cloud', () => expect(holding(/\b(aws|ec2|ebs|azure|gce|gcp|google)\b/i, sources.filter((file) => file.startsWith('fencing/')))).toEqual([]));
 });

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { decide } from '../../fencing/rules/decide.ts';
-import { isDestructive } from '../../fencing/loop/next-command.ts';
-import type { Step } from '../../fencing/model/steps.ts';
+import { type Step, stepTraits } from '../../fencing/model/steps.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { anyView } from './any-view.ts';
 import { machineOf } from './view-builder.ts';
@@ -19,6 +18,8 @@ const always = (kind: (step: Step) => boolean, holds: (view: View, step: Step) =
   fc.assert(property, { numRuns: 30_000, seed: 7 });
   return seen;
 };
+
+const isDestructive = (step: Step): boolean => stepTraits[step.do].destructive;
 
 const is = <K extends Step['do']>(...kinds: K[]) => (step: Step): step is Extract<Step, { do: K }> => (kinds as string[]).includes(step.do);
 

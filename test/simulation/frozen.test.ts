@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isDestructive } from '../../fencing/loop/next-command.ts';
+import { stepTraits } from '../../fencing/model/steps.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { all } from '../../sandbox/cluster/standing.ts';
 import type { DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
@@ -94,7 +94,7 @@ it.each([
   ['stopped while the CSI attacher is down', attacherDown],
 ])('a call about a machine %s that was about to leave when the process froze does not leave when it thaws', async (_, happen) => {
   const { crossings } = await walked(async () => happen(), 20_000);
-  const destructive = crossings.filter(({ command }) => command.do === 'act' && isDestructive(command.step));
+  const destructive = crossings.filter(({ command }) => command.do === 'act' && stepTraits[command.step.do].destructive);
   expect(destructive.length).toBeGreaterThan(1);
   for (const { known, command, world } of destructive) {
     const frozen = world.fork();

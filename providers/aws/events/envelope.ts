@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, Reading } from '../../../fencing/model/hint.ts';
-import { jsonOrText } from '../../../fencing/model/outside-data.ts';
+import { jsonOrText } from '../../../fencing/model/json-text.ts';
 import { aside, faultsShowing, hinted } from '../../events/reading.ts';
 import { INSTANCE_ID } from '../identity.ts';
 import { knownKinds, momentOf, type Understood } from './kinds.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Reading } from '../../../fencing/model/hint.ts';
-import { jsonText } from '../../../fencing/model/outside-data.ts';
+import { jsonText } from '../../../fencing/model/json-text.ts';
 import { aside, hinted } from '../../events/reading.ts';
 import { type Batch, batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
 import { fault, readDetail, readEnvelope, readTrailRecord, unreadable } from './envelope.ts';

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, Reading } from '../../../fencing/model/hint.ts';
-import { jsonOrText } from '../../../fencing/model/outside-data.ts';
+import { jsonOrText } from '../../../fencing/model/json-text.ts';
 import { jsonIn } from '../../events/json-text.ts';
 import { allowance, aside, faultsShowing, hinted } from '../../events/reading.ts';
 import { isOurs, knownKinds, momentIn, subjectOf, type Understood } from './kinds.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { jsonIn } from '../../../fencing/model/outside-data.ts';
+import { jsonIn } from '../../../fencing/model/json-text.ts';
 import { functionNames } from '../../../infra/azure/names.ts';
 import { deployingAt, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';

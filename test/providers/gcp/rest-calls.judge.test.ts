@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import { gkeEndpoint, keptSecret } from '../../../providers/gcp/plugin/access.ts';
 import { publisher } from '../../../providers/gcp/publish.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
-import { jsonIn } from '../../../fencing/model/outside-data.ts';
+import { jsonIn } from '../../../fencing/model/json-text.ts';
 import { judgeOf } from '../../contract/discovery/services.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
