@@ -16,7 +16,7 @@ import { LongestFirst } from './test/longest-first.ts';
  */
 const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge'].map((kind) => `test/**/*.${kind}.test.ts`);
 const inPackage = 'test/package/*.test.ts';
-const onControlPlane = { globalSetup: ['test/control-plane/bench/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 3 * availableParallelism(), maxConcurrency: 10 };
+const onControlPlane = { globalSetup: ['test/testbed/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 3 * availableParallelism(), maxConcurrency: 10 };
 
 /** Left to itself, the test runner keeps one core free. */
 const onAllCores = { maxWorkers: availableParallelism() };
@@ -33,7 +33,7 @@ export default defineConfig({
       { test: { name: 'moto', include: ['test/**/*.moto.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...onAllCores } },
       { test: { name: 'judges', include: ['test/**/*.judge.test.ts'], testTimeout: 60_000, hookTimeout: 600_000 } },
       { test: { name: 'deploy', include: ['test/deploy/**/*.deploy.test.ts'], testTimeout: 60_000, hookTimeout: 120_000, retry: 1, ...onAllCores } },
-      { test: { name: 'e2e', include: ['test/control-plane/**/*.e2e.test.ts'], exclude: [sideBySide], testTimeout: 240_000, retry: 1, ...onControlPlane } },
+      { test: { name: 'e2e', include: ['test/{control-plane,testbed}/**/*.e2e.test.ts'], exclude: [sideBySide], testTimeout: 240_000, retry: 1, ...onControlPlane } },
       { test: { name: 'differential', include: [sideBySide], testTimeout: 240_000, retry: 3, ...onControlPlane } },
       { test: { name: 'e2e-slow', include: ['test/control-plane/**/*.slow.test.ts'], testTimeout: 900_000, ...onControlPlane } },
     ],

@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
-import { freePorts } from '../control-plane/bench/free-ports.ts';
-import { until } from '../control-plane/bench/until.ts';
+import { freePorts } from '../testbed/free-ports.ts';
+import { until } from '../testbed/until.ts';
 
 /** The one place where these tests read where ministack is: CLOUDFENCE_MINISTACK, or what .ci/install-ministack installs. */
 const usual = path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'cloudfence', 'ministack-1.5.33', 'bin', 'ministack');

@@ -1,6 +1,6 @@
 import { addInstance } from '../../sandbox/ec2/scenario.ts';
 import type { PolicyDocument, Statement } from '../../sandbox/ec2/iam/policy-document.ts';
-import { until } from '../control-plane/bench/until.ts';
+import { until } from '../testbed/until.ts';
 import { functionName } from './access.ts';
 import type { Installed } from './installed.ts';
 import type { Places, Scenario } from './role-scenarios.ts';

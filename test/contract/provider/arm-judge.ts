@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { goVersion } from '../../control-plane/bench/toolchain.ts';
+import { goVersion } from '../../testbed/toolchain.ts';
 import type { Front } from './sandbox-azure-bench.ts';
 
 /** Microsoft's generated fake server between the SDK and the sandbox; what it does is said in arm-judge/main.go. */

@@ -5,9 +5,9 @@ import { systemClock } from '../../../kubernetes/connection.ts';
 import { clusterOf } from '../../../kubernetes/cluster.ts';
 import type { Link } from '../../../kubernetes/exchange.ts';
 import type { Stage } from '../../contract/cluster/stage.ts';
-import { type Api, type Method, openApi } from '../bench/api.ts';
-import { type ControlPlaneAccess, startBareApiServer } from '../bench/control-plane.ts';
-import { grantCloudfence } from '../bench/installed.ts';
+import { type Api, type Method, openApi } from '../../testbed/api.ts';
+import { type ControlPlaneAccess, startBareApiServer } from '../../testbed/control-plane.ts';
+import { grantCloudfence } from '../../testbed/installed.ts';
 
 const texts = z.record(z.string(), z.string()).exactOptional();
 

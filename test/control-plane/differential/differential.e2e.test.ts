@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { played } from './differential.ts';
 import { incidents, waitingIncidents } from './incidents.ts';
 import { openRealStage } from './real.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { readAudit } from '../bench/audit.ts';
-import type { Bench } from '../bench/bench.ts';
+import { readAudit } from '../../testbed/audit.ts';
+import type { Bench } from '../../testbed/bench.ts';
 import { cloudfence } from '../doors/doors.ts';
 import type { Cast } from './cast.ts';
 import { POD } from './cast.ts';
@@ -8,10 +8,10 @@ import { WATCHED } from './facets.ts';
 import { standingIn } from './lines.ts';
 import type { Phase, Stage } from './stage.ts';
 import { watchAll, withAuthors } from './watch.ts';
-import { turn } from '../bench/knobs.ts';
-import type { BenchNode } from '../bench/machines.ts';
+import { turn } from '../../testbed/knobs.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
 import { openScene } from '../scenes/scene.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { volumeName } from '../scenes/volume.ts';
 import { statefulSet } from '../scenes/workload.ts';
 

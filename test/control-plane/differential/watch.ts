@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Api } from '../bench/api.ts';
-import type { AuditEntry } from '../bench/audit.ts';
+import type { Api } from '../../testbed/api.ts';
+import type { AuditEntry } from '../../testbed/audit.ts';
 import { authorNamed } from './authors.ts';
 import type { Watched } from './facets.ts';
 import type { Writing } from './lines.ts';
-import { listOf, watchEvent } from '../bench/objects.ts';
+import { listOf, watchEvent } from '../../testbed/objects.ts';
 
 /** What the watches of the real API server told, and when it arrived (epoch ms). */
 export type Seen = Omit<Writing, 'by'>;

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Batch } from './events.ts';
 import type { FunctionName } from './functions.ts';
 import { entryOf } from './functions.ts';
-import type { BenchAccess } from '../bench/installation.ts';
+import type { BenchAccess } from '../../testbed/installation.ts';
 
 export { stateChanges } from './events.ts';
 

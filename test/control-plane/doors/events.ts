@@ -1,4 +1,4 @@
-import type { Ec2Access } from '../bench/control-plane.ts';
+import type { Ec2Access } from '../../testbed/control-plane.ts';
 
 /** AWS's events for one instance, as EventBridge and SQS hand them over. */
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { deployed } from './doors.ts';
 import type { Batch } from './events.ts';
 import { entryOf } from './functions.ts';
-import type { BenchAccess } from '../bench/installation.ts';
+import type { BenchAccess } from '../../testbed/installation.ts';
 
 /** The packaged AWS handler in a process that is kept: its first batch finds it cold, each further one warm. */
 export interface KeptHandler {

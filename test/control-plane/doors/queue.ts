@@ -1,7 +1,7 @@
 import { CreateQueueCommand, DeleteMessageCommand, GetQueueAttributesCommand, ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { deliver } from './doors.ts';
 import type { Batch } from './events.ts';
-import type { BenchAccess } from '../bench/installation.ts';
+import type { BenchAccess } from '../../testbed/installation.ts';
 
 /** An SQS queue before the packaged function: what it sends again comes back to it after its delay. */
 export interface Queue {

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
 import type { Change } from './changes.ts';
 import type { Gates } from './gates.ts';
 import { openGates } from './gates.ts';
-import { node } from '../bench/objects.ts';
+import { node } from '../../testbed/objects.ts';
 import type { PodLives } from '../scenes/pod-lives.ts';
 import { watchLives } from '../scenes/pod-lives.ts';
 import type { Stage } from '../scenes/stage.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { changesMade, expectRecovered, openCrippled, type Crippled } from './crippled.ts';
 import { isDestructive } from './changes.ts';
 import { answerIn, beginCloudfence } from '../doors/doors.ts';

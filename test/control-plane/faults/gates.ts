@@ -7,9 +7,9 @@ import type { Change } from './changes.ts';
 import { changeIn } from './changes.ts';
 import type { Forward, Handling, Passing } from './gate.ts';
 import { openGateOn } from './gate.ts';
-import { certificate, kubeconfigOf } from '../bench/identities.ts';
-import type { BenchAccess } from '../bench/installation.ts';
-import { storeSecret } from '../bench/installation.ts';
+import { certificate, kubeconfigOf } from '../../testbed/identities.ts';
+import type { BenchAccess } from '../../testbed/installation.ts';
+import { storeSecret } from '../../testbed/installation.ts';
 
 /** A request that came to a gate. */
 export interface Seen {

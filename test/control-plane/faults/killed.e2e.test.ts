@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import type { Change } from './changes.ts';
 import { changesMade, expectRecovered, openCrippled } from './crippled.ts';
 import { answerIn, beginCloudfence, beginDelivery, cloudfence, deliver, stateChanges, type Begun, type CliAnswer } from '../doors/doors.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { OwnBench } from '../bench/bench.ts';
-import { openOwnBench } from '../bench/bench.ts';
+import type { OwnBench } from '../../testbed/bench.ts';
+import { openOwnBench } from '../../testbed/bench.ts';
 import { fencedThrough } from './outages.ts';
 
 /** Nobody else can do without the API server while it is away. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { OwnBench } from '../bench/bench.ts';
+import type { OwnBench } from '../../testbed/bench.ts';
 import type { Change } from './changes.ts';
 import { changeIn } from './changes.ts';
 import { expectRecovered, openCrippled, type Crippled } from './crippled.ts';

@@ -1,7 +1,7 @@
-import type { BenchAccess } from '../bench/installation.ts';
+import type { BenchAccess } from '../../testbed/installation.ts';
 import type { Seen } from './gates.ts';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
-import { turn } from '../bench/knobs.ts';
+import { turn } from '../../testbed/knobs.ts';
 
 /**
  * A CSI driver that is out of order in the way that asks for every step of a fence: it detaches nothing until Cloudfence

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import type { Crippled } from './crippled.ts';
 import { expectRecovered, openCrippled } from './crippled.ts';
 import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';

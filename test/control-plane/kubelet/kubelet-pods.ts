@@ -1,6 +1,6 @@
-import type { Api } from '../bench/api.ts';
-import { MERGE, STRATEGIC } from '../bench/api.ts';
-import type { Node, Pod } from '../bench/objects.ts';
+import type { Api } from '../../testbed/api.ts';
+import { MERGE, STRATEGIC } from '../../testbed/api.ts';
+import type { Node, Pod } from '../../testbed/objects.ts';
 import type { Machine } from './kubelet-node.ts';
 import { volumesOf } from './kubelet-volumes.ts';
 

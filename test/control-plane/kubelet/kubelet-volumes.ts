@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Api } from '../bench/api.ts';
+import type { Api } from '../../testbed/api.ts';
 import { DRIVER } from './kubelet-node.ts';
-import type { Pod } from '../bench/objects.ts';
-import { claim, persistentVolume } from '../bench/objects.ts';
+import type { Pod } from '../../testbed/objects.ts';
+import { claim, persistentVolume } from '../../testbed/objects.ts';
 
 /** The Node authorizer's graph lags behind the scheduler: right after binding a kubelet is not let at its pod's claims yet. */
 const ATTEMPTS = 40;

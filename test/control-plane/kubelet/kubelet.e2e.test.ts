@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { addDatabase } from '../scenes/database.ts';
-import { lease, listOf, node } from '../bench/objects.ts';
+import { lease, listOf, node } from '../../testbed/objects.ts';
 import { openScene } from '../scenes/scene.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { endingSlowly, lonePod } from '../scenes/workload.ts';
 
 const NODES_AT_ONCE = 200;

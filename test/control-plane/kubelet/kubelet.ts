@@ -1,11 +1,11 @@
-import type { Api } from '../bench/api.ts';
-import { MERGE, STRATEGIC } from '../bench/api.ts';
+import type { Api } from '../../testbed/api.ts';
+import { MERGE, STRATEGIC } from '../../testbed/api.ts';
 import type { Machine } from './kubelet-node.ts';
 import { csiNodeOf, heartbeat, leaseOf, newBoot, nodeOf, renewal, statusOf } from './kubelet-node.ts';
 import type { PodWorker } from './kubelet-pods.ts';
 import { openPodWorker } from './kubelet-pods.ts';
-import type { Node, Pod } from '../bench/objects.ts';
-import { node } from '../bench/objects.ts';
+import type { Node, Pod } from '../../testbed/objects.ts';
+import { node } from '../../testbed/objects.ts';
 
 /** A kubelet's stand-in: what the control plane sees of one node, under the node's own identity. */
 export interface Kubelet {

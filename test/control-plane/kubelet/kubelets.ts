@@ -1,11 +1,11 @@
-import type { Api } from '../bench/api.ts';
-import type { Informer } from '../bench/informer.ts';
-import { openInformer } from '../bench/informer.ts';
+import type { Api } from '../../testbed/api.ts';
+import type { Informer } from '../../testbed/informer.ts';
+import { openInformer } from '../../testbed/informer.ts';
 import type { Kubelet } from './kubelet.ts';
 import { kubeletOf } from './kubelet.ts';
 import type { Machine } from './kubelet-node.ts';
-import type { Node, Pod } from '../bench/objects.ts';
-import { node, pod } from '../bench/objects.ts';
+import type { Node, Pod } from '../../testbed/objects.ts';
+import { node, pod } from '../../testbed/objects.ts';
 
 /** All kubelets of one process. They look through one pair of eyes, so that hundreds cost two watches, and write each as itself. */
 export interface Kubelets {

@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import type { Api, Method } from '../bench/api.ts';
-import { MERGE, openApi } from '../bench/api.ts';
-import type { OwnBench } from '../bench/bench.ts';
-import { openOwnBench } from '../bench/bench.ts';
-import { until } from '../bench/until.ts';
+import type { Api, Method } from '../../testbed/api.ts';
+import { MERGE, openApi } from '../../testbed/api.ts';
+import type { OwnBench } from '../../testbed/bench.ts';
+import { openOwnBench } from '../../testbed/bench.ts';
+import { until } from '../../testbed/until.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { addDatabase } from '../scenes/database.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Bench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
 import { addDatabase, type Database } from '../scenes/database.ts';
-import { turn } from '../bench/knobs.ts';
+import { turn } from '../../testbed/knobs.ts';
 import { openScene } from '../scenes/scene.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { job, onlyOn } from '../scenes/workload.ts';
 
 /** A scene that stands ready: what to do, and how to tell whether it came to its good end. */

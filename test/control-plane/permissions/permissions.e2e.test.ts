@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NeededPermission } from '../../../kubernetes/doctor.ts';
 import { neededPermissions } from '../../../kubernetes/doctor.ts';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { runAtHand } from '../doors/doors.ts';
-import type { BenchAccess } from '../bench/installation.ts';
+import type { BenchAccess } from '../../testbed/installation.ts';
 import { scenarios, type Ready } from './permission-scenarios.ts';
 import { accessWithout, inWords } from './restricted-account.ts';
 

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { NeededPermission } from '../../../kubernetes/doctor.ts';
 import { neededPermissions } from '../../../kubernetes/doctor.ts';
-import type { Bench } from '../bench/bench.ts';
-import { kubeconfigOf } from '../bench/identities.ts';
-import type { BenchAccess } from '../bench/installation.ts';
-import { rbac } from '../bench/installed.ts';
-import { createGrants, readGrants, type Grant, type GrantRule } from '../bench/manifest.ts';
-import { until } from '../bench/until.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { kubeconfigOf } from '../../testbed/identities.ts';
+import type { BenchAccess } from '../../testbed/installation.ts';
+import { rbac } from '../../testbed/installed.ts';
+import { createGrants, readGrants, type Grant, type GrantRule } from '../../testbed/manifest.ts';
+import { until } from '../../testbed/until.ts';
 
 const NAMESPACE = 'kube-system';
 

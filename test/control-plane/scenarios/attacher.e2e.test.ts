@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { OwnBench } from '../bench/bench.ts';
-import { openOwnBench } from '../bench/bench.ts';
+import type { OwnBench } from '../../testbed/bench.ts';
+import { openOwnBench } from '../../testbed/bench.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
 import { deployment } from '../scenes/workload.ts';

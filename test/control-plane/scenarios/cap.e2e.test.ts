@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { OwnBench } from '../bench/bench.ts';
-import { openOwnBench } from '../bench/bench.ts';
+import type { OwnBench } from '../../testbed/bench.ts';
+import { openOwnBench } from '../../testbed/bench.ts';
 import { cloudfence, runAtHand, type Ran } from '../doors/doors.ts';
-import type { BenchAccess } from '../bench/installation.ts';
-import { under } from '../bench/installation.ts';
+import type { BenchAccess } from '../../testbed/installation.ts';
+import { under } from '../../testbed/installation.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
 
 /** On a control plane of its own: one Node may be fenced within a quarter of an hour, and everybody's fences count. */

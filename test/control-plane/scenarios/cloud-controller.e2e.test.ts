@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import type { CloudController } from '../scenes/cloud-controller.ts';
 import { openCloudController, SHUTDOWN, UNINITIALIZED } from '../scenes/cloud-controller.ts';
 import { cloudfence } from '../doors/doors.ts';
-import { addMachine } from '../bench/machines.ts';
-import { node } from '../bench/objects.ts';
+import { addMachine } from '../../testbed/machines.ts';
+import { node } from '../../testbed/objects.ts';
 import type { Stage } from '../scenes/stage.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 
 let bench: Bench;
 const controllers: CloudController[] = [];

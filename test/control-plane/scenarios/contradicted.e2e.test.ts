@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
-import { node as nodeSchema } from '../bench/objects.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
+import { node as nodeSchema } from '../../testbed/objects.ts';
 import { cloudfence } from '../doors/doors.ts';
 import type { Lone } from '../scenes/lone.ts';
 import { openLone } from '../scenes/lone.ts';

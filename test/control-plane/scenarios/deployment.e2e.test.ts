@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { powerOff, powerOffWithEvent } from '../scenes/power-off.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 import { deployment } from '../scenes/workload.ts';
 

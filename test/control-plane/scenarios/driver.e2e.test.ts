@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { OwnBench } from '../bench/bench.ts';
-import { openOwnBench } from '../bench/bench.ts';
-import { turn } from '../bench/knobs.ts';
-import { listOf, volumeAttachment } from '../bench/objects.ts';
-import { until } from '../bench/until.ts';
+import type { OwnBench } from '../../testbed/bench.ts';
+import { openOwnBench } from '../../testbed/bench.ts';
+import { turn } from '../../testbed/knobs.ts';
+import { listOf, volumeAttachment } from '../../testbed/objects.ts';
+import { until } from '../../testbed/until.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { powerOffWithEvent } from '../scenes/power-off.ts';
 import type { Stage } from '../scenes/stage.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import type { Database } from '../scenes/database.ts';
 import { addDatabase } from '../scenes/database.ts';
 import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
-import { openStopwatch } from '../bench/stopwatch.ts';
+import { openStopwatch } from '../../testbed/stopwatch.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const QUARANTINE = 'cloudfence.dev/quarantine';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { addDatabase } from '../scenes/database.ts';
 import { cloudfence } from '../doors/doors.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 
 let bench: Bench;
 beforeAll(async () => {

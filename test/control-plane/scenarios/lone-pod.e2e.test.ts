@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import type { Outcome } from '../doors/doors.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import { openScene } from '../scenes/scene.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
 import { endingSlowly, lonePod, statefulSet } from '../scenes/workload.ts';
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { forbidDeletingPods } from '../scenes/forbidden.ts';
-import type { BenchNode } from '../bench/machines.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
 import { openPodHistory } from '../scenes/pod-history.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
 import { deployment, lonePod, OUT_OF_SERVICE, statefulSet, tolerating, toleratingAll } from '../scenes/workload.ts';
 

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OwnBench } from '../bench/bench.ts';
-import { openOwnBench } from '../bench/bench.ts';
+import type { OwnBench } from '../../testbed/bench.ts';
+import { openOwnBench } from '../../testbed/bench.ts';
 import { cloudfence, sweepDeployed } from '../doors/doors.ts';
 import { inOneBatch, stateChanges } from '../doors/events.ts';
-import type { BenchAccess } from '../bench/installation.ts';
-import { under } from '../bench/installation.ts';
-import { turn } from '../bench/knobs.ts';
-import type { BenchNode } from '../bench/machines.ts';
-import { lease, node } from '../bench/objects.ts';
+import type { BenchAccess } from '../../testbed/installation.ts';
+import { under } from '../../testbed/installation.ts';
+import { turn } from '../../testbed/knobs.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
+import { lease, node } from '../../testbed/objects.ts';
 import { openQueue } from '../doors/queue.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { statefulSet } from '../scenes/workload.ts';
 import { PARKED, worldOf } from '../scenes/world.ts';
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
-import { turn } from '../bench/knobs.ts';
-import { node as nodeSchema } from '../bench/objects.ts';
-import { until } from '../bench/until.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
+import { turn } from '../../testbed/knobs.ts';
+import { node as nodeSchema } from '../../testbed/objects.ts';
+import { until } from '../../testbed/until.ts';
 import type { Begun } from '../doors/doors.ts';
 import { answerIn, beginCloudfence, cloudfence } from '../doors/doors.ts';
 import type { Intervention } from '../scenes/by-hand.ts';

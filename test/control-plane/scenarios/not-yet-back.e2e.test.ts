@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { STRATEGIC } from '../bench/api.ts';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import { STRATEGIC } from '../../testbed/api.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { openGates } from '../faults/gates.ts';
 import { inOtherWords, inState } from '../faults/other-words.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
-import type { BenchNode } from '../bench/machines.ts';
-import { listOf, volumeAttachment } from '../bench/objects.ts';
-import { until } from '../bench/until.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
+import { listOf, volumeAttachment } from '../../testbed/objects.ts';
+import { until } from '../../testbed/until.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import type { Scene } from '../scenes/scene.ts';

@@ -1,13 +1,13 @@
 import { AttachVolumeCommand, DetachVolumeCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { cloudfence } from '../doors/doors.ts';
-import { under } from '../bench/installation.ts';
-import { addMachine } from '../bench/machines.ts';
-import { node } from '../bench/objects.ts';
+import { under } from '../../testbed/installation.ts';
+import { addMachine } from '../../testbed/machines.ts';
+import { node } from '../../testbed/objects.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { worldOf } from '../scenes/world.ts';
 
 let bench: Bench;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { diedAfterMark } from '../scenes/died-after-mark.ts';
 import { expectUntouched } from '../scenes/stage.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OwnBench } from '../bench/bench.ts';
-import { openOwnBench } from '../bench/bench.ts';
+import type { OwnBench } from '../../testbed/bench.ts';
+import { openOwnBench } from '../../testbed/bench.ts';
 import { sweep } from '../doors/doors.ts';
 import { diedAfterMark } from '../scenes/died-after-mark.ts';
 import { PARKED, worldOf } from '../scenes/world.ts';

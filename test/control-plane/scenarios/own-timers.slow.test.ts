@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { expectMoved, openStage, type Stage } from '../scenes/stage.ts';
-import { openStopwatch } from '../bench/stopwatch.ts';
-import { until } from '../bench/until.ts';
+import { openStopwatch } from '../../testbed/stopwatch.ts';
+import { until } from '../../testbed/until.ts';
 
 /** What Kubernetes does by its own timers when nobody fences. */
 let bench: Bench;

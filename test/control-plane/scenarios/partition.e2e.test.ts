@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { cloudfence } from '../doors/doors.ts';
-import { under } from '../bench/installation.ts';
+import { under } from '../../testbed/installation.ts';
 import type { Stage } from '../scenes/stage.ts';
 import { expectUntouched, openStage } from '../scenes/stage.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 
 /** A run that something let begin would wait for its end for long. */
 const ENDS = ['--timeout', '60s'] as const;

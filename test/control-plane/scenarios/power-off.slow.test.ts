@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { OwnBench } from '../bench/bench.ts';
-import { openOwnBench } from '../bench/bench.ts';
+import type { OwnBench } from '../../testbed/bench.ts';
+import { openOwnBench } from '../../testbed/bench.ts';
 import { cloudfence } from '../doors/doors.ts';
-import { under } from '../bench/installation.ts';
+import { under } from '../../testbed/installation.ts';
 import { expectMoved, openStage, type Stage } from '../scenes/stage.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 
 /** On a control plane of its own: another Node out of reach would speak against it. */
 let bench: OwnBench;

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { cloudfence, deliver } from '../doors/doors.ts';
 import { spotWarning, stateChanges } from '../doors/events.ts';
-import { turn } from '../bench/knobs.ts';
-import { node } from '../bench/objects.ts';
+import { turn } from '../../testbed/knobs.ts';
+import { node } from '../../testbed/objects.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 
 let bench: Bench;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { addDatabase } from '../scenes/database.ts';
 import { cloudfence } from '../doors/doors.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 
 /** Controllers act on a cached taint for a while. */
 const SETTLES_MS = 30_000;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { cloudfence } from '../doors/doors.ts';
-import { turn } from '../bench/knobs.ts';
+import { turn } from '../../testbed/knobs.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import { openScene } from '../scenes/scene.ts';
 import { podsOn, worldOf, worldWith } from '../scenes/world.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { cloudfence } from '../doors/doors.ts';
 import { openPodHistory } from '../scenes/pod-history.ts';
 import { powerOff, powerOffWithEvent } from '../scenes/power-off.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 import { apart, noDisruption, statefulSet } from '../scenes/workload.ts';
 

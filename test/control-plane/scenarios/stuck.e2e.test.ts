@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
 import { addDatabase, type Database } from '../scenes/database.ts';
 import { cloudfence } from '../doors/doors.ts';
-import { turn } from '../bench/knobs.ts';
-import { listOf, volumeAttachment } from '../bench/objects.ts';
-import { openStopwatch } from '../bench/stopwatch.ts';
-import { until } from '../bench/until.ts';
+import { turn } from '../../testbed/knobs.ts';
+import { listOf, volumeAttachment } from '../../testbed/objects.ts';
+import { openStopwatch } from '../../testbed/stopwatch.ts';
+import { until } from '../../testbed/until.ts';
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 const NUDGE = 'cloudfence.dev/nudge';

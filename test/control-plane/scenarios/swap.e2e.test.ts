@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
-import type { BenchNode } from '../bench/machines.ts';
-import { until } from '../bench/until.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
+import { until } from '../../testbed/until.ts';
 import { cloudfence } from '../doors/doors.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';

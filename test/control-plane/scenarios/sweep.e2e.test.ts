@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { OwnBench } from '../bench/bench.ts';
-import { openOwnBench } from '../bench/bench.ts';
+import type { OwnBench } from '../../testbed/bench.ts';
+import { openOwnBench } from '../../testbed/bench.ts';
 import { addDatabase } from '../scenes/database.ts';
 import { sweep } from '../doors/doors.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 
 /** A Lease is renewed every ten seconds, and counts as stale once it is a minute old. */
 const STALE_MS = 61_000;

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
-import type { Bench } from '../bench/bench.ts';
-import { openBench } from '../bench/bench.ts';
-import { turn } from '../bench/knobs.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { openBench } from '../../testbed/bench.ts';
+import { turn } from '../../testbed/knobs.ts';
 import { DRIVER } from '../kubelet/kubelet-node.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import { openScene } from '../scenes/scene.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import type { VolumeShape } from '../scenes/volume.ts';
 import { IN_TREE, volumeName } from '../scenes/volume.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';

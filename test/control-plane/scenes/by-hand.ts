@@ -1,4 +1,4 @@
-import { node as nodeSchema } from '../bench/objects.ts';
+import { node as nodeSchema } from '../../testbed/objects.ts';
 import type { Stage } from './stage.ts';
 
 /** What may happen to a fenced Node behind Cloudfence's back. */

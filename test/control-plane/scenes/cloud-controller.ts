@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bench } from '../bench/bench.ts';
-import type { BenchNode } from '../bench/machines.ts';
-import type { Node } from '../bench/objects.ts';
-import { node } from '../bench/objects.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
+import type { Node } from '../../testbed/objects.ts';
+import { node } from '../../testbed/objects.ts';
 
 /**
  * The habits of AWS's cloud controller with Nodes, every half second instead of every five:

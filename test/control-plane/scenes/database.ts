@@ -1,9 +1,9 @@
-import type { Bench } from '../bench/bench.ts';
-import type { BenchNode } from '../bench/machines.ts';
-import type { Node, Pod } from '../bench/objects.ts';
-import { listOf, node as nodeSchema, volumeAttachment } from '../bench/objects.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
+import type { Node, Pod } from '../../testbed/objects.ts';
+import { listOf, node as nodeSchema, volumeAttachment } from '../../testbed/objects.ts';
 import { openScene } from './scene.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { volumeName } from './volume.ts';
 import { statefulSet } from './workload.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
+import type { Bench } from '../../testbed/bench.ts';
 import { beginCloudfence } from '../doors/doors.ts';
 import { openGates } from '../faults/gates.ts';
 import { strikeAt } from '../faults/strike.ts';

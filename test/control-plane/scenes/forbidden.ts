@@ -1,5 +1,5 @@
-import type { Bench } from '../bench/bench.ts';
-import { until } from '../bench/until.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import { until } from '../../testbed/until.ts';
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const CLOUDFENCE = 'system:serviceaccount:kube-system:cloudfence';

@@ -1,7 +1,7 @@
-import type { Bench } from '../bench/bench.ts';
-import type { BenchNode, Registration } from '../bench/machines.ts';
-import { addMachine } from '../bench/machines.ts';
-import { node as nodeSchema } from '../bench/objects.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import type { BenchNode, Registration } from '../../testbed/machines.ts';
+import { addMachine } from '../../testbed/machines.ts';
+import { node as nodeSchema } from '../../testbed/objects.ts';
 import type { Scene } from './scene.ts';
 import { openScene } from './scene.ts';
 import { lonePod, on } from './workload.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { pod as podSchema, watchEvent } from '../bench/objects.ts';
+import { pod as podSchema, watchEvent } from '../../testbed/objects.ts';
 import type { Scene } from './scene.ts';
 
 /** What became of one of the pods that bore a name. */

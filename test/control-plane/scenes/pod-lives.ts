@@ -1,6 +1,6 @@
 import type { PodLife } from './pod-history.ts';
-import { openInformer } from '../bench/informer.ts';
-import { pod as podSchema } from '../bench/objects.ts';
+import { openInformer } from '../../testbed/informer.ts';
+import { pod as podSchema } from '../../testbed/objects.ts';
 import type { Scene } from './scene.ts';
 
 /** What became of every pod of a scene since it was opened. */

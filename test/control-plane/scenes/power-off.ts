@@ -1,6 +1,6 @@
 import type { CliAnswer } from '../doors/doors.ts';
 import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
-import type { BenchNode } from '../bench/machines.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
 import type { Scene } from './scene.ts';
 import { podsOn } from './world.ts';
 

@@ -1,9 +1,9 @@
 import { CreateVolumeCommand } from '@aws-sdk/client-ec2';
-import type { Bench } from '../bench/bench.ts';
-import type { BenchNode } from '../bench/machines.ts';
-import { addMachine } from '../bench/machines.ts';
-import type { Pod } from '../bench/objects.ts';
-import { until } from '../bench/until.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
+import { addMachine } from '../../testbed/machines.ts';
+import type { Pod } from '../../testbed/objects.ts';
+import { until } from '../../testbed/until.ts';
 import type { VolumeShape } from './volume.ts';
 import { anyVolume, claimOf, volumeOf } from './volume.ts';
 import type { Workload } from './workload.ts';

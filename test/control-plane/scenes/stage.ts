@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
-import type { Bench } from '../bench/bench.ts';
-import type { BenchNode } from '../bench/machines.ts';
+import type { Bench } from '../../testbed/bench.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
 import type { Scene } from './scene.ts';
 import { openScene } from './scene.ts';
 import { statefulSet } from './workload.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import type { World } from './world.ts';
 import { podsOn, worldOf, worldWith } from './world.ts';
 

@@ -1,5 +1,5 @@
-import { node as nodeSchema } from '../bench/objects.ts';
-import type { BenchNode } from '../bench/machines.ts';
+import { node as nodeSchema } from '../../testbed/objects.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
 import type { Scene } from './scene.ts';
 
 /** What a kubelet shows the API server of a pod that it runs from a file. https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/ */

@@ -1,7 +1,7 @@
 import { DescribeVolumesCommand } from '@aws-sdk/client-ec2';
-import type { BenchNode } from '../bench/machines.ts';
-import type { Pod } from '../bench/objects.ts';
-import { listOf, node as nodeSchema, volumeAttachment } from '../bench/objects.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
+import type { Pod } from '../../testbed/objects.ts';
+import { listOf, node as nodeSchema, volumeAttachment } from '../../testbed/objects.ts';
 import type { Scene } from './scene.ts';
 import { volumeName } from './volume.ts';
 

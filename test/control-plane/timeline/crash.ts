@@ -1,9 +1,9 @@
-import type { Bench } from '../bench/bench-at.ts';
-import type { BenchNode } from '../bench/machines.ts';
-import { node as nodeSchema } from '../bench/objects.ts';
+import type { Bench } from '../../testbed/bench-at.ts';
+import type { BenchNode } from '../../testbed/machines.ts';
+import { node as nodeSchema } from '../../testbed/objects.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';
-import { until } from '../bench/until.ts';
+import { until } from '../../testbed/until.ts';
 import { volumeName } from '../scenes/volume.ts';
 import { statefulSet } from '../scenes/workload.ts';
 

@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { nodeOfCrowd } from '../../bench/crowd-node.ts';
-import type { Api } from '../bench/api.ts';
-import type { Bench } from '../bench/bench-at.ts';
-import { until } from '../bench/until.ts';
+import type { Api } from '../../testbed/api.ts';
+import type { Bench } from '../../testbed/bench-at.ts';
+import { until } from '../../testbed/until.ts';
 
 /** Nodes without players: no machine, no kubelet, no Lease is behind them, and no pod comes to their zone. */
 

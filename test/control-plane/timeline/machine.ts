@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Api } from '../bench/api.ts';
-import { modulePath } from '../bench/toolchain.ts';
+import type { Api } from '../../testbed/api.ts';
+import { modulePath } from '../../testbed/toolchain.ts';
 
 /** Where and with what it was measured. */
 export interface Machine {

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { Bench } from '../bench/bench-at.ts';
-import { benchAt } from '../bench/bench-at.ts';
-import type { BenchAccess } from '../bench/installation.ts';
+import type { Bench } from '../../testbed/bench-at.ts';
+import { benchAt } from '../../testbed/bench-at.ts';
+import type { BenchAccess } from '../../testbed/installation.ts';
 import { runAtHand } from '../doors/doors.ts';
 import { aimsOf, inWords } from './aims.ts';
 import { documentOf } from './doc.ts';
@@ -13,7 +13,7 @@ import { readingOf } from './reading.ts';
 import type { Report } from './report.ts';
 import { sizeTable } from './sizes.ts';
 import { asText, recoveryTable } from './table.ts';
-import { startOn, startWholeRun, type Installed } from '../bench/whole-run.ts';
+import { startOn, startWholeRun, type Installed } from '../../testbed/whole-run.ts';
 
 /**
  * Plays the same crash under all that people do about it, prints the phases side by side, and writes docs/recovery.md from

@@ -1,4 +1,4 @@
-import type { Bench } from '../bench/bench-at.ts';
+import type { Bench } from '../../testbed/bench-at.ts';
 import { openGates } from '../faults/gates.ts';
 import { keepHandler, type KeptHandler } from '../doors/kept-handler.ts';
 import { firstCallsIn, tally } from './calls.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bench } from '../bench/bench-at.ts';
+import type { Bench } from '../../testbed/bench-at.ts';
 import type { Crash } from './crash.ts';
 import { clearAway, setUpCrash } from './crash.ts';
 import type { Moments } from './phases.ts';

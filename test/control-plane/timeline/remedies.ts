@@ -1,7 +1,7 @@
 import { cloudfence, stateChanges } from '../doors/doors.ts';
 import type { KeptHandler } from '../doors/kept-handler.ts';
 import { keepHandler } from '../doors/kept-handler.ts';
-import { listOf, pod, volumeAttachment } from '../bench/objects.ts';
+import { listOf, pod, volumeAttachment } from '../../testbed/objects.ts';
 import type { Crash } from './crash.ts';
 
 /** What is done about a machine that is off; resolves with how long (ms) its process took to start, where one was started. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DescribeVolumesCommand, EC2Client } from '@aws-sdk/client-ec2';
 import type { z } from 'zod';
-import type { Bench } from '../bench/bench-at.ts';
-import { listOf, pod, volumeAttachment, watchEvent } from '../bench/objects.ts';
+import type { Bench } from '../../testbed/bench-at.ts';
+import { listOf, pod, volumeAttachment, watchEvent } from '../../testbed/objects.ts';
 import type { Crash } from './crash.ts';
 import type { Sighting } from './phases.ts';
 

@@ -29,7 +29,7 @@ const grantEverywhere = async (api: Api, account: string, rules: readonly object
 };
 
 /** The shipped permissions. */
-export const rbac = fileURLToPath(new URL('../../../infra/kubernetes/rbac.yaml', import.meta.url));
+export const rbac = fileURLToPath(new URL('../../infra/kubernetes/rbac.yaml', import.meta.url));
 
 /** The identity under test may do what the shipped manifest says, and nothing else. */
 export const grantCloudfence = async (api: Api): Promise<void> => createGrants(api, await readGrants(rbac));

@@ -1,10 +1,10 @@
-import type { MotoHand } from '../../contract/provider/moto-bench.ts';
-import { motoHand } from '../../contract/provider/moto-bench.ts';
+import type { MotoHand } from '../contract/provider/moto-bench.ts';
+import { motoHand } from '../contract/provider/moto-bench.ts';
 import type { Api } from './api.ts';
 import { openApi } from './api.ts';
 import type { BenchAccess } from './installation.ts';
-import type { Kubelets } from '../kubelet/kubelets.ts';
-import { openKubelets } from '../kubelet/kubelets.ts';
+import type { Kubelets } from '../control-plane/kubelet/kubelets.ts';
+import { openKubelets } from '../control-plane/kubelet/kubelets.ts';
 
 /** What scenarios work with: a running control plane, its EC2, and kubelets of their own. */
 export interface Bench {

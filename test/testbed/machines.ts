@@ -1,7 +1,7 @@
 import { DescribeInstancesCommand, type Instance, StartInstancesCommand, StopInstancesCommand, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
 import type { Bench } from './bench.ts';
-import type { Kubelet } from '../kubelet/kubelet.ts';
-import type { Machine } from '../kubelet/kubelet-node.ts';
+import type { Kubelet } from '../control-plane/kubelet/kubelet.ts';
+import type { Machine } from '../control-plane/kubelet/kubelet-node.ts';
 
 /** An instance with its kubelet: what happens to the one happens to the other. */
 export interface BenchNode {

@@ -1,11 +1,11 @@
-import { startMoto } from '../../contract/provider/moto-server.ts';
-import { openStrictProxy } from '../../contract/provider/strict-proxy.ts';
+import { startMoto } from '../contract/provider/moto-server.ts';
+import { openStrictProxy } from '../contract/provider/strict-proxy.ts';
 import type { BareControlPlane } from './control-plane.ts';
 import { startControlPlane } from './control-plane.ts';
-import { packageFunctions } from '../doors/functions.ts';
+import { packageFunctions } from '../control-plane/doors/functions.ts';
 import { openGuard } from './guard.ts';
 import { installCloudfence, type AwsAccess, type BenchAccess } from './installation.ts';
-import { openMultiAttach } from '../scenes/multi-attach.ts';
+import { openMultiAttach } from '../control-plane/scenes/multi-attach.ts';
 
 /** A control plane with Cloudfence before it. */
 export interface Installed {
