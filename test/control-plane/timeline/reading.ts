@@ -25,11 +25,11 @@ const FAST: readonly Way[] = ['floor', 'warm', 'cold', 'cli'];
 
 /** https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/volume/csi/csi_attacher.go: waitForVolumeAttachDetachStatusWithLister */
 const LUCK =
-  "Two runs of one remedy may be half a second apart: Kubernetes looks for the end of a detach after 0.5, 1.0 and 1.6 s, each up to a tenth late by chance, and the driver's detach takes 1.03 to 1.07 s. Who just misses a look waits for the next.";
+  "Two runs of one remedy may be half a second apart: Kubernetes looks for the end of a detach after 0.5, 1.0 and 1.6 s, each up to a tenth late by chance, and the driver's detach takes 1.03 to 1.07 s. A detach that just misses a look waits for the next.";
 
 const sharesSay = (report: Report): string =>
   [
-    "Where the time goes: until the old pod is gone the time is the remedy's own, after that it is Kubernetes' and the driver's, whoever deleted the pod.",
+    "Where the time goes: until the old pod is gone, the time is the remedy's own. After that it is Kubernetes' and the driver's, whichever remedy deleted the pod.",
     '',
     ...FAST.map((way) => `- ${shareOf(report, way)}`),
     '',
@@ -38,7 +38,7 @@ const sharesSay = (report: Report): string =>
 
 const loadedSays = (report: Report): string => {
   const loaded = median(rowOf(report, 'cold').map((played) => played.loaded ?? Number.NaN));
-  return `Of a cold start, the process and the loading of the function take ${seconds(loaded)} s; the rest of what it has over a warm one is connections, and code that runs for the first time.`;
+  return `In a cold start, the process and the loading of the function take ${seconds(loaded)} s. The rest of its difference from a warm one is connections, and code that runs for the first time.`;
 };
 
 const firstSay = (counted: readonly Counted[]): string => {

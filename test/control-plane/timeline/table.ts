@@ -5,7 +5,7 @@ import { rowOf, ways } from './report.ts';
 /** Lines of cells, the first of which are titles. */
 export type Table = readonly (readonly string[])[];
 
-const TITLES = ['what is done', 'runs', 'old pod gone', 'old VolumeAttachment deleting / gone', 'cloud detached', 'new one attached', '× the floor', 'new pod Running'] as const;
+const TITLES = ['remedy', 'runs', 'old pod gone', 'old VolumeAttachment deleting / gone', 'cloud detached', 'new one attached', '× the floor', 'new pod Running'] as const;
 
 const timesFloor = (floor: number, own: number): string => (Number.isFinite(own) ? (own / floor).toFixed(2) : '–');
 
