@@ -7,7 +7,6 @@ export interface Reason {
 export type ReasonCode =
   // nothing to do
   | 'no-node'
-  | 'not-this-machine'
   | 'machine-running'
   | 'machine-starting'
   | 'nothing-to-free'
