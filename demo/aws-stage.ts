@@ -50,7 +50,7 @@ const sqsBatchOf = ({ id, body, received }: Message): object => ({
 
 /** Lambda with the real handler. */
 const lambda = (now: () => number): Platform => ({
-  foreign: (errand) => foreign(errand, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
+  foreign: (item) => foreign(item, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
   measured: (measures) => metricLine('Cloudfence', now(), measures),
   handle: async (message, wiring, limit) => {
     const answered = await onEvent(async () => wiring)(sqsBatchOf(message), limit);

@@ -6,8 +6,8 @@ import type { Reading } from '../fencing/model/hint.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import { defaultPolicy } from '../fencing/model/policy.ts';
 import { sweep } from '../fencing/sweep/sweep.ts';
-import { runErrands } from '../functions/invocation.ts';
-import { acknowledgeAll, deliveryOf } from '../functions/messages.ts';
+import { processItems } from '../functions/invocation.ts';
+import { acknowledgeAll, parseMessage } from '../functions/messages.ts';
 import type { Wiring } from '../functions/wiring.ts';
 
 /** All that is between the cloud and the function, with what they may do to a message: wait, and deliver it again. */
@@ -212,8 +212,8 @@ export const plainPlatform = ({ readHints, owns }: Reader): Platform => ({
   foreign: ({ machine }) => (owns(machine) ? null : 'it is a machine of another place'),
   measured: () => ({}),
   handle: async ({ id, body }, wiring, limit) => {
-    const delivery = deliveryOf(id, body, () => readHints(body));
-    const outcomes = await runErrands(delivery.errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
-    return (await acknowledgeAll([delivery], outcomes, wiring)).length > 0;
+    const message = parseMessage(id, body, () => readHints(body));
+    const outcomes = await processItems(message.items, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
+    return (await acknowledgeAll([message], outcomes, wiring)).length > 0;
   },
 });

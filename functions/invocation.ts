@@ -10,7 +10,7 @@ import type { Ports } from '../fencing/loop/ports.ts';
 import { react } from '../fencing/loop/react.ts';
 import { longWaits } from '../fencing/model/reason.ts';
 import { messageLine, outcomeLine, stepLine } from './decision-log.ts';
-import { type Delivery, type Errand, inWords, isDry, leadingErrands } from './messages.ts';
+import { type Message, type WorkItem, describeFault, isDry, leadingItems } from './messages.ts';
 import { decision, measuresOf, unreachableMeasures } from './metrics.ts';
 import type { Wiring } from './wiring.ts';
 
@@ -46,7 +46,7 @@ interface Invocation {
  * Work under one invocation: logs each step, and aborts whatever is in flight before the handler returns, because a frozen
  * process must not finish a call when it thaws.
  */
-export const within = async <T>(
+export const withinInvocation = async <T>(
   { ports, log }: Wiring,
   limit: TimeLimit,
   eventOf: (known: Known) => string | null,
@@ -68,47 +68,47 @@ export const within = async <T>(
   }
 };
 
-interface Wish {
+interface RunOptions {
   readonly policy: Policy;
   /** The queue takes over long waits, for less than a process that is paid for sleeping; without one the run waits itself. */
   readonly queued: boolean;
   readonly vouched: string | null;
 }
 
-/** So many errands that are not ours are told of one by one. */
+/** So many items that are not ours are told of one by one. */
 const MOST_TOLD = 20;
 
 /** Those that are ours, and a word about the others. */
-const oursAmong = (errands: readonly Errand[], { foreign, log }: Wiring): readonly Errand[] => {
-  const judged = errands.map((errand) => ({ errand, why: foreign(errand) }));
-  const others = judged.flatMap(({ errand, why }) => (why === null ? [] : [{ machine: errand.machine, why }]));
+const oursAmong = (items: readonly WorkItem[], { foreign, log }: Wiring): readonly WorkItem[] => {
+  const judged = items.map((item) => ({ item, why: foreign(item) }));
+  const others = judged.flatMap(({ item, why }) => (why === null ? [] : [{ machine: item.machine, why }]));
   for (const { machine, why } of others.slice(0, MOST_TOLD)) log(messageLine(decision.foreign, 'foreign', why, machine));
   const left = others.length - MOST_TOLD;
   if (left > 0) log(messageLine(decision.foreign, 'foreign', `${left} more are none of ours`, null));
-  return judged.flatMap(({ errand, why }) => (why === null ? [errand] : []));
+  return judged.flatMap(({ item, why }) => (why === null ? [item] : []));
 };
 
 /** Looks at each machine once, however many messages name it, and says what came of it; once more where a message wants a dry run of what others want in earnest. */
-export const runErrands = async (errands: readonly Errand[], wish: Wish, wiring: Wiring, limit: TimeLimit): Promise<readonly Outcome[]> => {
-  const leading = [...leadingErrands(oursAmong(errands, wiring), wish.policy)];
-  const errandFor = (machine: MachineId, dryRun: boolean): Errand | null => leading.find((errand) => errand.machine === machine && isDry(errand, wish.policy) === dryRun) ?? null;
-  const eventOf = ({ request, policy }: Pick<Known, 'request' | 'policy'>) => errandFor(request.machine, policy.dryRun)?.event ?? null;
-  const outcomes = await within(wiring, limit, eventOf, async (invocation) => {
-    const [dry, inEarnest] = await Promise.all([true, false].map(async (dryRun) => lookAt(leading.filter((errand) => isDry(errand, wish.policy) === dryRun), { ...wish, policy: { ...wish.policy, dryRun } }, wiring, invocation)));
+export const processItems = async (items: readonly WorkItem[], options: RunOptions, wiring: Wiring, limit: TimeLimit): Promise<readonly Outcome[]> => {
+  const leading = [...leadingItems(oursAmong(items, wiring), options.policy)];
+  const itemFor = (machine: MachineId, dryRun: boolean): WorkItem | null => leading.find((item) => item.machine === machine && isDry(item, options.policy) === dryRun) ?? null;
+  const eventOf = ({ request, policy }: Pick<Known, 'request' | 'policy'>) => itemFor(request.machine, policy.dryRun)?.event ?? null;
+  const outcomes = await withinInvocation(wiring, limit, eventOf, async (invocation) => {
+    const [dry, inEarnest] = await Promise.all([true, false].map(async (dryRun) => lookAt(leading.filter((item) => isDry(item, options.policy) === dryRun), { ...options, policy: { ...options.policy, dryRun } }, wiring, invocation)));
     for (const [cluster, why] of invocation.unreachable) tellUnreachable(cluster, why, wiring);
     return [...(inEarnest ?? []), ...(dry ?? [])];
   });
-  for (const outcome of outcomes) tellOutcome(outcome, errandFor(outcome.machine, outcome.dryRun), wiring);
+  for (const outcome of outcomes) tellOutcome(outcome, itemFor(outcome.machine, outcome.dryRun), wiring);
   return outcomes;
 };
 
-const lookAt = (errands: readonly Errand[], { policy, vouched, queued }: Wish, { newRunId }: Wiring, { ports, deadline }: Invocation): Promise<readonly Outcome[]> => {
-  return react(errands.map(({ machine }) => machine), { policy, deadline, newRunId, vouched, ...(queued && { handsOver: longWaits }) }, ports);
+const lookAt = (items: readonly WorkItem[], { policy, vouched, queued }: RunOptions, { newRunId }: Wiring, { ports, deadline }: Invocation): Promise<readonly Outcome[]> => {
+  return react(items.map(({ machine }) => machine), { policy, deadline, newRunId, vouched, ...(queued && { handsOver: longWaits }) }, ports);
 };
 
-const tellOutcome = (outcome: Outcome, errand: Errand | null, wiring: Wiring): void => {
-  const measures = isNews(outcome, wiring) ? measuresOf(outcome, errand?.eventAt ?? null) : [];
-  wiring.log({ ...outcomeLine(outcome, errand?.event ?? null), ...(measures.length > 0 && wiring.measured(measures)) });
+const tellOutcome = (outcome: Outcome, item: WorkItem | null, wiring: Wiring): void => {
+  const measures = isNews(outcome, wiring) ? measuresOf(outcome, item?.eventAt ?? null) : [];
+  wiring.log({ ...outcomeLine(outcome, item?.event ?? null), ...(measures.length > 0 && wiring.measured(measures)) });
 };
 
 /** For whoever is to hear of it: nobody knows what goes on in a cluster that does not answer. */
@@ -116,30 +116,30 @@ export const tellUnreachable = (cluster: string, why: string, { log, measured }:
   log({ ...messageLine('failed', 'cluster-unreachable', why, null), cluster, ...measured(unreachableMeasures) });
 
 /** How a person wants one machine fenced; which one, each cloud says in its own way. */
-export const manner = {
+export const fenceRequestFields = {
   dryRun: z.boolean().default(false),
   /** A person vouches that the machine is off; the configuration has to allow it. */
   assertOff: z.boolean().default(false),
   reason: z.string().min(1).optional(),
 };
 
-interface Manner {
+interface FenceRequest {
   readonly dryRun: boolean;
   readonly assertOff: boolean;
   readonly reason?: string | undefined;
 }
 
 /** @throws InvalidInput: `example` is what should have been sent */
-export const readOrder = <T extends Manner>(event: unknown, schema: z.ZodType<T>, example: string): T => {
+export const parseFenceRequest = <T extends FenceRequest>(event: unknown, schema: z.ZodType<T>, example: string): T => {
   const reasoned = schema.refine(({ assertOff, reason }) => !assertOff || reason !== undefined, { path: ['reason'], error: 'say what you checked: assertOff needs a reason' });
   const read = reasoned.safeParse(event);
   if (read.success) return read.data;
   throw new InvalidInput(`the order is not understood: ${z.prettifyError(read.error)}; send ${example}`);
 };
 
-export const carryOut = (deliveries: readonly Delivery[], { dryRun, assertOff, reason }: Manner, wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> => {
+export const runFenceRequest = (messages: readonly Message[], { dryRun, assertOff, reason }: FenceRequest, wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> => {
   const policy = { ...wiring.policy, dryRun: wiring.policy.dryRun || dryRun };
-  return answerByHand(deliveries, { policy, vouched: assertOff ? (reason ?? null) : null }, wiring, limit);
+  return answerByHand(messages, { policy, vouched: assertOff ? (reason ?? null) : null }, wiring, limit);
 };
 
 /** The same JSON as the CLI: one object for one machine, `results` for several. */
@@ -149,11 +149,11 @@ export type ByHandAnswer = OutcomeJson | { readonly results: readonly OutcomeJso
  * Runs what a person sent, to its end or to the end of the invocation: there is no queue to wait in.
  * @throws InvalidInput, before anything is done, for what cannot be read
  */
-const answerByHand = async (deliveries: readonly Delivery[], wish: Omit<Wish, 'queued'>, wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> => {
-  const faults = deliveries.flatMap((delivery) => delivery.faults);
-  if (faults.length > 0) throw new InvalidInput(faults.map(inWords).join('; '));
-  const errands = deliveries.flatMap((delivery) => delivery.errands);
-  const outcomes = await runErrands(errands, { ...wish, queued: false }, wiring, limit);
+const answerByHand = async (messages: readonly Message[], options: Omit<RunOptions, 'queued'>, wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> => {
+  const faults = messages.flatMap((message) => message.faults);
+  if (faults.length > 0) throw new InvalidInput(faults.map(describeFault).join('; '));
+  const items = messages.flatMap((message) => message.items);
+  const outcomes = await processItems(items, { ...options, queued: false }, wiring, limit);
   const [only, second] = outcomes;
   return only && !second ? outcomeJson(only) : { results: outcomes.map(outcomeJson) };
 };
@@ -164,8 +164,8 @@ const answerByHand = async (deliveries: readonly Delivery[], wish: Omit<Wish, 'q
  *
  * @throws InvalidInput, before anything is done
  */
-export const replayByHand = (deliveries: readonly Delivery[], wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> =>
-  answerByHand(deliveries, { policy: wiring.policy, vouched: null }, wiring, limit);
+export const replayByHand = (messages: readonly Message[], wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> =>
+  answerByHand(messages, { policy: wiring.policy, vouched: null }, wiring, limit);
 
 /**
  * Which dry runs have been told of: once for each boot of a machine, however often a sweep finds it. A dry run writes nothing,

@@ -12,30 +12,30 @@ import { faultLine, messageLine } from './decision-log.ts';
 import { decision, type Measured, metric } from './metrics.ts';
 
 /** One machine that a message wants looked at. */
-export interface Errand {
+export interface WorkItem {
   readonly machine: MachineId;
   readonly event: string | null;
   /** When the event says that it happened (epoch ms). */
   readonly eventAt: number | null;
   /** How often it was sent again. */
-  readonly hops: number;
+  readonly attempts: number;
   readonly account: string | null;
   readonly region: string | null;
   /** Its message wants a dry run. */
   readonly dryRun: boolean;
 }
 
-/** One delivery: a message of a queue, or an event that came without one. */
-export interface Delivery {
+/** A message of a queue, or an event that came without one. */
+export interface Message {
   /** Null when there is no queue to give it back to. */
   readonly messageId: string | null;
   readonly body: string;
-  readonly errands: readonly Errand[];
+  readonly items: readonly WorkItem[];
   readonly faults: readonly Fault[];
   readonly asides: readonly Aside[];
 }
 
-const errandOf = ({ machine, eventId, time, account, region, dryRun }: Hint): Errand => ({ machine, event: eventId, eventAt: time, hops: 0, account, region, dryRun: dryRun === true });
+const workItemOf = ({ machine, eventId, time, account, region, dryRun }: Hint): WorkItem => ({ machine, event: eventId, eventAt: time, attempts: 0, account, region, dryRun: dryRun === true });
 
 /** A reader that breaks over one message breaks over nothing else: the message is one that cannot be read. */
 const readOrFault = (readEvent: () => Reading): Reading => {
@@ -48,16 +48,16 @@ const readOrFault = (readEvent: () => Reading): Reading => {
 };
 
 /** A dry run, be it that its message wants one or that nothing else is done here. */
-export const isDry = ({ dryRun }: Pick<Errand, 'dryRun'>, policy: Pick<Policy, 'dryRun'>): boolean => policy.dryRun || dryRun;
+export const isDry = ({ dryRun }: Pick<WorkItem, 'dryRun'>, policy: Pick<Policy, 'dryRun'>): boolean => policy.dryRun || dryRun;
 
-const keyOf = (errand: Errand, policy: Policy): string => `${errand.machine} ${isDry(errand, policy)}`;
+const keyOf = (item: WorkItem, policy: Policy): string => `${item.machine} ${isDry(item, policy)}`;
 
-/** Of several errands about one machine the one that speaks for all, for dry runs and in earnest: the one that was sent again least often, of equals the first. */
-export const leadingErrands = (errands: readonly Errand[], policy: Policy): ReadonlySet<Errand> => {
-  const leading = new Map<string, Errand>();
-  for (const errand of errands) {
-    const before = leading.get(keyOf(errand, policy));
-    if (!before || errand.hops < before.hops) leading.set(keyOf(errand, policy), errand);
+/** Of several items about one machine the one that speaks for all, for dry runs and in earnest: the one that was sent again least often, of equals the first. */
+export const leadingItems = (items: readonly WorkItem[], policy: Policy): ReadonlySet<WorkItem> => {
+  const leading = new Map<string, WorkItem>();
+  for (const item of items) {
+    const before = leading.get(keyOf(item, policy));
+    if (!before || item.attempts < before.attempts) leading.set(keyOf(item, policy), item);
   }
   return new Set(leading.values());
 };
@@ -81,18 +81,18 @@ export const notByThisDoor: Fault = {
  * A message of our own, or anything that the provider can read. Nobody vouches for who wrote it into the queue: one of our own
  * is a hint like any other, with a count. Without a queue (null for its id) there is none of our own.
  */
-export const deliveryOf = (messageId: string | null, body: string, readEvent: () => Reading): Delivery => {
-  if (messageId === null && isOwnMessage(body)) return { messageId, body, errands: [], faults: [notByThisDoor], asides: [] };
+export const parseMessage = (messageId: string | null, body: string, readEvent: () => Reading): Message => {
+  if (messageId === null && isOwnMessage(body)) return { messageId, body, items: [], faults: [notByThisDoor], asides: [] };
   const again = lookAgain.safeParse(jsonIn(body));
-  const { hints, faults, asides, dryRun: wish } = readOrFault(readEvent);
-  if (again.success && wish !== 'unclear') {
-    const { machine, event, eventAt, hops, dryRun } = again.data;
-    return { messageId, body, errands: [{ machine, event, eventAt, hops, account: null, region: null, dryRun: dryRun || wish === 'wanted' }], faults: [], asides: [] };
+  const { hints, faults, asides, dryRun: asked } = readOrFault(readEvent);
+  if (again.success && asked !== 'unclear') {
+    const { machine, event, eventAt, hops: attempts, dryRun } = again.data;
+    return { messageId, body, items: [{ machine, event, eventAt, attempts, account: null, region: null, dryRun: dryRun || asked === 'wanted' }], faults: [], asides: [] };
   }
-  return { messageId, body, errands: hints.map(errandOf), faults, asides };
+  return { messageId, body, items: hints.map(workItemOf), faults, asides };
 };
 
-export const inWords = ({ what, where, mend }: Fault): string => `${what} (at ${where}): ${mend}`;
+export const describeFault = ({ what, where, mend }: Fault): string => `${what} (at ${where}): ${mend}`;
 
 /** More than any id of ours or of a cloud's (characters). */
 const LONGEST = 1_000;
@@ -120,21 +120,22 @@ const lookAgain = z
 export type LookAgain = z.infer<typeof lookAgain>;
 
 /** After so many hops, about ten minutes, the sweep is the timer. */
-export const MOST_HOPS = 12;
+export const MOST_ATTEMPTS = 12;
 
 /** What SQS can hold a message back for; elsewhere it is long enough as well. */
 const LONGEST_DELAY_S = 900;
 const SHORTEST_DELAY_S = 2;
 const GROWTH = 1.5;
 
-/** Seconds until the next look: what the run asked for, and longer with each hop. */
-const delayFor = ({ lookAgainIn }: Pick<Outcome, 'lookAgainIn'>, hops: number): number =>
-  Math.min(LONGEST_DELAY_S, Math.max(Math.ceil((lookAgainIn ?? 0) / 1_000), Math.round(SHORTEST_DELAY_S * GROWTH ** hops)));
+/** Seconds until the next look: what the run asked for, and longer with each attempt. */
+const delayFor = ({ lookAgainIn }: Pick<Outcome, 'lookAgainIn'>, attempts: number): number =>
+  Math.min(LONGEST_DELAY_S, Math.max(Math.ceil((lookAgainIn ?? 0) / 1_000), Math.round(SHORTEST_DELAY_S * GROWTH ** attempts)));
 
-const nextLook = (outcome: Outcome, before: Pick<LookAgain, 'hops' | 'event' | 'eventAt' | 'dryRun'>): LookAgain => ({
+const nextLook = (outcome: Outcome, before: Pick<WorkItem, 'attempts' | 'event' | 'eventAt' | 'dryRun'>): LookAgain => ({
   cloudfence: 'look-again',
   machine: outcome.machine,
-  hops: before.hops + 1,
+  // Messages are in flight during an upgrade: the field keeps its name.
+  hops: before.attempts + 1,
   because: outcome.reason.code,
   event: before.event,
   eventAt: before.eventAt,
@@ -164,34 +165,34 @@ interface Outbox {
   readonly log: (line: object) => void;
 }
 
-export interface Unacknowledged<D extends Delivery> {
-  readonly delivery: D;
+export interface Unacknowledged<D extends Message> {
+  readonly message: D;
   readonly why: string;
 }
 
 /**
- * Ends each delivery: with a log line, another look later, or a dead letter. Returns those that have to come again, and why.
- * One message of a batch speaks for each machine (`leadingErrands`), so that its next look is ordered once.
+ * Ends each message: with a log line, another look later, or a dead letter. Returns those that have to come again, and why.
+ * One message of a batch speaks for each machine (`leadingItems`), so that its next look is ordered once.
  */
-export const acknowledgeAll = async <D extends Delivery>(deliveries: readonly D[], outcomes: readonly Outcome[], outbox: Outbox): Promise<readonly Unacknowledged<D>[]> => {
-  const leading = leadingErrands(deliveries.flatMap(({ errands }) => errands), outbox.policy);
+export const acknowledgeAll = async <D extends Message>(messages: readonly D[], outcomes: readonly Outcome[], outbox: Outbox): Promise<readonly Unacknowledged<D>[]> => {
+  const leading = leadingItems(messages.flatMap(({ items }) => items), outbox.policy);
   const again: Unacknowledged<D>[] = [];
-  for (const delivery of deliveries) {
-    if (!(await isAcknowledged(delivery, outcomes, leading, outbox))) again.push({ delivery, why: whyOf(delivery, outcomes) });
+  for (const message of messages) {
+    if (!(await isAcknowledged(message, outcomes, leading, outbox))) again.push({ message, why: whyOf(message, outcomes) });
   }
   return again;
 };
 
-const whyOf = ({ errands }: Delivery, outcomes: readonly Outcome[]): string => {
-  const failed = outcomes.find(({ machine, outcome }) => outcome === 'failed' && errands.some((errand) => errand.machine === machine));
+const whyOf = ({ items }: Message, outcomes: readonly Outcome[]): string => {
+  const failed = outcomes.find(({ machine, outcome }) => outcome === 'failed' && items.some((item) => item.machine === machine));
   return failed ? `${failed.reason.code}: ${failed.reason.says}` : 'a queue could not be reached';
 };
 
-/** False when the delivery has to come again. A queue that cannot be reached is a reason to come again. */
-const isAcknowledged = async (delivery: Delivery, outcomes: readonly Outcome[], leading: ReadonlySet<Errand>, outbox: Outbox): Promise<boolean> => {
+/** False when the message has to come again. A queue that cannot be reached is a reason to come again. */
+const isAcknowledged = async (message: Message, outcomes: readonly Outcome[], leading: ReadonlySet<WorkItem>, outbox: Outbox): Promise<boolean> => {
   try {
-    await buryFaults(delivery, outbox);
-    const ends = await Promise.all(delivery.errands.map((errand) => settleErrand(delivery, errand, outcomes, leading, outbox)));
+    await buryFaults(message, outbox);
+    const ends = await Promise.all(message.items.map((item) => acknowledgeItem(message, item, outcomes, leading, outbox)));
     return ends.every(Boolean);
   } catch (error) {
     const why = error instanceof CloudfenceError ? error.message : String(error);
@@ -200,22 +201,22 @@ const isAcknowledged = async (delivery: Delivery, outcomes: readonly Outcome[], 
   }
 };
 
-const buryFaults = async ({ faults, asides, body }: Delivery, { queues, log, measured }: Outbox): Promise<void> => {
+const buryFaults = async ({ faults, asides, body }: Message, { queues, log, measured }: Outbox): Promise<void> => {
   for (const { what, where } of asides) log(messageLine(decision.aside, where, what, null));
   if (faults.length === 0) return;
   for (const fault of faults) log({ ...faultLine(fault), ...measured([{ name: metric.notUnderstood, value: 1, unit: 'Count' }]) });
-  await queues.dead({ body, reason: faults.map(inWords).join('; ').slice(0, LONGEST_REASON) });
+  await queues.dead({ body, reason: faults.map(describeFault).join('; ').slice(0, LONGEST_REASON) });
 };
 
-const settleErrand = async (delivery: Delivery, errand: Errand, outcomes: readonly Outcome[], leading: ReadonlySet<Errand>, outbox: Outbox): Promise<boolean> => {
-  const outcome = outcomes.find(({ machine, dryRun }) => machine === errand.machine && dryRun === isDry(errand, outbox.policy));
+const acknowledgeItem = async (message: Message, item: WorkItem, outcomes: readonly Outcome[], leading: ReadonlySet<WorkItem>, outbox: Outbox): Promise<boolean> => {
+  const outcome = outcomes.find(({ machine, dryRun }) => machine === item.machine && dryRun === isDry(item, outbox.policy));
   if (!outcome) return true;
   const failed = outcome.outcome === 'failed' && !wantsAnotherLook(outcome);
   if (failed && outcome.retry) return false;
   // Another message of this batch speaks for the same machine.
-  if (!leading.has(errand)) return true;
-  if (failed) await outbox.queues.dead({ body: delivery.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
-  if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, errand, outbox);
+  if (!leading.has(item)) return true;
+  if (failed) await outbox.queues.dead({ body: message.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
+  if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, item, outbox);
   return true;
 };
 
@@ -226,13 +227,13 @@ const settleErrand = async (delivery: Delivery, errand: Errand, outcomes: readon
 const wantsAnotherLook = ({ outcome, reason, lookAgainIn }: Outcome): boolean =>
   outcome === 'waiting' || reason.code === 'cap-reached' || (outcome === 'failed' && lookAgainIn !== null);
 
-const lookAgainLater = async (outcome: Outcome, errand: Delivery['errands'][number], { queues, log }: Outbox): Promise<void> => {
-  if (errand.hops >= MOST_HOPS) {
-    log({ ...messageLine(decision.handedToSweep, outcome.reason.code, `looked at ${errand.hops} times; the sweep goes on`, outcome.machine), dryRun: outcome.dryRun });
+const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }: Outbox): Promise<void> => {
+  if (item.attempts >= MOST_ATTEMPTS) {
+    log({ ...messageLine(decision.handedToSweep, outcome.reason.code, `looked at ${item.attempts} times; the sweep goes on`, outcome.machine), dryRun: outcome.dryRun });
     return;
   }
-  const seconds = delayFor(outcome, errand.hops);
-  await queues.again(nextLook(outcome, errand), seconds);
+  const seconds = delayFor(outcome, item.attempts);
+  await queues.again(nextLook(outcome, item), seconds);
   log({ ...messageLine(decision.lookAgain, outcome.reason.code, `in ${seconds} s`, outcome.machine), dryRun: outcome.dryRun });
 };
 

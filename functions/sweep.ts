@@ -3,7 +3,7 @@ import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
 import { sweep as sweepAll, type Swept } from '../fencing/sweep/sweep.ts';
 import { messageLine, outcomeLine } from './decision-log.ts';
-import { isNews, tellUnreachable, type TimeLimit, wasTold, within } from './invocation.ts';
+import { isNews, tellUnreachable, type TimeLimit, wasTold, withinInvocation } from './invocation.ts';
 import { isDeadAndUnfenced, measuresOf, metric } from './metrics.ts';
 import type { Wiring } from './wiring.ts';
 
@@ -18,7 +18,7 @@ export const sweep =
   async (_: unknown, limit: TimeLimit): Promise<SweepAnswer> => {
     const wiring = await wired();
     const { policy, newRunId } = wiring;
-    const swept = await within(wiring, limit, () => null, ({ ports, deadline }) => sweepAll({ policy, deadline, newRunId }, ports), isNewsOfSweep(wiring));
+    const swept = await withinInvocation(wiring, limit, () => null, ({ ports, deadline }) => sweepAll({ policy, deadline, newRunId }, ports), isNewsOfSweep(wiring));
     report(swept, wiring);
     return {
       results: swept.outcomes.map(outcomeJson),

@@ -2,15 +2,15 @@ import type { OpenCluster } from '../config/open-clusters.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import type { CloudKit } from '../providers/plugin.ts';
-import type { Errand, Queues } from './messages.ts';
+import type { WorkItem, Queues } from './messages.ts';
 import type { Measured } from './metrics.ts';
 
 /** All that a function of ours is made of; tests hand in another. */
 export interface Wiring {
   readonly ports: Omit<Ports, 'signal' | 'observe'>;
   readonly policy: Policy;
-  /** Why an errand is none of this install's, in words; null when it is one. */
-  readonly foreign: (errand: Pick<Errand, 'machine' | 'account' | 'region'>) => string | null;
+  /** Why an item is none of this install's, in words; null when it is one. */
+  readonly foreign: (item: Pick<WorkItem, 'machine' | 'account' | 'region'>) => string | null;
   readonly queues: Queues;
   /** Measures as fields of a log line, in the form that this platform makes metrics of. */
   readonly measured: (measures: readonly Measured[]) => object;

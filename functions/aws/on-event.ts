@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
-import { type ByHandAnswer, replayByHand, runErrands, type TimeLimit } from '../invocation.ts';
-import { acknowledgeAll, type Delivery, deliveryOf, textOf } from '../messages.ts';
+import { type ByHandAnswer, replayByHand, processItems, type TimeLimit } from '../invocation.ts';
+import { acknowledgeAll, type Message, parseMessage, textOf } from '../messages.ts';
 import type { Wiring } from '../wiring.ts';
 import { fencing } from './lambda.ts';
 import { wireOnce } from './wire.ts';
@@ -20,12 +20,12 @@ export const onEvent =
   (wired: () => Promise<Wiring>) =>
   async (event: unknown, context: TimeLimit): Promise<BatchAnswer | ByHandAnswer> => {
     const wiring = await wired();
-    const deliveries = deliveriesIn(event);
-    if (deliveries[0]?.messageId === null) return replayByHand(deliveries, wiring, context);
-    const errands = deliveries.flatMap((delivery) => delivery.errands);
-    const outcomes = await runErrands(errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, context);
-    const again = await acknowledgeAll(deliveries, outcomes, wiring);
-    return { batchItemFailures: again.flatMap(({ delivery }) => (delivery.messageId === null ? [] : [{ itemIdentifier: delivery.messageId }])) };
+    const messages = messagesIn(event);
+    if (messages[0]?.messageId === null) return replayByHand(messages, wiring, context);
+    const items = messages.flatMap((message) => message.items);
+    const outcomes = await processItems(items, { policy: wiring.policy, queued: true, vouched: null }, wiring, context);
+    const again = await acknowledgeAll(messages, outcomes, wiring);
+    return { batchItemFailures: again.flatMap(({ message }) => (message.messageId === null ? [] : [{ itemIdentifier: message.messageId }])) };
   };
 
 export const handler = fencing(wireOnce(), onEvent);
@@ -35,8 +35,8 @@ const sqsRecord = z.looseObject({ messageId: z.string(), body: z.string() });
 /** What stands beside the records is meant for all of them. */
 const sqsBatch = z.looseObject({ Records: z.array(sqsRecord).min(1) });
 
-export const deliveriesIn = (event: unknown): readonly Delivery[] => {
+export const messagesIn = (event: unknown): readonly Message[] => {
   const batch = sqsBatch.safeParse(event);
-  if (!batch.success) return [deliveryOf(null, textOf(event), () => readHints(event))];
-  return batch.data.Records.map((record) => deliveryOf(record.messageId, record.body, () => readHints({ ...batch.data, Records: [record] })));
+  if (!batch.success) return [parseMessage(null, textOf(event), () => readHints(event))];
+  return batch.data.Records.map((record) => parseMessage(record.messageId, record.body, () => readHints({ ...batch.data, Records: [record] })));
 };

@@ -5,7 +5,7 @@ import { InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.t
 import { type ByHandAnswer, replayByHand, type TimeLimit } from '../invocation.ts';
 import type { Wiring } from '../wiring.ts';
 import { fencing } from './lambda.ts';
-import { deliveriesIn } from './on-event.ts';
+import { messagesIn } from './on-event.ts';
 import { wireOnce } from './wire.ts';
 
 /** `{"replay": {"from": "2026-01-01T00:00:00Z", "to": "…"}}`: every archived event of that time once more. */
@@ -26,7 +26,7 @@ export const replay =
   async (event: unknown, limit: TimeLimit): Promise<Replayed> => {
     const range = rangeIn(event);
     if (range) return start(range, readFunctionEnvironment());
-    return replayByHand(deliveriesIn(event), await wired(), limit);
+    return replayByHand(messagesIn(event), await wired(), limit);
   };
 
 export const handler = fencing(wireOnce(), replay);

@@ -11,7 +11,7 @@ import { jsonIn } from '../../fencing/model/json-text.ts';
 import { translated } from '../../providers/aws/errors.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../providers/aws/plugin/permission-tags.ts';
-import { type Errand, LONGEST_REASON, type Queues } from '../messages.ts';
+import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
 import { type Measured, metricFields } from '../metrics.ts';
 import { type DoctorWiring, type Fencer, once } from '../wiring.ts';
 
@@ -42,7 +42,7 @@ const wire = async (): Promise<DoctorWiring> => {
     opened,
     fencers: lambdaFencers(once(lambda), environment.fencers),
     policy: policyOf(settings, false),
-    foreign: (errand) => foreign(errand, territories),
+    foreign: (item) => foreign(item, territories),
     queues: sqsQueues(once(sqs), environment),
     measured: (measures) => metricLine(environment.namespace, clock.now().wall, measures),
     newRunId,
@@ -90,10 +90,10 @@ const agrees = (told: string | null, served: string | null): boolean => told ===
 const placeOf = ({ account, region }: Territory): string => `account ${account ?? '(unknown)'} in ${region ?? 'any region'}`;
 
 /**
- * Why an errand is not ours, or null. An install serves its own region of its own account, and the territories that it is
+ * Why an item is not ours, or null. An install serves its own region of its own account, and the territories that it is
  * configured with: elsewhere the same id is not found, and "not found" must never come near a proof.
  */
-export const foreign = ({ account, region }: Pick<Errand, 'account' | 'region'>, territories: readonly Territory[]): string | null => {
+export const foreign = ({ account, region }: Pick<WorkItem, 'account' | 'region'>, territories: readonly Territory[]): string | null => {
   const told = account !== null && ACCOUNT.test(account) ? account : null;
   if (territories.some((served) => agrees(told, served.account) && agrees(region, served.region))) return null;
   const event = [told === null ? '' : ` of account ${told}`, region === null ? '' : ` of region ${region}`].join('');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
 import { doctor as diagnose, isFailing } from '../doctor.ts';
-import { carryOut, manner, readOrder, replayByHand } from '../invocation.ts';
+import { runFenceRequest, fenceRequestFields, parseFenceRequest, replayByHand } from '../invocation.ts';
 import { sweep as sweepAll, type SweepAnswer } from '../sweep.ts';
 import { byHand, type HttpFunction, invoked, type Logging } from './http.ts';
 import { expanded, sentByHand } from './on-event.ts';
@@ -9,13 +9,13 @@ import type { Wired } from './wire.ts';
 
 const ONE = 'is a scale set: name one of its machines, or send the set to `replay`';
 const resourceId = z.string().refine((id) => subjectOf(id.replace(/^azure:\/\//i, ''))?.kind !== 'set', ONE);
-const order = z.strictObject({ resourceId, ...manner });
+const order = z.strictObject({ resourceId, ...fenceRequestFields });
 
 /** Fences one machine that a person names: `{"resourceId": "/subscriptions/…/virtualMachines/…", "dryRun": true}`. */
 export const fence = (wired: Wired): HttpFunction =>
   byHand(wired, (asked, { wiring, limit }) => {
-    const { resourceId, ...wanted } = readOrder(asked, order, '{"resourceId": "/subscriptions/…/virtualMachines/…"}');
-    return carryOut([sentByHand({ resourceId })], wanted, wiring, limit);
+    const { resourceId, ...wanted } = parseFenceRequest(asked, order, '{"resourceId": "/subscriptions/…/virtualMachines/…"}');
+    return runFenceRequest([sentByHand({ resourceId })], wanted, wiring, limit);
   });
 
 /** Takes any event, a list of them, or `{"resourceId": "/subscriptions/…", "dryRun": true}`, as if it had just arrived. */

@@ -4,8 +4,8 @@ import type { Aside } from '../../fencing/model/hint.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
-import { runErrands, type TimeLimit } from '../invocation.ts';
-import { acknowledgeAll, type Delivery, deliveryOf, type Errand, textOf, type Unacknowledged } from '../messages.ts';
+import { processItems, type TimeLimit } from '../invocation.ts';
+import { acknowledgeAll, type Message, parseMessage, type WorkItem, textOf, type Unacknowledged } from '../messages.ts';
 import { invoked, type Invoked, type Logging } from './http.ts';
 import type { AzureWiring, Expand, Wired } from './wire.ts';
 
@@ -22,7 +22,7 @@ const opened = async (batch: readonly Received[], { wiring, limit }: Invoked): P
     try {
       ready.push({ ...received, ...(await expanded(received, wiring.expand, limit)) });
     } catch (error) {
-      failures.push({ delivery: received, why: inHierarchy(error).message });
+      failures.push({ message: received, why: inHierarchy(error).message });
     }
   }
   return { ready, failures };
@@ -39,10 +39,10 @@ export const onEvent =
     const invocation = await invoked(wired, context);
     const { wiring, limit } = invocation;
     const batch = await opened(receivedIn(messages), invocation);
-    const errands = batch.ready.flatMap(({ errands }) => errands);
-    const outcomes = await runErrands(errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
+    const items = batch.ready.flatMap(({ items }) => items);
+    const outcomes = await processItems(items, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
     const again = await acknowledgeAll(batch.ready, outcomes, wiring);
-    for (const { delivery, why } of [...batch.failures, ...again]) await tryAgain(delivery, why, wiring);
+    for (const { message, why } of [...batch.failures, ...again]) await tryAgain(message, why, wiring);
   };
 
 /** A message that failed, in an envelope that counts: Service Bus would bring it back at once, ten times in a second. */
@@ -50,7 +50,7 @@ const retry = z.strictObject({ cloudfence: z.literal('retry'), failures: z.int()
 
 type Retry = z.infer<typeof retry>;
 
-interface Received extends Delivery {
+interface Received extends Message {
   /** How often it has failed before. */
   readonly failures: number;
 }
@@ -58,34 +58,34 @@ interface Received extends Delivery {
 const receivedAt = (text: string, at: number): Received => {
   const again = retry.safeParse(jsonIn(text));
   const { body, failures } = again.success ? again.data : { body: text, failures: 0 };
-  return { ...deliveryOf(`${at}`, body, () => readHints(body)), failures };
+  return { ...parseMessage(`${at}`, body, () => readHints(body)), failures };
 };
 
 /** Messages of a queue, one or a batch of them; the platform parses JSON by itself when a message says that it is some. */
 const receivedIn = (messages: unknown): readonly Received[] => (Array.isArray(messages) ? messages : [messages]).map((message, at) => receivedAt(textOf(message), at));
 
 /** What a person sends. */
-export const sentByHand = (sent: unknown): Delivery => {
+export const sentByHand = (sent: unknown): Message => {
   const text = textOf(sent);
-  return deliveryOf(null, text, () => readHints(text));
+  return parseMessage(null, text, () => readHints(text));
 };
 
-const machinesOf = async (errand: Errand, expand: Expand, signal: AbortSignal): Promise<readonly Errand[]> => {
-  const machines = await expand([errand.machine], signal);
-  return machines.map((machine) => ({ ...errand, machine }));
+const machinesOf = async (item: WorkItem, expand: Expand, signal: AbortSignal): Promise<readonly WorkItem[]> => {
+  const machines = await expand([item.machine], signal);
+  return machines.map((machine) => ({ ...item, machine }));
 };
 
 /** Left for what is to be done with the machines (ms). */
 const MARGIN_MS = 5_000;
 
-const goneSet = ({ machine }: Errand): Aside => ({ what: `news of a scale set that has no machines any more (${machine}); the sweep finds what it left behind`, where: '$' });
+const goneSet = ({ machine }: WorkItem): Aside => ({ what: `news of a scale set that has no machines any more (${machine}); the sweep finds what it left behind`, where: '$' });
 
 /** An event may speak of a whole scale set: its machines take its place. @throws Unavailable, Denied, Refused */
-export const expanded = async (delivery: Delivery, expand: Expand, limit: TimeLimit): Promise<Delivery> => {
+export const expanded = async (message: Message, expand: Expand, limit: TimeLimit): Promise<Message> => {
   const signal = AbortSignal.timeout(Math.max(0, Math.floor(limit.getRemainingTimeInMillis() - MARGIN_MS)));
-  const errands = await Promise.all(delivery.errands.map((errand) => machinesOf(errand, expand, signal)));
-  const gone = delivery.errands.filter((_, at) => errands[at]?.length === 0);
-  return { ...delivery, errands: errands.flat(), asides: [...delivery.asides, ...gone.map(goneSet)] };
+  const items = await Promise.all(message.items.map((item) => machinesOf(item, expand, signal)));
+  const gone = message.items.filter((_, at) => items[at]?.length === 0);
+  return { ...message, items: items.flat(), asides: [...message.asides, ...gone.map(goneSet)] };
 };
 
 /** Waits of 5 s to 15 minutes, an hour in all: an outage of the cloud or of a cluster makes no dead letters. */

@@ -2,7 +2,7 @@ import { structured } from '../../providers/azure/events/envelope.ts';
 import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
 import { messageLine } from '../decision-log.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
-import { inWords, isOwnMessage, notByThisDoor } from '../messages.ts';
+import { describeFault, isOwnMessage, notByThisDoor } from '../messages.ts';
 import { decision } from '../metrics.ts';
 import { type HttpAnswer, type HttpFunction, invoked, json, type Logging } from './http.ts';
 import type { Wired } from './wire.ts';
@@ -17,7 +17,7 @@ const TOO_LARGE = empty(413);
 /** An OPTIONS request that shakes no hands brings no event. */
 const NOT_ALLOWED = empty(405);
 
-const WHY = inWords(notByThisDoor);
+const WHY = describeFault(notByThisDoor);
 
 /** A message of our own that came by this door was not written by us: it goes where people look, and nowhere else. */
 const refused = async (body: string, wired: Wired, context: Logging): Promise<HttpAnswer> => {

@@ -13,7 +13,7 @@ import type { MachineId } from '../../fencing/model/machine.ts';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
 import { azurePlace } from '../../providers/azure/plugin/register.ts';
 import type { Send } from '../../providers/azure/service-bus.ts';
-import { type Errand, LONGEST_REASON, type Queues } from '../messages.ts';
+import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
 import { type DoctorWiring, once } from '../wiring.ts';
 
@@ -54,7 +54,7 @@ const wire: Wired = async () => {
     kit,
     opened,
     policy: policyOf(settings, false),
-    foreign: (errand) => foreign(errand, served),
+    foreign: (item) => foreign(item, served),
     queues: busQueues(once(() => senderTo(environment.busHost)), environment, () => clock.now().wall),
     expand: expandServed(kit.cloud.expand, served),
     measured: metricFields,
@@ -106,9 +106,9 @@ export interface Served {
   readonly groups: readonly string[];
 }
 
-type Told = Pick<Errand, 'machine' | 'account'>;
+type Told = Pick<WorkItem, 'machine' | 'account'>;
 
-/** Why an errand is not ours, or null: an id names its subscription and its group itself. */
+/** Why an item is not ours, or null: an id names its subscription and its group itself. */
 export const foreign = ({ machine, account }: Told, { subscription: served, groups }: Served): string | null => {
   const subject = subjectOf(machine);
   const told = subject?.subscription ?? account?.toLowerCase() ?? null;
@@ -119,7 +119,7 @@ export const foreign = ({ machine, account }: Told, { subscription: served, grou
 
 const isServed = (machine: Told['machine'], served: Served): boolean => foreign({ machine, account: null }, served) === null;
 
-/** A scale set that is not served is left as it is told: ARM would deny its list, and whoever runs the errand says why it is not ours. */
+/** A scale set that is not served is left as it is told: ARM would deny its list, and whoever runs the item says why it is not ours. */
 export const expandServed =
   (expand: Expand, served: Served): Expand =>
   async (named, signal) => {

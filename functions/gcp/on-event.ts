@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { encoded, readHints } from '../../providers/gcp/events/read-hints.ts';
-import { runErrands } from '../invocation.ts';
-import { acknowledgeAll, type Delivery, deliveryOf, textOf } from '../messages.ts';
+import { processItems } from '../invocation.ts';
+import { acknowledgeAll, type Message, parseMessage, textOf } from '../messages.ts';
 import { type Answering, httpFunction, turnedAway } from './http.ts';
 import { type GcpWiring, NOT_BEFORE, wireOnce } from './wire.ts';
 
@@ -21,10 +21,10 @@ export const onEvent =
     const wiring = await wired();
     const refusal = await turnedAway(request, wiring);
     if (refusal) return refusal;
-    const { delivery, notBefore } = deliveryIn(request.body);
+    const { message, notBefore } = messageIn(request.body);
     if (notBefore !== null && wiring.ports.clock.now().wall < notBefore) return TOO_EARLY;
-    const outcomes = await runErrands(delivery.errands, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
-    const again = await acknowledgeAll([delivery], outcomes, wiring);
+    const outcomes = await processItems(message.items, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
+    const again = await acknowledgeAll([message], outcomes, wiring);
     return again.length === 0 ? DONE : AGAIN;
   };
 
@@ -40,7 +40,7 @@ const push = z.object({
 });
 
 interface Pushed {
-  readonly delivery: Delivery;
+  readonly message: Message;
   /** Epoch ms before which a message that waits need not be looked at. */
   readonly notBefore: number | null;
 }
@@ -48,10 +48,10 @@ interface Pushed {
 const momentIn = (text: string | undefined): number | null => (text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null);
 
 /** A subscription that takes the wrapping off sends the data alone, of a type that the platform may not parse. */
-export const deliveryIn = (body: unknown): Pushed => {
+export const messageIn = (body: unknown): Pushed => {
   const read = push.safeParse(body);
-  if (!read.success) return { delivery: deliveryOf(null, textOf(body), () => readHints(body)), notBefore: null };
+  if (!read.success) return { message: parseMessage(null, textOf(body), () => readHints(body)), notBefore: null };
   const { data, messageId, attributes } = read.data.message;
   const text = Buffer.from(data, 'base64').toString('utf8');
-  return { delivery: deliveryOf(messageId, text, () => readHints(body)), notBefore: momentIn(attributes[NOT_BEFORE]) };
+  return { message: parseMessage(messageId, text, () => readHints(body)), notBefore: momentIn(attributes[NOT_BEFORE]) };
 };

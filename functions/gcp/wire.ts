@@ -15,7 +15,7 @@ import { instancePath } from '../../providers/gcp/identity.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
 import { gcpEndpoint } from '../../providers/gcp/plugin/register.ts';
 import type { Publish } from '../../providers/gcp/publish.ts';
-import { type Errand, LONGEST_REASON, type Queues } from '../messages.ts';
+import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
 import { decision, metricFields } from '../metrics.ts';
 import { type DoctorWiring, once } from '../wiring.ts';
 
@@ -56,7 +56,7 @@ const wire = async (): Promise<GcpWiring> => {
     kit,
     opened,
     policy: policyOf(settings, false),
-    foreign: (errand) => foreign(errand, environment.projects),
+    foreign: (item) => foreign(item, environment.projects),
     queues: topicQueues(publish, environment, () => clock.now().wall),
     measured: metricFields,
     newRunId,
@@ -97,10 +97,10 @@ export const topicQueues = (publish: () => Promise<Publish>, { againTopic, deadL
 const shortened = (reason: string): string => Buffer.from(reason).subarray(0, LONGEST_REASON).toString('utf8').replace(/\uFFFD+$/, '');
 
 /**
- * Why an errand is not ours, or null. An install serves its own project, and the projects that it is configured with; a
+ * Why an item is not ours, or null. An install serves its own project, and the projects that it is configured with; a
  * machine names its project itself, whoever brings word of it.
  */
-export const foreign = ({ machine, account }: Pick<Errand, 'machine' | 'account'>, projects: readonly string[]): string | null => {
+export const foreign = ({ machine, account }: Pick<WorkItem, 'machine' | 'account'>, projects: readonly string[]): string | null => {
   const project = instancePath(machine)?.project ?? account;
   if (project !== null && projects.includes(project)) return null;
   return `the machine is of the project ${project ?? '(unknown)'}; this install serves ${projects.join(', ')}. To serve it too, name it in \`projects\` (docs/gcp.md, "Other projects")`;

@@ -42,7 +42,7 @@ const wiredOver = (world: AzureWorld, policy: Partial<Policy>, served: Served, {
     kit: { cloud, readHints, probes: [{ where: 'azure', ask: async () => 'all well', orders: async () => [] }], access: { managedCluster: unused, secret: unused } },
     opened: [],
     policy: { ...defaultPolicy, ...policy },
-    foreign: (errand) => foreign(errand, served),
+    foreign: (item) => foreign(item, served),
     queues: busQueues(async () => send, { eventsQueue: 'events', deadLettersQueue: 'dead-letters' }, world.now),
     expand: expandServed((named) => cloud.expand(named, never), served),
     measured: metricFields,

@@ -4,7 +4,7 @@ import { replay } from '../../functions/aws/replay.ts';
 import { onEvent as onAzureEvent } from '../../functions/azure/on-event.ts';
 import { replay as azureReplay } from '../../functions/azure/handlers.ts';
 import { webhook } from '../../functions/azure/webhook.ts';
-import { MOST_HOPS } from '../../functions/messages.ts';
+import { MOST_ATTEMPTS } from '../../functions/messages.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
@@ -28,7 +28,7 @@ describe('a forged message in a batch', () => {
     shutdownTakes(world, scene.spare, 600_000);
     stopMachine(world, scene.spare);
     const install = installOver(world);
-    const answer = await onEvent(async () => install.wiring)(batchOf(lookAgain(scene.spare, { hops: MOST_HOPS, event: 'forged' }), stateChange(scene.spare, 'stopping')), install.context());
+    const answer = await onEvent(async () => install.wiring)(batchOf(lookAgain(scene.spare, { hops: MOST_ATTEMPTS, event: 'forged' }), stateChange(scene.spare, 'stopping')), install.context());
     expect(answer).toEqual(again());
     expect(install.sentAgain).toMatchObject([{ message: { machine: scene.spare, hops: 1, event: `e-${scene.spare}` } }]);
   });

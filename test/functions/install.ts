@@ -29,7 +29,7 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
   const wiring: Wiring = {
     ports,
     policy: { ...defaultPolicy, ...policy },
-    foreign: (errand) => foreign(errand, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
+    foreign: (item) => foreign(item, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
     queues: {
       again: async (message, delaySeconds) => {
         reachable();

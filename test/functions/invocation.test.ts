@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { within } from '../../functions/invocation.ts';
+import { withinInvocation } from '../../functions/invocation.ts';
 import { stopped } from '../simulation/incidents.ts';
 import { installOver } from './install.ts';
 
@@ -9,7 +9,7 @@ it.each([
 ])('whatever is in flight is aborted before an invocation ends, be it %s', async (_, end) => {
   const { wiring, context } = installOver(stopped().world);
   const signals: AbortSignal[] = [];
-  const invocation = within(wiring, context(), () => null, async ({ ports }) => {
+  const invocation = withinInvocation(wiring, context(), () => null, async ({ ports }) => {
     signals.push(ports.signal);
     expect(ports.signal.aborted).toBe(false);
     return end();

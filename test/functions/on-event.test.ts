@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseRecord } from '../../fencing/model/record.ts';
-import { MOST_HOPS } from '../../functions/messages.ts';
+import { MOST_ATTEMPTS } from '../../functions/messages.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
@@ -93,12 +93,12 @@ describe('what has to wait', () => {
     stopMachine(world, scene.spare);
     const install = installOver(world);
     let message: unknown = stateChange(scene.spare, 'stopping');
-    for (let hop = 0; hop <= MOST_HOPS; hop += 1) {
+    for (let hop = 0; hop <= MOST_ATTEMPTS; hop += 1) {
       await deliver(install, message);
       message = install.sentAgain.at(-1)?.message;
     }
     const delays = install.sentAgain.map(({ delaySeconds }) => delaySeconds);
-    expect(delays).toHaveLength(MOST_HOPS);
+    expect(delays).toHaveLength(MOST_ATTEMPTS);
     expect(delays).toEqual([...delays].sort((a, b) => a - b));
     expect(decisions(install).at(-1)).toBe('handed-to-sweep');
   });

@@ -22,7 +22,7 @@ const elsewhere = async ({ world, scene }: Incident, policy: Parameters<typeof i
   const territories = await twoTerritories({ home: ec2World(), other: world });
   opened.push(territories);
   const install = installOver(world, policy, { cloud: territories.cloud });
-  const wiring: Wiring = { ...install.wiring, foreign: (errand) => foreign(errand, [HOME, territories.entry]) };
+  const wiring: Wiring = { ...install.wiring, foreign: (item) => foreign(item, [HOME, territories.entry]) };
   return { world, scene, install, wiring, ...territories };
 };
 

@@ -60,7 +60,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
   const wiring: GcpWiring = {
     ports,
     policy: { ...defaultPolicy, ...policy },
-    foreign: (errand) => foreign(errand, [SANDBOX_PROJECT.project]),
+    foreign: (item) => foreign(item, [SANDBOX_PROJECT.project]),
     queues: topicQueues(async () => publish, { againTopic: 'again', deadLetterTopic: 'dead-letters' }, world.now),
     measured: metricFields,
     newRunId: () => `run-${(runs += 1)}`,

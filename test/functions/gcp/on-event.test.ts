@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MOST_HOPS } from '../../../functions/messages.ts';
+import { MOST_ATTEMPTS } from '../../../functions/messages.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
 import { standing } from '../../../sandbox/cluster/standing.ts';
@@ -136,11 +136,11 @@ describe('what has to wait', () => {
       shutdownTakes(world, holder, null);
     });
     let text: unknown = entryOf(world);
-    for (let hop = 0; hop <= MOST_HOPS; hop += 1) {
+    for (let hop = 0; hop <= MOST_ATTEMPTS; hop += 1) {
       await deliver(install, text);
       text = install.published.at(-1)?.text;
     }
-    expect(install.published).toHaveLength(MOST_HOPS);
+    expect(install.published).toHaveLength(MOST_ATTEMPTS);
     expect(decisions(install).at(-1)).toBe('handed-to-sweep');
   });
 
@@ -166,7 +166,7 @@ describe('what has to wait', () => {
     const instance = instanceIn(world, holder);
     if (instance) start(world, instance);
     await deliver(install, { instance: holder });
-    for (let hop = 0; hop < MOST_HOPS && decisions(install).at(-1) === 'look-again'; hop += 1) {
+    for (let hop = 0; hop < MOST_ATTEMPTS && decisions(install).at(-1) === 'look-again'; hop += 1) {
       world.advance(MINUTE);
       const sent = install.published.at(-1);
       await deliver(install, sent?.text, sent?.attributes);

@@ -1,9 +1,0 @@
-import { expect, it } from 'vitest';
-import { deliveryOf } from '../../functions/messages.ts';
-
-it('takes a message that its reader breaks over for one that cannot be read, and says whose fault it is', () => {
-  const delivery = deliveryOf('m-1', 'a message', () => {
-    throw new RangeError('Maximum call stack size exceeded');
-  });
-  expect(delivery).toMatchObject({ messageId: 'm-1', errands: [], faults: [{ what: expect.stringContaining('RangeError: Maximum call stack size exceeded'), mend: expect.stringContaining('the reader is at fault') }] });
-});

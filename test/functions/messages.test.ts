@@ -1,0 +1,9 @@
+import { expect, it } from 'vitest';
+import { parseMessage } from '../../functions/messages.ts';
+
+it('takes a message that its reader breaks over for one that cannot be read, and says whose fault it is', () => {
+  const message = parseMessage('m-1', 'a message', () => {
+    throw new RangeError('Maximum call stack size exceeded');
+  });
+  expect(message).toMatchObject({ messageId: 'm-1', items: [], faults: [{ what: expect.stringContaining('RangeError: Maximum call stack size exceeded'), mend: expect.stringContaining('the reader is at fault') }] });
+});
