@@ -29,7 +29,7 @@ export const machineOfNode = async (node: string, { clusters, cloud, signal }: P
   if (second) throw new InvalidInput(`Node ${node} exists in ${found.map(({ cluster }) => cluster).join(' and ')}: name the instance instead`);
   const machines = [...new Set(only.carriers.map(cloud.machineOf).filter((machine) => machine !== null))];
   const [machine] = machines;
-  if (machine === undefined) throw new InvalidInput(`nothing on Node ${node} names a machine of ${cloud.name}; run doctor for the mend`);
+  if (machine === undefined) throw new InvalidInput(`nothing on Node ${node} names a machine of ${cloud.name}; run cloudfence doctor for the remedy`);
   if (machines.length > 1) throw new InvalidInput(`Node ${node} names more than one machine: ${machines.join(', ')}`);
   return { cluster: only.cluster, node, machine };
 };

@@ -3,7 +3,7 @@ import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { openClouds } from '../config/clouds.ts';
-import type { CloudKit } from '../providers/plugin.ts';
+import type { OpenedCloud } from '../providers/plugin.ts';
 import { readEnvironment, readVariable } from '../config/environment.ts';
 import { openClusters, type OpenCluster } from '../config/open-clusters.ts';
 import { policyOf, type Configuration } from '../config/schema.ts';
@@ -23,7 +23,7 @@ export interface CommonOptions extends Flags {
 
 export interface Session {
   readonly settings: Configuration;
-  readonly kit: CloudKit;
+  readonly kit: OpenedCloud;
   readonly clusters: readonly OpenCluster[];
   readonly ports: Ports;
   readonly policy: Policy;

@@ -1,5 +1,5 @@
-import type { Answer } from '../fencing/loop/reduce.ts';
-import type { Known } from '../fencing/loop/state.ts';
+import type { CommandResult } from '../fencing/loop/reduce.ts';
+import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import type { Outcome, StepReport } from '../fencing/model/outcome.ts';
 
@@ -11,7 +11,7 @@ const stepLine = ({ step, target, at, ms, result, said, because }: StepReport): 
   `${clock(at)}  ${step.padEnd(17)} ${target}  ${result}${said === null ? '' : ` (${said})`}  ${ms} ms  — ${because.says}`;
 
 export interface StepList {
-  readonly observe: (command: Command, answer: Answer, known: Known) => void;
+  readonly observe: (command: Command, answer: CommandResult, known: RunState) => void;
 }
 
 export const stepList = (write: (line: string) => void): StepList => {

@@ -1,27 +1,27 @@
 import type { Cloud, UnservedPlace } from '../fencing/model/cloud.ts';
 import { CloudfenceError, Refused } from '../fencing/model/errors.ts';
-import type { Fault, Reading } from '../fencing/model/hint.ts';
+import type { Fault, ParsedEvent } from '../fencing/model/hint.ts';
 import {
   type Holding,
-  type IdentityCarrier,
+  type IdentitySource,
   type MachineFacts,
   type MachineId,
   nothingKnown,
   type VolumeHandle,
 } from '../fencing/model/machine.ts';
-import type { CloudKit, CloudProbe, RegisteredCloud } from '../providers/plugin.ts';
+import type { OpenedCloud, CloudProbe, CloudPlugin } from '../providers/plugin.ts';
 
 /** Several clouds as one: each call goes to the cloud whose machine it is about, and that one alone is opened. */
 
-type Open = (name: string) => Promise<CloudKit>;
-type Registered = readonly RegisteredCloud[];
+type Open = (name: string) => Promise<OpenedCloud>;
+type Registered = readonly CloudPlugin[];
 
 /** Such an id stands in no carrier; a record that somebody has written by hand may hold one. */
 const ofNoCloud = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state: 'an id of no cloud that is known here' } });
 
-const ownerOf = (machine: MachineId, registered: Registered): RegisteredCloud | undefined => registered.find(({ owns }) => owns(machine));
+const ownerOf = (machine: MachineId, registered: Registered): CloudPlugin | undefined => registered.find(({ owns }) => owns(machine));
 
-const byOwner = (machines: readonly MachineId[], registered: Registered): readonly (readonly [RegisteredCloud | null, readonly MachineId[]])[] => [
+const byOwner = (machines: readonly MachineId[], registered: Registered): readonly (readonly [CloudPlugin | null, readonly MachineId[]])[] => [
   ...registered.map((cloud) => [cloud, machines.filter(cloud.owns)] as const),
   [null, machines.filter((machine) => !ownerOf(machine, registered))],
 ];
@@ -31,14 +31,14 @@ type Readings = ReturnType<NonNullable<Cloud['readingFor']>>;
 /** By their own clouds: whoever has looked at a machine has opened its cloud, and knows by then what that one serves. */
 type Opened = ReadonlyMap<string, Cloud>;
 
-const unservedPlaceOf = (carrier: IdentityCarrier, registered: Registered, opened: Opened): UnservedPlace | null => {
+const unservedPlaceOf = (carrier: IdentitySource, registered: Registered, opened: Opened): UnservedPlace | null => {
   const cloud = registered.find(({ machineOf }) => machineOf(carrier) !== null);
   return (cloud && opened.get(cloud.name)?.unservedPlace(carrier)) ?? null;
 };
 
 /** To find out whose machine it is; what a carrier is worth is judged by the readings of that one cloud. */
 const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace']): Readings => {
-  const first = <T>(read: (cloud: RegisteredCloud) => T | null): T | null => registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
+  const first = <T>(read: (cloud: CloudPlugin) => T | null): T | null => registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
   return {
     name: registered.map(({ name }) => name).join(' or '),
     machineOf: (carrier) => first(({ machineOf }) => machineOf(carrier)),
@@ -55,17 +55,17 @@ const cloudOf = (registered: Registered, openKit: Open): Cloud => {
     opened.set(name, kit.cloud);
     return kit;
   };
-  const unservedPlace = (carrier: IdentityCarrier): UnservedPlace | null => unservedPlaceOf(carrier, registered, opened);
+  const unservedPlace = (carrier: IdentitySource): UnservedPlace | null => unservedPlaceOf(carrier, registered, opened);
   const owning = async (machine: MachineId): Promise<Cloud> => {
     const owner = ownerOf(machine, registered);
     if (!owner) throw new Refused(`${machine} is an id of no cloud that is known here`);
     return (await open(owner.name)).cloud;
   };
-  const lookAt = async (cloud: RegisteredCloud | null, machines: readonly MachineId[], ...how: readonly [{ readonly disks: boolean }, AbortSignal]): Promise<readonly MachineFacts[]> => {
+  const lookAt = async (cloud: CloudPlugin | null, machines: readonly MachineId[], ...how: readonly [{ readonly disks: boolean }, AbortSignal]): Promise<readonly MachineFacts[]> => {
     if (machines.length === 0) return [];
     return cloud ? (await open(cloud.name)).cloud.look(machines, ...how) : machines.map(ofNoCloud);
   };
-  const holdersIn = async (cloud: RegisteredCloud, volumes: readonly VolumeHandle[], signal: AbortSignal): Promise<readonly Holding[]> =>
+  const holdersIn = async (cloud: CloudPlugin, volumes: readonly VolumeHandle[], signal: AbortSignal): Promise<readonly Holding[]> =>
     volumes.length === 0 || !cloud.machinesNamed ? [] : ((await (await open(cloud.name)).cloud.holders?.(volumes, signal)) ?? []);
   const readings = readingsOf(registered, unservedPlace);
   return {
@@ -105,7 +105,7 @@ const expand = async (named: readonly MachineId[], signal: AbortSignal, register
 };
 
 /** `configured`: names of the clouds that the configuration speaks of. The first of the registered is the likeliest. */
-export const anyCloud = (registered: Registered, open: Open, configured: ReadonlySet<string>): Omit<CloudKit, 'access'> => ({
+export const anyCloud = (registered: Registered, open: Open, configured: ReadonlySet<string>): Omit<OpenedCloud, 'access'> => ({
   cloud: cloudOf(registered, open),
   readHints: (raw) => readByAny(raw, registered),
   expand: (named, signal) => expand(named, signal, registered, open),
@@ -117,34 +117,34 @@ export const anyCloud = (registered: Registered, open: Open, configured: Readonl
   },
 });
 
-interface Attempt extends Reading {
+interface Attempt extends ParsedEvent {
   readonly name: string;
 }
 
 /** How far into an event a reader came before something was wrong: one that knows the wrapping comes further than one that does not. */
 const depthOf = ({ where }: Fault): number => where.split(/[.[(]/).length;
 
-const deepest = ({ faults }: Reading): number => Math.max(0, ...faults.map(depthOf));
+const deepest = ({ faults }: ParsedEvent): number => Math.max(0, ...faults.map(depthOf));
 
 /** Negative when `one` has understood more. */
 const byUnderstanding = (one: Attempt, other: Attempt): number =>
-  other.hints.length - one.hints.length || other.asides.length - one.asides.length || deepest(other) - deepest(one);
+  other.hints.length - one.hints.length || other.ignored.length - one.ignored.length || deepest(other) - deepest(one);
 
 /** Nobody has understood more of it than another: then it is of none of them, and each says what it would take. */
 const ofNone = (attempts: readonly Attempt[]): readonly Fault[] => {
   const [first, ...others] = attempts.flatMap(({ faults }) => faults.slice(0, 1));
   if (!first) return [];
-  const mends = [first, ...others].map(({ mend }) => mend.replace(/^send /, ''));
-  return [{ ...first, mend: `send ${[...new Set(mends)].join('; or ')}` }];
+  const remedies = [first, ...others].map(({ remedy }) => remedy.replace(/^send /, ''));
+  return [{ ...first, remedy: `send ${[...new Set(remedies)].join('; or ')}` }];
 };
 
 /** An event as the cloud reads it that understands the most of it. */
-export const readByAny = (raw: unknown, clouds: readonly Pick<RegisteredCloud, 'name' | 'readHints'>[]): Reading => {
+export const readByAny = (raw: unknown, clouds: readonly Pick<CloudPlugin, 'name' | 'readHints'>[]): ParsedEvent => {
   const attempts = clouds.map(({ name, readHints }): Attempt => ({ name, ...readHints(raw) })).toSorted(byUnderstanding);
   const [best] = attempts;
-  if (!best) return { hints: [], faults: [], asides: [] };
+  if (!best) return { hints: [], faults: [], ignored: [] };
   const equals = attempts.filter((one) => byUnderstanding(best, one) === 0);
-  if (equals.length > 1 && best.hints.length === 0 && best.asides.length === 0) return { hints: [], faults: ofNone(equals), asides: [] };
-  const { name, hints, faults, asides } = best;
-  return { hints, faults: faults.map((fault) => ({ ...fault, what: `${fault.what} (read as an event of ${name})` })), asides };
+  if (equals.length > 1 && best.hints.length === 0 && best.ignored.length === 0) return { hints: [], faults: ofNone(equals), ignored: [] };
+  const { name, hints, faults, ignored } = best;
+  return { hints, faults: faults.map((fault) => ({ ...fault, what: `${fault.what} (read as an event of ${name})` })), ignored };
 };

@@ -1,16 +1,16 @@
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { anyCloud } from './any-cloud.ts';
-import type { CloudAccess, CloudKit, CloudOptions, RegisteredCloud } from '../providers/plugin.ts';
+import type { CloudAccess, OpenedCloud, CloudOptions, CloudPlugin } from '../providers/plugin.ts';
 import { type ClusterEntry, keeperOf, type KeptKubeconfig, type ManagedCluster, managedIn } from '../providers/cluster-entries.ts';
 
 /** What else a cloud is besides its line here: docs/clouds.md. The first is the likeliest. */
-const clouds: Readonly<Record<string, () => Promise<RegisteredCloud>>> = {
+const clouds: Readonly<Record<string, () => Promise<CloudPlugin>>> = {
   aws: async () => (await import('../providers/aws/plugin/register.ts')).aws,
   azure: async () => (await import('../providers/azure/plugin/register.ts')).azure,
   gcp: async () => (await import('../providers/gcp/plugin/register.ts')).gcp,
 };
 
-const registered = async (name: string): Promise<RegisteredCloud> => {
+const registered = async (name: string): Promise<CloudPlugin> => {
   const load = Object.hasOwn(clouds, name) ? clouds[name] : undefined;
   if (!load) throw new InvalidConfiguration([`there is no cloud named "${name}"; there is ${Object.keys(clouds).join(', ')}`]);
   return load();
@@ -40,7 +40,7 @@ interface WantedClouds extends CloudOptions {
  *
  * @throws InvalidConfiguration
  */
-export const openClouds = async ({ cloud, clusters, ...options }: WantedClouds): Promise<CloudKit> => {
+export const openClouds = async ({ cloud, clusters, ...options }: WantedClouds): Promise<OpenedCloud> => {
   const open = onceEach(async (name) => (await registered(name)).open(options));
   const access = accessByEntry(onceEach(async (name) => (await registered(name)).access(options)));
   if (cloud !== null) return { ...(await open(cloud)), access };

@@ -4,7 +4,7 @@ import type { Policy } from '../fencing/model/policy.ts';
 import { identityOf } from '../fencing/rules/identity.ts';
 import type { CheckedPermission, Doctor, NodeIdentity } from '../kubernetes/doctor.ts';
 import { type Check, checked } from '../providers/check.ts';
-import type { CloudKit, CloudProbe } from '../providers/plugin.ts';
+import type { OpenedCloud, CloudProbe } from '../providers/plugin.ts';
 import type { OpenCluster } from './open-clusters.ts';
 
 /** Whose checks these are. Where others give the orders, what we ourselves might order says nothing. */
@@ -64,7 +64,7 @@ const accessChecks = (opened: OpenCluster, signal: AbortSignal, more: (doctor: D
   });
 };
 
-const placeChecks = async (kit: CloudKit, examined: Examined, machines: readonly MachineId[], signal: AbortSignal): Promise<readonly Check[]> => {
+const placeChecks = async (kit: OpenedCloud, examined: Examined, machines: readonly MachineId[], signal: AbortSignal): Promise<readonly Check[]> => {
   const places = [...kit.probes, ...((await kit.probesFor?.(machines)) ?? [])];
   return (await Promise.all(places.map((probe) => cloudChecks(probe, examined, machines, signal)))).flat();
 };
@@ -76,7 +76,7 @@ interface Examination {
 }
 
 /** Whether a fence would work from here: credentials, API access, each order and verb, the taint, each Node's identity. */
-export const examine = async (kit: CloudKit, clusters: readonly OpenCluster[], examined: Examined, signal: AbortSignal): Promise<Examination> => {
+export const examine = async (kit: OpenedCloud, clusters: readonly OpenCluster[], examined: Examined, signal: AbortSignal): Promise<Examination> => {
   const named = new Set<MachineId>();
   const perCluster = await Promise.all(
     clusters.map((opened) => accessChecks(opened, signal, (doctor) => checked(`${opened.cluster.name}: identities`, () => identityChecks(opened.cluster.name, doctor, kit, named, signal)))),
@@ -86,18 +86,18 @@ export const examine = async (kit: CloudKit, clusters: readonly OpenCluster[], e
 };
 
 /** The same without what is no matter of whose credentials these are: the Nodes' identities. */
-export const examineAccess = async (kit: CloudKit, clusters: readonly OpenCluster[], { policy, machines }: Pick<Examined, 'policy'> & { readonly machines: readonly MachineId[] }, signal: AbortSignal): Promise<readonly Check[]> => {
+export const examineAccess = async (kit: OpenedCloud, clusters: readonly OpenCluster[], { policy, machines }: Pick<Examined, 'policy'> & { readonly machines: readonly MachineId[] }, signal: AbortSignal): Promise<readonly Check[]> => {
   const perCluster = await Promise.all(clusters.map((opened) => accessChecks(opened, signal, async () => [])));
   return [...(await placeChecks(kit, { policy, gives: 'orders' }, machines, signal)), ...perCluster.flat()];
 };
 
 /** Whether each Node names its machine, and where names are handed on, which machine of that name. */
 
-const machinesNamed = ({ carriers }: NodeIdentity, { cloud }: Pick<CloudKit, 'cloud'>): readonly MachineId[] =>
+const machinesNamed = ({ carriers }: NodeIdentity, { cloud }: Pick<OpenedCloud, 'cloud'>): readonly MachineId[] =>
   [...new Set(carriers.map(cloud.machineOf).filter((machine) => machine !== null))];
 
 /** A cloud that does not answer has a line of its own: what the Nodes say is shown all the same. */
-const factsOf = async (machines: readonly MachineId[], { cloud }: Pick<CloudKit, 'cloud'>, signal: AbortSignal): Promise<readonly MachineFacts[]> => {
+const factsOf = async (machines: readonly MachineId[], { cloud }: Pick<OpenedCloud, 'cloud'>, signal: AbortSignal): Promise<readonly MachineFacts[]> => {
   try {
     return machines.length === 0 ? [] : await cloud.look(machines, { disks: false }, signal);
   } catch (error) {
@@ -106,7 +106,7 @@ const factsOf = async (machines: readonly MachineId[], { cloud }: Pick<CloudKit,
   }
 };
 
-const judged = (identity: NodeIdentity, machine: MachineId, facts: MachineFacts | undefined, { cloud }: Pick<CloudKit, 'cloud'>): Omit<Check, 'what'> => {
+const judged = (identity: NodeIdentity, machine: MachineId, facts: MachineFacts | undefined, { cloud }: Pick<OpenedCloud, 'cloud'>): Omit<Check, 'what'> => {
   const now = facts?.incarnation?.id;
   if (!facts || now === undefined) return { verdict: 'ok', says: machine };
   switch (identityOf(identity, facts, cloud.readingFor?.(machine) ?? cloud)) {
@@ -125,7 +125,7 @@ interface Seen {
   readonly takenBy: Map<MachineId, string>;
 }
 
-const identityCheck = (cluster: string, identity: NodeIdentity, kit: Pick<CloudKit, 'cloud'>, { facts, takenBy }: Seen): Check => {
+const identityCheck = (cluster: string, identity: NodeIdentity, kit: Pick<OpenedCloud, 'cloud'>, { facts, takenBy }: Seen): Check => {
   const what = `${cluster}: Node ${identity.node} names its machine`;
   const [machine, second] = machinesNamed(identity, kit);
   if (machine === undefined) return { what, verdict: 'fail', says: 'nothing does: start its kubelet with --provider-id, or install the CSI driver on it' };
@@ -137,7 +137,7 @@ const identityCheck = (cluster: string, identity: NodeIdentity, kit: Pick<CloudK
 };
 
 /** `named` is told of every machine that a Node names. @throws Unavailable, Denied when the cluster does not answer */
-const identityChecks = async (cluster: string, doctor: Doctor, kit: Pick<CloudKit, 'cloud'>, named: Set<MachineId>, signal: AbortSignal): Promise<readonly Check[]> => {
+const identityChecks = async (cluster: string, doctor: Doctor, kit: Pick<OpenedCloud, 'cloud'>, named: Set<MachineId>, signal: AbortSignal): Promise<readonly Check[]> => {
   const takenBy = new Map<MachineId, string>();
   const checks: Check[] = [];
   for await (const page of doctor.identities(signal)) {

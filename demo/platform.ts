@@ -2,7 +2,7 @@ import { setImmediate as quiet } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Cloud } from '../fencing/model/cloud.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
-import type { Reading } from '../fencing/model/hint.ts';
+import type { ParsedEvent } from '../fencing/model/hint.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import { defaultPolicy } from '../fencing/model/policy.ts';
 import { sweep } from '../fencing/sweep/sweep.ts';
@@ -203,7 +203,7 @@ export const deploy = (parts: Parts, platform: Platform): DeployedFunction => {
 };
 
 interface Reader {
-  readonly readHints: (raw: unknown) => Reading;
+  readonly readHints: (raw: unknown) => ParsedEvent;
   readonly owns: (machine: MachineId) => boolean;
 }
 

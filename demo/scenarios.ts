@@ -1,6 +1,6 @@
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
-import { deskOf } from '../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../sandbox/cluster/controllers/object-writer.ts';
 import { addNewcomer } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
 import * as ask from './findings.ts';
@@ -52,7 +52,7 @@ const terminateInstance: Scenario['strikes'] = (world, story) => {
 const stopAndDeleteNode: Scenario['strikes'] = (world, story) => {
   stop(world, story);
   const node = oldNode(world, story);
-  if (node) deskOf(world, 'somebody').remove('nodes', node);
+  if (node) writerAs(world, 'somebody').remove('nodes', node);
 };
 
 const startAgain: Act = {

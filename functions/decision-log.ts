@@ -1,6 +1,6 @@
 import { CloudfenceError } from '../fencing/model/errors.ts';
 import type { Fault } from '../fencing/model/hint.ts';
-import type { Known } from '../fencing/loop/state.ts';
+import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import { decision } from './metrics.ts';
@@ -44,7 +44,7 @@ const blank: DecisionLine = {
 };
 
 /** What was just done, or null when the command was no step. */
-export const stepLine = (command: Command, known: Known, event: string | null): DecisionLine | null => {
+export const stepLine = (command: Command, known: RunState, event: string | null): DecisionLine | null => {
   const step = known.steps.at(-1);
   if ((command.do !== 'act' && command.do !== 'imagine') || !step) return null;
   return {
@@ -78,7 +78,7 @@ export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLin
   requestId: outcome.evidence['requestId'] ?? null,
 });
 
-export const faultLine = ({ what, where, mend }: Fault): DecisionLine => ({ ...blank, decision: decision.notUnderstood, because: where, says: `${what}; ${mend}` });
+export const faultLine = ({ what, where, remedy }: Fault): DecisionLine => ({ ...blank, decision: decision.notUnderstood, because: where, says: `${what}; ${remedy}` });
 
 /** What became of a message, in a word and a sentence. */
 export const messageLine = (what: string, because: string, says: string, instance: string | null): DecisionLine => ({ ...blank, decision: what, because, says: short(says), instance });

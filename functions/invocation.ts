@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ClusterUnavailable, InvalidInput } from '../fencing/model/errors.ts';
-import type { Known } from '../fencing/loop/state.ts';
-import type { Answer } from '../fencing/loop/reduce.ts';
+import type { RunState } from '../fencing/loop/state.ts';
+import type { CommandResult } from '../fencing/loop/reduce.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
@@ -25,7 +25,7 @@ const MARGIN_MS = 3_000;
 /** Clusters that could not be asked, and why: those that answered again meanwhile are not among them. */
 type Unreachable = ReadonlyMap<string, string>;
 
-const noticed = (unreachable: Map<string, string>, answer: Answer, { place }: Known): void => {
+const noticed = (unreachable: Map<string, string>, answer: CommandResult, { place }: RunState): void => {
   if (answer.to === 'locate') {
     for (const { cluster, error } of answer.found) if (error) unreachable.set(cluster, error.message);
   }
@@ -49,13 +49,13 @@ interface Invocation {
 export const withinInvocation = async <T>(
   { ports, log }: Wiring,
   limit: TimeLimit,
-  eventOf: (known: Known) => string | null,
+  eventOf: (known: RunState) => string | null,
   work: (invocation: Invocation) => Promise<T>,
-  isNews: (command: Command, known: Known) => boolean = () => true,
+  isNews: (command: Command, known: RunState) => boolean = () => true,
 ): Promise<T> => {
   const inFlight = new AbortController();
   const unreachable = new Map<string, string>();
-  const observe = (command: Command, answer: Answer, known: Known) => {
+  const observe = (command: Command, answer: CommandResult, known: RunState) => {
     noticed(unreachable, answer, known);
     const line = isNews(command, known) ? stepLine(command, known, eventOf(known)) : null;
     if (line) log(line);
@@ -92,7 +92,7 @@ const oursAmong = (items: readonly WorkItem[], { foreign, log }: Wiring): readon
 export const processItems = async (items: readonly WorkItem[], options: RunOptions, wiring: Wiring, limit: TimeLimit): Promise<readonly Outcome[]> => {
   const leading = [...leadingItems(oursAmong(items, wiring), options.policy)];
   const itemFor = (machine: MachineId, dryRun: boolean): WorkItem | null => leading.find((item) => item.machine === machine && isDry(item, options.policy) === dryRun) ?? null;
-  const eventOf = ({ request, policy }: Pick<Known, 'request' | 'policy'>) => itemFor(request.machine, policy.dryRun)?.event ?? null;
+  const eventOf = ({ request, policy }: Pick<RunState, 'request' | 'policy'>) => itemFor(request.machine, policy.dryRun)?.event ?? null;
   const outcomes = await withinInvocation(wiring, limit, eventOf, async (invocation) => {
     const [dry, inEarnest] = await Promise.all([true, false].map(async (dryRun) => lookAt(leading.filter((item) => isDry(item, options.policy) === dryRun), { ...options, policy: { ...options.policy, dryRun } }, wiring, invocation)));
     for (const [cluster, why] of invocation.unreachable) tellUnreachable(cluster, why, wiring);

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { CloudfenceError, inHierarchy } from '../fencing/model/errors.ts';
-import type { Aside, Fault, Hint, Reading } from '../fencing/model/hint.ts';
+import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../fencing/model/hint.ts';
 import { jsonIn } from '../fencing/model/json-text.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
@@ -32,18 +32,18 @@ export interface Message {
   readonly body: string;
   readonly items: readonly WorkItem[];
   readonly faults: readonly Fault[];
-  readonly asides: readonly Aside[];
+  readonly ignored: readonly IgnoredEvent[];
 }
 
 const workItemOf = ({ machine, eventId, time, account, region, dryRun }: Hint): WorkItem => ({ machine, event: eventId, eventAt: time, attempts: 0, account, region, dryRun: dryRun === true });
 
 /** A reader that breaks over one message breaks over nothing else: the message is one that cannot be read. */
-const readOrFault = (readEvent: () => Reading): Reading => {
+const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
   try {
     return readEvent();
   } catch (caught) {
     const { message } = inHierarchy(caught);
-    return { hints: [], faults: [{ what: message, where: '$', mend: 'the reader is at fault, not the sender: report it with this message', excerpt: '' }], asides: [], dryRun: 'unclear' };
+    return { hints: [], faults: [{ what: message, where: '$', remedy: 'the reader is at fault, not the sender: report it with this message', excerpt: '' }], ignored: [], dryRun: 'unclear' };
   }
 };
 
@@ -73,7 +73,7 @@ export const isOwnMessage = (body: string): boolean => {
 export const notByThisDoor: Fault = {
   what: "this is a message of Cloudfence's own, and those come by its own queue only",
   where: '$.cloudfence',
-  mend: 'send the event, or name the machine',
+  remedy: 'send the event, or name the machine',
   excerpt: '',
 };
 
@@ -81,18 +81,18 @@ export const notByThisDoor: Fault = {
  * A message of our own, or anything that the provider can read. Nobody vouches for who wrote it into the queue: one of our own
  * is a hint like any other, with a count. Without a queue (null for its id) there is none of our own.
  */
-export const parseMessage = (messageId: string | null, body: string, readEvent: () => Reading): Message => {
-  if (messageId === null && isOwnMessage(body)) return { messageId, body, items: [], faults: [notByThisDoor], asides: [] };
+export const parseMessage = (messageId: string | null, body: string, readEvent: () => ParsedEvent): Message => {
+  if (messageId === null && isOwnMessage(body)) return { messageId, body, items: [], faults: [notByThisDoor], ignored: [] };
   const again = lookAgain.safeParse(jsonIn(body));
-  const { hints, faults, asides, dryRun: asked } = readOrFault(readEvent);
+  const { hints, faults, ignored, dryRun: asked } = readOrFault(readEvent);
   if (again.success && asked !== 'unclear') {
     const { machine, event, eventAt, hops: attempts, dryRun } = again.data;
-    return { messageId, body, items: [{ machine, event, eventAt, attempts, account: null, region: null, dryRun: dryRun || asked === 'wanted' }], faults: [], asides: [] };
+    return { messageId, body, items: [{ machine, event, eventAt, attempts, account: null, region: null, dryRun: dryRun || asked === 'wanted' }], faults: [], ignored: [] };
   }
-  return { messageId, body, items: hints.map(workItemOf), faults, asides };
+  return { messageId, body, items: hints.map(workItemOf), faults, ignored };
 };
 
-export const describeFault = ({ what, where, mend }: Fault): string => `${what} (at ${where}): ${mend}`;
+export const describeFault = ({ what, where, remedy }: Fault): string => `${what} (at ${where}): ${remedy}`;
 
 /** More than any id of ours or of a cloud's (characters). */
 const LONGEST = 1_000;
@@ -201,8 +201,8 @@ const isAcknowledged = async (message: Message, outcomes: readonly Outcome[], le
   }
 };
 
-const buryFaults = async ({ faults, asides, body }: Message, { queues, log, measured }: Outbox): Promise<void> => {
-  for (const { what, where } of asides) log(messageLine(decision.aside, where, what, null));
+const buryFaults = async ({ faults, ignored, body }: Message, { queues, log, measured }: Outbox): Promise<void> => {
+  for (const { what, where } of ignored) log(messageLine(decision.aside, where, what, null));
   if (faults.length === 0) return;
   for (const fault of faults) log({ ...faultLine(fault), ...measured([{ name: metric.notUnderstood, value: 1, unit: 'Count' }]) });
   await queues.dead({ body, reason: faults.map(describeFault).join('; ').slice(0, LONGEST_REASON) });

@@ -1,4 +1,4 @@
-import type { Known } from '../fencing/loop/state.ts';
+import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
 import { sweep as sweepAll, type Swept } from '../fencing/sweep/sweep.ts';
@@ -29,7 +29,7 @@ export const sweep =
 /** In shadow mode every sweep finds the same machines, and would take the same steps. */
 const isNewsOfSweep =
   (wiring: Wiring) =>
-  ({ do: what }: Command, { request, machine }: Known): boolean => {
+  ({ do: what }: Command, { request, machine }: RunState): boolean => {
     const boot = { machine: request.machine, generation: machine?.says.generation ?? null };
     return what !== 'imagine' || !(wasTold('would-fence', boot, wiring) || wasTold('would-release', boot, wiring));
   };

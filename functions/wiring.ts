@@ -1,7 +1,7 @@
 import type { OpenCluster } from '../config/open-clusters.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
-import type { CloudKit } from '../providers/plugin.ts';
+import type { OpenedCloud } from '../providers/plugin.ts';
 import type { WorkItem, Queues } from './messages.ts';
 import type { Measured } from './metrics.ts';
 
@@ -27,7 +27,7 @@ export interface Fencer {
 
 /** What the doctor asks beside. */
 export interface DoctorWiring extends Wiring {
-  readonly kit: CloudKit;
+  readonly kit: OpenedCloud;
   readonly opened: readonly OpenCluster[];
   /** Functions that fence as somebody else than the doctor; left out where all are one identity. */
   readonly fencers?: readonly Fencer[];

@@ -1,10 +1,10 @@
 import { CoreV1Api, EventsV1Api, type EventsV1Event } from '@kubernetes/client-node/dist/gen/index.js';
 import { V1MicroTime } from '@kubernetes/client-node/dist/types.js';
-import type { Applied, Told } from '../fencing/model/cluster.ts';
+import type { StepResult, ClusterEvent } from '../fencing/model/cluster.ts';
 import { Refused } from '../fencing/model/errors.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { deleteAttachment, nudge } from './attachments.ts';
-import { deleting, type Desk, type Writer } from './connection.ts';
+import { deleting, type ApiSession, type Writer } from './connection.ts';
 import { saysChanged } from './errors.ts';
 import { fencePatch, type FenceStep } from './fence-patch.ts';
 import { EVENT_NAMESPACE, REPORTER } from './names.ts';
@@ -14,7 +14,7 @@ import { deletePod, failPod } from './pods.ts';
 const expectationOf = ({ name, uid, bootID, recordText }: NodeTarget): string =>
   `${name} is not as it was seen: uid ${uid}, boot ${bootID}, ${recordText === null ? 'no fence' : 'the fence as read'}, and its taints as read`;
 
-const patchFence = async ({ reader, writer }: Desk, step: FenceStep): Promise<Applied> => {
+const patchFence = async ({ reader, writer }: ApiSession, step: FenceStep): Promise<StepResult> => {
   const { name } = step.node;
   const node = await readNode(reader, name);
   if (!node) throw new Refused(`the Node ${name} is gone`);
@@ -29,7 +29,7 @@ const patchFence = async ({ reader, writer }: Desk, step: FenceStep): Promise<Ap
 };
 
 /** Only the very Node that was read after the proof: a kubelet that came back has written to it since. */
-const deleteNode = (desk: Desk, { name, uid, resourceVersion }: NodeTarget): Promise<Applied> =>
+const deleteNode = (desk: ApiSession, { name, uid, resourceVersion }: NodeTarget): Promise<StepResult> =>
   deleting(
     uid,
     () => desk.writer.write(CoreV1Api, (core) => core.deleteNode({ name, body: { preconditions: { uid, resourceVersion } } })),
@@ -37,7 +37,7 @@ const deleteNode = (desk: Desk, { name, uid, resourceVersion }: NodeTarget): Pro
   );
 
 /** Carries one step out: one write, sent once, with its preconditions inside. */
-export const apply = (desk: Desk, step: ClusterStep): Promise<Applied> => {
+export const apply = (desk: ApiSession, step: ClusterStep): Promise<StepResult> => {
   switch (step.do) {
     case 'mark':
     case 'note':
@@ -75,7 +75,7 @@ const shortened = (message: string): string => {
 export const tell = async (
   writer: Writer,
   about: { readonly node: string; readonly uid: string | null },
-  { type, reason, message }: Told,
+  { type, reason, message }: ClusterEvent,
   now: number,
 ): Promise<void> => {
   const body: EventsV1Event = {

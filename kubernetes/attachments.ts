@@ -5,11 +5,11 @@ import {
   type V1VolumeAttachment,
 } from '@kubernetes/client-node/dist/gen/index.js';
 import type { AttachmentFacts } from '../fencing/model/cluster-facts.ts';
-import type { Applied, Clues, LookRequest } from '../fencing/model/cluster.ts';
+import type { StepResult, NodeQuery, LookRequest } from '../fencing/model/cluster.ts';
 import { Refused } from '../fencing/model/errors.ts';
-import type { IdentityCarrier, MachineId, VolumeHandle } from '../fencing/model/machine.ts';
+import type { IdentitySource, MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { AttachmentTarget } from '../fencing/model/steps.ts';
-import { deleting, type Desk, pages, type Reader } from './connection.ts';
+import { deleting, type ApiSession, pages, type Reader } from './connection.ts';
 import { saysAbsent, saysChanged } from './errors.ts';
 import { NUDGE_ANNOTATION } from './names.ts';
 import { attachmentCarrier } from './node.ts';
@@ -38,14 +38,14 @@ export const readAttachment = (reader: Reader, name: string): Promise<V1VolumeAt
   reader.readIfPresent(StorageV1Api, (storage) => storage.readVolumeAttachment({ name }));
 
 /** The machine that the attacher noted on the attachment, or null when it noted none of this cloud. */
-const notedMachine = (attachment: V1VolumeAttachment, { machineOf }: Pick<Clues, 'machineOf'>): MachineId | null => {
+const notedMachine = (attachment: V1VolumeAttachment, { machineOf }: Pick<NodeQuery, 'machineOf'>): MachineId | null => {
   const carrier = attachmentCarrier(attachment);
   return carrier && machineOf(carrier);
 };
 
 /** An attachment that bears another machine's id is that of another Node of the same name. */
 export const notAnothers =
-  (clues: Clues) =>
+  (clues: NodeQuery) =>
   (attachment: V1VolumeAttachment): boolean =>
     [clues.machine, null].includes(notedMachine(attachment, clues));
 
@@ -61,7 +61,7 @@ export const attachmentsOn = async (reader: Reader, node: string): Promise<reado
 };
 
 /** The machine's among them: none is left out because the Node's status does not name it any more. */
-export const searchAttachments = async (reader: Reader, node: string, clues: Clues): Promise<readonly V1VolumeAttachment[]> =>
+export const searchAttachments = async (reader: Reader, node: string, clues: NodeQuery): Promise<readonly V1VolumeAttachment[]> =>
   (await attachmentsOn(reader, node)).filter(notAnothers(clues));
 
 /** The PersistentVolumes that the attachments attach, as they stand now. */
@@ -73,12 +73,12 @@ export const readSources = async (reader: Reader, attachments: readonly V1Volume
 
 /** Attachments to one Node that tell the same of its machine, by name; a null carrier tells nothing. */
 export interface Attached {
-  readonly carrier: IdentityCarrier | null;
+  readonly carrier: IdentitySource | null;
   readonly names: readonly string[];
 }
 
 interface Noted {
-  readonly carrier: IdentityCarrier | null;
+  readonly carrier: IdentitySource | null;
   readonly names: string[];
 }
 
@@ -170,7 +170,7 @@ export const leftAttachments = async (reader: Reader, request: LookRequest): Pro
   return sorted(read.filter((attachment) => attachment !== null), request);
 };
 
-export const deleteAttachment = ({ reader, writer }: Desk, { name, uid }: AttachmentTarget): Promise<Applied> =>
+export const deleteAttachment = ({ reader, writer }: ApiSession, { name, uid }: AttachmentTarget): Promise<StepResult> =>
   deleting(
     uid,
     () => writer.write(StorageV1Api, (storage) => storage.deleteVolumeAttachment({ name, body: { preconditions: { uid } } })),
@@ -178,7 +178,7 @@ export const deleteAttachment = ({ reader, writer }: Desk, { name, uid }: Attach
   );
 
 /** Any change of an attachment's metadata makes the attacher try again at once, whatever its backoff. */
-export const nudge = async ({ writer, now }: Desk, { name, uid }: AttachmentTarget, on: boolean): Promise<Applied> => {
+export const nudge = async ({ writer, now }: ApiSession, { name, uid }: AttachmentTarget, on: boolean): Promise<StepResult> => {
   const body = { metadata: { uid, annotations: { [NUDGE_ANNOTATION]: on ? new Date(now()).toISOString() : null } } };
   try {
     await writer.mergePatch(StorageV1Api, (storage) => storage.patchVolumeAttachment({ name, body }));

@@ -1,6 +1,6 @@
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { apply, tell } from './apply.ts';
-import { census } from './leases.ts';
+import { surveyConnectivity } from './leases.ts';
 import { type Clock, connect, type Connection } from './connection.ts';
 import { find } from './find.ts';
 import { claim, conclude, type Registry } from './ledger.ts';
@@ -37,8 +37,8 @@ export const clusterOf = (options: ClusterOptions): Cluster => {
     look: (request, signal) => look(reader(signal), { version, now: clock.now }, request),
     recheck: (node, signal) => recheck(reader(signal), node),
     apply: (step, permit, signal) => apply({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),
-    tell: (about, event, signal) => tell(writer(null, signal), about, event, clock.now()),
-    census: (node, staleFor, machine, signal) => census(reader(signal), node, { now: clock.now(), staleFor }, machine),
+    recordEvent: (about, event, signal) => tell(writer(null, signal), about, event, clock.now()),
+    surveyConnectivity: (node, staleFor, machine, signal) => surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine),
     claim: (wanted, signal) => claim(registry(signal), wanted),
     conclude: (machine, signal) => conclude(registry(signal), machine),
     suspects: (staleFor, signal) => suspects(reader(signal), { now: clock.now(), staleFor }),

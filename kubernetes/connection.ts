@@ -7,11 +7,11 @@ import {
   type V1ObjectMeta,
   wrapHttpLibrary,
 } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Applied } from '../fencing/model/cluster.ts';
+import type { StepResult } from '../fencing/model/cluster.ts';
 import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import { bounded } from '../transport/pages.ts';
 import type { Permit } from '../fencing/model/permit.ts';
-import { apiExceptionIn, saysAbsent, saysChanged, translated } from './errors.ts';
+import { apiExceptionIn, saysAbsent, saysChanged, toCloudfenceError } from './errors.ts';
 import { lineOf, type Link } from './exchange.ts';
 
 /** Time, as far as calls to an API server need it. */
@@ -171,7 +171,7 @@ export const connect = (link: Link, clock: Clock, callLasts: number): Connection
       try {
         return await (tries === 'again' ? retried(attempt, clock, sending.signal) : attempt());
       } catch (error) {
-        throw translated(error, line);
+        throw toCloudfenceError(error, line);
       }
     };
   const readerFor = (signal: AbortSignal): Reader => {
@@ -190,7 +190,7 @@ export const connect = (link: Link, clock: Clock, callLasts: number): Connection
 };
 
 /** Where a step is carried out: reads are free, each write leaves under the step's permit. */
-export interface Desk {
+export interface ApiSession {
   readonly reader: Reader;
   readonly writer: Writer;
   readonly now: () => number;
@@ -205,7 +205,7 @@ export const deleting = async (
   uid: string,
   send: () => Promise<unknown>,
   readAgain: () => Promise<{ readonly metadata?: V1ObjectMeta } | null>,
-): Promise<Applied> => {
+): Promise<StepResult> => {
   try {
     await send();
     return 'done';

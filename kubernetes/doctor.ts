@@ -1,5 +1,5 @@
 import { AuthorizationV1Api, CoreV1Api, VersionApi } from '@kubernetes/client-node/dist/gen/index.js';
-import type { IdentityCarrier } from '../fencing/model/machine.ts';
+import type { IdentitySource } from '../fencing/model/machine.ts';
 import { type Clock, type Connection, pages, type Reader, type Writer } from './connection.ts';
 import type { Link } from './exchange.ts';
 import { readEntries } from './ledger.ts';
@@ -12,7 +12,7 @@ export interface CheckedPermission extends NeededPermission {
 
 export interface NodeIdentity {
   readonly node: string;
-  readonly carriers: readonly IdentityCarrier[];
+  readonly carriers: readonly IdentitySource[];
   /** Epoch ms. */
   readonly created: number;
 }

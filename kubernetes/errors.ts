@@ -57,7 +57,7 @@ const whyNone = (error: unknown): string => {
 };
 
 /** What went wrong, in fencing's errors; `call` is the request line. Mapped by code and reason, never by message text. */
-export const translated = (error: unknown, call: string): CloudfenceError => {
+export const toCloudfenceError = (error: unknown, call: string): CloudfenceError => {
   const ours = inChain(error, isOurs);
   if (ours) return ours;
   const exception = apiExceptionIn(error);

@@ -1,6 +1,6 @@
 import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Clues } from '../fencing/model/cluster.ts';
-import type { IdentityCarrier } from '../fencing/model/machine.ts';
+import type { NodeQuery } from '../fencing/model/cluster.ts';
+import type { IdentitySource } from '../fencing/model/machine.ts';
 import {
   annotatedCarriers,
   csiNodeCarriers,
@@ -21,13 +21,13 @@ type Names = readonly string[];
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 
 /** One that names the machine against its own providerID is none: a kubelet could keep any machine from being fenced. */
-const isClaimant = (carriers: readonly IdentityCarrier[], clues: Clues): boolean => namesMachine(carriers, clues) && !isImposter(carriers, clues);
+const isClaimant = (carriers: readonly IdentitySource[], clues: NodeQuery): boolean => namesMachine(carriers, clues) && !isImposter(carriers, clues);
 
-const proven = (nodes: readonly V1Node[], clues: Clues): Names =>
+const proven = (nodes: readonly V1Node[], clues: NodeQuery): Names =>
   nodes.filter((node) => isClaimant(nodeCarriers(node), clues)).map(nameOf);
 
 /** Its CSINode is asked only where the Node itself says nothing of any machine of this cloud. */
-const isMachines = async (reader: Reader, name: string, clues: Clues): Promise<boolean> => {
+const isMachines = async (reader: Reader, name: string, clues: NodeQuery): Promise<boolean> => {
   const node = await readNode(reader, name);
   if (!node) return false;
   const carriers = nodeCarriers(node);
@@ -36,7 +36,7 @@ const isMachines = async (reader: Reader, name: string, clues: Clues): Promise<b
 };
 
 /** The likeliest name alone first: mostly it is right, and then one GET was all. */
-const byGuessedName = async (reader: Reader, clues: Clues): Promise<Names> => {
+const byGuessedName = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
   const [likeliest, ...others] = new Set(clues.nodeNames.filter((name) => name !== ''));
   for (const names of [likeliest === undefined ? [] : [likeliest], others]) {
     const verdicts = await Promise.all(names.map((name) => isMachines(reader, name, clues)));
@@ -46,7 +46,7 @@ const byGuessedName = async (reader: Reader, clues: Clues): Promise<Names> => {
   return [];
 };
 
-const byLabel = async (reader: Reader, clues: Clues): Promise<Names> => {
+const byLabel = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
   if (!LABEL_VALUE.test(clues.machine)) return [];
   const lists = await Promise.all(
     INSTANCE_LABELS.map((label) => reader.read(CoreV1Api, (core) => core.listNode({ labelSelector: `${label}=${clues.machine}` }))),
@@ -55,7 +55,7 @@ const byLabel = async (reader: Reader, clues: Clues): Promise<Names> => {
 };
 
 /** `complete`: every Node has an annotation that speaks of some machine of this cloud, so none can hide behind its providerID. */
-const byAnnotation = async (reader: Reader, clues: Clues): Promise<{ readonly names: Names; readonly complete: boolean }> => {
+const byAnnotation = async (reader: Reader, clues: NodeQuery): Promise<{ readonly names: Names; readonly complete: boolean }> => {
   const names: string[] = [];
   let complete = true;
   for await (const page of pages((paging) => reader.readMetadata(CoreV1Api, (core) => core.listNode(paging)))) {
@@ -68,7 +68,7 @@ const byAnnotation = async (reader: Reader, clues: Clues): Promise<{ readonly na
   return { names, complete };
 };
 
-const byProviderID = async (reader: Reader, clues: Clues): Promise<Names> => {
+const byProviderID = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
   const names: string[] = [];
   for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)))) names.push(...proven(page, clues));
   return names;
@@ -78,14 +78,14 @@ const byProviderID = async (reader: Reader, clues: Clues): Promise<Names> => {
 const MOST_GETS = 100;
 
 /** The annotation alone was read: the Nodes' own providerIDs may contradict it. */
-const claimants = async (reader: Reader, names: Names, clues: Clues): Promise<Names> => {
+const claimants = async (reader: Reader, names: Names, clues: NodeQuery): Promise<Names> => {
   if (names.length > MOST_GETS) return byProviderID(reader, clues);
   const nodes = await Promise.all(names.map((name) => readNode(reader, name)));
   return proven(nodes.filter((node) => node !== null), clues);
 };
 
 /** Names of the Nodes that prove to be the machine's, by the cheapest way that finds any. A name is a clue and never proof. */
-export const find = async (reader: Reader, clues: Clues): Promise<Names> => {
+export const find = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
   for (const way of [byGuessedName, byLabel]) {
     const found = await way(reader, clues);
     if (found.length > 0) return found;

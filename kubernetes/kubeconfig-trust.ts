@@ -42,8 +42,8 @@ export const selfContained = (config: KubeConfig): void => {
     ...config.getClusters().flatMap(({ name, caFile }) => (caFile ? [`cluster ${name} names a file (certificate-authority)`] : [])),
   ];
   if (faults.length === 0) return;
-  const mend = 'write the data itself (certificate-authority-data, token, client-certificate-data), or use the cloud’s own way in (eks, aks, gke); `cloudfence kubeconfig` writes such a one';
-  throw new InvalidConfiguration(faults.map((fault) => `a kubeconfig from a secret may not do that: ${fault}; ${mend}`));
+  const remedy = 'write the data itself (certificate-authority-data, token, client-certificate-data), or use the cloud’s own way in (eks, aks, gke); `cloudfence kubeconfig` writes such a one';
+  throw new InvalidConfiguration(faults.map((fault) => `a kubeconfig from a secret may not do that: ${fault}; ${remedy}`));
 };
 
 const programOf = (config: KubeConfig): string | null => {

@@ -1,6 +1,6 @@
 import { CoordinationV1Api, CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import type { Census } from '../fencing/model/cluster-facts.ts';
-import type { Clues } from '../fencing/model/cluster.ts';
+import type { ConnectivitySurvey } from '../fencing/model/cluster-facts.ts';
+import type { NodeQuery } from '../fencing/model/cluster.ts';
 import { pages, type Reader } from './connection.ts';
 import { LEASE_NAMESPACE, ZONE_LABEL } from './names.ts';
 import { isFenced } from './node-facts.ts';
@@ -61,7 +61,7 @@ interface Counted {
   readonly claims: boolean;
 }
 
-type Machine = Pick<Clues, 'machine' | 'machineOf'>;
+type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
 
 const counted = (node: V1Node, machine: Machine): Counted => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
@@ -83,7 +83,7 @@ const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<
  * any Lease counts as unreachable, this one only when its Lease is there and stale. Nodes without a zone label form a zone
  * of their own. A silent Node under a fence is parked: it is neither unreachable nor a sign of life of its zone.
  */
-export const census = async (reader: Reader, node: string, freshness: Freshness, machine: Machine): Promise<Census> => {
+export const surveyConnectivity = async (reader: Reader, node: string, freshness: Freshness, machine: Machine): Promise<ConnectivitySurvey> => {
   const [{ fresh, stale }, nodes] = await Promise.all([readLeases(reader, freshness), readNodes(reader, machine)]);
   const names = [...nodes.keys()];
   const awake = names.filter((name) => name === node || fresh.has(name) || !nodes.get(name)?.parked);

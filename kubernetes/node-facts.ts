@@ -1,6 +1,6 @@
 import type { V1Node, V1ObjectMeta, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
 import type { FenceInBoot, FirstStopping, NodeFacts, Tombstone } from '../fencing/model/cluster-facts.ts';
-import type { IdentityCarrier } from '../fencing/model/machine.ts';
+import type { IdentitySource } from '../fencing/model/machine.ts';
 import { parseRecord } from '../fencing/model/record.ts';
 import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, OUT_OF_SERVICE_VALUE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL, ZONE_LABEL } from './names.ts';
 import { optOutsOfNode } from './node.ts';
@@ -107,7 +107,7 @@ const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'label' | 'taintedFor
 
 const untaint = ({ metadata }: V1Node): string => `kubectl taint node ${metadata?.name ?? ''} ${OUT_OF_SERVICE.key}-`;
 
-export const nodeFacts = (node: V1Node, carriers: readonly IdentityCarrier[]): NodeFacts => {
+export const nodeFacts = (node: V1Node, carriers: readonly IdentitySource[]): NodeFacts => {
   const { metadata, status } = node;
   const labels = metadata?.labels ?? {};
   return {

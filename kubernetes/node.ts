@@ -8,9 +8,9 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
 import type { ClusterFacts, OptOut } from '../fencing/model/cluster-facts.ts';
-import type { Clues } from '../fencing/model/cluster.ts';
+import type { NodeQuery } from '../fencing/model/cluster.ts';
 import { jsonText } from '../fencing/model/json-text.ts';
-import { type IdentityCarrier, ownMachine } from '../fencing/model/machine.ts';
+import { type IdentitySource, ownMachine } from '../fencing/model/machine.ts';
 import type { Reader } from './connection.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, INSTANCE_ID_ANNOTATIONS, OPT_OUT_ANNOTATION, OPT_OUT_LABEL } from './names.ts';
 
@@ -26,7 +26,7 @@ export const readCsiNode = (reader: Reader, name: string): Promise<V1CSINode | n
 /** A Node and everything on it and its CSINode that may name the machine. */
 export interface StandingNode {
   readonly node: V1Node;
-  readonly carriers: readonly IdentityCarrier[];
+  readonly carriers: readonly IdentitySource[];
 }
 
 export const readStanding = async (reader: Reader, name: string): Promise<StandingNode | null> => {
@@ -39,7 +39,7 @@ const optOutText = (reason: string | undefined): string | null => (reason === un
 
 const optOut = (by: OptOut['by'], key: string, reason: string | undefined, off: string): readonly OptOut[] => {
   const says = optOutText(reason);
-  return says === null ? [] : [{ by, key, says, mend: `kubectl ${by === 'label' ? 'label' : 'annotate'} ${off} ${key}-` }];
+  return says === null ? [] : [{ by, key, says, remedy: `kubectl ${by === 'label' ? 'label' : 'annotate'} ${off} ${key}-` }];
 };
 
 /** The label, which no kubelet can write, before the annotation, which the Node's own can. */
@@ -57,25 +57,25 @@ const nodeIds = jsonText.pipe(z.record(z.string(), z.string()));
 const MOST_DRIVERS = 50;
 
 /** What the nodeid annotation says; an annotation that cannot be read names nobody. */
-export const annotatedCarriers = (metadata: V1ObjectMeta | undefined): readonly IdentityCarrier[] => {
+export const annotatedCarriers = (metadata: V1ObjectMeta | undefined): readonly IdentitySource[] => {
   const read = nodeIds.safeParse(metadata?.annotations?.[CSI_NODE_IDS]);
   return Object.entries(read.data ?? {}).slice(0, MOST_DRIVERS).map(([driver, value]) => ({ carrier: 'nodeIdAnnotation', driver, value }));
 };
 
-const written = (carrier: IdentityCarrier['carrier'], value: string | undefined): readonly IdentityCarrier[] =>
+const written = (carrier: IdentitySource['carrier'], value: string | undefined): readonly IdentitySource[] =>
   value === undefined || value === '' ? [] : [{ carrier, driver: null, value }];
 
-export const nodeCarriers = ({ metadata, spec, status }: V1Node): readonly IdentityCarrier[] => [
+export const nodeCarriers = ({ metadata, spec, status }: V1Node): readonly IdentitySource[] => [
   ...written('providerID', spec?.providerID),
   ...annotatedCarriers(metadata),
   ...INSTANCE_ID_ANNOTATIONS.flatMap((name) => written('instanceIdAnnotation', metadata?.annotations?.[name])),
   ...written('systemUUID', status?.nodeInfo?.systemUUID),
 ];
 
-export const csiNodeCarriers = (csiNode: V1CSINode | null): readonly IdentityCarrier[] =>
+export const csiNodeCarriers = (csiNode: V1CSINode | null): readonly IdentitySource[] =>
   (csiNode?.spec.drivers ?? []).slice(0, MOST_DRIVERS).map(({ name, nodeID }) => ({ carrier: 'csiNode', driver: name, value: nodeID }));
 
-export const attachmentCarrier = ({ metadata, spec }: V1VolumeAttachment): IdentityCarrier | null => {
+export const attachmentCarrier = ({ metadata, spec }: V1VolumeAttachment): IdentitySource | null => {
   const value = metadata?.annotations?.[ATTACHED_NODE_ID] ?? '';
   return value === '' ? null : { carrier: 'volumeAttachment', driver: spec.attacher, value };
 };
@@ -84,9 +84,9 @@ export const attachmentCarrier = ({ metadata, spec }: V1VolumeAttachment): Ident
  * The Node's own providerID names another machine. It cannot be changed once it is set, so that whatever else on the Node,
  * CSINode or annotation, names this machine, was written by a kubelet that is not its.
  */
-export const isImposter = (carriers: readonly IdentityCarrier[], { machine, machineOf }: Clues): boolean =>
+export const isImposter = (carriers: readonly IdentitySource[], { machine, machineOf }: NodeQuery): boolean =>
   ![machine, null].includes(ownMachine(carriers, machineOf));
 
 /** At least one carrier names the machine. Whether another one contradicts, fencing judges. */
-export const namesMachine = (carriers: readonly IdentityCarrier[], { machine, machineOf }: Pick<Clues, 'machine' | 'machineOf'>): boolean =>
+export const namesMachine = (carriers: readonly IdentitySource[], { machine, machineOf }: Pick<NodeQuery, 'machine' | 'machineOf'>): boolean =>
   carriers.some((carrier) => machineOf(carrier) === machine);

@@ -6,9 +6,9 @@ import {
   type V1Toleration,
 } from '@kubernetes/client-node/dist/gen/index.js';
 import type { PodFacts } from '../fencing/model/cluster-facts.ts';
-import type { Applied } from '../fencing/model/cluster.ts';
+import type { StepResult } from '../fencing/model/cluster.ts';
 import type { PodTarget } from '../fencing/model/steps.ts';
-import { deleting, type Desk, pages, type Reader } from './connection.ts';
+import { deleting, type ApiSession, pages, type Reader } from './connection.ts';
 import { saysAbsent, saysChanged } from './errors.ts';
 import { MIRROR_POD, OUT_OF_SERVICE } from './names.ts';
 import { optOutOfPod } from './node.ts';
@@ -79,7 +79,7 @@ const readPod = (reader: Reader, { namespace, name }: PodTarget): Promise<V1Pod 
   reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPod({ namespace, name }));
 
 /** Without grace: there is no kubelet left that could use it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination-forced */
-export const deletePod = ({ reader, writer }: Desk, pod: PodTarget): Promise<Applied> => {
+export const deletePod = ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
   const { namespace, name, uid } = pod;
   const body = { gracePeriodSeconds: 0, preconditions: { uid } };
   return deleting(
@@ -99,7 +99,7 @@ const failedStatus = ({ uid }: PodTarget) => [
 const isOver = (pod: V1Pod | null, { uid }: PodTarget): boolean => pod === null || pod.metadata?.uid !== uid || isFinished(pod);
 
 /** Tells the Job controller that the pod is over, so that it lets go of its finalizer. */
-export const failPod = async ({ reader, writer }: Desk, pod: PodTarget): Promise<Applied> => {
+export const failPod = async ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
   if (isOver(await readPod(reader, pod), pod)) return 'already';
   const { namespace, name } = pod;
   try {

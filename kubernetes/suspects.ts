@@ -1,7 +1,7 @@
 import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import pLimit from 'p-limit';
 import type { Suspect } from '../fencing/model/cluster.ts';
-import type { IdentityCarrier } from '../fencing/model/machine.ts';
+import type { IdentitySource } from '../fencing/model/machine.ts';
 import { parseRecord } from '../fencing/model/record.ts';
 import { type Attached, readDoubtful } from './attachments.ts';
 import { csiNodeCarriers, nodeCarriers, readCsiNode, readNode, type StandingNode } from './node.ts';
@@ -31,7 +31,7 @@ const missing = (node: string, { attached }: Traces): readonly Suspect[] => left
 
 /** A carrier that none of the Node's own bears out, be it in full or as the end of a providerID. */
 const isStrange =
-  (own: readonly IdentityCarrier[]) =>
+  (own: readonly IdentitySource[]) =>
   ({ carrier }: Attached): boolean =>
     carrier !== null && !own.some(({ value }) => value === carrier.value || value.endsWith(`/${carrier.value}`));
 

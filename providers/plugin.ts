@@ -1,5 +1,5 @@
 import type { Cloud, CloudReading } from '../fencing/model/cloud.ts';
-import type { Reading } from '../fencing/model/hint.ts';
+import type { ParsedEvent } from '../fencing/model/hint.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Check } from './check.ts';
@@ -39,10 +39,10 @@ export interface CloudProbe {
 }
 
 /** What is needed of a cloud beside fencing's own interface. */
-export interface CloudKit {
+export interface OpenedCloud {
   readonly cloud: Cloud;
   /** Any event of this cloud, however it is wrapped. */
-  readonly readHints: (raw: unknown) => Reading;
+  readonly readHints: (raw: unknown) => ParsedEvent;
   /** Machines in the place of what an event may name instead, such as a scale set; left out where events name machines only. */
   readonly expand?: (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
   /** One for each place whose machines are served. */
@@ -90,7 +90,7 @@ export interface CloudOptions {
 }
 
 /** What can be known of a cloud without its SDK, and how to open the rest. */
-export interface RegisteredCloud {
+export interface CloudPlugin {
   readonly name: string;
   readonly machineOf: Cloud['machineOf'];
   readonly incarnationsOf: Cloud['incarnationsOf'];
@@ -99,11 +99,11 @@ export interface RegisteredCloud {
   readonly readingFor?: (machine: MachineId) => Omit<CloudReading, 'unservedPlace'>;
   /** Left out by a cloud whose attachments name their machines: its disks need not be asked. */
   readonly machinesNamed?: NonNullable<Cloud['machinesNamed']>;
-  readonly readHints: CloudKit['readHints'];
+  readonly readHints: OpenedCloud['readHints'];
   /** True of its machines' ids, and of what its events may name in their place. Pure. */
   readonly owns: (id: MachineId) => boolean;
   /** The ways into clusters alone. @throws InvalidConfiguration */
   readonly access: (options: CloudOptions) => Promise<CloudAccess>;
   /** The SDK is loaded here, and only here. @throws InvalidConfiguration */
-  readonly open: (options: CloudOptions) => Promise<CloudKit>;
+  readonly open: (options: CloudOptions) => Promise<OpenedCloud>;
 }

@@ -1,9 +1,9 @@
-import { azureCast } from './azure/cast.ts';
+import { azureCast } from './azure/actors.ts';
 import { WATCH_NODES, watchNodes } from './azure/out-of-service-informer.ts';
 import { emptyAzure, type WithAzure } from './azure/state.ts';
 import { azureUnderlay } from './azure/underlay.ts';
 import { apiServerOf, type ApiServer } from './cluster/api/server.ts';
-import { castOf, startControlPlane } from './cluster/controllers/cast.ts';
+import { castOf, startControlPlane } from './cluster/controllers/actors.ts';
 import type { ClusterParts } from './cluster/cluster-world.ts';
 import { reactionsOf } from './cluster/reactions.ts';
 import { emptyCluster, storeOf } from './cluster/store.ts';

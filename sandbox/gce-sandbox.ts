@@ -1,9 +1,9 @@
 import { apiServerOf, type ApiServer } from './cluster/api/server.ts';
-import { castOf, startControlPlane } from './cluster/controllers/cast.ts';
+import { castOf, startControlPlane } from './cluster/controllers/actors.ts';
 import type { ClusterParts } from './cluster/cluster-world.ts';
 import { reactionsOf } from './cluster/reactions.ts';
 import { emptyCluster, storeOf } from './cluster/store.ts';
-import { gceCast } from './gce/cast.ts';
+import { gceCast } from './gce/actors.ts';
 import { emptyGce, type WithGce } from './gce/state.ts';
 import { gceUnderlay } from './gce/underlay.ts';
 import { createWorld, type World } from './world.ts';

@@ -1,5 +1,5 @@
 import { CloudfenceError, InvalidInput } from '../../fencing/model/errors.ts';
-import { begin } from '../../fencing/loop/state.ts';
+import { startRun } from '../../fencing/loop/state.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { run } from '../../fencing/loop/run.ts';
@@ -16,7 +16,7 @@ export interface ReleaseOptions extends CommonOptions {
 }
 
 const releaseOne = ({ machine, cluster }: NodeAt, accepted: string | null, { policy, deadline, ports }: Session): Promise<Outcome> =>
-  run(begin({ request: { machine, intent: 'release', accepted, vouched: null }, policy, deadline, reading: ports.cloud, runId: newRunId() }), {
+  run(startRun({ request: { machine, intent: 'release', accepted, vouched: null }, policy, deadline, reading: ports.cloud, runId: newRunId() }), {
     ...ports,
     clusters: ports.clusters.filter(({ name }) => name === cluster),
   });

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../fencing/model/errors.ts';
-import type { Fault, Hint, Reading } from '../../fencing/model/hint.ts';
+import type { Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { react } from '../../fencing/loop/react.ts';
 import { newRunId } from '../../config/system.ts';
@@ -10,9 +10,9 @@ import { whyUnreadable } from '../../config/settings.ts';
 import { answerAll, answerOne, type Output } from '../answer.ts';
 import { openFor, withSession, type CommonOptions } from '../session.ts';
 
-const inWords = ({ what, where, mend }: Fault): string => `${where}: ${what}; ${mend}`;
+const inWords = ({ what, where, remedy }: Fault): string => `${where}: ${what}; ${remedy}`;
 
-const refuseFaults = ({ faults }: Reading): void => {
+const refuseFaults = ({ faults }: ParsedEvent): void => {
   if (faults.length > 0) throw new InvalidInput(`the event cannot be replayed:\n${faults.map((fault) => `  - ${inWords(fault)}`).join('\n')}`);
 };
 
@@ -32,7 +32,7 @@ export const replay = (file: string, options: CommonOptions, output: Output): Pr
     const raw = file === '-' ? await text(addAbortSignal(ports.signal, process.stdin)) : await eventText(file);
     const reading = kit.readHints(raw);
     refuseFaults(reading);
-    for (const { what } of reading.asides) output.complain(`nothing to do for ${what}`);
+    for (const { what } of reading.ignored) output.complain(`nothing to do for ${what}`);
     const isDry = ({ dryRun }: Hint): boolean => policy.dryRun || dryRun === true;
     const machinesOf = async (hints: readonly Hint[]) => openFor(hints.map(({ machine }) => machine), session);
     const [dry, inEarnest] = await Promise.all([machinesOf(reading.hints.filter(isDry)), machinesOf(reading.hints.filter((hint) => !isDry(hint)))]);

@@ -1,7 +1,7 @@
 import type { PodFacts } from '../model/cluster-facts.ts';
-import type { Applied } from '../model/cluster.ts';
+import type { StepResult } from '../model/cluster.ts';
 import { Denied, Refused, type CloudfenceError } from '../model/errors.ts';
-import type { Ending, Known } from './state.ts';
+import type { Ending, RunState } from './state.ts';
 import type { StepReport } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
@@ -25,7 +25,7 @@ const report = ({ step, because: reason }: Act, sentAt: Moment, now: Moment, res
 });
 
 /** A step took effect, now or before. */
-export const acted = (known: Known, act: Act, says: Applied, sentAt: Moment, now: Moment): Known => ({
+export const applyStepResult = (known: RunState, act: Act, says: StepResult, sentAt: Moment, now: Moment): RunState => ({
   ...known,
   ...factsAfter(known, act.step),
   record: recordAfter(known, act.step),
@@ -38,7 +38,7 @@ export const acted = (known: Known, act: Act, says: Applied, sentAt: Moment, now
 });
 
 /** Which facts a step leaves standing; everything else is looked at anew. */
-const factsAfter = ({ machine, cluster }: Known, step: Step): Pick<Known, 'machine' | 'cluster'> => {
+const factsAfter = ({ machine, cluster }: RunState, step: Step): Pick<RunState, 'machine' | 'cluster'> => {
   switch (stepTraits[step.do].makesStale) {
     case 'nothing':
       return { machine, cluster };
@@ -49,7 +49,7 @@ const factsAfter = ({ machine, cluster }: Known, step: Step): Pick<Known, 'machi
   }
 };
 
-const recordAfter = ({ record }: Known, step: Step): FenceRecord | null => {
+const recordAfter = ({ record }: RunState, step: Step): FenceRecord | null => {
   switch (stepTraits[step.do].record) {
     case 'stays':
       return record;
@@ -68,7 +68,7 @@ const deletedAfter = ({ deleted }: Memory, pods: readonly PodFacts[], step: Step
   return pod ? new Map(deleted).set(pod.uid, { origin: originOf(pod), at: now.mono }) : deleted;
 };
 
-const memoryAfter = ({ memory, cluster, reading }: Known, step: Step, now: Moment): Memory => {
+const memoryAfter = ({ memory, cluster, reading }: RunState, step: Step, now: Moment): Memory => {
   const freed = step.do === 'detach-disk' ? (cluster?.says.volumes ?? []).filter((volume) => reading.diskOf(volume) === step.disk) : [];
   return {
     ...memory,
@@ -92,12 +92,12 @@ const endingAfter = ({ step, because: reason }: Act): Ending | null => {
 const REFUSALS_BEFORE_GIVING_UP = 6;
 
 /** A step was declined, or nobody knows whether it took effect: the next look shows. What is declined for good is passed by. */
-export const notActed = (known: Known, act: Act, error: CloudfenceError, sentAt: Moment, now: Moment): Known => {
+export const applyStepError = (known: RunState, act: Act, error: CloudfenceError, sentAt: Moment, now: Moment): RunState => {
   const refused = error instanceof Refused;
   const key = stepKey(act.step);
   const times = refused ? (known.refusals?.step === key ? known.refusals.times : 0) + 1 : 0;
   const forGood = times >= REFUSALS_BEFORE_GIVING_UP || error instanceof Denied;
-  const after: Known = {
+  const after: RunState = {
     ...known,
     refusals: refused ? { step: key, times } : null,
     steps: [...known.steps, report(act, sentAt, now, refused || error instanceof Denied ? 'refused' : 'failed', error.message)],

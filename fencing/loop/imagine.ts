@@ -1,13 +1,13 @@
 import { reportImagined } from './apply-step.ts';
 import type { ClusterFacts, NodeFacts } from '../model/cluster-facts.ts';
-import type { Ending, Known } from './state.ts';
+import type { Ending, RunState } from './state.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { stepKey, type Step } from '../model/steps.ts';
 import type { Moment } from '../rules/view.ts';
 
 /** Dry run: the same decisions over facts as they would be after each step. Pure; nothing is sent. */
-export const imagined = (known: Known, act: { readonly step: Step; readonly because: Reason }, now: Moment): Known => {
+export const imagined = (known: RunState, act: { readonly step: Step; readonly because: Reason }, now: Moment): RunState => {
   const steps = [...known.steps, reportImagined(act, now)];
   const cluster = known.cluster && { ...known.cluster, says: clusterAfter(known.cluster.says, act.step) };
   const sinceLook = new Set(known.memory.sinceLook).add(stepKey(act.step));

@@ -1,6 +1,6 @@
 import type { ClusterFacts } from '../model/cluster-facts.ts';
 import { type CloudfenceError, Denied } from '../model/errors.ts';
-import { clusterRead, type Known, type Read } from './state.ts';
+import { clusterRead, type RunState, type Observation } from './state.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
@@ -12,7 +12,7 @@ export interface Found {
   /** Those of them that bear our out-of-service taint; only asked where more than one Node was found. */
   readonly marked: readonly string[];
   /** What a Node that is gone left behind; null when it was not looked for. */
-  readonly leftovers: Read<ClusterFacts> | null;
+  readonly leftovers: Observation<ClusterFacts> | null;
   readonly error: CloudfenceError | null;
 }
 
@@ -25,7 +25,7 @@ export const clustersToAsk = <C extends { readonly name: string }>(machine: Pick
 const CLUSTER_RETRY_MS = 5_000;
 
 /** Two Nodes for one machine are refused; a cluster that did not answer may hold the Node, so then nothing is ignored. */
-export const placed = (known: Known, found: readonly Found[], now: Moment): Known => {
+export const placed = (known: RunState, found: readonly Found[], now: Moment): RunState => {
   const nodes = found.flatMap(({ cluster, nodes: names }) => names.map((node) => ({ cluster, node })));
   const [only, second] = nodes;
   if (second) return ambiguous(known, nodes, found);
@@ -35,7 +35,7 @@ export const placed = (known: Known, found: readonly Found[], now: Moment): Know
 };
 
 /** No wait mends what a cluster declines at the first question, such as a token that it does not know. */
-const notFound = (known: Known, unreachable: readonly Found[], now: Moment): Known => {
+const notFound = (known: RunState, unreachable: readonly Found[], now: Moment): RunState => {
   const hopeless = unreachable.find(({ error }) => error instanceof Denied || error?.retry === false);
   if (!hopeless?.error) return waitForClusters(known, unreachable, now);
   const reason = because(hopeless.error instanceof Denied ? 'denied' : 'invalid', `${hopeless.cluster}: ${hopeless.error.message}`);
@@ -44,27 +44,27 @@ const notFound = (known: Known, unreachable: readonly Found[], now: Moment): Kno
 };
 
 export const moreThanOne = (machine: MachineId, nodes: readonly { readonly cluster: string; readonly node: string }[]): Reason =>
-  because('identity-ambiguous', `more than one Node names ${machine}: ${nodes.map(({ cluster, node }) => `${node} in ${cluster}`).join(', ')}; run doctor for the mend`);
+  because('identity-ambiguous', `more than one Node names ${machine}: ${nodes.map(({ cluster, node }) => `${node} in ${cluster}`).join(', ')}; run cloudfence doctor for the remedy`);
 
 /** Our taint must not stand on a machine that runs, whichever Node is its own: the one that bears it is looked at before the refusal. */
-const ambiguous = (known: Known, nodes: readonly { readonly cluster: string; readonly node: string }[], found: readonly Found[]): Known => {
+const ambiguous = (known: RunState, nodes: readonly { readonly cluster: string; readonly node: string }[], found: readonly Found[]): RunState => {
   const reason = moreThanOne(known.request.machine, nodes);
   const bearer = nodes.find(({ cluster, node }) => found.some((one) => one.cluster === cluster && one.marked.includes(node)));
   return bearer ? { ...known, place: bearer, ambiguity: reason, failures: 0 } : refusedFor(known, reason);
 };
 
-const refusedFor = (known: Known, reason: Reason): Known => ({
+const refusedFor = (known: RunState, reason: Reason): RunState => ({
   ...known,
   ending: { outcome: 'refused', reason, lookAgainIn: null, retry: false },
 });
 
-const waitForClusters = (known: Known, unreachable: readonly Found[], now: Moment): Known => {
+const waitForClusters = (known: RunState, unreachable: readonly Found[], now: Moment): RunState => {
   const said = unreachable.map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no answer'})`).join(', ');
   const reason = because('cluster-unreachable', `no reachable cluster holds ${known.request.machine}, and these did not answer: ${said}`);
   return tryAgain(known, 'waiting', reason, now);
 };
 
-const tryAgain = (known: Known, outcome: 'waiting' | 'failed', reason: Reason, now: Moment): Known => ({
+const tryAgain = (known: RunState, outcome: 'waiting' | 'failed', reason: Reason, now: Moment): RunState => ({
   ...known,
   machine: null,
   resumeAt: now.mono + CLUSTER_RETRY_MS,
@@ -74,7 +74,7 @@ const tryAgain = (known: Known, outcome: 'waiting' | 'failed', reason: Reason, n
 const hasLeftovers = ({ leftovers }: Found): boolean =>
   leftovers !== null && (leftovers.says.volumes.length > 0 || leftovers.says.pods.length > 0);
 
-const withoutNode = (known: Known, found: readonly Found[]): Known => {
+const withoutNode = (known: RunState, found: readonly Found[]): RunState => {
   const holder = found.find(hasLeftovers);
   if (holder?.leftovers) return clusterRead({ ...known, place: { cluster: holder.cluster, node: null } }, holder.leftovers, holder.leftovers.askedAt);
   const names = found.map(({ cluster }) => cluster).join(', ');

@@ -1,28 +1,28 @@
 import type { ClusterFacts, VolumeFacts } from '../model/cluster-facts.ts';
-import type { Clues, Cluster, LookRequest } from '../model/cluster.ts';
+import type { NodeQuery, Cluster, LookRequest } from '../model/cluster.ts';
 import { inHierarchy, Unavailable } from '../model/errors.ts';
 import type { Holding, MachineFacts, MachineId } from '../model/machine.ts';
 import { clustersToAsk, type Found } from './locate.ts';
 import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
-import type { Answer } from './reduce.ts';
-import type { Known, Place, Read } from './state.ts';
+import type { CommandResult } from './reduce.ts';
+import type { RunState, ClusterLocation, Observation } from './state.ts';
 
-const lookAtMachine = async ({ request }: Known, disks: boolean, { cloud, clock, signal }: Ports): Promise<Read<MachineFacts>> => {
+const lookAtMachine = async ({ request }: RunState, disks: boolean, { cloud, clock, signal }: Ports): Promise<Observation<MachineFacts>> => {
   const askedAt = clock.now();
   const [says] = await cloud.look([request.machine], { disks }, signal);
   if (!says) throw new Unavailable(`the cloud gave no answer for ${request.machine}`);
   return { says, askedAt, gotAt: clock.now().mono };
 };
 
-const cluesFor = (known: Known, machine: MachineFacts): Clues => ({
+const cluesFor = (known: RunState, machine: MachineFacts): NodeQuery => ({
   machine: known.request.machine,
   nodeNames: machine.nodeNames,
   machineOf: known.reading.machineOf,
 });
 
 /** A look at one cluster. Where the Node is gone and attachments name no machine, their disks are asked, each time anew. */
-const lookIn = async (cluster: Cluster, request: LookRequest, known: Known, { cloud, clock, signal }: Ports): Promise<Read<ClusterFacts>> => {
+const lookIn = async (cluster: Cluster, request: LookRequest, known: RunState, { cloud, clock, signal }: Ports): Promise<Observation<ClusterFacts>> => {
   const askedAt = clock.now();
   const found = await cluster.look(request, signal);
   const silent = cloud.holders ? silentVolumes(found, known) : [];
@@ -31,14 +31,14 @@ const lookIn = async (cluster: Cluster, request: LookRequest, known: Known, { cl
 };
 
 /** Names by which alone attachments may be the machine's: only where its cloud can ask their disks. */
-const namesOf = (machine: MachineFacts | undefined, place: Place | null, { cloud }: Ports): readonly string[] =>
+const namesOf = (machine: MachineFacts | undefined, place: ClusterLocation | null, { cloud }: Ports): readonly string[] =>
   cloud.holders ? [...new Set([place?.node ?? '', ...(machine?.nodeNames ?? [])])].filter((name) => name !== '') : [];
 
 /** Without a Node its names are all there is to go by, and only the cloud knows them. */
-const lookAtCluster = async (known: Known, search: boolean, asked: Promise<Read<MachineFacts>> | null, ports: Ports): Promise<Read<ClusterFacts>> => {
+const lookAtCluster = async (known: RunState, search: boolean, asked: Promise<Observation<MachineFacts>> | null, ports: Ports): Promise<Observation<ClusterFacts>> => {
   const waitsForNames = ports.cloud.holders !== undefined && known.place?.node === null;
   const machine = (waitsForNames ? await asked : null) ?? known.machine;
-  const clues: Clues = { machine: known.request.machine, nodeNames: [], machineOf: known.reading.machineOf };
+  const clues: NodeQuery = { machine: known.request.machine, nodeNames: [], machineOf: known.reading.machineOf };
   const { attachments, detached } = known.memory;
   const named = namesOf(machine?.says, known.place, ports);
   const request = { clues, node: known.place?.node ?? null, remembered: known.record, follow: [...detached], search, named, ...(attachments && { attachments }) };
@@ -46,14 +46,14 @@ const lookAtCluster = async (known: Known, search: boolean, asked: Promise<Read<
 };
 
 /** The machine, the cluster, or both at once. */
-export const look = async (wanted: Extract<Command, { do: 'look' }>, known: Known, ports: Ports): Promise<Answer> => {
+export const look = async (wanted: Extract<Command, { do: 'look' }>, known: RunState, ports: Ports): Promise<CommandResult> => {
   const asked = wanted.machine ? lookAtMachine(known, wanted.disks, ports) : null;
   const [machine, cluster] = await Promise.all([asked, wanted.cluster ? lookAtCluster(known, wanted.search, asked, ports) : null]);
   return { to: 'look', machine, cluster };
 };
 
 /** Asks all clusters in which the machine may live. */
-export const locate = async (machine: MachineFacts, known: Known, ports: Ports): Promise<readonly Found[]> => {
+export const locate = async (machine: MachineFacts, known: RunState, ports: Ports): Promise<readonly Found[]> => {
   const found = await Promise.all(clustersToAsk(machine, ports.clusters).map(async (cluster) => findIn(cluster, machine, known, ports)));
   const several = found.flatMap(({ nodes }) => nodes).length > 1;
   return several ? Promise.all(found.map((one) => withMarks(one, ports))) : found;
@@ -66,7 +66,7 @@ const withMarks = async (found: Found, { clusters, signal }: Ports): Promise<Fou
 };
 
 /** A cluster that does not answer is an answer too: the machine may live there. */
-const findIn = async (cluster: Cluster, machine: MachineFacts, known: Known, ports: Ports): Promise<Found> => {
+const findIn = async (cluster: Cluster, machine: MachineFacts, known: RunState, ports: Ports): Promise<Found> => {
   const clues = cluesFor(known, machine);
   try {
     const nodes = await cluster.find(clues, ports.signal);
@@ -83,7 +83,7 @@ const findIn = async (cluster: Cluster, machine: MachineFacts, known: Known, por
  * disks below tell whose they were.
  */
 
-type Whose = Pick<Known, 'reading' | 'record'> & { readonly request: Pick<Known['request'], 'machine'> };
+type Whose = Pick<RunState, 'reading' | 'record'> & { readonly request: Pick<RunState['request'], 'machine'> };
 
 const recordOf = ({ record, request }: Whose) => (record?.machine === request.machine ? record : null);
 

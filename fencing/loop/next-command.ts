@@ -1,11 +1,11 @@
 import { decide } from '../rules/decide.ts';
 import type { Claim } from '../model/ledger.ts';
 import type { DiskId, MachineFacts } from '../model/machine.ts';
-import type { Told } from '../model/cluster.ts';
-import { viewOf, type Known, type Place, type Read } from './state.ts';
+import type { ClusterEvent } from '../model/cluster.ts';
+import { viewOf, type RunState, type ClusterLocation, type Observation } from './state.ts';
 import { wouldEnd } from './imagine.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
-import { endingOf, outcomeOf, toldOf, waitingEnd } from './ending.ts';
+import { endingOf, outcomeOf, eventFor, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { stepKey, stepTraits, type Step } from '../model/steps.ts';
@@ -18,16 +18,16 @@ export type Command =
   | { readonly do: 'locate'; readonly facts: MachineFacts }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
   | { readonly do: 'census'; readonly node: string }
-  | { readonly do: 'claim'; readonly place: Place; readonly claim: Claim }
+  | { readonly do: 'claim'; readonly place: ClusterLocation; readonly claim: Claim }
   /** Enters that the fence is over. */
-  | { readonly do: 'conclude'; readonly place: Place }
-  | { readonly do: 'recheck'; readonly place: Place; readonly node: string; readonly step: Step }
-  | { readonly do: 'act'; readonly place: Place; readonly step: Step; readonly because: Reason; readonly expires: number }
+  | { readonly do: 'conclude'; readonly place: ClusterLocation }
+  | { readonly do: 'recheck'; readonly place: ClusterLocation; readonly node: string; readonly step: Step }
+  | { readonly do: 'act'; readonly place: ClusterLocation; readonly step: Step; readonly because: Reason; readonly expires: number }
   /** Dry run: the step is only imagined. */
   | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
   | { readonly do: 'pause'; readonly ms: number; readonly because: Reason }
-  | { readonly do: 'end'; readonly ending: NonNullable<Known['ending']> }
-  | { readonly do: 'tell'; readonly place: Place; readonly event: Told; readonly outcome: Outcome }
+  | { readonly do: 'end'; readonly ending: NonNullable<RunState['ending']> }
+  | { readonly do: 'tell'; readonly place: ClusterLocation; readonly event: ClusterEvent; readonly outcome: Outcome }
   | { readonly do: 'finish'; readonly outcome: Outcome };
 
 /** So much of a proof's time is kept for the recheck and the call: an older one is renewed before a step. */
@@ -53,7 +53,7 @@ const lookAt = (wanted: { readonly machine?: boolean; readonly cluster?: boolean
 });
 
 /** From what is known so far to the next command. Pure. */
-export const next = (known: Known, now: Moment): Command => {
+export const nextCommand = (known: RunState, now: Moment): Command => {
   if (known.ending) return leave(known, now);
   if (known.resumeAt !== null && known.resumeAt > now.mono) return pauseOrEnd(known, now);
   if (now.mono >= known.deadline) return { do: 'end', ending: endingOf(known) };
@@ -68,27 +68,27 @@ export const next = (known: Known, now: Moment): Command => {
 };
 
 /** Nothing of the fence is left to do, or somebody has taken it out of our hands. */
-const endsTheFence = ({ ending, policy, memory: { admission } }: Known): boolean => {
+const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): boolean => {
   if (!ending || policy.dryRun) return false;
   const over = ending.outcome === 'fenced' || ending.outcome === 'released' || (ending.outcome === 'ignored' && admission?.admitted === true);
   return over || takenByHand.has(ending.reason.code);
 };
 
-const leave = (known: Known, now: Moment): Command => {
+const leave = (known: RunState, now: Moment): Command => {
   if (known.place && endsTheFence(known) && !known.concluded) return { do: 'conclude', place: known.place };
   const outcome = outcomeOf(known, now);
-  const event = toldOf(outcome);
+  const event = eventFor(outcome);
   return known.place && event && !known.told ? { do: 'tell', place: known.place, event, outcome } : { do: 'finish', outcome };
 };
 
-const pauseOrEnd = (known: Known, now: Moment): Command => {
+const pauseOrEnd = (known: RunState, now: Moment): Command => {
   const ms = (known.resumeAt ?? now.mono) - now.mono;
   const reason = known.lately?.reason ?? because('unexpected', 'paused');
   const handedOver = known.lately?.outcome === 'waiting' && known.handsOver.has(reason.code);
   return now.mono + ms >= known.deadline || handedOver ? { do: 'end', ending: endingOf(known) } : { do: 'pause', ms, because: reason };
 };
 
-const follow = (known: Known, decision: Decision, now: Moment): Command => {
+const follow = (known: RunState, decision: Decision, now: Moment): Command => {
   switch (decision.do) {
     case 'step':
       return known.policy.dryRun ? { do: 'imagine', step: decision.step, because: decision.because } : towards(known, decision.step, decision.because, now);
@@ -108,24 +108,24 @@ const follow = (known: Known, decision: Decision, now: Moment): Command => {
   }
 };
 
-const claim = ({ place, request: { machine }, policy: { cap, dryRun } }: Known, boot: string | null): Command =>
+const claim = ({ place, request: { machine }, policy: { cap, dryRun } }: RunState, boot: string | null): Command =>
   place ? { do: 'claim', place, claim: { machine, boot, cap, onlyAsked: dryRun } } : lookAt({ machine: true });
 
 /** In a dry run nothing will ever be gone: what was imagined so far is the answer. */
-const dryRunEnds = ({ policy, steps }: Known): Command | null =>
+const dryRunEnds = ({ policy, steps }: RunState): Command | null =>
   policy.dryRun && steps.length > 0 ? { do: 'end', ending: wouldEnd(steps, ', then Kubernetes is awaited') } : null;
 
 /** An end that only the imagined steps have led to. */
-const isImagined = ({ policy, steps }: Known, outcome: OutcomeKind): boolean =>
+const isImagined = ({ policy, steps }: RunState, outcome: OutcomeKind): boolean =>
   policy.dryRun && steps.length > 0 && (outcome === 'fenced' || outcome === 'released');
 
-const waitOrEnd = (known: Known, ms: number, reason: Reason, now: Moment): Command =>
+const waitOrEnd = (known: RunState, ms: number, reason: Reason, now: Moment): Command =>
   now.mono + ms >= known.deadline || known.handsOver.has(reason.code)
     ? { do: 'end', ending: waitingEnd(known, reason, ms) }
     : { do: 'pause', ms, because: reason };
 
 /** A fresh proof, then a recheck of the record and the Lease, then the call. */
-const towards = (known: Known, step: Step, reason: Reason, now: Moment): Command => {
+const towards = (known: RunState, step: Step, reason: Reason, now: Moment): Command => {
   const { place, machine, cluster } = known;
   if (!place || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
   if (isOnlyTakenBack(step)) return { do: 'act', place, step, because: reason, expires: now.mono + PROOF_LASTS_MS };
@@ -140,13 +140,13 @@ const towards = (known: Known, step: Step, reason: Reason, now: Moment): Command
 const isOnlyTakenBack = ({ do: what }: Step): boolean => what === 'readmit-volumes' || what === 'readmit-pods';
 
 /** A proof that was renewed for this step is used while it can be: a slow cloud gives none that is younger. */
-const carriesStep = ({ proofRenewed }: Known, { askedAt }: Read<MachineFacts>, cleared: boolean, now: Moment): boolean => {
+const carriesStep = ({ proofRenewed }: RunState, { askedAt }: Observation<MachineFacts>, cleared: boolean, now: Moment): boolean => {
   const spare = proofRenewed ? (cleared ? 0 : RECHECK_TAKES_MS) : KEPT_FOR_THE_CALL_MS;
   return now.mono - askedAt.mono < PROOF_LASTS_MS - spare;
 };
 
 /** A cloud that takes longer to answer than its answer lasts as proof gives none: then nothing is done, and tried again. */
-const renewProof = (known: Known, machine: Read<MachineFacts>, now: Moment): Command => {
+const renewProof = (known: RunState, machine: Observation<MachineFacts>, now: Moment): Command => {
   const took = machine.gotAt - machine.askedAt.mono;
   const fresh = now.mono - machine.gotAt < PROOF_LASTS_MS;
   const tooSlow = known.proofRenewed && fresh && took >= PROOF_LASTS_MS - RECHECK_TAKES_MS;

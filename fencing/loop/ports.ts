@@ -1,8 +1,8 @@
 import type { Cloud } from '../model/cloud.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { InvalidConfiguration } from '../model/errors.ts';
-import type { Known, Place } from './state.ts';
-import type { Answer } from './reduce.ts';
+import type { RunState, ClusterLocation } from './state.ts';
+import type { CommandResult } from './reduce.ts';
 import type { Command } from './next-command.ts';
 import type { Moment } from '../rules/view.ts';
 
@@ -21,13 +21,13 @@ export interface Ports {
   /** Aborts whatever is in flight when it fires. */
   readonly signal: AbortSignal;
   /** Sees each command and what came of it, as it happens. */
-  readonly observe: (command: Command, answer: Answer, known: Known) => void;
+  readonly observe: (command: Command, answer: CommandResult, known: RunState) => void;
 }
 
 /** A kubelet that has not renewed its Lease for so long is silent. */
 export const STALE_LEASE_MS = 60_000;
 
-export const clusterAt = (place: Place | null, { clusters }: Ports): Cluster => {
+export const clusterAt = (place: ClusterLocation | null, { clusters }: Ports): Cluster => {
   const cluster = clusters.find(({ name }) => name === place?.cluster);
   if (!cluster) throw new InvalidConfiguration([`there is no cluster named ${place?.cluster ?? '(none)'}`]);
   return cluster;

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { begin, type Known, machineRead, type Place, type Read, type Start } from './state.ts';
+import { startRun, type RunState, machineRead, type ClusterLocation, type Observation, type Start } from './state.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import type { Reason } from '../model/reason.ts';
@@ -17,8 +17,8 @@ export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 
 }
 
 /** Where a machine was found just now: its run looks there at once and verifies it, instead of searching all clusters. */
-export interface Lead {
-  readonly place: Place;
+export interface LocationHint {
+  readonly place: ClusterLocation;
   /** Why it may not be this one, where several Nodes name it; null otherwise. */
   readonly ambiguity: Reason | null;
   /** Attachments that name the machine, when its Node is gone. */
@@ -29,7 +29,7 @@ export interface Lead {
 const AT_A_TIME = 5;
 
 /** One live look at all machines of an occasion. A look that fails is left to each run, which tries again and says why. */
-const lookAtAll = async (machines: readonly MachineId[], { cloud, clock, signal }: Ports): Promise<readonly Read<MachineFacts>[]> => {
+const lookAtAll = async (machines: readonly MachineId[], { cloud, clock, signal }: Ports): Promise<readonly Observation<MachineFacts>[]> => {
   const askedAt = clock.now();
   const facts = await cloud.look(machines, { disks: true }, signal).catch(() => []);
   const gotAt = clock.now().mono;
@@ -41,7 +41,7 @@ export const react = async (
   named: readonly MachineId[],
   occasion: Occasion,
   ports: Ports,
-  leads: ReadonlyMap<MachineId, Lead> = new Map(),
+  leads: ReadonlyMap<MachineId, LocationHint> = new Map(),
 ): Promise<readonly Outcome[]> => {
   const machines = [...new Set(named)];
   const reads = machines.length > 1 ? await lookAtAll(machines, ports) : [];
@@ -51,12 +51,12 @@ export const react = async (
 
 const startOf = (
   machine: MachineId,
-  reads: readonly Read<MachineFacts>[],
+  reads: readonly Observation<MachineFacts>[],
   { newRunId, runLasts = Infinity, vouched = null, ...occasion }: Occasion,
-  leads: ReadonlyMap<MachineId, Lead>,
+  leads: ReadonlyMap<MachineId, LocationHint>,
   { cloud, clock }: Ports,
-): Known => {
-  const known = begin({
+): RunState => {
+  const known = startRun({
     ...occasion,
     ...leads.get(machine),
     deadline: Math.min(occasion.deadline, clock.now().mono + runLasts),
@@ -69,4 +69,4 @@ const startOf = (
 };
 
 /** A run learns from a look of the batch as from one of its own: the first that says off begins the proof. */
-const momentOf = ({ askedAt, gotAt }: Read<MachineFacts>): Moment => ({ wall: askedAt.wall + (gotAt - askedAt.mono), mono: gotAt });
+const momentOf = ({ askedAt, gotAt }: Observation<MachineFacts>): Moment => ({ wall: askedAt.wall + (gotAt - askedAt.mono), mono: gotAt });

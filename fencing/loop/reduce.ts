@@ -1,5 +1,5 @@
-import type { Applied } from '../model/cluster.ts';
-import type { Census, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
+import type { StepResult } from '../model/cluster.ts';
+import type { ConnectivitySurvey, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
 import {
   type CloudfenceError,
   Denied,
@@ -11,24 +11,24 @@ import {
 } from '../model/errors.ts';
 import { stepTraits } from '../model/steps.ts';
 import { imagined } from './imagine.ts';
-import { baselineLease, clusterRead, type Ending, type Known, machineRead, type Read } from './state.ts';
+import { baselineLease, clusterRead, type Ending, type RunState, machineRead, type Observation } from './state.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { MachineFacts, Witness } from '../model/machine.ts';
 import type { Command } from './next-command.ts';
 import { type Found, placed } from './locate.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
-import { acted, notActed } from './apply-step.ts';
+import { applyStepResult, applyStepError } from './apply-step.ts';
 import type { Moment } from '../rules/view.ts';
 
 /** What came back from a command. */
-export type Answer =
-  | { readonly to: 'look'; readonly machine: Read<MachineFacts> | null; readonly cluster: Read<ClusterFacts> | null }
+export type CommandResult =
+  | { readonly to: 'look'; readonly machine: Observation<MachineFacts> | null; readonly cluster: Observation<ClusterFacts> | null }
   | { readonly to: 'locate'; readonly found: readonly Found[] }
   | { readonly to: 'witness'; readonly says: Witness }
-  | { readonly to: 'census'; readonly says: Census }
+  | { readonly to: 'census'; readonly says: ConnectivitySurvey }
   | { readonly to: 'claim'; readonly says: Admission }
   | { readonly to: 'recheck'; readonly says: Recheck; readonly askedAt: Moment; readonly step: string }
-  | { readonly to: 'act'; readonly says: Applied; readonly sentAt: Moment }
+  | { readonly to: 'act'; readonly says: StepResult; readonly sentAt: Moment }
   | { readonly to: 'imagine' | 'pause' | 'tell' | 'conclude' }
   | { readonly to: 'end'; readonly ending: Ending }
   | { readonly to: 'failed'; readonly error: CloudfenceError; readonly sentAt: Moment };
@@ -39,7 +39,7 @@ const LONGEST_BACK_OFF_MS = 8_000;
 const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** times);
 
 /** Adds an answer to what is known. Pure. */
-export const learn = (known: Known, command: Command, answer: Answer, now: Moment): Known => {
+export const reduce = (known: RunState, command: Command, answer: CommandResult, now: Moment): RunState => {
   switch (answer.to) {
     case 'look':
       return looked(known, command, answer, now);
@@ -54,7 +54,7 @@ export const learn = (known: Known, command: Command, answer: Answer, now: Momen
     case 'recheck':
       return rechecked(known, answer.says, answer.step, answer.askedAt);
     case 'act':
-      return command.do === 'act' ? acted(known, command, answer.says, answer.sentAt, now) : known;
+      return command.do === 'act' ? applyStepResult(known, command, answer.says, answer.sentAt, now) : known;
     case 'imagine':
       return command.do === 'imagine' ? imagined(known, command, now) : known;
     case 'pause':
@@ -70,7 +70,7 @@ export const learn = (known: Known, command: Command, answer: Answer, now: Momen
   }
 };
 
-const looked = (known: Known, command: Command, { machine, cluster }: Extract<Answer, { to: 'look' }>, now: Moment): Known => {
+const looked = (known: RunState, command: Command, { machine, cluster }: Extract<CommandResult, { to: 'look' }>, now: Moment): RunState => {
   const renewed = machine && command.do === 'look' && !command.disks ? withDisksOf(machine, known.machine) : machine;
   const withMachine = renewed ? machineRead(known, renewed, now) : known;
   const withBoth = cluster ? clusterRead(withMachine, cluster, now) : withMachine;
@@ -80,7 +80,7 @@ const looked = (known: Known, command: Command, { machine, cluster }: Extract<An
 };
 
 /** A proof was renewed without asking for the disks again: they are as they were a moment ago. */
-const withDisksOf = (machine: Read<MachineFacts>, before: Read<MachineFacts> | null): Read<MachineFacts> =>
+const withDisksOf = (machine: Observation<MachineFacts>, before: Observation<MachineFacts> | null): Observation<MachineFacts> =>
   before ? { ...machine, says: { ...machine.says, disks: before.says.disks } } : machine;
 
 /** One of somebody else's in the place of ours is no longer ours. */
@@ -95,7 +95,7 @@ const moved = ({ node, nameTaken }: ClusterFacts, says: Recheck): boolean => {
 };
 
 /** When the world has moved between the look and the call, look again. Otherwise the step is cleared to leave. */
-const rechecked = (known: Known, says: Recheck, step: string, askedAt: Moment): Known => {
+const rechecked = (known: RunState, says: Recheck, step: string, askedAt: Moment): RunState => {
   const { cluster, memory } = known;
   if (!cluster || moved(cluster.says, says)) return { ...known, cluster: null, cleared: null };
   // Under a reused name the Lease is the new Node's, and says nothing of this machine.
@@ -104,17 +104,17 @@ const rechecked = (known: Known, says: Recheck, step: string, askedAt: Moment): 
   return { ...known, cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } }, memory: { ...memory, lease }, cleared: step };
 };
 
-const rested = (known: Known, command: Command): Known => {
+const rested = (known: RunState, command: Command): RunState => {
   const lately = command.do === 'pause' && known.resumeAt === null ? { outcome: 'waiting' as const, reason: command.because, ms: command.ms } : known.lately;
   const memory = { ...known.memory, polls: known.memory.polls + 1, sinceLook: new Set<string>(), witness: null, census: null };
   return { ...known, machine: null, cluster: null, cleared: null, resumeAt: null, lately, memory };
 };
 
-const failed = (known: Known, command: Command, error: CloudfenceError, sentAt: Moment, now: Moment): Known => {
+const failed = (known: RunState, command: Command, error: CloudfenceError, sentAt: Moment, now: Moment): RunState => {
   if (command.do === 'tell') return { ...known, told: true };
   if (command.do === 'conclude') return { ...known, concluded: true };
   if (error instanceof ProofExpired) return expired(known, now);
-  const after = command.do === 'act' ? notActed(known, command, error, sentAt, now) : known;
+  const after = command.do === 'act' ? applyStepError(known, command, error, sentAt, now) : known;
   if (after.ending) return after;
   const passedBy = command.do === 'act' && stepTraits[command.step.do].perObject;
   const hopeless = (error instanceof Denied && !letThroughBefore(known, command)) || error instanceof InvalidInput || error instanceof InvalidConfiguration || error instanceof Unexpected;
@@ -122,13 +122,13 @@ const failed = (known: Known, command: Command, error: CloudfenceError, sentAt: 
 };
 
 /** What this very run was let at before is not forbidden for good: an API server that has just come up knows no roles yet. */
-const letThroughBefore = ({ memory }: Known, command: Command): boolean =>
+const letThroughBefore = ({ memory }: RunState, command: Command): boolean =>
   memory.firstLease !== undefined && (command.do === 'recheck' || (command.do === 'look' && !command.search));
 
 const EXPIRIES_BEFORE_A_PAUSE = 2;
 
 /** The proof is renewed at once; when it keeps expiring, not in a hurry. */
-const expired = (known: Known, now: Moment): Known => {
+const expired = (known: RunState, now: Moment): RunState => {
   const failures = known.failures + 1;
   const resumeAt = failures > EXPIRIES_BEFORE_A_PAUSE ? now.mono + backOff(failures) : null;
   const lately = { outcome: 'waiting' as const, reason: because('unavailable', 'proofs expire before they can be used: the cloud or the cluster answers too slowly'), ms: backOff(failures) };
@@ -148,7 +148,7 @@ export const reasonOf = (error: CloudfenceError): Reason => because(codeOf(error
 /** How a run ends that an error has ended. */
 export const failedEnding = (error: CloudfenceError): Ending => ({ outcome: 'failed', reason: reasonOf(error), lookAgainIn: null, retry: error.retry });
 
-const tryLater = (known: Known, error: CloudfenceError, now: Moment): Known => {
+const tryLater = (known: RunState, error: CloudfenceError, now: Moment): RunState => {
   const ms = backOff(known.refusals?.times ?? known.failures);
   return {
     ...known,

@@ -1,9 +1,9 @@
 import { outcomeOf } from './ending.ts';
 import { inHierarchy } from '../model/errors.ts';
-import type { Known, Place } from './state.ts';
-import { failedEnding, learn, type Answer } from './reduce.ts';
+import type { RunState, ClusterLocation } from './state.ts';
+import { failedEnding, reduce, type CommandResult } from './reduce.ts';
 import { locate, look } from './look.ts';
-import { next, type Command } from './next-command.ts';
+import { nextCommand, type Command } from './next-command.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { permitUntil } from '../model/permit.ts';
 import { clusterAt, STALE_LEASE_MS, type Ports } from './ports.ts';
@@ -13,14 +13,14 @@ import { stepKey, type CloudStep, type Step } from '../model/steps.ts';
  * The thin driver around the pure loop: asks for the next command, carries it out, learns from the answer. It always ends
  * with an outcome: a fault of ours ends this run and none beside it.
  */
-export const run = async (start: Known, ports: Ports): Promise<Outcome> => {
+export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
   let known = start;
   try {
     for (;;) {
-      const command = next(known, ports.clock.now());
+      const command = nextCommand(known, ports.clock.now());
       if (command.do === 'finish') return command.outcome;
       const answer = await answerTo(command, known, ports);
-      known = learn(known, command, answer, ports.clock.now());
+      known = reduce(known, command, answer, ports.clock.now());
       ports.observe(command, answer, known);
     }
   } catch (caught) {
@@ -33,7 +33,7 @@ export const run = async (start: Known, ports: Ports): Promise<Outcome> => {
 const LAST_CALLS_MS = 1_000;
 
 /** Carries out one command. Errors are answers, too; one that nobody thought of keeps its stack as its cause. */
-export const answerTo = async (command: Exclude<Command, { do: 'finish' }>, known: Known, ports: Ports): Promise<Answer> => {
+export const answerTo = async (command: Exclude<Command, { do: 'finish' }>, known: RunState, ports: Ports): Promise<CommandResult> => {
   const sentAt = ports.clock.now();
   const inFlight = new AbortController();
   const timeUp = ports.clock.timeout(Math.max(0, known.deadline - sentAt.mono) + LAST_CALLS_MS);
@@ -47,7 +47,7 @@ export const answerTo = async (command: Exclude<Command, { do: 'finish' }>, know
   }
 };
 
-const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: Known, ports: Ports): Promise<Answer> => {
+const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: RunState, ports: Ports): Promise<CommandResult> => {
   const { clock, cloud, signal } = ports;
   switch (command.do) {
     case 'look':
@@ -57,7 +57,7 @@ const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: Know
     case 'witness':
       return { to: 'witness', says: await cloud.witness(known.request.machine, command.disks, signal) };
     case 'census':
-      return { to: 'census', says: await clusterAt(known.place, ports).census(command.node, STALE_LEASE_MS, { machine: known.request.machine, machineOf: known.reading.machineOf }, signal) };
+      return { to: 'census', says: await clusterAt(known.place, ports).surveyConnectivity(command.node, STALE_LEASE_MS, { machine: known.request.machine, machineOf: known.reading.machineOf }, signal) };
     case 'claim':
       return { to: 'claim', says: await clusterAt(command.place, ports).claim(command.claim, signal) };
     case 'conclude':
@@ -77,17 +77,17 @@ const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: Know
     case 'end':
       return { to: 'end', ending: command.ending };
     case 'tell':
-      await clusterAt(command.place, ports).tell({ node: command.outcome.node ?? '', uid: command.outcome.nodeUid }, command.event, signal);
+      await clusterAt(command.place, ports).recordEvent({ node: command.outcome.node ?? '', uid: command.outcome.nodeUid }, command.event, signal);
       return { to: 'tell' };
   }
 };
 
-const recheck = async ({ place, node, step }: Extract<Command, { do: 'recheck' }>, ports: Ports): Promise<Answer> => {
+const recheck = async ({ place, node, step }: Extract<Command, { do: 'recheck' }>, ports: Ports): Promise<CommandResult> => {
   const askedAt = ports.clock.now();
   return { to: 'recheck', says: await clusterAt(place, ports).recheck(node, ports.signal), askedAt, step: stepKey(step) };
 };
 
-const act = async (step: Step, place: Place, expires: number, ports: Ports) => {
+const act = async (step: Step, place: ClusterLocation, expires: number, ports: Ports) => {
   const permit = permitUntil(expires, ports.clock);
   if (!isCloudStep(step)) return clusterAt(place, ports).apply(step, permit, ports.signal);
   if (step.do === 'detach-disk') await ports.cloud.detach(step.from, step.disk, step.manner, permit, ports.signal);

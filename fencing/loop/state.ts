@@ -9,7 +9,7 @@ import { wantedBy } from '../rules/pods.ts';
 import type { Memory, Moment, Request, View } from '../rules/view.ts';
 
 /** A read: what it says was true at some moment between asking and getting it. A proof counts from the asking. */
-export interface Read<T> {
+export interface Observation<T> {
   readonly says: T;
   readonly askedAt: Moment;
   /** Mono ms. */
@@ -17,7 +17,7 @@ export interface Read<T> {
 }
 
 /** Where the machine lives: one cluster, and its Node there unless that is gone. */
-export interface Place {
+export interface ClusterLocation {
   readonly cluster: string;
   readonly node: string | null;
 }
@@ -30,7 +30,7 @@ export interface Ending {
 }
 
 /** All that one run knows: a value, so that a test can stop, copy or thaw a run between any two calls. */
-export interface Known {
+export interface RunState {
   readonly request: Request;
   readonly policy: Policy;
   readonly reading: CloudReading;
@@ -39,11 +39,11 @@ export interface Known {
   readonly deadline: number;
   /** What the run does not wait for itself: somebody looks again later, for less than a process that sleeps. */
   readonly handsOver: ReadonlySet<ReasonCode>;
-  readonly place: Place | null;
+  readonly place: ClusterLocation | null;
   /** Why the Node at `place` may not be the machine's although it names it, or null. */
   readonly ambiguity: Reason | null;
-  readonly machine: Read<MachineFacts> | null;
-  readonly cluster: Read<ClusterFacts> | null;
+  readonly machine: Observation<MachineFacts> | null;
+  readonly cluster: Observation<ClusterFacts> | null;
   /** The newest read of the machine was made to renew a proof, and for nothing else. */
   readonly proofRenewed: boolean;
   /** The record as this run last saw it: outlives the Node that it stood on. */
@@ -67,12 +67,12 @@ export interface Known {
 export interface Start {
   readonly request: Request;
   readonly policy: Policy;
-  readonly reading: Known['reading'] & Pick<Cloud, 'readingFor'>;
+  readonly reading: RunState['reading'] & Pick<Cloud, 'readingFor'>;
   readonly runId: string;
   readonly deadline: number;
   readonly handsOver?: ReadonlySet<ReasonCode>;
   /** Where the machine lives, when that was found already. */
-  readonly place?: Place | null;
+  readonly place?: ClusterLocation | null;
   /** Why it may not be there, when more than one Node was found. */
   readonly ambiguity?: Reason | null;
   /** What names the machine there in the place of a Node, when that was found already. */
@@ -99,7 +99,7 @@ export const emptyMemory: Memory = {
   polls: 0,
 };
 
-export const begin = ({ place = null, ambiguity = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): Known => ({
+export const startRun = ({ place = null, ambiguity = null, attachments = null, handsOver = new Set(), reading, ...start }: Start): RunState => ({
   ...start,
   reading: reading.readingFor?.(start.request.machine) ?? reading,
   handsOver,
@@ -122,7 +122,7 @@ export const begin = ({ place = null, ambiguity = null, attachments = null, hand
 });
 
 /** What `decide` is shown, or null while something is still unknown. */
-export const viewOf = ({ machine, cluster, ...known }: Known, now: Moment): View | null =>
+export const viewOf = ({ machine, cluster, ...known }: RunState, now: Moment): View | null =>
   machine && cluster
     ? {
         request: known.request,
@@ -155,7 +155,7 @@ const firstSeenStopping = ({ firstStopping }: Memory, { power, generation }: Mac
  * what the cluster said below another boot, or another power state, is forgotten; and a witness is asked anew, so that it
  * is never older than the read that it stands by.
  */
-export const machineRead = (known: Known, machine: Read<MachineFacts>, now: Moment): Known => {
+export const machineRead = (known: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
   const { power, generation } = machine.says;
   const { memory } = known;
   const vouched = (known.request.vouched ?? known.record?.vouched ?? null) !== null && (power === 'unknown' || power === 'suspended');
@@ -186,7 +186,7 @@ const attachmentsLeft = (memory: Memory, { node, volumes }: ClusterFacts): reado
   node ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
 
 /** Adds a read of the cluster: whatever was done since the look before is in it. */
-export const clusterRead = (known: Known, cluster: Read<ClusterFacts>, now: Moment): Known => {
+export const clusterRead = (known: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
   const { memory } = known;
   return {
     ...known,

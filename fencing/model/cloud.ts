@@ -1,11 +1,11 @@
-import type { DiskId, Holding, IdentityCarrier, MachineFacts, MachineId, MachineTarget, VolumeHandle, Witness } from './machine.ts';
+import type { DiskId, Holding, IdentitySource, MachineFacts, MachineId, MachineTarget, VolumeHandle, Witness } from './machine.ts';
 import type { Permit } from './permit.ts';
 
 /** A place of a cloud that a machine is said to stand in, and that nobody here has access to. */
 export interface UnservedPlace {
   readonly place: string;
   /** What a person has to set so that it is served. */
-  readonly mend: string;
+  readonly remedy: string;
 }
 
 /**
@@ -51,16 +51,16 @@ export interface Cloud {
   readonly powerOff: (target: MachineTarget, permit: Permit, signal: AbortSignal) => Promise<void>;
 
   /** The machine that a carrier names, or null when the carrier does not speak of this cloud's machines. Pure. */
-  readonly machineOf: (carrier: IdentityCarrier) => MachineId | null;
+  readonly machineOf: (carrier: IdentitySource) => MachineId | null;
 
   /** Ids of the incarnations that a carrier may mean, more than one where it can be read in several ways; none where it speaks of none. Pure. */
-  readonly incarnationsOf: (carrier: IdentityCarrier) => readonly string[];
+  readonly incarnationsOf: (carrier: IdentitySource) => readonly string[];
 
   /**
    * The region, zone, account, subscription or project in which a carrier says that its machine stands, where this cloud is
    * not asked there: "not found" says nothing about it. Null where it is asked there, or the carrier names no place. Pure.
    */
-  readonly unservedPlace: (carrier: IdentityCarrier) => UnservedPlace | null;
+  readonly unservedPlace: (carrier: IdentitySource) => UnservedPlace | null;
 
   /** The cloud's own disk behind a CSI volume, or null when it is no disk that this cloud can detach. Pure. */
   readonly diskOf: (volume: VolumeHandle) => DiskId | null;

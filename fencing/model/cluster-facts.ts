@@ -1,4 +1,4 @@
-import type { IdentityCarrier, MachineFacts, VolumeHandle } from './machine.ts';
+import type { IdentitySource, MachineFacts, VolumeHandle } from './machine.ts';
 import type { FenceRecord } from './record.ts';
 
 /** What the cluster says of one Node and of what hangs on it, in fencing's words. */
@@ -9,7 +9,7 @@ export interface OptOut {
   readonly key: string;
   readonly says: string;
   /** How it is taken off. */
-  readonly mend: string;
+  readonly remedy: string;
 }
 
 export interface NodeFacts {
@@ -26,7 +26,7 @@ export interface NodeFacts {
   readonly zone: string | null;
   readonly controlPlane: boolean;
   /** Everything on the Node and its CSINode that may name the machine. */
-  readonly carriers: readonly IdentityCarrier[];
+  readonly carriers: readonly IdentitySource[];
   /** `ours`: the out-of-service taint stands, and what no kubelet may write says that we put it there. */
   readonly taints: { readonly outOfService: boolean; readonly ours: boolean; readonly quarantine: boolean };
   /** The command with which a person takes the out-of-service taint off. */
@@ -105,7 +105,7 @@ export interface AttachmentFacts {
   readonly attachError: string | null;
   readonly nudged: boolean;
   /** The machine's id as the attacher noted it, or null. */
-  readonly carrier: IdentityCarrier | null;
+  readonly carrier: IdentitySource | null;
 }
 
 export interface VolumeFacts extends VolumeHandle {
@@ -130,7 +130,7 @@ export interface Surroundings {
 }
 
 /** Who else is out of reach, asked only before a running machine is powered off. */
-export interface Census {
+export interface ConnectivitySurvey {
   /** Nodes whose Lease is stale, this one included; of those under a fence of ours none, here and below. */
   readonly unreachable: readonly string[];
   /** Nodes of this Node's zone, reachable or not, this one included. */

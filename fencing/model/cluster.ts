@@ -1,21 +1,21 @@
-import type { Census, ClusterFacts, Recheck } from './cluster-facts.ts';
+import type { ConnectivitySurvey, ClusterFacts, Recheck } from './cluster-facts.ts';
 import type { Admission, Claim } from './ledger.ts';
-import type { IdentityCarrier, MachineId } from './machine.ts';
+import type { IdentitySource, MachineId } from './machine.ts';
 import type { Permit } from './permit.ts';
 import type { FenceRecord } from './record.ts';
 import type { ClusterStep } from './steps.ts';
 
 /** How to recognise one machine in a cluster, without knowing its cloud. */
-export interface Clues {
+export interface NodeQuery {
   readonly machine: MachineId;
   /** Names to try first, likeliest first. */
   readonly nodeNames: readonly string[];
   /** The provider's reading of a carrier. */
-  readonly machineOf: (carrier: IdentityCarrier) => MachineId | null;
+  readonly machineOf: (carrier: IdentitySource) => MachineId | null;
 }
 
 export interface LookRequest {
-  readonly clues: Clues;
+  readonly clues: NodeQuery;
   /** The Node that `find` named, or null for a machine whose Node is gone. */
   readonly node: string | null;
   /** What an earlier look of this run remembers of a Node that may be gone by now. */
@@ -34,7 +34,7 @@ export interface LookRequest {
 }
 
 /** What a step came to: `done`, or already so before (`already`), both are success. */
-export type Applied = 'done' | 'already';
+export type StepResult = 'done' | 'already';
 
 /**
  * One cluster, as far as fencing needs it. Every method throws a `CloudfenceError`: `Unavailable` or `Denied` when there
@@ -44,10 +44,10 @@ export interface Cluster {
   readonly name: string;
 
   /** Names of all Nodes, of those looked at, that carry the machine's id: at constant cost where the name is guessed right. */
-  readonly find: (clues: Clues, signal: AbortSignal) => Promise<readonly string[]>;
+  readonly find: (clues: NodeQuery, signal: AbortSignal) => Promise<readonly string[]>;
 
   /** Everything on a Node that may name its machine; null when there is no such Node. */
-  readonly identify: (node: string, signal: AbortSignal) => Promise<readonly IdentityCarrier[] | null>;
+  readonly identify: (node: string, signal: AbortSignal) => Promise<readonly IdentitySource[] | null>;
 
   readonly look: (request: LookRequest, signal: AbortSignal) => Promise<ClusterFacts>;
 
@@ -55,13 +55,13 @@ export interface Cluster {
   readonly recheck: (node: string, signal: AbortSignal) => Promise<Recheck>;
 
   /** `permit` is checked right before the request leaves. */
-  readonly apply: (step: ClusterStep, permit: Permit, signal: AbortSignal) => Promise<Applied>;
+  readonly apply: (step: ClusterStep, permit: Permit, signal: AbortSignal) => Promise<StepResult>;
 
   /** Leaves an Event on the Node (or about it, when it is gone), for people. */
-  readonly tell: (about: { readonly node: string; readonly uid: string | null }, event: Told, signal: AbortSignal) => Promise<void>;
+  readonly recordEvent: (about: { readonly node: string; readonly uid: string | null }, event: ClusterEvent, signal: AbortSignal) => Promise<void>;
 
   /** Which Nodes have a Lease older than `staleFor` ms, which share the zone of `node`, and which name the machine. Reads every Node. */
-  readonly census: (node: string, staleFor: number, clues: Pick<Clues, 'machine' | 'machineOf'>, signal: AbortSignal) => Promise<Census>;
+  readonly surveyConnectivity: (node: string, staleFor: number, clues: Pick<NodeQuery, 'machine' | 'machineOf'>, signal: AbortSignal) => Promise<ConnectivitySurvey>;
 
   /** Enters a fence that wants to begin, if the cap lets it. Of many claims at once no more are admitted than may be: what was committed first counts. */
   readonly claim: (wanted: Claim, signal: AbortSignal) => Promise<Admission>;
@@ -73,7 +73,7 @@ export interface Cluster {
   readonly suspects: (staleFor: number, signal: AbortSignal) => Promise<readonly Suspect[]>;
 }
 
-export interface Told {
+export interface ClusterEvent {
   readonly type: 'Normal' | 'Warning';
   /** CamelCase, one word for machines. */
   readonly reason: string;
@@ -86,7 +86,7 @@ export interface Suspect {
   /** The Node, or the Node that a leftover attachment names. */
   readonly node: string;
   /** What names the machine; empty when only the Node itself can tell. */
-  readonly carriers: readonly IdentityCarrier[];
+  readonly carriers: readonly IdentitySource[];
   /** The fence's record, where there is one. */
   readonly record: FenceRecord | null;
   /** Our out-of-service taint stands on it. */

@@ -22,21 +22,21 @@ export interface Fault {
   readonly what: string;
   /** A JSON path, from `$`. */
   readonly where: string;
-  readonly mend: string;
+  readonly remedy: string;
   readonly excerpt: string;
 }
 
 /** Something that was understood and names no machine, such as a test notification. */
-export interface Aside {
+export interface IgnoredEvent {
   readonly what: string;
   readonly where: string;
 }
 
 /** What a provider's reader makes of an event: every input gives at least one hint, fault or aside. */
-export interface Reading {
+export interface ParsedEvent {
   readonly hints: readonly Hint[];
   readonly faults: readonly Fault[];
-  readonly asides: readonly Aside[];
+  readonly ignored: readonly IgnoredEvent[];
   /** Whether a dry run is wanted anywhere in the message, for whoever reads of it what no provider can. */
   readonly dryRun?: 'wanted' | 'unclear';
 }

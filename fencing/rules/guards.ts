@@ -13,8 +13,8 @@ export const paused: Rule = ({ policy, cluster }) => {
   return reason === null ? null : refuse(because('paused', `paused: ${reason}`));
 };
 
-const refusedBy = (whose: string, { by, key, says, mend }: OptOut): Decision =>
-  refuse(because('opted-out', `${whose} is opted out by its ${by} ${key}: ${says}; \`${mend}\` takes that off`));
+const refusedBy = (whose: string, { by, key, says, remedy }: OptOut): Decision =>
+  refuse(because('opted-out', `${whose} is opted out by its ${by} ${key}: ${says}; \`${remedy}\` takes that off`));
 
 const counts = ({ optOut }: Policy, { by }: OptOut): boolean => optOut === 'pods' || (optOut === 'nodes' && by === 'label');
 

@@ -59,7 +59,7 @@ export const doubtfulIdentity: Rule = (view) => {
     case 'contradicted':
       return refuse(because('identity-contradicted', `Node ${node.name} does not only name ${inWords(view.machine)}: ${spelledOut(view)}`));
     case 'silent':
-      return refuse(because('identity-unproven', `nothing on Node ${node.name} names ${inWords(view.machine)}; run doctor for the mend`));
+      return refuse(because('identity-unproven', `nothing on Node ${node.name} names ${inWords(view.machine)}; run cloudfence doctor for the remedy`));
   }
 };
 

@@ -1,5 +1,5 @@
 import type { CloudReading } from '../model/cloud.ts';
-import type { Census, ClusterFacts } from '../model/cluster-facts.ts';
+import type { ConnectivitySurvey, ClusterFacts } from '../model/cluster-facts.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { DiskId, MachineFacts, MachineId, Witness } from '../model/machine.ts';
 import type { Policy } from '../model/policy.ts';
@@ -51,7 +51,7 @@ export interface Memory {
   /** The list of all attachments was searched for those of this Node. */
   readonly searched: boolean;
   readonly marks: number;
-  readonly census: Census | null;
+  readonly census: ConnectivitySurvey | null;
   /** Whether the cap lets this fence begin; null until it was asked about this boot. */
   readonly admission: Admission | null;
   /** Looks since something last changed. */

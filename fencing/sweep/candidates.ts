@@ -1,9 +1,9 @@
 import { outcomeOf } from '../loop/ending.ts';
 import { moreThanOne } from '../loop/locate.ts';
 import { type Ports, STALE_LEASE_MS } from '../loop/ports.ts';
-import type { Lead, Occasion } from '../loop/react.ts';
+import type { LocationHint, Occasion } from '../loop/react.ts';
 import { failedEnding } from '../loop/reduce.ts';
-import { begin, type Ending } from '../loop/state.ts';
+import { startRun, type Ending } from '../loop/state.ts';
 import type { VolumeFacts } from '../model/cluster-facts.ts';
 import type { Cluster, Suspect } from '../model/cluster.ts';
 import { CloudfenceError, inHierarchy } from '../model/errors.ts';
@@ -12,7 +12,7 @@ import type { Outcome } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 
 /** A suspect, the cluster that it stands in, and the machines that it may be. */
-export interface Sighting {
+export interface SweepCandidate {
   readonly cluster: string;
   readonly suspect: Suspect;
   readonly machines: readonly MachineId[];
@@ -23,7 +23,7 @@ export interface Sighting {
 }
 
 export interface Asked {
-  readonly sightings: readonly Sighting[];
+  readonly sightings: readonly SweepCandidate[];
   readonly unreachable: readonly { readonly cluster: string; readonly error: CloudfenceError }[];
 }
 
@@ -34,18 +34,18 @@ const machinesOf = ({ carriers }: Suspect, { cloud }: Ports): readonly MachineId
 };
 
 /** Where a Node itself does not name its machine, all that may name it is asked; where it is gone, its disks are. */
-const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Sighting> => {
+const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
   const sighting = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
   if (sighting.machines.length > 0) return sighting;
   if (suspect.because === 'node-missing') return { ...sighting, ...(await machinesBelow(cluster, suspect, ports)) };
   const asked = { ...suspect, carriers: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.carriers };
   const machines = machinesOf(asked, ports);
-  const doubt = machines.length > 0 ? null : `nothing on Node ${suspect.node} names a machine of ${ports.cloud.name}; run doctor for the mend`;
+  const doubt = machines.length > 0 ? null : `nothing on Node ${suspect.node} names a machine of ${ports.cloud.name}; run cloudfence doctor for the remedy`;
   return { ...sighting, suspect: asked, machines, doubt };
 };
 
 /** A fault of ours with one suspect says nothing of the others; a cluster or cloud that does not answer says nothing of any. */
-const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Sighting> => {
+const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
   try {
     return await toldOf(cluster, suspect, ports);
   } catch (error) {
@@ -55,7 +55,7 @@ const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promis
 };
 
 /** What stands out in one cluster. A cluster that gives no answer is named: its nodes are unknown, not fine. */
-export const sightingsIn = async (cluster: Cluster, ports: Ports): Promise<Asked> => {
+export const candidatesIn = async (cluster: Cluster, ports: Ports): Promise<Asked> => {
   try {
     const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
     return { sightings: await Promise.all(suspects.map((suspect) => sighted(cluster, suspect, ports))), unreachable: [] };
@@ -64,20 +64,20 @@ export const sightingsIn = async (cluster: Cluster, ports: Ports): Promise<Asked
   }
 };
 
-export const byMachine = (sightings: readonly Sighting[]): ReadonlyMap<MachineId, readonly Sighting[]> => {
-  const named = new Map<MachineId, Sighting[]>();
+export const byMachine = (sightings: readonly SweepCandidate[]): ReadonlyMap<MachineId, readonly SweepCandidate[]> => {
+  const named = new Map<MachineId, SweepCandidate[]>();
   for (const sighting of sightings) {
     for (const machine of sighting.machines) named.set(machine, [...(named.get(machine) ?? []), sighting]);
   }
   return named;
 };
 
-const placeOf = ({ cluster, suspect }: Sighting) => ({ cluster, node: suspect.node });
+const placeOf = ({ cluster, suspect }: SweepCandidate) => ({ cluster, node: suspect.node });
 
-const standingIn = (sightings: readonly Sighting[]): readonly Sighting[] => sightings.filter(({ suspect }) => suspect.because !== 'node-missing');
+const standingIn = (sightings: readonly SweepCandidate[]): readonly SweepCandidate[] => sightings.filter(({ suspect }) => suspect.because !== 'node-missing');
 
 /** Seen in one place only: the run goes there at once. Of several Nodes it goes to the one that bears our taint, which may have to go. */
-export const leadTo = (machine: MachineId, sightings: readonly Sighting[]): readonly (readonly [MachineId, Lead])[] => {
+export const locationHint = (machine: MachineId, sightings: readonly SweepCandidate[]): readonly (readonly [MachineId, LocationHint])[] => {
   const standing = standingIn(sightings);
   const bearer = standing.find(({ suspect }) => suspect.marked);
   if (standing.length > 1 && bearer) return [[machine, { place: placeOf(bearer), ambiguity: moreThanOne(machine, standing.map(placeOf)), attachments: null }]];
@@ -88,27 +88,27 @@ export const leadTo = (machine: MachineId, sightings: readonly Sighting[]): read
   return [[machine, { place: { cluster, node: gone ? null : suspect.node }, ambiguity: null, attachments: gone ? suspect.attachments : null }]];
 };
 
-const ended = (machine: MachineId, { cluster, suspect }: Sighting, ending: Ending, { newRunId, ...occasion }: Occasion, { cloud, clock }: Ports): Outcome => {
-  const known = begin({ ...occasion, place: { cluster, node: suspect.node }, request: { machine, intent: 'react', accepted: null, vouched: null }, reading: cloud, runId: newRunId() });
+const ended = (machine: MachineId, { cluster, suspect }: SweepCandidate, ending: Ending, { newRunId, ...occasion }: Occasion, { cloud, clock }: Ports): Outcome => {
+  const known = startRun({ ...occasion, place: { cluster, node: suspect.node }, request: { machine, intent: 'react', accepted: null, vouched: null }, reading: cloud, runId: newRunId() });
   return outcomeOf({ ...known, ending }, clock.now());
 };
 
 const refusal = (reason: Reason): Ending => ({ outcome: 'refused', reason, lookAgainIn: null, retry: false });
 
-const whyUnnamed = ({ doubt, fault }: Sighting): Ending | null => {
+const whyUnnamed = ({ doubt, fault }: SweepCandidate): Ending | null => {
   if (fault) return failedEnding(fault);
   return doubt === null ? null : refusal(because('identity-unproven', doubt));
 };
 
 /** Silent Nodes of which nothing says which machine they are: nobody can prove them off, and somebody should know. */
-export const unnamed = (sightings: readonly Sighting[], occasion: Occasion, ports: Ports): readonly Outcome[] =>
+export const unnamed = (sightings: readonly SweepCandidate[], occasion: Occasion, ports: Ports): readonly Outcome[] =>
   sightings.flatMap((sighting) => {
     const why = whyUnnamed(sighting);
     return why ? [ended('', sighting, why, occasion, ports)] : [];
   });
 
 /** Two standing Nodes that claim one machine: neither is acted on, and one that bears our taint is looked at first. */
-export const claimedTwice = (machine: MachineId, sightings: readonly Sighting[], occasion: Occasion, ports: Ports): Outcome | null => {
+export const claimedTwice = (machine: MachineId, sightings: readonly SweepCandidate[], occasion: Occasion, ports: Ports): Outcome | null => {
   const standing = standingIn(sightings);
   const [first, second] = standing;
   if (!first || !second || standing.some(({ suspect }) => suspect.marked)) return null;

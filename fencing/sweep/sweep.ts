@@ -4,7 +4,7 @@ import type { Outcome } from '../model/outcome.ts';
 import { react, type Occasion } from '../loop/react.ts';
 import { longWaits } from '../model/reason.ts';
 import type { Ports } from '../loop/ports.ts';
-import { byMachine, claimedTwice, leadTo, sightingsIn, unnamed, type Asked, type Sighting } from './candidates.ts';
+import { byMachine, claimedTwice, locationHint, candidatesIn, unnamed, type Asked, type SweepCandidate } from './candidates.ts';
 
 export interface Swept {
   readonly outcomes: readonly Outcome[];
@@ -20,13 +20,13 @@ const LONGEST_RUN_MS = 30_000;
  * Costs a few lists per cluster and one look at the machines that they name; a run then goes where its machine was seen.
  */
 export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> => {
-  const asked = await Promise.all(ports.clusters.map((cluster) => sightingsIn(cluster, ports)));
+  const asked = await Promise.all(ports.clusters.map((cluster) => candidatesIn(cluster, ports)));
   const sightings = asked.flatMap(({ sightings: found }) => found);
   const named = byMachine(sightings);
   const doubtful = [...named].flatMap(([machine, seen]) => claimedTwice(machine, seen, occasion, ports) ?? []);
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
   const facts = await factsOf([...clear.keys()], ports);
-  const leads = new Map([...clear].flatMap(([machine, seen]) => leadTo(machine, seen)));
+  const leads = new Map([...clear].flatMap(([machine, seen]) => locationHint(machine, seen)));
   const outcomes = await react(inTurn(clear, facts, occasion.newRunId), { ...occasion, runLasts: LONGEST_RUN_MS, handsOver: longWaits }, ports, leads);
   return {
     outcomes: [...outcomes.filter(isNews), ...doubtful, ...unnamed(sightings, occasion, ports)],
@@ -52,7 +52,7 @@ const isParked = ({ record, marked, attachments }: Suspect, { power, generation,
  * - 4: those that run: when the network is down they are many
  * - 5: parked ones
  */
-const urgency = (named: readonly Sighting[], facts: MachineFacts | undefined): number => {
+const urgency = (named: readonly SweepCandidate[], facts: MachineFacts | undefined): number => {
   const suspects = named.map(({ suspect }) => suspect);
   const off = facts?.power === 'off' || facts?.power === 'missing';
   if (facts && !off && facts.power !== 'unknown' && suspects.some(({ marked }) => marked)) return 0;
@@ -66,7 +66,7 @@ const urgency = (named: readonly Sighting[], facts: MachineFacts | undefined): n
 const PARKED_LOOKED_AT = 3;
 
 /** The machines that want a look, the most urgent first; those of one urgency in an order of chance, so that each gets its turn. */
-const inTurn = (sightings: ReadonlyMap<MachineId, readonly Sighting[]>, facts: readonly MachineFacts[], chance: () => string): readonly MachineId[] => {
+const inTurn = (sightings: ReadonlyMap<MachineId, readonly SweepCandidate[]>, facts: readonly MachineFacts[], chance: () => string): readonly MachineId[] => {
   const seenAs = new Map(facts.map((seen) => [seen.machine, seen]));
   const drawn = [...sightings].map(([machine, named]) => ({ machine, urgency: urgency(named, seenAs.get(machine)), lot: chance() }));
   const ordered = drawn.sort((a, b) => a.urgency - b.urgency || a.lot.localeCompare(b.lot));

@@ -8,7 +8,7 @@ import { loadSettings } from '../../config/settings.ts';
 import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
-import { translated } from '../../providers/aws/errors.ts';
+import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../providers/aws/plugin/permission-tags.ts';
 import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
@@ -77,7 +77,7 @@ const sqsQueues = (client: () => Promise<SQSClient>, { queueUrl, deadLetterQueue
 });
 
 /** An account and region whose machines this install looks after; null where the environment does not say. */
-interface Territory {
+interface ServedTerritory {
   readonly account: string | null;
   readonly region: string | null;
 }
@@ -87,13 +87,13 @@ const ACCOUNT = /^\d{12}$/;
 
 const agrees = (told: string | null, served: string | null): boolean => told === null || served === null || told === served;
 
-const placeOf = ({ account, region }: Territory): string => `account ${account ?? '(unknown)'} in ${region ?? 'any region'}`;
+const placeOf = ({ account, region }: ServedTerritory): string => `account ${account ?? '(unknown)'} in ${region ?? 'any region'}`;
 
 /**
  * Why an item is not ours, or null. An install serves its own region of its own account, and the territories that it is
  * configured with: elsewhere the same id is not found, and "not found" must never come near a proof.
  */
-export const foreign = ({ account, region }: Pick<WorkItem, 'account' | 'region'>, territories: readonly Territory[]): string | null => {
+export const foreign = ({ account, region }: Pick<WorkItem, 'account' | 'region'>, territories: readonly ServedTerritory[]): string | null => {
   const told = account !== null && ACCOUNT.test(account) ? account : null;
   if (territories.some((served) => agrees(told, served.account) && agrees(region, served.region))) return null;
   const event = [told === null ? '' : ` of account ${told}`, region === null ? '' : ` of region ${region}`].join('');
@@ -125,7 +125,7 @@ const failed = z.object({ errorMessage: z.string() });
 
 const asked = async (client: LambdaClient, name: string, question: object, abortSignal: AbortSignal): Promise<unknown> => {
   const { InvokeCommand } = await import('@aws-sdk/client-lambda');
-  const answer = await translated(`lambda:InvokeFunction of ${name}`, () => client.send(new InvokeCommand({ FunctionName: name, Payload: Buffer.from(JSON.stringify(question)) }), { abortSignal }));
+  const answer = await withCloudfenceErrors(`lambda:InvokeFunction of ${name}`, () => client.send(new InvokeCommand({ FunctionName: name, Payload: Buffer.from(JSON.stringify(question)) }), { abortSignal }));
   const said = jsonIn(Buffer.from(answer.Payload ?? []).toString());
   if (answer.FunctionError === undefined) return said;
   throw new Refused(`it fails: ${failed.safeParse(said).data?.errorMessage ?? answer.FunctionError}`);

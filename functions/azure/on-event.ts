@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { inHierarchy } from '../../fencing/model/errors.ts';
-import type { Aside } from '../../fencing/model/hint.ts';
+import type { IgnoredEvent } from '../../fencing/model/hint.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
@@ -78,14 +78,14 @@ const machinesOf = async (item: WorkItem, expand: Expand, signal: AbortSignal): 
 /** Left for what is to be done with the machines (ms). */
 const MARGIN_MS = 5_000;
 
-const goneSet = ({ machine }: WorkItem): Aside => ({ what: `news of a scale set that has no machines any more (${machine}); the sweep finds what it left behind`, where: '$' });
+const goneSet = ({ machine }: WorkItem): IgnoredEvent => ({ what: `news of a scale set that has no machines any more (${machine}); the sweep finds what it left behind`, where: '$' });
 
 /** An event may speak of a whole scale set: its machines take its place. @throws Unavailable, Denied, Refused */
 export const expanded = async (message: Message, expand: Expand, limit: TimeLimit): Promise<Message> => {
   const signal = AbortSignal.timeout(Math.max(0, Math.floor(limit.getRemainingTimeInMillis() - MARGIN_MS)));
   const items = await Promise.all(message.items.map((item) => machinesOf(item, expand, signal)));
   const gone = message.items.filter((_, at) => items[at]?.length === 0);
-  return { ...message, items: items.flat(), asides: [...message.asides, ...gone.map(goneSet)] };
+  return { ...message, items: items.flat(), ignored: [...message.ignored, ...gone.map(goneSet)] };
 };
 
 /** Waits of 5 s to 15 minutes, an hour in all: an outage of the cloud or of a cluster makes no dead letters. */

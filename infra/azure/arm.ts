@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { jsonOrText } from '../../fencing/model/json-text.ts';
 import { armScope, armUrl } from '../../providers/azure/client.ts';
-import { inOurWords } from '../../providers/azure/errors.ts';
+import { toCloudfenceError } from '../../providers/azure/errors.ts';
 import type { RestOptions } from '../../providers/azure/rest.ts';
 
 /** Azure Resource Manager, as far as a deployment calls it; and hosts that take the same token, or a key of their own. */
@@ -100,7 +100,7 @@ export const armAt = ({ credential, endpoint, wait, httpClient = createDefaultHt
       const { status, headers: told, bodyAsText } = await pipelineFor(credential, scope).sendRequest(httpClient, request);
       return { status, headers: told, body: jsonOrText(bodyAsText ?? '') };
     } catch (caught) {
-      throw inOurWords(caught, `${method} ${path.split('?')[0]}`);
+      throw toCloudfenceError(caught, `${method} ${path.split('?')[0]}`);
     }
   };
   const call = async (wanted: Call): Promise<Answer> => {

@@ -59,7 +59,7 @@ const services = (all: Descriptions): Descriptions =>
     Object.entries(CALLS).map(([name, calls]) => {
       const service = all[name];
       const methods = Object.fromEntries(calls.map((call) => [call, service?.methods?.[call]]));
-      if (!service || Object.values(methods).includes(undefined)) throw new Error(`the Compute Engine SDK does not describe ${name} with ${calls.join(', ')}: mend slim-google.ts`);
+      if (!service || Object.values(methods).includes(undefined)) throw new Error(`the Compute Engine SDK does not describe ${name} with ${calls.join(', ')}: correct slim-libraries.ts`);
       return [name, description.parse({ ...service, methods })];
     }),
   );

@@ -5,7 +5,7 @@ import type { Permit } from '../../fencing/model/permit.ts';
 import { type PermittedCall, underPermit } from '../../transport/under-permit.ts';
 import type { Ec2Clients } from './client.ts';
 import { names, volumesById } from './disks.ts';
-import { codeOf, inOurWords, translated } from './errors.ts';
+import { codeOf, toCloudfenceError, withCloudfenceErrors } from './errors.ts';
 
 /** Answers that may mean "already detached", and may mean "attached elsewhere", or "in another state". */
 const PERHAPS_DONE = new Set(['IncorrectState', 'InvalidAttachment.NotFound', 'InvalidVolume.NotFound']);
@@ -30,7 +30,7 @@ export const detach = async (clients: Ec2Clients, order: DetachOrder, permit: Pe
     await permitted(clients, { name: DETACH, permit, signal }, (client, sending) => client.send(command, sending));
   } catch (caught) {
     const code = codeOf(caught);
-    if (code === null || !PERHAPS_DONE.has(code)) throw inOurWords(caught, DETACH);
+    if (code === null || !PERHAPS_DONE.has(code)) throw toCloudfenceError(caught, DETACH);
     await confirmDetached(clients, order, caught, signal);
   }
 };
@@ -51,7 +51,7 @@ const STOP = 'ec2:StopInstances';
  * @throws Unavailable, Denied, Refused, ProofExpired
  */
 export const powerOff = (clients: Ec2Clients, machine: MachineId, permit: Permit, signal: AbortSignal): Promise<void> =>
-  translated(STOP, async () => {
+  withCloudfenceErrors(STOP, async () => {
     const command = new StopInstancesCommand({ InstanceIds: [machine], Force: true });
     await permitted(clients, { name: STOP, permit, signal }, (client, sending) => client.send(command, sending));
   });

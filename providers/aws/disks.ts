@@ -8,7 +8,7 @@ import {
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { DiskAttachment, DiskId, MachineId, Witness } from '../../fencing/model/machine.ts';
 import { askInHalves, chunksOf, wholeVolumes } from './describe.ts';
-import { translated } from './errors.ts';
+import { withCloudfenceErrors } from './errors.ts';
 
 const AT_ONCE = 100;
 
@@ -17,7 +17,7 @@ const BAD_IDS = new Set(['InvalidVolume.NotFound', 'InvalidVolumeID.Malformed', 
 
 /** Those of the volumes that EC2 knows, asked for by id. @throws Unavailable, Denied, Refused */
 export const volumesById = (client: EC2Client, disks: readonly DiskId[], signal: AbortSignal): Promise<readonly Volume[]> =>
-  translated('ec2:DescribeVolumes', async () => {
+  withCloudfenceErrors('ec2:DescribeVolumes', async () => {
     const found: Volume[] = [];
     for (const ids of chunksOf([...new Set(disks)], AT_ONCE)) {
       const answers = await askInHalves<Volume | null>(ids, (some) => describe(client, some, signal), { codes: BAD_IDS, verdict: () => null });

@@ -76,7 +76,7 @@ const inWords = (caught: unknown, call: string, status: number): string => {
  * An unknown code goes by the class of its HTTP status: 401 and 403 are about permission, other 4xx decline this very
  * call, and 5xx or 429 are the other side's trouble. Without an answer there is nothing to be known: unavailable.
  */
-export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
+export const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const name = caught instanceof Error ? caught.name : '';
   const status = answered.safeParse(caught).data?.$metadata.httpStatusCode ?? 0;
@@ -88,10 +88,10 @@ export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
 };
 
 /** Runs one call and translates what it throws. */
-export const translated = async <T>(call: string, run: () => Promise<T>): Promise<T> => {
+export const withCloudfenceErrors = async <T>(call: string, run: () => Promise<T>): Promise<T> => {
   try {
     return await run();
   } catch (caught) {
-    throw inOurWords(caught, call);
+    throw toCloudfenceError(caught, call);
   }
 };

@@ -1,6 +1,6 @@
 import type { Tag } from '@aws-sdk/client-ec2';
 import type { UnservedPlace } from '../../fencing/model/cloud.ts';
-import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
+import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /** `i-` and 8 or 17 hexadecimal digits today; shorter forms between them are let through, EC2 itself judges those. */
 export const INSTANCE_ID = /^i-[0-9a-f]{8,17}$/;
@@ -19,7 +19,7 @@ const PROVIDER_ID = /^(?:aws:\/\/\/[^/]*\/)?([^/]+)$/;
  * The instance that a carrier names; null for anything that is no EC2 instance, such as Fargate or another cloud.
  * The EBS driver's node id is the instance id.
  */
-export const machineOf = ({ carrier, driver, value }: IdentityCarrier): MachineId | null => {
+export const machineOf = ({ carrier, driver, value }: IdentitySource): MachineId | null => {
   switch (carrier) {
     case 'providerID':
       return instanceId(PROVIDER_ID.exec(value)?.[1]);
@@ -42,11 +42,11 @@ const ZONE_OF = /^aws:\/\/\/([^/]+)\/[^/]+$/;
 const REGION_OF = /^[a-z]+(?:-[a-z]+)+-\d+/;
 
 /** A providerID names the zone, and so the region; no carrier names the account. */
-export const unservedPlace = ({ carrier, value }: IdentityCarrier, region: string): UnservedPlace | null => {
+export const unservedPlace = ({ carrier, value }: IdentitySource, region: string): UnservedPlace | null => {
   const zone = carrier === 'providerID' ? ZONE_OF.exec(value)?.[1] : undefined;
   if (zone === undefined) return null;
   const named = REGION_OF.exec(zone)?.[0] ?? zone;
-  return named === region ? null : { place: named, mend: `add ${named} to \`territories\` (docs/aws.md, "Accounts and regions"), or install Cloudfence there` };
+  return named === region ? null : { place: named, remedy: `add ${named} to \`territories\` (docs/aws.md, "Accounts and regions"), or install Cloudfence there` };
 };
 
 /** `vol-…`, or `aws://<zone>/vol-…` as volumes of the former in-tree plugin are named. */

@@ -8,7 +8,7 @@ import {
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { bounded } from '../../transport/pages.ts';
 import { askInHalves, chunksOf, listed, wholeVolumes } from './describe.ts';
-import { translated } from './errors.ts';
+import { withCloudfenceErrors } from './errors.ts';
 import { missingFacts, seenFacts, unknownFacts } from './power.ts';
 
 /** What EC2 said of one id. */
@@ -35,8 +35,8 @@ export const look = async (
   const facts: MachineFacts[] = [];
   for (const ids of chunksOf([...new Set(machines)], AT_ONCE)) {
     const [said, volumes] = await Promise.all([
-      translated('ec2:DescribeInstances', () => sayAll(client, ids, signal)),
-      scope.disks ? translated('ec2:DescribeVolumes', () => volumesOn(client, ids, signal)) : [],
+      withCloudfenceErrors('ec2:DescribeInstances', () => sayAll(client, ids, signal)),
+      scope.disks ? withCloudfenceErrors('ec2:DescribeVolumes', () => volumesOn(client, ids, signal)) : [],
     ]);
     facts.push(...ids.map((id) => factsOf(id, said, region, scope.disks ? volumes : null)));
   }

@@ -1,6 +1,6 @@
 import type { Cloud, UnservedPlace } from '../../fencing/model/cloud.ts';
 import { CloudfenceError, Refused } from '../../fencing/model/errors.ts';
-import type { DiskId, IdentityCarrier, MachineFacts, MachineId, Witness } from '../../fencing/model/machine.ts';
+import type { DiskId, IdentitySource, MachineFacts, MachineId, Witness } from '../../fencing/model/machine.ts';
 
 /**
  * Several territories as one cloud. An instance id is one machine's in all of AWS, and an EBS volume attaches only within
@@ -28,7 +28,7 @@ export const cloudOfTerritories = (home: Territory, others: readonly Territory[]
 };
 
 /** A place is served where one of them serves it. */
-const unservedByAll = (all: readonly Territory[], carrier: IdentityCarrier): UnservedPlace | null => {
+const unservedByAll = (all: readonly Territory[], carrier: IdentitySource): UnservedPlace | null => {
   const [first = null, ...rest] = all.map(({ cloud }) => cloud.unservedPlace(carrier));
   return rest.includes(null) ? null : first;
 };

@@ -5,7 +5,7 @@ import type { Permit } from '../../fencing/model/permit.ts';
 import { type PermittedCall, underPermit } from '../../transport/under-permit.ts';
 import type { AzureClients, Following } from './client.ts';
 import { diskById, isHeldBy, keepReason } from './disks.ts';
-import { inOurWords } from './errors.ts';
+import { toCloudfenceError } from './errors.ts';
 import { sameDisk } from './identity.ts';
 import { type Bearer, type Operation, orderDetach, type Ordering, orderPowerOff, readIncarnation } from './machines.ts';
 import { statusesOf } from './power.ts';
@@ -93,7 +93,7 @@ const orderUnderPermit = async ({ writes, following }: AzureClients, call: Permi
     });
     return await follow(operation, call, following);
   } catch (caught) {
-    throw inOurWords(caught, call.name);
+    throw toCloudfenceError(caught, call.name);
   }
 };
 
@@ -123,6 +123,6 @@ const throwUnlessUnderWay = ({ operationState }: Operation, call: string, caught
   const status = operationState?.status;
   if (status !== 'failed' && status !== 'canceled') return;
   const answered = caught instanceof Error && caught.name === 'RestError';
-  const error = answered ? inOurWords(caught, call) : new Refused(`${call} was accepted, and then ${status}`, { cause: caught });
+  const error = answered ? toCloudfenceError(caught, call) : new Refused(`${call} was accepted, and then ${status}`, { cause: caught });
   if (!(error instanceof Denied)) throw error;
 };

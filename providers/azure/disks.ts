@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { DiskAttachment, DiskId, Holding, MachineId, VolumeHandle, Witness } from '../../fencing/model/machine.ts';
 import type { AzureClients } from './client.ts';
-import { declinedWith, translated } from './errors.ts';
+import { declinedWith, withCloudfenceErrors } from './errors.ts';
 import { diskOf, diskPath, type DiskPath, isMachine, machinePath } from './identity.ts';
 import type { Vm } from './machines.ts';
 
@@ -13,7 +13,7 @@ const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGro
 
 /** A managed disk's own word; null when there is none of that id in this subscription. @throws Unavailable, Denied, Refused */
 export const diskById = (clients: AzureClients, id: string, signal: AbortSignal): Promise<Disk | null> =>
-  translated('disks/read', async () => {
+  withCloudfenceErrors('disks/read', async () => {
     const path = diskPath(id);
     if (!path || path.subscription !== clients.subscription.toLowerCase()) return null;
     try {

@@ -68,7 +68,7 @@ const inWords = (caught: unknown, call: string): string => {
  * 401 and 403 are about permission, other 4xx decline this very call, 5xx and 429 are the other side's trouble. Without an
  * answer there is nothing to be known: unavailable.
  */
-export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
+export const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const noToken = credentialError.safeParse(caught).data;
   const { code, statusCode: status = 0 } = restError.safeParse(caught).data ?? {};
@@ -80,10 +80,10 @@ export const inOurWords = (caught: unknown, call: string): CloudfenceError => {
 };
 
 /** Runs one call and translates what it throws. */
-export const translated = async <T>(call: string, run: () => Promise<T>): Promise<T> => {
+export const withCloudfenceErrors = async <T>(call: string, run: () => Promise<T>): Promise<T> => {
   try {
     return await run();
   } catch (caught) {
-    throw inOurWords(caught, call);
+    throw toCloudfenceError(caught, call);
   }
 };

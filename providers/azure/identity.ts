@@ -1,5 +1,5 @@
 import type { UnservedPlace } from '../../fencing/model/cloud.ts';
-import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
+import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /**
  * ARM resource ids. ARM, events and Nodes spell one and the same id in different letter cases, so everything here is in
@@ -91,7 +91,7 @@ export const sameDisk = (one: string | undefined, disk: DiskId): boolean => one?
 const PREFIX = /^azure:\/\//i;
 
 /** The machine that a carrier names. Only the providerID does: Azure's CSI drivers write the Node's own name, which says nothing. */
-export const machineOf = ({ carrier, value }: IdentityCarrier): MachineId | null => {
+export const machineOf = ({ carrier, value }: IdentitySource): MachineId | null => {
   switch (carrier) {
     case 'providerID':
       return machinePath(value.replace(PREFIX, ''))?.id ?? null;
@@ -117,7 +117,7 @@ const swapped = (uuid: string): string =>
     .join('-');
 
 /** A guest knows its vmId as its system UUID, in one of two byte orders that cannot be told apart. */
-export const incarnationsOf = ({ carrier, value }: IdentityCarrier): readonly string[] => {
+export const incarnationsOf = ({ carrier, value }: IdentitySource): readonly string[] => {
   const id = value.toLowerCase();
   if (!UUID.test(id)) return [];
   switch (carrier) {
@@ -134,10 +134,10 @@ export const incarnationsOf = ({ carrier, value }: IdentityCarrier): readonly st
 };
 
 /** A providerID names the subscription. */
-export const unservedPlace = ({ carrier, value }: IdentityCarrier, served: string): UnservedPlace | null => {
+export const unservedPlace = ({ carrier, value }: IdentitySource, served: string): UnservedPlace | null => {
   const subscription = carrier === 'providerID' ? machinePath(value.replace(PREFIX, ''))?.subscription : undefined;
   if (subscription === undefined || subscription === served.toLowerCase()) return null;
-  return { place: `the subscription ${subscription}`, mend: `install Cloudfence for it, with AZURE_SUBSCRIPTION_ID=${subscription}` };
+  return { place: `the subscription ${subscription}`, remedy: `install Cloudfence for it, with AZURE_SUBSCRIPTION_ID=${subscription}` };
 };
 
 const AZURE_DISK_DRIVER = 'disk.csi.azure.com';

@@ -4,7 +4,7 @@ import type { DiskId, MachineFacts, MachineId } from '../../fencing/model/machin
 import { bounded } from '../../transport/pages.ts';
 import type { AzureClients } from './client.ts';
 import { diskById } from './disks.ts';
-import { declinedWith, translated } from './errors.ts';
+import { declinedWith, withCloudfenceErrors } from './errors.ts';
 import { machineBeside, machinePath, type MachinePath, setPath, type SetPath } from './identity.ts';
 import { findVm, type Found, saysSetIsGone, type Vm } from './machines.ts';
 import { missingFacts, seenFacts, unknownFacts } from './power.ts';
@@ -87,7 +87,7 @@ export const expand = async (clients: AzureClients, machines: readonly MachineId
 const MOST_PAGES = 100;
 
 const machinesOf = (clients: AzureClients, set: SetPath, signal: AbortSignal): Promise<readonly MachineId[]> =>
-  translated('virtualMachineScaleSets/virtualMachines/read', async () => {
+  withCloudfenceErrors('virtualMachineScaleSets/virtualMachines/read', async () => {
     const found: MachineId[] = [];
     try {
       const listed = clients.reads.virtualMachineScaleSetVMs.list(set.group, set.set, { abortSignal: signal }).byPage();

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { MachineTarget } from '../../fencing/model/machine.ts';
 import type { AzureClients } from './client.ts';
-import { type Declined, declinedWith, translated } from './errors.ts';
+import { type Declined, declinedWith, withCloudfenceErrors } from './errors.ts';
 import { machinePath, type MachinePath } from './identity.ts';
 
 /** What virtual machines and instances of scale sets have in common. */
@@ -120,7 +120,7 @@ const wordOn = ({ kind }: MachinePath, { status, code }: Declined): 'gone' | 'do
  * @throws Unavailable, Denied, Refused
  */
 export const findVm = (clients: AzureClients, path: MachinePath, reading: ReadingOfVm): Promise<Found> =>
-  translated('virtualMachines/read', async () => {
+  withCloudfenceErrors('virtualMachines/read', async () => {
     try {
       return { is: 'seen', vm: await readVm(clients.reads, path, reading) };
     } catch (caught) {

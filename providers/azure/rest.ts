@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
 import { type ClientOptions, endsInTime } from './client.ts';
-import { translated } from './errors.ts';
+import { withCloudfenceErrors } from './errors.ts';
 
 /** Services of Azure of which one call is wanted: an SDK for each would be many times the size of the call. */
 
@@ -55,7 +55,7 @@ export const restCall = async <T>(options: RestOptions, call: RestCall, shape: z
   const overTls = !call.url.startsWith('http://');
   const { method, url, body: sent } = call;
   const request = createPipelineRequest({ method, url, headers: createHttpHeaders(call.headers), abortSignal: signal, allowInsecureConnection: !overTls, ...(sent !== undefined && { body: sent }) });
-  const said = await translated(call.name, async () => {
+  const said = await withCloudfenceErrors(call.name, async () => {
     const { status: statusCode, bodyAsText } = await pipelineFor(options, call, overTls).sendRequest(options.httpClient ?? createDefaultHttpClient(), request);
     const body = jsonIn(bodyAsText ?? '');
     if (statusCode === 200 || statusCode === 201) return body;

@@ -1,28 +1,28 @@
 import type { z } from 'zod';
-import type { Aside, Fault, Hint, Reading } from '../../fencing/model/hint.ts';
+import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
 
-const wishOf = (readings: readonly Reading[]): Pick<Reading, 'dryRun'> => {
+const wishOf = (readings: readonly ParsedEvent[]): Pick<ParsedEvent, 'dryRun'> => {
   const wishes = readings.map(({ dryRun }) => dryRun);
   const wish = wishes.find((one) => one === 'unclear') ?? wishes.find((one) => one === 'wanted');
   return wish ? { dryRun: wish } : {};
 };
 
-export const together = (readings: readonly Reading[]): Reading => ({
+export const together = (readings: readonly ParsedEvent[]): ParsedEvent => ({
   ...wishOf(readings),
   hints: readings.flatMap(({ hints }) => hints),
   faults: readings.flatMap(({ faults }) => faults),
-  asides: readings.flatMap(({ asides }) => asides),
+  ignored: readings.flatMap(({ ignored }) => ignored),
 });
 
-export const hinted = (hints: readonly Hint[]): Reading => ({ hints, faults: [], asides: [] });
+export const hinted = (hints: readonly Hint[]): ParsedEvent => ({ hints, faults: [], ignored: [] });
 
-export const aside = (what: string, where: string): Reading => ({ hints: [], faults: [], asides: [{ what: short(what), where: short(where) }] });
+export const aside = (what: string, where: string): ParsedEvent => ({ hints: [], faults: [], ignored: [{ what: short(what), where: short(where) }] });
 
 /** How a cloud's reader says that something cannot be read. */
 export interface Faults {
-  readonly fault: (what: string, where: string, mend: string, raw: unknown) => Reading;
+  readonly fault: (what: string, where: string, remedy: string, raw: unknown) => ParsedEvent;
   /** One fault for each thing that is wrong. */
-  readonly unreadable: (error: z.ZodError, where: string, mend: string, raw: unknown) => Reading;
+  readonly unreadable: (error: z.ZodError, where: string, remedy: string, raw: unknown) => ParsedEvent;
 }
 
 /** Who writes an event decides about its words, not about the length of our logs. */
@@ -31,14 +31,14 @@ const short = (text: string): string => (text.length > LONGEST ? `${text.slice(0
 
 /** `excerptOf` picks what a fault may show of what came: it ends up in logs. */
 export const faultsShowing = (excerptOf: (raw: unknown) => string): Faults => {
-  const fault: Faults['fault'] = (what, where, mend, raw) => ({
+  const fault: Faults['fault'] = (what, where, remedy, raw) => ({
     hints: [],
-    faults: [{ what: short(what), where: short(where), mend: short(mend), excerpt: short(excerptOf(raw)) }],
-    asides: [],
+    faults: [{ what: short(what), where: short(where), remedy: short(remedy), excerpt: short(excerptOf(raw)) }],
+    ignored: [],
   });
   return {
     fault,
-    unreadable: (error, where, mend, raw) => together(error.issues.flatMap(leaves).slice(0, MOST_TOLD).map(({ message, path }) => fault(message, where + jsonPath(path), mend, raw))),
+    unreadable: (error, where, remedy, raw) => together(error.issues.flatMap(leaves).slice(0, MOST_TOLD).map(({ message, path }) => fault(message, where + jsonPath(path), remedy, raw))),
   };
 };
 
@@ -59,26 +59,26 @@ const MOST_MACHINES = 1_000;
 
 const fewFaults = (faults: readonly Fault[]): readonly Fault[] => {
   const [first, ...others] = faults.slice(MOST_TOLD);
-  return first ? [...faults.slice(0, MOST_TOLD), { ...first, what: `${others.length + 1} more like this cannot be read`, mend: 'see the event itself' }] : faults;
+  return first ? [...faults.slice(0, MOST_TOLD), { ...first, what: `${others.length + 1} more like this cannot be read`, remedy: 'see the event itself' }] : faults;
 };
 
-const fewAsides = (asides: readonly Aside[]): readonly Aside[] => {
-  const [first, ...others] = asides.slice(MOST_TOLD);
-  return first ? [...asides.slice(0, MOST_TOLD), { ...first, what: `${others.length + 1} more of which none names a machine` }] : asides;
+const fewAsides = (ignored: readonly IgnoredEvent[]): readonly IgnoredEvent[] => {
+  const [first, ...others] = ignored.slice(MOST_TOLD);
+  return first ? [...ignored.slice(0, MOST_TOLD), { ...first, what: `${others.length + 1} more of which none names a machine` }] : ignored;
 };
 
 const shortHint = (hint: Hint): Hint => ({ ...hint, because: short(hint.because), eventId: hint.eventId === null ? null : short(hint.eventId) });
 
 /** The same, as far as it can be told and dealt with. What goes too far is a fault. */
-export const bounded = ({ hints, faults, asides, ...wish }: Reading): Reading => {
+export const bounded = ({ hints, faults, ignored, ...wish }: ParsedEvent): ParsedEvent => {
   const machines = new Set(hints.map(({ machine }) => machine));
   const kept = new Set([...machines].slice(0, MOST_MACHINES));
-  const tooMany = { what: `the event names ${machines.size} machines, and ${MOST_MACHINES} are looked at`, where: '$', mend: 'send the others apart; the sweep finds them as well', excerpt: '' };
+  const tooMany = { what: `the event names ${machines.size} machines, and ${MOST_MACHINES} are looked at`, where: '$', remedy: 'send the others apart; the sweep finds them as well', excerpt: '' };
   return {
     ...wish,
     hints: hints.filter(({ machine }) => kept.has(machine)).map(shortHint),
     faults: [...(machines.size > kept.size ? [tooMany] : []), ...fewFaults(faults)],
-    asides: fewAsides(asides),
+    ignored: fewAsides(ignored),
   };
 };
 

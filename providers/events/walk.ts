@@ -1,4 +1,4 @@
-import type { Reading } from '../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../fencing/model/hint.ts';
 import { allowance, type Allowance, bounded, type Faults, together } from './reading.ts';
 import { type DryRunWish, wishIn } from './dry-run.ts';
 import { type JsonDocument, jsonIn, textOfBytes } from './json-text.ts';
@@ -23,18 +23,18 @@ export const batchUnder = (raw: object, key: string, fields: readonly string[]):
 /** What one cloud's reader knows beside texts, bytes and lists, which are everywhere the same. */
 export interface Dialect {
   /** Reads one object; `onward` goes on with what it is wrapped around, `step` from here. */
-  readonly readObject: (raw: object, where: string, onward: (inside: unknown, step: string) => Reading) => Reading;
+  readonly readObject: (raw: object, where: string, onward: (inside: unknown, step: string) => ParsedEvent) => ParsedEvent;
   readonly fault: Faults['fault'];
   /** How an event should come, as an order to whoever sends it. */
   readonly asDelivered: string;
   readonly batchIn: (raw: object) => Batch | null;
 }
 
-type Read = (raw: unknown, where: string, depth: number) => Reading;
+type Read = (raw: unknown, where: string, depth: number) => ParsedEvent;
 
 /** Reads what came, as deep as it is wrapped. */
 const readingOver = ({ readObject, fault, asDelivered }: Dialect, allowed: Allowance) => {
-  const readDocuments = (documents: readonly JsonDocument[], text: string, where: string, depth: number): Reading => {
+  const readDocuments = (documents: readonly JsonDocument[], text: string, where: string, depth: number): ParsedEvent => {
     if (documents.length === 0) return fault('the text is empty', where, 'send an event', text);
     const readings = documents.map((one) =>
       'value' in one ? read(one.value, one.where, depth + 1) : fault(`not JSON: ${one.problem}`, one.where, 'send JSON: one document, or one on each line', text),
@@ -42,14 +42,14 @@ const readingOver = ({ readObject, fault, asDelivered }: Dialect, allowed: Allow
     return together(readings);
   };
 
-  const readText = (text: string, where: string, depth: number): Reading => readDocuments(jsonIn(text, where, allowed), text, where, depth);
+  const readText = (text: string, where: string, depth: number): ParsedEvent => readDocuments(jsonIn(text, where, allowed), text, where, depth);
 
-  const readBytes = (bytes: Uint8Array, where: string, depth: number): Reading => {
+  const readBytes = (bytes: Uint8Array, where: string, depth: number): ParsedEvent => {
     const text = textOfBytes(bytes, allowed);
     return text === null ? fault('a zip that is broken, or of which too much would be unpacked', where, asDelivered, null) : readText(text, where, depth);
   };
 
-  const readAll = (list: readonly unknown[], where: string, depth: number): Reading => {
+  const readAll = (list: readonly unknown[], where: string, depth: number): ParsedEvent => {
     if (list.length === 0) return fault('the list is empty', where, 'send at least one event', list);
     if (!allowed.count(list.length)) return fault(`there is too much of it: ${list.length} entries`, where, 'send fewer at a time', null);
     return together(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
@@ -69,11 +69,11 @@ const readingOver = ({ readObject, fault, asDelivered }: Dialect, allowed: Allow
 const doubts = { unclear: '`dryRun` is neither true nor false', unseen: 'there is too much of it to see whether a dry run is wanted' } as const;
 
 /** A wish for a dry run is one for the whole message; where it is in doubt, nothing is done. */
-const heeded = (reading: Reading, wish: DryRunWish | null, fault: Faults['fault']): Reading => {
+const heeded = (reading: ParsedEvent, wish: DryRunWish | null, fault: Faults['fault']): ParsedEvent => {
   if (wish === null) return reading;
   if (wish.says === 'dry') return { dryRun: 'wanted', ...reading, hints: reading.hints.map((hint) => ({ ...hint, dryRun: true as const })) };
   const { faults } = fault(doubts[wish.says], wish.where, 'send true or false', null);
-  return { hints: [], faults: [...faults, ...reading.faults], asides: reading.asides, dryRun: 'unclear' };
+  return { hints: [], faults: [...faults, ...reading.faults], ignored: reading.ignored, dryRun: 'unclear' };
 };
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
@@ -81,7 +81,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const without = (raw: object, { key }: Batch): object => Object.fromEntries(Object.entries(raw).filter(([other]) => other !== key));
 
 /** A reader that never throws, and never passes over anything in silence. */
-export const readerOf = (dialect: Dialect): ((raw: unknown) => Reading) => {
+export const readerOf = (dialect: Dialect): ((raw: unknown) => ParsedEvent) => {
   const { fault, batchIn } = dialect;
   return (raw) => {
     const allowed = allowance();

@@ -4,7 +4,7 @@ import type { DiskId, MachineTarget } from '../../fencing/model/machine.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { type ComputeClients, waiting, writing } from './client.ts';
 import { diskById, names, sourceOf, tellsItsUsers } from './disks.ts';
-import { translated } from './errors.ts';
+import { withCloudfenceErrors } from './errors.ts';
 import { instancePath, type InstancePath } from './identity.ts';
 import { instanceAt } from './look.ts';
 
@@ -36,7 +36,7 @@ const deviceOf = async (clients: ComputeClients, path: InstancePath, disk: DiskI
 const orderedDetach = async (clients: ComputeClients, path: InstancePath, deviceName: string, permit: Permit, signal: AbortSignal): Promise<Refused | null> => {
   try {
     const [{ latestResponse }] = await clients.permitted({ name: DETACH, permit, signal }, (sending) =>
-      translated(clients, DETACH, sending.signal, () => clients.instances.detachDisk({ ...path, deviceName, requestId: sending.requestId }, writing(sending.signal))),
+      withCloudfenceErrors(clients, DETACH, sending.signal, () => clients.instances.detachDisk({ ...path, deviceName, requestId: sending.requestId }, writing(sending.signal))),
     );
     const failure = errorOf(await ended(clients, path, latestResponse, signal), DETACH);
     if (failure) throw failure;
@@ -78,7 +78,7 @@ export const powerOff = async (clients: ComputeClients, { machine, incarnation }
 
 const orderedStop = (clients: ComputeClients, path: InstancePath, permit: Permit, signal: AbortSignal): Promise<unknown> =>
   clients.permitted({ name: STOP, permit, signal }, (sending) =>
-    translated(clients, STOP, sending.signal, () =>
+    withCloudfenceErrors(clients, STOP, sending.signal, () =>
       clients.instances.stop({ ...path, requestId: sending.requestId, noGracefulShutdown: true, discardLocalSsd: false }, writing(sending.signal)),
     ),
   );
@@ -120,7 +120,7 @@ const ended = async (clients: ComputeClients, { project, zone }: InstancePath, b
   let last = operationIn(begun, 'the call');
   for (let n = 0; n < WAITS && last.status !== 'DONE'; n += 1) {
     const request = { project, zone, operation: last.name };
-    const [answer] = await translated(clients, 'compute.zoneOperations.wait', signal, () => clients.operations.wait(request, waiting(signal)));
+    const [answer] = await withCloudfenceErrors(clients, 'compute.zoneOperations.wait', signal, () => clients.operations.wait(request, waiting(signal)));
     last = operationIn(answer, 'compute.zoneOperations.wait');
   }
   return last;

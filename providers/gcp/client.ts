@@ -6,7 +6,7 @@ import { type gaxios, GoogleAuth, PassThroughClient } from 'google-auth-library'
 import { Denied, ProofExpired } from '../../fencing/model/errors.ts';
 import { connections } from '../../transport/pool.ts';
 import { type Passage, type PermittedCall, underPermit } from '../../transport/under-permit.ts';
-import { isCompute, translated } from './errors.ts';
+import { isCompute, withCloudfenceErrors } from './errors.ts';
 
 /** The four services that are used, by deep imports: the package's index loads a hundred of them, and 30 MB. */
 export interface ComputeClients {
@@ -155,7 +155,7 @@ export const waiting = (signal: AbortSignal) => ({ signal, timeout: 130_000, ret
 
 /** Whether there are credentials, and for which project, in words. @throws Denied, Unavailable */
 export const credentialsFound = (clients: ComputeClients, signal: AbortSignal): Promise<string> =>
-  translated(clients, 'the search for credentials', signal, async () => {
+  withCloudfenceErrors(clients, 'the search for credentials', signal, async () => {
     const { auth } = clients.instances;
     if (clients.anonymous) return 'no credentials are used over plain http';
     await auth.getAccessToken();

@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { InvalidInput, Unavailable } from '../../fencing/model/errors.ts';
 import type { DiskAttachment, DiskId, MachineId, Witness } from '../../fencing/model/machine.ts';
 import { type ComputeClients, reading } from './client.ts';
-import { isNotFound, translated } from './errors.ts';
+import { isNotFound, withCloudfenceErrors } from './errors.ts';
 import { diskPath, type DiskPath, type InstancePath, instancePath, isWithin, pathIn } from './identity.ts';
 
 /** A disk by its id, as it was asked for, and what it says of itself; null when it does not exist. */
@@ -40,9 +40,9 @@ const thatDisk = (disk: Disk, path: DiskPath): Disk => {
 
 const get = async (clients: ComputeClients, path: DiskPath, signal: AbortSignal): Promise<Disk> => {
   if ('zone' in path) {
-    return (await translated(clients, 'compute.disks.get', signal, () => clients.disks.get(path, reading(signal))))[0];
+    return (await withCloudfenceErrors(clients, 'compute.disks.get', signal, () => clients.disks.get(path, reading(signal))))[0];
   }
-  return (await translated(clients, 'compute.regionDisks.get', signal, () => clients.regionDisks.get(path, reading(signal))))[0];
+  return (await withCloudfenceErrors(clients, 'compute.regionDisks.get', signal, () => clients.regionDisks.get(path, reading(signal))))[0];
 };
 
 /** The end of a link to an instance, in any of the forms that the API writes them in. */

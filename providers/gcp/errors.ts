@@ -63,7 +63,7 @@ const inWords = (caught: unknown, call: string, reason: string | null, status: n
  * 401 and 403 are about permission unless their reason is a limit; other 4xx decline this very call; 429 and 5xx are the
  * other side's trouble. Without an answer there is nothing to be known: unavailable.
  */
-const inOurWords = (caught: unknown, call: string): CloudfenceError => {
+const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   const ours = ourOwn(caught);
   if (ours) return ours;
   const { code = null, httpStatusCode: status = 0 } = thrown.safeParse(caught).data ?? {};
@@ -97,10 +97,10 @@ export const unlessGivenUp = async <T>(signal: AbortSignal, call: () => Promise<
 };
 
 /** Runs one call, once there are credentials and until the signal ends it, and translates what it throws. */
-export const translated = async <T>({ ready }: { readonly ready: () => Promise<void> }, call: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> => {
+export const withCloudfenceErrors = async <T>({ ready }: { readonly ready: () => Promise<void> }, call: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> => {
   try {
     return await unlessGivenUp(signal, () => ready().then(run));
   } catch (caught) {
-    throw inOurWords(caught, call);
+    throw toCloudfenceError(caught, call);
   }
 };

@@ -1,5 +1,5 @@
 import type { Cloud } from '../../fencing/model/cloud.ts';
-import type { DiskId, IdentityCarrier, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
+import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /** Resources as Compute Engine writes them, alone or at the end of a URL. https://cloud.google.com/compute/docs/reference/rest/v1 */
 
@@ -58,7 +58,7 @@ const PD_DRIVER = 'pd.csi.storage.gke.io';
  * Persistent Disk driver's node id is that path; a provider id is `gce://<project>/<zone>/<name>`, or the bare path.
  * https://github.com/kubernetes/cloud-provider-gcp
  */
-export const machineOf = ({ carrier, driver, value }: IdentityCarrier): MachineId | null => {
+export const machineOf = ({ carrier, driver, value }: IdentitySource): MachineId | null => {
   switch (carrier) {
     case 'providerID':
       return fromProviderId(value);
@@ -79,7 +79,7 @@ const fromProviderId = (value: string): MachineId | null => {
 };
 
 /** The numeric id, which only the annotation that GKE writes carries: every other carrier is passed on with the name. */
-export const incarnationsOf = ({ carrier, value }: IdentityCarrier): readonly string[] =>
+export const incarnationsOf = ({ carrier, value }: IdentitySource): readonly string[] =>
   carrier === 'instanceIdAnnotation' && NUMERIC_ID.test(value) ? [value] : [];
 
 /**

@@ -3,7 +3,7 @@ import { Unavailable } from '../../fencing/model/errors.ts';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { disksById, disksNamedBy, type Instance } from './disks.ts';
 import { type ComputeClients, reading } from './client.ts';
-import { isNotFound, translated } from './errors.ts';
+import { isNotFound, withCloudfenceErrors } from './errors.ts';
 import { missingFacts, seenFacts, unknownFacts } from './power.ts';
 import { instancePath, type InstancePath, NUMERIC_ID } from './identity.ts';
 
@@ -41,7 +41,7 @@ const isThat = ({ id, name, zone }: Instance, path: InstancePath): boolean =>
  */
 export const instanceAt = async (clients: ComputeClients, path: InstancePath, signal: AbortSignal): Promise<Instance | null> => {
   try {
-    const [instance] = await translated(clients, 'compute.instances.get', signal, () => clients.instances.get(path, reading(signal)));
+    const [instance] = await withCloudfenceErrors(clients, 'compute.instances.get', signal, () => clients.instances.get(path, reading(signal)));
     if (isThat(instance, path)) return instance;
     throw new Unavailable(`compute.instances.get was asked for ${path.instance} and answered something else: this is no answer of Compute Engine`);
   } catch (caught) {

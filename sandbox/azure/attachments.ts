@@ -1,5 +1,5 @@
 import { change, changeDisk } from './change.ts';
-import { noteAttached, noteDetached } from './harm.ts';
+import { noteAttached, noteDetached } from './invariants.ts';
 import { begin, conclude, done, rested } from './operations.ts';
 import { ArmRefusal, busy, notAllowed } from './refusal.ts';
 import type { Attachment, AzureCloudWorld, Disk, Machine, Operation } from './state.ts';

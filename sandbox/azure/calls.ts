@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { asOf } from '../kept.ts';
+import { asOf } from '../history.ts';
 import { attach, detach } from './attachments.ts';
 import { isForced } from './interface.ts';
 import { deallocate, powerOff, remove, restart, start } from './machines.ts';

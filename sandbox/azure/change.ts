@@ -1,4 +1,4 @@
-import { write } from '../kept.ts';
+import { write } from '../history.ts';
 import type { AzureCloudWorld, Disk, Machine } from './state.ts';
 import { disksOf } from './state.ts';
 

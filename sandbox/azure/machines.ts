@@ -1,4 +1,4 @@
-import { write } from '../kept.ts';
+import { write } from '../history.ts';
 import { settleDisks } from './attachments.ts';
 import { change, changeDisk, handOver } from './change.ts';
 import { announce } from './notices.ts';

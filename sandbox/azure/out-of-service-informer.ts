@@ -1,4 +1,4 @@
-import { deskOf } from '../cluster/controllers/desk.ts';
+import { writerAs } from '../cluster/controllers/object-writer.ts';
 import { all } from '../cluster/standing.ts';
 import type { ClusterParts } from '../cluster/cluster-world.ts';
 import { isReady } from '../cluster/controllers/nodes.ts';
@@ -18,7 +18,7 @@ type Watched = World<ClusterParts & WithAzure>;
 const since = (node: NodeObject): number => Date.parse((node.spec.taints ?? []).find(({ key }) => key === shutDown)?.timeAdded ?? '');
 
 const judge = (world: Watched, node: NodeObject, late: number): void => {
-  const desk = deskOf(world, 'azure-cloud-controller-manager');
+  const desk = writerAs(world, 'azure-cloud-controller-manager');
   const stands = hasTaint(node, OWN.key, OWN.effect);
   if (isReady(node) && stands) desk.change('nodes', node, (draft) => dropTaint(draft, OWN.key, OWN.effect));
   if (!isReady(node) && !stands && world.now() - since(node) >= late) desk.change('nodes', node, (draft) => addTaint(draft, OWN));

@@ -1,4 +1,4 @@
-import { place, write } from '../kept.ts';
+import { place, write } from '../history.ts';
 import { change } from './change.ts';
 import { settleDisks } from './attachments.ts';
 import { SETTLE_MACHINE } from './machines.ts';

@@ -1,6 +1,6 @@
 import { usualVersions, type KnownVersions } from './interface.ts';
-import { presentIn, type Kept, type Shelf } from '../kept.ts';
-import type { Harm } from '../harm.ts';
+import { current, type Versioned, type VersionedStore } from '../history.ts';
+import type { InvariantViolation } from '../invariant-violation.ts';
 import type { World } from '../world.ts';
 import type { Fault } from './faults.ts';
 import type { Notice } from './notice.ts';
@@ -100,14 +100,14 @@ export interface AzureState {
   readonly group: string;
   readonly location: string;
   readonly knobs: Knobs;
-  readonly machines: Shelf<Machine>;
-  readonly disks: Shelf<Disk>;
+  readonly machines: VersionedStore<Machine>;
+  readonly disks: VersionedStore<Disk>;
   readonly operations: Record<string, Operation>;
   /** Uniform scale sets by name; they exist without machines, too. */
   readonly sets: string[];
   /** Everything that Event Grid would deliver, oldest first. */
   readonly events: Notice[];
-  readonly harm: Harm[];
+  readonly harm: InvariantViolation[];
   readonly faults: Fault[];
   serial: number;
 }
@@ -156,10 +156,10 @@ export const nextSerial = (azure: AzureState): string => {
   return azure.serial.toString(16);
 };
 
-const everything = <T>(shelf: Shelf<T>): readonly T[] => Object.values<Kept<T>>(shelf).flatMap(({ present }) => present ?? []);
+const everything = <T>(shelf: VersionedStore<T>): readonly T[] => Object.values<Versioned<T>>(shelf).flatMap(({ present }) => present ?? []);
 
-export const machineIn = (world: AzureCloudWorld, id: string): Machine | undefined => presentIn(world.parts.azure.machines, id);
-export const diskIn = (world: AzureCloudWorld, id: string): Disk | undefined => presentIn(world.parts.azure.disks, id);
+export const machineIn = (world: AzureCloudWorld, id: string): Machine | undefined => current(world.parts.azure.machines, id);
+export const diskIn = (world: AzureCloudWorld, id: string): Disk | undefined => current(world.parts.azure.disks, id);
 export const machinesIn = (world: AzureCloudWorld): readonly Machine[] => everything(world.parts.azure.machines);
 
 export const attachmentTo = (disk: Disk, machine: string): Attachment | undefined => disk.attachments.find((attachment) => attachment.machine === machine);

@@ -1,5 +1,5 @@
-import { noteAttached, noteDetached } from './harm.ts';
-import { write } from '../kept.ts';
+import { noteAttached, noteDetached } from './invariants.ts';
+import { write } from '../history.ts';
 import { Ec2Refusal } from './refusal.ts';
 import type { Attachment, Ec2World, Instance, Volume } from './state.ts';
 import { attachmentTo, instanceIn, volumeIn } from './state.ts';

@@ -1,5 +1,5 @@
-import type { Shelf } from '../kept.ts';
-import { asOf } from '../kept.ts';
+import type { VersionedStore } from '../history.ts';
+import { asOf } from '../history.ts';
 import type { Filter } from './params.ts';
 import { filtersOf, instanceIds, noSuchInstances, noSuchVolumes, volumeIds } from './params.ts';
 import { Ec2Refusal } from './refusal.ts';
@@ -32,7 +32,7 @@ export const describeVolumes = (world: Ec2World, params: URLSearchParams): Tree 
 };
 
 /** What this answer sees: each object at its own age, up to the allowed one. No ids: all of them. */
-const seenOf = <T>(world: Ec2World, shelf: Shelf<T>, ids: readonly string[]): readonly T[] =>
+const seenOf = <T>(world: Ec2World, shelf: VersionedStore<T>, ids: readonly string[]): readonly T[] =>
   (ids.length > 0 ? ids : Object.keys(shelf)).flatMap((id) => asOf(shelf, id, world.now() - ageOf(world)) ?? []);
 
 const ageOf = (world: Ec2World): number => {

@@ -1,5 +1,5 @@
 import { announce } from './announce.ts';
-import { write } from '../kept.ts';
+import { write } from '../history.ts';
 import { Ec2Refusal } from './refusal.ts';
 import { settleAttachment } from './attachments.ts';
 import type { Ec2World, Instance, StateReason, Volume } from './state.ts';

@@ -1,5 +1,5 @@
 import { beginStop, change, releaseBusy, terminate } from './instances.ts';
-import { place, write } from '../kept.ts';
+import { place, write } from '../history.ts';
 import type { Attachment, Ec2World, Instance, Volume } from './state.ts';
 import { instanceIn, nextSerial } from './state.ts';
 

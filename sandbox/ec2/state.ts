@@ -1,9 +1,9 @@
-import type { Harm } from '../harm.ts';
+import type { InvariantViolation } from '../invariant-violation.ts';
 import type { World } from '../world.ts';
 import type { StateChangeEnvelope } from './state-change.ts';
 import type { Fault } from './faults.ts';
-import type { Kept, Shelf } from '../kept.ts';
-import { presentIn } from '../kept.ts';
+import type { Versioned, VersionedStore } from '../history.ts';
+import { current } from '../history.ts';
 
 export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 
@@ -77,11 +77,11 @@ export interface Ec2State {
   readonly account: string;
   readonly region: string;
   readonly knobs: Knobs;
-  readonly instances: Shelf<Instance>;
-  readonly volumes: Shelf<Volume>;
+  readonly instances: VersionedStore<Instance>;
+  readonly volumes: VersionedStore<Volume>;
   /** Everything that EventBridge would deliver, oldest first. */
   readonly events: StateChangeEnvelope[];
-  readonly harm: Harm[];
+  readonly harm: InvariantViolation[];
   readonly faults: Fault[];
   serial: number;
 }
@@ -121,11 +121,11 @@ export const nextSerial = (ec2: Ec2State): string => {
   return ec2.serial.toString(16);
 };
 
-const everything = <T>(shelf: Shelf<T>): readonly T[] =>
-  Object.values<Kept<T>>(shelf).flatMap((kept) => (kept.present ? [kept.present] : []));
+const everything = <T>(shelf: VersionedStore<T>): readonly T[] =>
+  Object.values<Versioned<T>>(shelf).flatMap((kept) => (kept.present ? [kept.present] : []));
 
-export const instanceIn = (world: Ec2World, id: string): Instance | undefined => presentIn(world.parts.ec2.instances, id);
-export const volumeIn = (world: Ec2World, id: string): Volume | undefined => presentIn(world.parts.ec2.volumes, id);
+export const instanceIn = (world: Ec2World, id: string): Instance | undefined => current(world.parts.ec2.instances, id);
+export const volumeIn = (world: Ec2World, id: string): Volume | undefined => current(world.parts.ec2.volumes, id);
 export const volumesOf = (world: Ec2World, instance: string): readonly Volume[] =>
   everything(world.parts.ec2.volumes).filter((volume) => attachmentTo(volume, instance));
 export const instancesIn = (world: Ec2World): readonly Instance[] => everything(world.parts.ec2.instances);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { attach, detach } from './attachments.ts';
 import { presentInstance, seenDisk, seenInstance, type Place } from './call.ts';
 import { remove, reset, resume, start, stop, suspend } from './instances.ts';
-import { noteDiscarded } from './harm.ts';
+import { noteDiscarded } from './invariants.ts';
 import { beginOperation, endOperation, knownRequest, operationNamed, waitFor } from './operations.ts';
 import { invalid, notFound } from './refusal.ts';
 import { diskJson, instanceJson, operationJson, type Json } from './render.ts';

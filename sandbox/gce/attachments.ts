@@ -1,5 +1,5 @@
-import { write } from '../kept.ts';
-import { noteAttached, noteDetached } from './harm.ts';
+import { write } from '../history.ts';
+import { noteAttached, noteDetached } from './invariants.ts';
 import { change, without } from './instances.ts';
 import { beginOperation, endOperation, openOperations, operationNamed } from './operations.ts';
 import { GceRefusal, invalid, notReady } from './refusal.ts';

@@ -1,4 +1,4 @@
-import { asOf, type Shelf } from '../kept.ts';
+import { asOf, type VersionedStore } from '../history.ts';
 import { invalid, notFound } from './refusal.ts';
 import { zonesOf } from './scenario.ts';
 import { instancesIn, type Disk, type GceWorld, type Instance } from './state.ts';
@@ -34,7 +34,7 @@ const ageOf = (world: GceWorld): number => {
   return staleUpTo > 0 && staleness === 'seeded' ? Math.floor(world.random() * (staleUpTo + 1)) : staleUpTo;
 };
 
-const seen = <T>(world: GceWorld, shelf: Shelf<T>, path: string): T | undefined => asOf(shelf, path, world.now() - ageOf(world));
+const seen = <T>(world: GceWorld, shelf: VersionedStore<T>, path: string): T | undefined => asOf(shelf, path, world.now() - ageOf(world));
 
 const NUMERIC = /^[1-9][0-9]{0,19}$/;
 

@@ -1,4 +1,4 @@
-import { write } from '../kept.ts';
+import { write } from '../history.ts';
 import { endOperationsOf } from './operations.ts';
 import { notReady } from './refusal.ts';
 import { disksOf, instanceIn, type Disk, type GceWorld, type Instance, type InstanceStatus } from './state.ts';

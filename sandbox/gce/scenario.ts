@@ -1,4 +1,4 @@
-import { place, write } from '../kept.ts';
+import { place, write } from '../history.ts';
 import { tellOfSystem } from './audit.ts';
 import { beginStop, change, remove, repair } from './instances.ts';
 import { diskIn, instanceIn, nextId, type AttachedDisk, type Disk, type GceWorld, type Instance } from './state.ts';

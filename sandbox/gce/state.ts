@@ -1,5 +1,5 @@
-import { presentIn, type Kept, type Shelf } from '../kept.ts';
-import type { Harm } from '../harm.ts';
+import { current, type Versioned, type VersionedStore } from '../history.ts';
+import type { InvariantViolation } from '../invariant-violation.ts';
 import type { World } from '../world.ts';
 import type { LogEntry } from './log-entry.ts';
 import type { Fault, OperationError } from './faults.ts';
@@ -94,12 +94,12 @@ export interface GceState {
   readonly projectNumber: string;
   readonly region: string;
   readonly knobs: Knobs;
-  readonly instances: Shelf<Instance>;
-  readonly disks: Shelf<Disk>;
+  readonly instances: VersionedStore<Instance>;
+  readonly disks: VersionedStore<Disk>;
   readonly operations: Operation[];
   /** Everything that the log router would deliver, oldest first. */
   readonly events: LogEntry[];
-  readonly harm: Harm[];
+  readonly harm: InvariantViolation[];
   readonly faults: Fault[];
   serial: number;
 }
@@ -163,9 +163,9 @@ export const nextId = (gce: GceState): string => {
   return String(FIRST_ID + BigInt(gce.serial));
 };
 
-const everything = <T>(shelf: Shelf<T>): readonly T[] => Object.values<Kept<T>>(shelf).flatMap((kept) => (kept.present ? [kept.present] : []));
+const everything = <T>(shelf: VersionedStore<T>): readonly T[] => Object.values<Versioned<T>>(shelf).flatMap((kept) => (kept.present ? [kept.present] : []));
 
-export const instanceIn = (world: GceWorld, path: string): Instance | undefined => presentIn(world.parts.gce.instances, path);
-export const diskIn = (world: GceWorld, path: string): Disk | undefined => presentIn(world.parts.gce.disks, path);
+export const instanceIn = (world: GceWorld, path: string): Instance | undefined => current(world.parts.gce.instances, path);
+export const diskIn = (world: GceWorld, path: string): Disk | undefined => current(world.parts.gce.disks, path);
 export const instancesIn = (world: GceWorld): readonly Instance[] => everything(world.parts.gce.instances);
 export const disksOf = (world: GceWorld, instance: string): readonly Disk[] => everything(world.parts.gce.disks).filter(({ users }) => users.includes(instance));

@@ -1,7 +1,7 @@
 import { AZURE_DISK, type AzureWorld } from '../azure-sandbox.ts';
 import { addDisk, addMachine, type Wanted } from '../azure/scenario.ts';
 import { diskIn, machineIn } from '../azure/state.ts';
-import { addNode, addStatefulSet } from '../cluster/scenery.ts';
+import { addNode, addStatefulSet } from '../cluster/fixtures.ts';
 import { settle } from '../cluster/settle.ts';
 
 /** A database with one disk on one of two nodes in the same zone: the smallest cluster in which a dead machine hurts. */

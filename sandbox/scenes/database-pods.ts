@@ -1,4 +1,4 @@
-import { addBarePod } from '../cluster/scenery.ts';
+import { addBarePod } from '../cluster/fixtures.ts';
 import type { ClusterParts } from '../cluster/cluster-world.ts';
 import type { World } from '../world.ts';
 

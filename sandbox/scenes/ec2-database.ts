@@ -1,5 +1,5 @@
 import { EBS, type AwsWorld } from '../aws-sandbox.ts';
-import { addNode, addStatefulSet } from '../cluster/scenery.ts';
+import { addNode, addStatefulSet } from '../cluster/fixtures.ts';
 import { settle } from '../cluster/settle.ts';
 import { addInstance, addVolume } from '../ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../ec2/state.ts';

@@ -1,4 +1,4 @@
-import { addNode, addStatefulSet } from '../cluster/scenery.ts';
+import { addNode, addStatefulSet } from '../cluster/fixtures.ts';
 import { settle } from '../cluster/settle.ts';
 import { PERSISTENT_DISK, type WholeGceWorld } from '../gce-sandbox.ts';
 import { addDisk, addInstance, zonesOf } from '../gce/scenario.ts';

@@ -1,8 +1,8 @@
 import { run } from '../../fencing/loop/run.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
-import { addNode, addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { addNode, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';
 import { plainStop, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
@@ -64,7 +64,7 @@ const terminated = (world: AwsWorld, machine: string): void => {
 
 const deleteNode = (world: AwsWorld, name: string): void => {
   const node = standing(world, 'nodes', name);
-  if (node) deskOf(world, 'cloud-node-lifecycle-controller').remove('nodes', node);
+  if (node) writerAs(world, 'cloud-node-lifecycle-controller').remove('nodes', node);
 };
 
 const UNTIL_OFF_MS = 25_000;

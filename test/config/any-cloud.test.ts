@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
-import { begin } from '../../fencing/loop/state.ts';
+import { startRun } from '../../fencing/loop/state.ts';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { identityOf } from '../../fencing/rules/identity.ts';
 import { anyCloud } from '../../config/any-cloud.ts';
-import type { CloudKit, RegisteredCloud } from '../../providers/plugin.ts';
+import type { OpenedCloud, CloudPlugin } from '../../providers/plugin.ts';
 import { machine as factsOf } from '../fencing/view-builder.ts';
 import { granted } from '../permits.ts';
 
 const never = () => Promise.reject(new Error('nobody asked for this'));
 
 /** A cloud whose machines are named after it. What it makes of a guest's id is its own affair. */
-const named = (name: string, incarnationsOf: RegisteredCloud['incarnationsOf'] = () => []): RegisteredCloud => ({
+const named = (name: string, incarnationsOf: CloudPlugin['incarnationsOf'] = () => []): CloudPlugin => ({
   name,
   machineOf: ({ carrier, value }) => (carrier === 'providerID' && value.startsWith(`${name}:`) ? value : null),
   incarnationsOf,
   diskOf: ({ driver, handle }) => (driver === name ? handle : null),
-  readHints: () => ({ hints: [], faults: [], asides: [] }),
+  readHints: () => ({ hints: [], faults: [], ignored: [] }),
   owns: (id) => id.startsWith(`${name}:`),
   access: never,
   open: never,
 });
 
-const claimsGuestIds: RegisteredCloud['incarnationsOf'] = ({ carrier, value }) => (carrier === 'systemUUID' ? [value] : []);
-const registered: readonly RegisteredCloud[] = [named('sun'), { ...named('moon', claimsGuestIds), machinesNamed: (node) => [`moon:${node}`] }, named('star', ({ carrier, value }) => (carrier === 'instanceIdAnnotation' ? [value] : []))];
+const claimsGuestIds: CloudPlugin['incarnationsOf'] = ({ carrier, value }) => (carrier === 'systemUUID' ? [value] : []);
+const registered: readonly CloudPlugin[] = [named('sun'), { ...named('moon', claimsGuestIds), machinesNamed: (node) => [`moon:${node}`] }, named('star', ({ carrier, value }) => (carrier === 'instanceIdAnnotation' ? [value] : []))];
 const patient = (): AbortSignal => new AbortController().signal;
 
 const SUN = 'sun:1';
@@ -36,10 +36,10 @@ const STAR = 'star:1';
 const clouds = (broken: readonly string[] = []) => {
   const opened: string[] = [];
   const seen: Record<string, readonly MachineId[]> = {};
-  const open = async (name: string): Promise<CloudKit> => {
+  const open = async (name: string): Promise<OpenedCloud> => {
     opened.push(name);
     if (broken.includes(name)) throw new InvalidConfiguration([`no ${name}`]);
-    const cloud: CloudKit['cloud'] = {
+    const cloud: OpenedCloud['cloud'] = {
       name,
       look: async (machines) => {
         seen[name] = machines;
@@ -51,12 +51,12 @@ const clouds = (broken: readonly string[] = []) => {
       powerOff: async () => undefined,
       machineOf: () => null,
       incarnationsOf: () => [],
-      unservedPlace: ({ value }) => ({ place: value, mend: `ask ${name}` }),
+      unservedPlace: ({ value }) => ({ place: value, remedy: `ask ${name}` }),
       diskOf: () => null,
     };
     const access = { managedCluster: () => Promise.reject(new Error('none')), secret: () => Promise.reject(new Error('none')) };
     const expand = async (named: readonly MachineId[]) => named.flatMap((id) => (id === SET ? [MOON, 'moon:2'] : [id]));
-    return { cloud, readHints: () => ({ hints: [], faults: [], asides: [] }), expand, probes: [{ where: name, ask: async () => 'well', orders: async () => [] }], access };
+    return { cloud, readHints: () => ({ hints: [], faults: [], ignored: [] }), expand, probes: [{ where: name, ask: async () => 'well', orders: async () => [] }], access };
   };
   return { kit: anyCloud(registered, open, new Set()), opened, seen };
 };
@@ -106,7 +106,7 @@ describe('several clouds as one', () => {
 describe('a run about one machine', () => {
   const readingOf = (machine: MachineId) => {
     const { kit } = clouds();
-    return begin({ request: { machine, intent: 'react', accepted: null, vouched: null }, policy: defaultPolicy, reading: kit.cloud, runId: 'r', deadline: 0 }).reading;
+    return startRun({ request: { machine, intent: 'react', accepted: null, vouched: null }, policy: defaultPolicy, reading: kit.cloud, runId: 'r', deadline: 0 }).reading;
   };
 
   it.each([[SUN, 'sun'], [MOON, 'moon'], [STAR, 'star'], ['garbled', 'sun or moon or star']])('of %s reads Nodes as %s does', (machine, name) => {
@@ -124,7 +124,7 @@ describe('a run about one machine', () => {
     const reading = kit.cloud.readingFor?.(STAR);
     expect(reading?.unservedPlace(carrier)).toBeNull();
     await kit.cloud.look([STAR], { disks: false }, patient());
-    expect(reading?.unservedPlace(carrier)).toEqual({ place: STAR, mend: 'ask star' });
+    expect(reading?.unservedPlace(carrier)).toEqual({ place: STAR, remedy: 'ask star' });
     expect(reading?.unservedPlace({ ...carrier, value: 'nobodys' })).toBeNull();
   });
 

@@ -8,7 +8,7 @@ import { Denied, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { openHttpsDoor, type HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
 import { examine } from '../../config/doctor.ts';
-import type { CloudKit } from '../../providers/plugin.ts';
+import type { OpenedCloud } from '../../providers/plugin.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
 import { parseConfiguration } from '../../config/schema.ts';
@@ -148,14 +148,14 @@ describe('plain http', () => {
 });
 
 /** A cloud without machines. */
-const noCloud = (): CloudKit => ({
+const noCloud = (): OpenedCloud => ({
   cloud: { name: 'none', look: nobody, witness: nobody, detach: nobody, powerOff: nobody, machineOf: () => null, incarnationsOf: () => [], unservedPlace: () => null, diskOf: () => null },
-  readHints: () => ({ hints: [], faults: [], asides: [] }),
+  readHints: () => ({ hints: [], faults: [], ignored: [] }),
   probes: [],
   access: { managedCluster: nobody, secret: nobody },
 });
 
-it('doctor fails on a server that nobody vouches for, and says what mends it', async () => {
+it('doctor fails on a server that nobody vouches for, and says what remedies it', async () => {
   const opened = await open(await inFile(kubeconfig({ server: door.url, 'insecure-skip-tls-verify': true }, { token: FENCE_TOKEN })));
   const cluster = { cluster: opened.cluster, doctor: async () => opened.doctor, cap: async () => opened.cap, open: async () => undefined, close: opened.close };
   const { checks } = await examine(noCloud(), [cluster], { policy: defaultPolicy, gives: 'no-orders' }, unhurried());

@@ -1,12 +1,12 @@
 import { parseRecord } from '../../fencing/model/record.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { withCondition } from '../../sandbox/cluster/controllers/pods.ts';
 import { stamp } from '../../sandbox/cluster/controllers/times.ts';
-import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
-import { place } from '../../sandbox/kept.ts';
+import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
+import { place } from '../../sandbox/history.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
@@ -66,7 +66,7 @@ const LONG_MS = 10 * 60_000;
 /** The kubelet's last sign of life was ten minutes ago. */
 export const ageLease = (world: AwsWorld, { node }: Holder): void => {
   const lease = standing(world, 'leases', node, 'kube-node-lease');
-  if (lease) deskOf(world, 'admin').change('leases', lease, (draft) => void (draft.spec.renewTime = stamp(world.now() - LONG_MS)));
+  if (lease) writerAs(world, 'admin').change('leases', lease, (draft) => void (draft.spec.renewTime = stamp(world.now() - LONG_MS)));
 };
 
 /** The machine runs on, and has not been heard of for ten minutes: its Lease and its Node say so. */
@@ -79,13 +79,13 @@ export const silence = (world: AwsWorld, holder: Holder): void => {
   const node = standing(world, 'nodes', name);
   if (!node) throw new Error(`there is no Node ${name}`);
   const silent = withCondition(node.status.conditions, { type: 'Ready', status: 'Unknown' }, world.now() - LONG_MS);
-  deskOf(world, 'admin').change('nodes', node, (draft) => void (draft.status.conditions = silent));
+  writerAs(world, 'admin').change('nodes', node, (draft) => void (draft.status.conditions = silent));
 };
 
 /** Somebody gives the Node up, so that it is no longer among those out of reach. */
 export const deleteNode = (world: AwsWorld, { node: name }: Holder): void => {
   const node = standing(world, 'nodes', name);
-  if (node) deskOf(world, 'admin').remove('nodes', node);
+  if (node) writerAs(world, 'admin').remove('nodes', node);
 };
 
 export const stateChange = (machine: string, state: string) => ({ 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', detail: { 'instance-id': machine, state } });

@@ -81,7 +81,7 @@ describe('not found is proof only by the word of the disks that were there', () 
   });
 
   it('nor is it where nobody asks about the place that the Node names', () => {
-    const reading = { ...view().reading, unservedPlace: () => ({ place: 'far-away-1', mend: 'add it' }) };
+    const reading = { ...view().reading, unservedPlace: () => ({ place: 'far-away-1', remedy: 'add it' }) };
     expect(said({ ...gone({}, 'released'), reading })).toBe('refused place-not-served');
     expect(said({ ...gone({ node: null }, 'released'), reading })).toBe('refused place-not-served');
     expect(said({ ...gone(), machine: machine({ power: 'unknown' }), reading })).toBe('refused place-not-served');

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { acted } from '../../fencing/loop/apply-step.ts';
+import { applyStepResult } from '../../fencing/loop/apply-step.ts';
 import { type FirstStopping, shortHash } from '../../fencing/model/cluster-facts.ts';
 import { decide } from '../../fencing/rules/decide.ts';
-import { begin } from '../../fencing/loop/state.ts';
+import { startRun } from '../../fencing/loop/state.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { View } from '../../fencing/rules/view.ts';
@@ -58,7 +58,7 @@ it('a machine of which something was only noted, and whose Node goes then, is no
   const { request, policy: of, reading, runId, now } = given(null);
   const decision = decide(given(null));
   if (decision.do !== 'step') throw new Error('nothing is noted');
-  const { memory } = acted(begin({ request, policy: of, reading, runId, deadline: 60_000 }), { step: decision.step, because: decision.because }, 'done', now, now);
+  const { memory } = applyStepResult(startRun({ request, policy: of, reading, runId, deadline: 60_000 }), { step: decision.step, because: decision.because }, 'done', now, now);
   expect(said(given(null, { memory, cluster: cluster({ node: null, pods: [], volumes: [] }) }))).toBe('ignored no-node');
 });
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { notActed } from '../../fencing/loop/apply-step.ts';
+import { applyStepError } from '../../fencing/loop/apply-step.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import { Denied, Refused, type CloudfenceError } from '../../fencing/model/errors.ts';
-import { begin, type Known } from '../../fencing/loop/state.ts';
-import { learn } from '../../fencing/loop/reduce.ts';
-import { next } from '../../fencing/loop/next-command.ts';
+import { startRun, type RunState } from '../../fencing/loop/state.ts';
+import { reduce } from '../../fencing/loop/reduce.ts';
+import { nextCommand } from '../../fencing/loop/next-command.ts';
 import { because } from '../../fencing/model/reason.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
@@ -13,14 +13,14 @@ const why = 'DELETE /api/v1/namespaces/default/pods/db-0 was answered with: not 
 const db = pod({ name: 'db-0', uid: 'pod-uid', volumes: [] });
 const given = view({ cluster: cluster({ node: marked(), pods: [db], volumes: [] }), machine: machine({ disks: [] }) });
 const { request, policy, reading, runId, now } = given;
-const start = begin({ request, policy, reading, runId, deadline: now.mono + 60_000 });
+const start = startRun({ request, policy, reading, runId, deadline: now.mono + 60_000 });
 const decision = decide(given);
 
 /** What the run knows once its delete of the pod has been declined so often. */
-const declined = (times: number, error: CloudfenceError): Known => {
+const declined = (times: number, error: CloudfenceError): RunState => {
   if (decision.do !== 'step') throw new Error('a pod is to be deleted');
   const act = { step: decision.step, because: decision.because };
-  return Array.from({ length: times }).reduce<Known>((known) => notActed(known, act, error, now, now), start);
+  return Array.from({ length: times }).reduce<RunState>((known) => applyStepError(known, act, error, now, now), start);
 };
 
 describe('a fence whose delete of a pod is declined', () => {
@@ -51,20 +51,20 @@ describe('a fence whose detach is declined', () => {
     const going = cluster({ node: marked(), pods: [], volumes: [volume({ attachment: attachment({ deletingSince: NOW - 200_000 }) })] });
     const looked = { askedAt: now, gotAt: now.mono };
     const off = { ...memory, firstOff: { ...now, generation: 'boot-1' }, lease: null };
-    const waiting: Known = { ...start, place: { cluster: 'a', node: 'node-a' }, memory: off, record: marked().record, machine: { says: machine(), ...looked }, cluster: { says: going, ...looked } };
+    const waiting: RunState = { ...start, place: { cluster: 'a', node: 'node-a' }, memory: off, record: marked().record, machine: { says: machine(), ...looked }, cluster: { says: going, ...looked } };
     const denial = { do: 'end', ending: { outcome: 'failed', retry: true, lookAgainIn: expect.any(Number), reason: { code: 'step-refused', says: expect.stringMatching(/declined: disk\/disk-1: DELETE .*not by you.*1 volumes are being detached/) } } };
 
-    it('goes on waiting, for the driver may get it off yet', () => expect(next(waiting, now)).toMatchObject({ do: 'pause', because: { code: 'attachments-going' } }));
+    it('goes on waiting, for the driver may get it off yet', () => expect(nextCommand(waiting, now)).toMatchObject({ do: 'pause', because: { code: 'attachments-going' } }));
 
     it('names the denial, beside what is waited for, when its time is up', () => {
-      expect(next({ ...waiting, deadline: now.mono + 10 }, now)).toMatchObject(denial);
-      const paused = learn(waiting, { do: 'pause', ms: 10, because: because('attachments-going', '1 volumes are being detached') }, { to: 'pause' }, now);
-      expect(next(paused, { ...now, mono: paused.deadline })).toMatchObject(denial);
+      expect(nextCommand({ ...waiting, deadline: now.mono + 10 }, now)).toMatchObject(denial);
+      const paused = reduce(waiting, { do: 'pause', ms: 10, because: because('attachments-going', '1 volumes are being detached') }, { to: 'pause' }, now);
+      expect(nextCommand(paused, { ...now, mono: paused.deadline })).toMatchObject(denial);
     });
 
     it('says nothing of it once the machine is up again: nothing is to be detached then', () => {
-      const up: Known = { ...waiting, machine: null, cluster: null, memory: { ...off, firstOff: null }, lately: { outcome: 'waiting', reason: because('return-unproven', 'it boots'), ms: 10 } };
-      expect(next(up, { ...now, mono: up.deadline })).toMatchObject({ ending: { outcome: 'waiting', retry: false } });
+      const up: RunState = { ...waiting, machine: null, cluster: null, memory: { ...off, firstOff: null }, lately: { outcome: 'waiting', reason: because('return-unproven', 'it boots'), ms: 10 } };
+      expect(nextCommand(up, { ...now, mono: up.deadline })).toMatchObject({ ending: { outcome: 'waiting', retry: false } });
     });
   });
 });

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { Denied, InvalidConfiguration, Unavailable, type CloudfenceError } from '../../fencing/model/errors.ts';
-import { begin, type Known } from '../../fencing/loop/state.ts';
-import { learn } from '../../fencing/loop/reduce.ts';
-import { next, type Command } from '../../fencing/loop/next-command.ts';
+import { startRun, type RunState } from '../../fencing/loop/state.ts';
+import { reduce } from '../../fencing/loop/reduce.ts';
+import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
 import { cluster, machine, marked, view } from './view-builder.ts';
 
 const { request, policy, reading, runId, now } = view();
-const start = begin({ request, policy, reading, runId, deadline: now.mono + 60_000, place: { cluster: 'a', node: 'node-a' } });
+const start = startRun({ request, policy, reading, runId, deadline: now.mono + 60_000, place: { cluster: 'a', node: 'node-a' } });
 const look: Extract<Command, { do: 'look' }> = { do: 'look', machine: true, cluster: true, disks: true, search: false };
 
-const denied = (known: Known, command: Command): Known =>
-  learn(known, command, { to: 'failed', error: new Denied('GET /api/v1/nodes/node-a was answered with 403'), sentAt: now }, now);
+const denied = (known: RunState, command: Command): RunState =>
+  reduce(known, command, { to: 'failed', error: new Denied('GET /api/v1/nodes/node-a was answered with 403'), sentAt: now }, now);
 
 /** A run that has been let at everything once. */
-const lookedOnce = learn(
+const lookedOnce = reduce(
   start,
   look,
   { to: 'look', machine: { says: machine(), askedAt: now, gotAt: now.mono }, cluster: { says: cluster({ node: marked() }), askedAt: now, gotAt: now.mono } },
@@ -27,13 +27,13 @@ describe('a look that is forbidden', () => {
 
   it('is tried again after one that was allowed: the API server has just come up, and knows no roles yet', () => {
     const known = denied(lookedOnce, look);
-    expect(next(known, now)).toMatchObject({ do: 'pause', because: { code: 'denied' } });
-    expect(next(known, { ...now, mono: now.mono + 10_000 })).toMatchObject({ do: 'look', machine: true, cluster: true });
+    expect(nextCommand(known, now)).toMatchObject({ do: 'pause', because: { code: 'denied' } });
+    expect(nextCommand(known, { ...now, mono: now.mono + 10_000 })).toMatchObject({ do: 'look', machine: true, cluster: true });
   });
 
   it('fails as denied when it stays forbidden until the time is up', () => {
     const known = denied(lookedOnce, look);
-    expect(next(known, { ...now, mono: known.deadline })).toMatchObject({ do: 'end', ending: { outcome: 'failed', reason: { code: 'denied' }, retry: true } });
+    expect(nextCommand(known, { ...now, mono: known.deadline })).toMatchObject({ do: 'end', ending: { outcome: 'failed', reason: { code: 'denied' }, retry: true } });
   });
 
   it('ends the run when it asked for more than those before', () => {
@@ -42,9 +42,9 @@ describe('a look that is forbidden', () => {
 });
 
 describe('a cluster that is searched for the machine', () => {
-  const searching: Known = { ...start, place: null, machine: { says: machine(), askedAt: now, gotAt: now.mono } };
-  const answering = (known: Known, error: CloudfenceError, at = now): Known =>
-    learn(known, { do: 'locate', facts: machine() }, { to: 'locate', found: [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error }] }, at);
+  const searching: RunState = { ...start, place: null, machine: { says: machine(), askedAt: now, gotAt: now.mono } };
+  const answering = (known: RunState, error: CloudfenceError, at = now): RunState =>
+    reduce(known, { do: 'locate', facts: machine() }, { to: 'locate', found: [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error }] }, at);
   const unauthorized = new Denied('GET /api/v1/nodes was answered with 401 Unauthorized: Unauthorized');
 
   it('and does not know who asks ends the run at once, in its own words', () => {
@@ -57,14 +57,14 @@ describe('a cluster that is searched for the machine', () => {
 
   it('and has just come up is asked again: it knows no roles yet; and if that stays so, the run has failed', () => {
     const down = answering(searching, new Unavailable('GET /api/v1/nodes got no answer: connect ECONNREFUSED 10.0.0.1:443'));
-    expect(next(down, now)).toMatchObject({ do: 'pause', because: { code: 'cluster-unreachable' } });
+    expect(nextCommand(down, now)).toMatchObject({ do: 'pause', because: { code: 'cluster-unreachable' } });
     const up = answering(answering(down, unauthorized), unauthorized);
     expect(up.ending).toBeNull();
-    expect(next(up, { ...now, mono: up.deadline })).toMatchObject({ do: 'end', ending: { outcome: 'failed', reason: { code: 'denied' } } });
+    expect(nextCommand(up, { ...now, mono: up.deadline })).toMatchObject({ do: 'end', ending: { outcome: 'failed', reason: { code: 'denied' } } });
   });
 
   it('is no reason to fail where another one has the Node', () => {
     const found = [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error: unauthorized }, { cluster: 'b', nodes: ['node-a'], marked: [], leftovers: null, error: null }];
-    expect(learn(searching, { do: 'locate', facts: machine() }, { to: 'locate', found }, now)).toMatchObject({ place: { cluster: 'b', node: 'node-a' }, ending: null });
+    expect(reduce(searching, { do: 'locate', facts: machine() }, { to: 'locate', found }, now)).toMatchObject({ place: { cluster: 'b', node: 'node-a' }, ending: null });
   });
 });

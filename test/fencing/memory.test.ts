@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import { acted } from '../../fencing/loop/apply-step.ts';
+import { applyStepResult } from '../../fencing/loop/apply-step.ts';
 import { because } from '../../fencing/model/reason.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
-import { baselineLease, begin, type Known, machineRead, type Read } from '../../fencing/loop/state.ts';
+import { baselineLease, startRun, type RunState, machineRead, type Observation } from '../../fencing/loop/state.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { admitted, ago, diskOf, incarnationsOf, machine, machineOf, node, NOW, record } from './view-builder.ts';
 
 const at = (mono: number) => ({ wall: NOW + mono, mono });
-const read = (change: Partial<MachineFacts>, mono: number): Read<MachineFacts> => ({ says: machine(change), askedAt: at(mono), gotAt: mono });
-const known: Known = begin({
+const read = (change: Partial<MachineFacts>, mono: number): Observation<MachineFacts> => ({ says: machine(change), askedAt: at(mono), gotAt: mono });
+const known: RunState = startRun({
   request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
   policy: defaultPolicy,
   reading: { name: 'a-cloud', machineOf, incarnationsOf, unservedPlace: () => null, diskOf },
@@ -34,7 +34,7 @@ it('a stop is counted from where it was first seen, in that boot, and an answer 
 });
 
 it('a witness is forgotten with each look at the machine, so that it is never older than that', () => {
-  const witnessed: Known = { ...seenOff, memory: { ...seenOff.memory, witness: 'released' } };
+  const witnessed: RunState = { ...seenOff, memory: { ...seenOff.memory, witness: 'released' } };
   expect(machineRead(witnessed, read({ power: 'missing', generation: null }, 500), at(500)).memory.witness).toBeNull();
 });
 
@@ -46,7 +46,7 @@ it('only a Lease that was asked for after the machine was seen off is a baseline
 });
 
 it('what the cap has admitted ends with the park: a taint that returns later in the same run asks anew', () => {
-  const claimed: Known = { ...seenOff, memory: { ...seenOff.memory, admission: admitted } };
-  const after = (step: 'note' | 'park') => acted(claimed, { step: { do: step, node: targetNode(node()), record: record() }, because: because('fenced', '') }, 'done', at(500), at(500)).memory.admission;
+  const claimed: RunState = { ...seenOff, memory: { ...seenOff.memory, admission: admitted } };
+  const after = (step: 'note' | 'park') => applyStepResult(claimed, { step: { do: step, node: targetNode(node()), record: record() }, because: because('fenced', '') }, 'done', at(500), at(500)).memory.admission;
   expect([after('note'), after('park')]).toEqual([admitted, null]);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Recheck } from '../../fencing/model/cluster-facts.ts';
-import { begin } from '../../fencing/loop/state.ts';
-import { learn } from '../../fencing/loop/reduce.ts';
+import { startRun } from '../../fencing/loop/state.ts';
+import { reduce } from '../../fencing/loop/reduce.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
 import { cluster, machine, marked, record, view } from './view-builder.ts';
@@ -10,8 +10,8 @@ import { cluster, machine, marked, record, view } from './view-builder.ts';
 
 const { request, policy, reading, runId, now } = view();
 const node = marked();
-const known = learn(
-  begin({ request, policy, reading, runId, deadline: now.mono + 60_000, place: { cluster: 'a', node: node.name } }),
+const known = reduce(
+  startRun({ request, policy, reading, runId, deadline: now.mono + 60_000, place: { cluster: 'a', node: node.name } }),
   { do: 'look', machine: true, cluster: true, disks: true, search: false },
   { to: 'look', machine: { says: machine(), askedAt: now, gotAt: now.mono }, cluster: { says: cluster({ node }), askedAt: now, gotAt: now.mono } },
   now,
@@ -20,7 +20,7 @@ const step: Step = { do: 'mark', node: targetNode(node), record: record(), addOu
 const clearedBy = (change: Partial<Recheck>): boolean => {
   const says: Recheck = { uid: node.uid, recordText: node.recordText, taints: { outOfService: true, ours: true }, lease: null, ...change };
   const place = { cluster: 'a', node: node.name };
-  return learn(known, { do: 'recheck', place, node: node.name, step }, { to: 'recheck', says, askedAt: now, step: 'mark node-uid' }, now).cleared === 'mark node-uid';
+  return reduce(known, { do: 'recheck', place, node: node.name, step }, { to: 'recheck', says, askedAt: now, step: 'mark node-uid' }, now).cleared === 'mark node-uid';
 };
 
 it.each([

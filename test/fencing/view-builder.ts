@@ -1,7 +1,7 @@
 import type { AttachmentFacts, ClusterFacts, NodeFacts, OptOut, PodFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
 import { emptyMemory } from '../../fencing/loop/state.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
-import type { IdentityCarrier, MachineFacts, VolumeHandle } from '../../fencing/model/machine.ts';
+import type { IdentitySource, MachineFacts, VolumeHandle } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { View } from '../../fencing/rules/view.ts';
@@ -11,9 +11,9 @@ import type { View } from '../../fencing/rules/view.ts';
 export const NOW = Date.parse('2026-01-01T12:00:00Z');
 export const ago = (ms: number): string => new Date(NOW - ms).toISOString();
 
-export const machineOf = (carrier: IdentityCarrier): string | null => (carrier.value.startsWith('m-') ? carrier.value : null);
+export const machineOf = (carrier: IdentitySource): string | null => (carrier.value.startsWith('m-') ? carrier.value : null);
 /** A systemUUID can be read in two ways. */
-export const incarnationsOf = ({ carrier, value }: IdentityCarrier): readonly string[] => (carrier === 'systemUUID' ? [value, `${value}-swapped`] : []);
+export const incarnationsOf = ({ carrier, value }: IdentitySource): readonly string[] => (carrier === 'systemUUID' ? [value, `${value}-swapped`] : []);
 export const diskOf = (volume: VolumeHandle): string | null => (volume.handle.startsWith('disk-') ? volume.handle : null);
 
 export const machine = (change: Partial<MachineFacts> = {}): MachineFacts => ({
@@ -32,7 +32,7 @@ export const machine = (change: Partial<MachineFacts> = {}): MachineFacts => ({
 });
 
 /** By default a Node's annotation, or a Pod's. */
-export const optOut = (says: string, by: OptOut['by'] = 'annotation'): OptOut => ({ by, key: `opt-out-${by}`, says, mend: `take ${by} off` });
+export const optOut = (says: string, by: OptOut['by'] = 'annotation'): OptOut => ({ by, key: `opt-out-${by}`, says, remedy: `take ${by} off` });
 
 export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   name: 'node-a',

@@ -9,7 +9,7 @@ import { capDeskOf } from '../../kubernetes/ledger.ts';
 import { doctorOf } from '../../kubernetes/doctor.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { apiOf } from '../../sandbox/aws-sandbox.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { fence } from '../simulation/ends.ts';
@@ -29,7 +29,7 @@ const wiredWith = ({ orders = [], fencers }: { readonly orders?: Orders; readonl
   const kit = {
     cloud: install.wiring.ports.cloud,
     probes: [{ where: 'aws', ask: async () => 'EC2 answers', orders: async ({ machines }: { readonly machines: readonly string[] }) => (asked.push(...machines), orders) }],
-    readHints: () => ({ hints: [], faults: [], asides: [] }),
+    readHints: () => ({ hints: [], faults: [], ignored: [] }),
     access: { managedCluster: nothing, secret: nothing, parameter: nothing },
   };
   const wired = async () => ({ ...install.wiring, kit, opened, ...(fencers && { fencers }) });
@@ -67,7 +67,7 @@ it.each([
   await fence({ world, scene });
   world.advance(120_000);
   const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
-  if (node) deskOf(world, 'person').change('nodes', node, (draft) => {
+  if (node) writerAs(world, 'person').change('nodes', node, (draft) => {
     if (left === 'quarantine') delete draft.metadata.labels?.[FENCED_LABEL];
     else Object.assign(draft, { metadata: { ...draft.metadata, annotations: {}, labels: { ...draft.metadata.labels, [FENCED_LABEL]: 'run.1_removed_0000000aaaaaaa' } }, spec: { ...draft.spec, taints: [] } });
   });

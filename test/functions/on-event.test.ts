@@ -5,7 +5,7 @@ import { onEvent } from '../../functions/aws/on-event.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';
 import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
@@ -157,7 +157,7 @@ describe('what has to wait', () => {
     const [sent] = install.sentAgain;
     const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
     expect(sent?.message.record).toEqual(parseRecord(node?.metadata.annotations?.[RECORD_ANNOTATION] ?? ''));
-    if (node) deskOf(world, 'somebody').remove('nodes', node);
+    if (node) writerAs(world, 'somebody').remove('nodes', node);
     world.parts.cluster.knobs.attacherDown = false;
     world.advance(30_000);
     await deliver(install, sent?.message);

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Reading } from '../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../fencing/model/hint.ts';
 
 const folder = new URL('../fixtures/', import.meta.url);
 
@@ -12,10 +12,10 @@ export const sample = (cloud: string, name: string): string => readFileSync(new 
 const literal = (text: string): RegExp => new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), 'gi');
 
 /** Whether it names a machine in plain text: others are wrapped in base64, or about nothing here. */
-export const namesMachine = (text: string, read: (text: string) => Reading): boolean => read(text).hints.some(({ machine }) => literal(machine).test(text));
+export const namesMachine = (text: string, read: (text: string) => ParsedEvent): boolean => read(text).hints.some(({ machine }) => literal(machine).test(text));
 
 /** The sample as if it had happened to that machine. */
-export const about = (text: string, machine: string, read: (text: string) => Reading, place: { readonly account: string; readonly region: string | null }): string => {
+export const about = (text: string, machine: string, read: (text: string) => ParsedEvent, place: { readonly account: string; readonly region: string | null }): string => {
   const [hint] = read(text).hints;
   if (!hint) return text;
   const moved = text.replace(literal(hint.machine), machine);

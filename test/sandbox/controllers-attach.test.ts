@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { all, standing } from '../../sandbox/cluster/standing.ts';
 import { attachmentName } from '../../sandbox/cluster/controllers/volumes.ts';
-import { addDeployment } from '../../sandbox/cluster/scenery.ts';
+import { addDeployment } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { deleteAttachments, deleteNode, forceDeletePods, taintOutOfService } from './operator.ts';
 import type { PlainWorld } from './plain-cloud.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { all } from '../../sandbox/cluster/standing.ts';
-import { addDeployment } from '../../sandbox/cluster/scenery.ts';
+import { addDeployment } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { forceDeletePods, taintOutOfService } from './operator.ts';
 import type { PlainWorld } from './plain-cloud.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { all, standing } from '../../sandbox/cluster/standing.ts';
-import { addDaemonSet } from '../../sandbox/cluster/scenery.ts';
+import { addDaemonSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { forceDeletePods, taintOutOfService, untaint } from './operator.ts';
 import type { PlainWorld } from './plain-cloud.ts';

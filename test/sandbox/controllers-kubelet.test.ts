@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
-import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import type { PlainWorld } from './plain-cloud.ts';
 import { addDisk, boot, person, power, twoNodes } from './plain-cloud.ts';
 import { secondsUntil } from './stopwatch.ts';

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { castOf, startControlPlane } from '../../sandbox/cluster/controllers/cast.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { castOf, startControlPlane } from '../../sandbox/cluster/controllers/actors.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
 import { addTaint, outOfService } from '../../sandbox/cluster/controllers/taints.ts';
-import { addNode, addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { addNode, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { emptyCluster } from '../../sandbox/cluster/store.ts';
-import { ec2Cast } from '../../sandbox/ec2/cast.ts';
+import { ec2Cast } from '../../sandbox/ec2/actors.ts';
 import { plainStop, start, stopByUser } from '../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';
 import type { WithEc2 } from '../../sandbox/ec2/state.ts';
@@ -42,7 +42,7 @@ const stopInstance = (world: Whole, id: string): void => {
 };
 
 const fence = (world: Whole, name: string): void => {
-  const desk = deskOf(world, 'person');
+  const desk = writerAs(world, 'person');
   const node = standing(world, 'nodes', name);
   const pod = standing(world, 'pods', 'db-0', 'default');
   if (node) desk.change('nodes', node, (draft) => addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect: 'NoSchedule' }));

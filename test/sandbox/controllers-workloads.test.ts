@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { all, standing } from '../../sandbox/cluster/standing.ts';
-import { addBarePod, addDeployment, addJob, addMirrorPod, addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { addBarePod, addDeployment, addJob, addMirrorPod, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { deleteNode, forceDeletePods, taintOutOfService } from './operator.ts';
 import type { PlainWorld } from './plain-cloud.ts';

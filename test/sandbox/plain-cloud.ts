@@ -1,9 +1,9 @@
-import { castOf, startControlPlane } from '../../sandbox/cluster/controllers/cast.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { castOf, startControlPlane } from '../../sandbox/cluster/controllers/actors.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { ClusterWorld } from '../../sandbox/cluster/cluster-world.ts';
 import type { ClusterState } from '../../sandbox/cluster/store.ts';
 import { emptyCluster } from '../../sandbox/cluster/store.ts';
-import { addNode, addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { addNode, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import type { Underlay } from '../../sandbox/underlay.ts';
 import type { World } from '../../sandbox/world.ts';
@@ -101,4 +101,4 @@ export const boot = (world: PlainWorld, machine: string): void => {
 };
 
 /** Writes as a person or a script would, through no API. */
-export const person = (world: ClusterWorld) => deskOf(world, 'person');
+export const person = (world: ClusterWorld) => writerAs(world, 'person');

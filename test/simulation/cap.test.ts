@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Known } from '../../fencing/loop/state.ts';
-import { next } from '../../fencing/loop/next-command.ts';
+import type { RunState } from '../../fencing/loop/state.ts';
+import { nextCommand } from '../../fencing/loop/next-command.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
-import { addBarePod } from '../../sandbox/cluster/scenery.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { all, standing } from '../../sandbox/cluster/standing.ts';
 import { startMachine, stopMachine } from './incidents.ts';
@@ -56,7 +56,7 @@ it('machines whose Nodes are gone count as well: five of the eleven Nodes that a
   const zone = allOff(20, stopMachine, 9);
   for (const machine of zone.machines) {
     const node = standing(zone.world, 'nodes', nodeOf(zone.world, machine));
-    if (node) deskOf(zone.world, 'person').remove('nodes', node);
+    if (node) writerAs(zone.world, 'person').remove('nodes', node);
   }
   expect(await fencedAt(zone, byEvents, 12)).toHaveLength(5);
 });
@@ -143,10 +143,10 @@ describe('runs that come to the cap together', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 1 }), { maxLength: 20 }), async (order) => {
         const world = untouched.fork();
-        const runs: Known[] = machines.map((machine) => freshRun(world, portsOver(world), { machine, runId: machine }));
+        const runs: RunState[] = machines.map((machine) => freshRun(world, portsOver(world), { machine, runId: machine }));
         const stepOf = async (which: number): Promise<boolean> => {
           const known = runs[which];
-          const command = known && next(known, momentOf(world));
+          const command = known && nextCommand(known, momentOf(world));
           if (!known || !command || command.do === 'finish') return false;
           runs[which] = await stepOn(known, command, portsOver(world));
           return true;
@@ -164,7 +164,7 @@ describe('runs that come to the cap together', () => {
     const policy = { cap: { share: 0.49, atOnce: 1 } };
     const killed = async (machine: string): Promise<void> => {
       let known = freshRun(world, portsOver(world), { machine, policy, runId: `killed-${machine}` });
-      for (let command = next(known, momentOf(world)); command.do !== 'finish' && !known.memory.admission; command = next(known, momentOf(world))) known = await stepOn(known, command, portsOver(world));
+      for (let command = nextCommand(known, momentOf(world)); command.do !== 'finish' && !known.memory.admission; command = nextCommand(known, momentOf(world))) known = await stepOn(known, command, portsOver(world));
     };
     for (const machine of machines) await killed(machine);
     expect(labelled(world)).toBe(0);
@@ -179,7 +179,7 @@ it('what stands on a Node counts for nothing: a forged fence of the year 9999 ho
   const [machine = ''] = machines;
   const forged = { version: 1, fence: 'f', phase: 'fencing', cloud: 'aws', machine: 'i-forged', generation: null, node: 'n', nodeUid: 'u', bootID: 'b', lease: null, outOfService: 'ours', begun: '9999-01-01T00:00:00.000Z', released: null, vouched: null, evidence: {}, volumes: [], pods: [] };
   for (const node of all(world, 'nodes').filter(({ metadata }) => metadata.name !== nodeOf(world, machine))) {
-    deskOf(world, 'kubelet').change('nodes', node, (draft) => {
+    writerAs(world, 'kubelet').change('nodes', node, (draft) => {
       draft.metadata.annotations = { ...draft.metadata.annotations, [RECORD_ANNOTATION]: JSON.stringify(forged) };
       draft.metadata.labels = { ...draft.metadata.labels, [FENCED_LABEL]: 'forged.1' };
     });

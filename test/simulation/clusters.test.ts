@@ -15,7 +15,7 @@ const empty = () => clusterOver(createAwsSandbox({ seed: 9, now: Date.UTC(2026, 
 
 const silent = (): Cluster => {
   const fail = () => Promise.reject(new Unavailable('no route to host'));
-  return { name: 'silent', find: fail, identify: fail, look: fail, recheck: fail, apply: fail, tell: fail, census: fail, claim: fail, conclude: fail, suspects: fail };
+  return { name: 'silent', find: fail, identify: fail, look: fail, recheck: fail, apply: fail, recordEvent: fail, surveyConnectivity: fail, claim: fail, conclude: fail, suspects: fail };
 };
 
 const tag = (world: AwsWorld, machine: string, cluster: string): void => {

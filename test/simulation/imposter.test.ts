@@ -4,8 +4,8 @@ import { react } from '../../fencing/loop/react.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS } from '../../sandbox/aws-sandbox.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
-import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { all } from '../../sandbox/cluster/standing.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';
@@ -26,7 +26,7 @@ const framed = () => {
   const imposters = nodeOf(imposter);
   if (!imposters) throw new Error('the imposter has a Node');
   const lie = { [CSI_NODE_IDS]: JSON.stringify({ [EBS]: victim }) };
-  deskOf(world, 'kubelet').change('nodes', imposters, (draft) => {
+  writerAs(world, 'kubelet').change('nodes', imposters, (draft) => {
     draft.metadata.annotations = { ...draft.metadata.annotations, ...lie };
   });
   world.parts.cluster.knobs.partitioned = [instanceIn(world, imposter)?.privateDnsName ?? ''];

@@ -1,7 +1,7 @@
 import { createAwsSandbox, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
-import { addBarePod, addDaemonSet, addJob, addMirrorPod } from '../../sandbox/cluster/scenery.ts';
+import { addBarePod, addDaemonSet, addJob, addMirrorPod } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { plainStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
 import { forget } from '../../sandbox/ec2/scenario.ts';
@@ -58,7 +58,7 @@ export const forgotten = (seed = 1): Incident => {
 export const nodeGone = (seed = 1): Incident => {
   const incident = stopped(seed);
   const node = standing(incident.world, 'nodes', incident.scene.nodeOf(incident.scene.holder));
-  if (node) deskOf(incident.world, 'person').remove('nodes', node);
+  if (node) writerAs(incident.world, 'person').remove('nodes', node);
   incident.world.advance(50);
   return incident;
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { json } from '../../sandbox/cluster/api/wire.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { all } from '../../sandbox/cluster/standing.ts';
 import type { Troubles } from './rig.ts';
 import { stateOf } from './state.ts';
@@ -50,7 +50,7 @@ describe('where fences are entered', () => {
   it('while people have lifted the cap, all begin, and count afterwards', async () => {
     const { world, machines } = allOff(9);
     const data = { 'cap-lifted-until': new Date(world.now() + 30 * MINUTE).toISOString(), 'cap-lifted-because': 'the zone is lost' };
-    deskOf(world, 'admin').create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'kube-system', name: 'cloudfence' }, data });
+    writerAs(world, 'admin').create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'kube-system', name: 'cloudfence' }, data });
     for (const machine of machines) expect(await fenceOne(world, machine)).toMatchObject({ outcome: 'fenced' });
     expect(ledgers(world).find(([name]) => name === 'cloudfence-ledger')?.[1]).toMatchObject({ fences: expect.stringMatching(/^([\w-]{10} [\w-]{6} \d+ f 9\n?){9}$/) });
   });

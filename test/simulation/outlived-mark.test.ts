@@ -3,10 +3,10 @@ import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { CSI_NODE_IDS, FENCED_LABEL, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
-import { addBarePod } from '../../sandbox/cluster/scenery.ts';
+import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { fence } from './ends.ts';
 import { startMachine, stopMachine, stopped, type Incident } from './incidents.ts';
@@ -47,7 +47,7 @@ const cutOff = ({ world, scene }: Incident): void => void world.parts.cluster.kn
 /** A person with kubectl. */
 const byHand = ({ world, scene }: Incident, change: (node: NodeObject) => unknown): void => {
   const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
-  if (node) deskOf(world, 'person').change('nodes', node, (draft) => void change(draft));
+  if (node) writerAs(world, 'person').change('nodes', node, (draft) => void change(draft));
 };
 
 /** Another Node that names the machine, too. */
@@ -243,7 +243,7 @@ describe('a Node that is parked', () => {
     startMachine(world, scene.holder);
     world.advance(20_000);
     const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
-    if (node) deskOf(world, 'person').change('nodes', node, (draft) => (draft.metadata.annotations = { ...draft.metadata.annotations, seen: 'yes' }));
+    if (node) writerAs(world, 'person').change('nodes', node, (draft) => (draft.metadata.annotations = { ...draft.metadata.annotations, seen: 'yes' }));
     stopMachine(world, scene.holder);
     world.advance(60_000);
     const ports = portsOver(world);

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { run } from '../../fencing/loop/run.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { all, standing } from '../../sandbox/cluster/standing.ts';
-import { addBarePod } from '../../sandbox/cluster/scenery.ts';
+import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { attacherDown } from './incidents.ts';
 import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 const remove = (world: ReturnType<typeof attacherDown>['world'], kind: 'nodes' | 'leases', name: string): void => {
-  for (const object of all(world, kind).filter(({ metadata }) => metadata.name === name)) deskOf(world, 'person').remove(kind, object);
+  for (const object of all(world, kind).filter(({ metadata }) => metadata.name === name)) writerAs(world, 'person').remove(kind, object);
 };
 
 it('the pods of a living machine that has got a dead one’s name outlive an event for the dead one, even when their Node was deleted', async () => {

@@ -1,5 +1,5 @@
 import type { Cluster } from '../../fencing/model/cluster.ts';
-import { begin, type Known } from '../../fencing/loop/state.ts';
+import { startRun, type RunState } from '../../fencing/loop/state.ts';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
@@ -67,8 +67,8 @@ export interface Wanted {
 
 const FIVE_MINUTES = 300_000;
 
-export const freshRun = (world: AwsWorld, ports: Ports, { machine, runId = 'run', policy, lasts = FIVE_MINUTES }: Wanted): Known =>
-  begin({
+export const freshRun = (world: AwsWorld, ports: Ports, { machine, runId = 'run', policy, lasts = FIVE_MINUTES }: Wanted): RunState =>
+  startRun({
     request: { machine, intent: 'react', accepted: null, vouched: null },
     policy: { ...defaultPolicy, ...policy },
     reading: ports.cloud,

@@ -3,9 +3,9 @@ import { run } from '../../fencing/loop/run.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { json, type ApiAnswer, type ApiRequest } from '../../sandbox/cluster/api/wire.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
-import { addBarePod } from '../../sandbox/cluster/scenery.ts';
+import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { AFTERMATH_MS, fence } from './ends.ts';
 import { attacherDown, crowded, startMachine, stopped } from './incidents.ts';
 import { freshRun, portsOver, type Troubles } from './rig.ts';
@@ -89,7 +89,7 @@ it('a dry run comes to an end when an attachment is stuck whose disk is free', a
 const removeFence = (world: AwsWorld, name: string): void => {
   const node = standing(world, 'nodes', name);
   if (!node) return;
-  deskOf(world, 'person').change('nodes', node, (draft) => {
+  writerAs(world, 'person').change('nodes', node, (draft) => {
     delete draft.metadata.annotations?.[RECORD_ANNOTATION];
     delete draft.metadata.labels?.[FENCED_LABEL];
     delete draft.spec.taints;
@@ -129,7 +129,7 @@ it('pods of another machine that bore the dead one\'s name, and whose Node is go
   const { world, scene } = stopped();
   const name = scene.nodeOf(scene.holder);
   const node = standing(world, 'nodes', name);
-  if (node) deskOf(world, 'person').remove('nodes', node);
+  if (node) writerAs(world, 'person').remove('nodes', node);
   addBarePod(world, { name: 'living', spec: { nodeName: name } });
   const before = standing(world, 'pods', 'living', 'default')?.metadata.uid;
   await fence({ world, scene });
@@ -141,7 +141,7 @@ it('a pod that only a foreign finalizer holds, and that we may not fail, keeps n
   const { world, scene } = stopped();
   addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
   const held = standing(world, 'pods', 'held', 'default');
-  if (held) deskOf(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
+  if (held) writerAs(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
   const ports = portsOver(world, refusing('PATCH', /\/pods\/held\/status/));
   const outcome = await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
   expect(outcome).toMatchObject({ outcome: 'failed', reason: { says: expect.stringContaining('pod/default/held') } });
@@ -154,7 +154,7 @@ it('a pod that only a foreign finalizer holds does not keep a healthy node out f
   const { world, scene } = stopped();
   addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
   const held = standing(world, 'pods', 'held', 'default');
-  if (held) deskOf(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
+  if (held) writerAs(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
   await fence({ world, scene });
   startMachine(world, scene.holder);
   world.advance(120_000);

@@ -7,9 +7,9 @@ import { react } from '../../fencing/loop/react.ts';
 import { sweep, type Swept } from '../../fencing/sweep/sweep.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { deskOf } from '../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { all, standing } from '../../sandbox/cluster/standing.ts';
-import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
@@ -55,7 +55,7 @@ const fencedBySweep = async (): Promise<Incident> => {
 it('our taint on a machine that lives again is found and lifted, although somebody removed the label that names the fence', async () => {
   const { world, scene } = await diedAfterMark();
   const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
-  if (node) deskOf(world, 'person').change('nodes', node, (draft) => void delete draft.metadata.labels?.[FENCED_LABEL]);
+  if (node) writerAs(world, 'person').change('nodes', node, (draft) => void delete draft.metadata.labels?.[FENCED_LABEL]);
   startMachine(world, scene.holder);
   world.advance(40_000);
   const { outcomes } = await sweepOf(world);
@@ -229,7 +229,7 @@ describe('of two clusters', () => {
 it('a paused cluster is left as it is', async () => {
   const { world, scene } = offFor(70_000);
   const pause = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'kube-system', name: 'cloudfence' }, data: { pause: 'maintenance' } };
-  deskOf(world, 'admin').create('configmaps', pause);
+  writerAs(world, 'admin').create('configmaps', pause);
   const before = stateOf(world);
   const { outcomes } = await sweepOf(world);
   expect(outcomes).toMatchObject([{ outcome: 'refused', machine: scene.holder, reason: { code: 'paused' } }]);

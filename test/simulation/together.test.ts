@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Known } from '../../fencing/loop/state.ts';
-import { next } from '../../fencing/loop/next-command.ts';
+import type { RunState } from '../../fencing/loop/state.ts';
+import { nextCommand } from '../../fencing/loop/next-command.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { AFTERMATH_MS } from './ends.ts';
 import { crowded, stopped, terminated } from './incidents.ts';
@@ -12,11 +12,11 @@ import { stepOn } from './walk.ts';
 /** Two deliveries of one event at once: their calls fall between each other in every order that chance finds. */
 
 /** Advances one of the runs by one command; false when it has ended. */
-const advanceOne = async (runs: Known[], which: number, world: AwsWorld): Promise<boolean> => {
+const advanceOne = async (runs: RunState[], which: number, world: AwsWorld): Promise<boolean> => {
   const ports = portsOver(world);
   const known = runs[which];
   if (!known) return false;
-  const command = next(known, ports.clock.now());
+  const command = nextCommand(known, ports.clock.now());
   if (command.do === 'finish') return false;
   runs[which] = await stepOn(known, command, ports);
   return true;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
-import { addBarePod } from '../../sandbox/cluster/scenery.ts';
+import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { fence } from './ends.ts';
 import { stopped, type Incident } from './incidents.ts';

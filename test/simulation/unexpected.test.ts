@@ -5,7 +5,7 @@ import type { Ports } from '../../fencing/loop/ports.ts';
 import { react } from '../../fencing/loop/react.ts';
 import { sweep, type Swept } from '../../fencing/sweep/sweep.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { volumeIn } from '../../sandbox/ec2/state.ts';

@@ -1,6 +1,6 @@
-import type { Known } from '../../fencing/loop/state.ts';
-import { learn } from '../../fencing/loop/reduce.ts';
-import { next, type Command } from '../../fencing/loop/next-command.ts';
+import type { RunState } from '../../fencing/loop/state.ts';
+import { reduce } from '../../fencing/loop/reduce.ts';
+import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { answerTo, run } from '../../fencing/loop/run.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
@@ -10,7 +10,7 @@ import { freshRun, portsOver, type Troubles } from './rig.ts';
 
 /** The moment before one command: what the run knew, and a copy of the world as it stood. */
 export interface Crossing {
-  readonly known: Known;
+  readonly known: RunState;
   readonly command: Exclude<Command, { do: 'finish' }>;
   readonly world: AwsWorld;
 }
@@ -21,18 +21,18 @@ export interface Walk {
 }
 
 /** One command further, in the given world. */
-export const stepOn = async (known: Known, command: Crossing['command'], ports: Ports): Promise<Known> => {
+export const stepOn = async (known: RunState, command: Crossing['command'], ports: Ports): Promise<RunState> => {
   const answer = await answerTo(command, known, ports);
-  return learn(known, command, answer, ports.clock.now());
+  return reduce(known, command, answer, ports.clock.now());
 };
 
 /** Runs to the end and keeps the moment before each command, so that a test can go another way from there. */
-export const walk = async (world: AwsWorld, start: Known): Promise<Walk> => {
+export const walk = async (world: AwsWorld, start: RunState): Promise<Walk> => {
   const ports = portsOver(world);
   const crossings: Crossing[] = [];
   let known = start;
   for (;;) {
-    const command = next(known, ports.clock.now());
+    const command = nextCommand(known, ports.clock.now());
     if (command.do === 'finish') return { crossings, outcome: command.outcome };
     crossings.push({ known, command, world: world.fork() });
     known = await stepOn(known, command, ports);
@@ -49,4 +49,4 @@ export const diedAfterMark = async (): Promise<Incident> => {
 };
 
 /** Goes on in another world with what was known: the process was frozen, and thaws. */
-export const thaw = (known: Known, world: AwsWorld, troubles?: Troubles): Promise<Outcome> => run(known, portsOver(world, troubles));
+export const thaw = (known: RunState, world: AwsWorld, troubles?: Troubles): Promise<Outcome> => run(known, portsOver(world, troubles));

@@ -2,7 +2,7 @@ import type { Outcome } from '../../fencing/model/outcome.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { addBarePod, addStatefulSet } from '../../sandbox/cluster/scenery.ts';
+import { addBarePod, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { terminate } from '../../sandbox/ec2/instances.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';

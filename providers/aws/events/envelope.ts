@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { z } from 'zod';
-import type { Hint, Reading } from '../../../fencing/model/hint.ts';
+import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
 import { jsonOrText } from '../../../fencing/model/json-text.ts';
 import { aside, faultsShowing, hinted } from '../../events/reading.ts';
 import { INSTANCE_ID } from '../identity.ts';
@@ -49,7 +49,7 @@ const machinesIn = (raw: object): readonly string[] => {
 const kebab = (type: string): string => type.slice(0, LONGEST_WORD).replaceAll(/[^A-Za-z\d]+/g, '-').replaceAll(/^-|-$/g, '').toLowerCase();
 const LONGEST_WORD = 60;
 
-export const readEnvelope = (sent: object, where: string): Reading => {
+export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   const raw = asPublished(sent);
   const outer = envelope.safeParse(raw);
   if (!outer.success) return unreadable(outer.error, where, 'send the event as EventBridge delivers it', raw);
@@ -64,7 +64,7 @@ export const readEnvelope = (sent: object, where: string): Reading => {
   return readingOf(outer.data, inner.data, where);
 };
 
-const readingOf = (outer: Envelope, understood: Understood, where: string): Reading =>
+const readingOf = (outer: Envelope, understood: Understood, where: string): ParsedEvent =>
   understood.machines === null
     ? aside(understood.aside, where)
     : hinted(understood.machines.map((machine) => hintOf(outer, machine, understood)));
@@ -97,7 +97,7 @@ const record = z.looseObject({
 const typeOf = (eventType: string | null | undefined): string => (eventType === 'AwsServiceEvent' ? 'AWS Service Event via CloudTrail' : 'AWS API Call via CloudTrail');
 
 /** Null when it is no such record. */
-export const readTrailRecord = (raw: object, where: string): Reading | null => {
+export const readTrailRecord = (raw: object, where: string): ParsedEvent | null => {
   const read = record.safeParse(raw);
   if (!read.success) return null;
   const { eventType, eventID: id, eventTime: time, awsRegion: region, recipientAccountId, userIdentity } = read.data;
@@ -117,7 +117,7 @@ const detailTypeOf = (detail: object): string | null => {
 };
 
 /** Null when it is no such inside. */
-export const readDetail = (detail: object, where: string): Reading | null => {
+export const readDetail = (detail: object, where: string): ParsedEvent | null => {
   const type = detailTypeOf(detail) ?? (namesAny(detail) ? 'detail' : null);
   if (type === null || (type !== 'AWS Health Event' && !namesAny(detail))) return null;
   const { faults, ...rest } = readEnvelope({ 'detail-type': type, detail }, where);

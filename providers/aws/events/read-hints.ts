@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Reading } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { jsonText } from '../../../fencing/model/json-text.ts';
 import { aside, hinted } from '../../events/reading.ts';
 import { type Batch, batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
@@ -82,7 +82,7 @@ const named = z.object({
 const wordFor = (transition: string): string => transition.replace(/^autoscaling:/, '').replaceAll('_', '-').toLowerCase();
 
 /** Null when it is no such notification. */
-const readNotification = (raw: object, where: string): Reading | null => {
+const readNotification = (raw: object, where: string): ParsedEvent | null => {
   const transition = notification.safeParse(raw);
   if (!transition.success) return null;
   if (transition.data === TEST_NOTIFICATION) return aside('a test notification of Auto Scaling', where);
@@ -101,7 +101,7 @@ const byHand = z.object({
   region: z.string().nullish(),
 });
 
-const readByHand = (raw: object, where: string): Reading => {
+const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
   if (!asked.success) return unreadable(asked.error, where, 'name one instance: { "instanceId": "i-…" }', raw);
   const { instanceId, account = null, region = null } = asked.data;

@@ -3,7 +3,7 @@ import type { SSMClient } from '@aws-sdk/client-ssm';
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { notKept } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
-import { translated } from '../errors.ts';
+import { withCloudfenceErrors } from '../errors.ts';
 
 /** Ways into clusters that EKS manages, or whose credentials Secrets Manager or Parameter Store keep. Each SDK is loaded by the first entry that needs it. */
 export const awsAccess = (region: string): CloudAccess => ({
@@ -31,14 +31,14 @@ export const awsAccess = (region: string): CloudAccess => ({
 /** The text of a Secrets Manager secret. @throws Denied, Unavailable, Refused, InvalidConfiguration (it holds no text) */
 const secretText = async (client: SecretsManagerClient, name: string, signal: AbortSignal): Promise<string> => {
   const { GetSecretValueCommand } = await import('@aws-sdk/client-secrets-manager');
-  const answer = await translated('secretsmanager:GetSecretValue', () => client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal }));
+  const answer = await withCloudfenceErrors('secretsmanager:GetSecretValue', () => client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal }));
   return textOf(answer.SecretString, `the secret ${name}`);
 };
 
 /** The text of an SSM parameter, decrypted. @throws as above */
 const parameterText = async (client: SSMClient, name: string, signal: AbortSignal): Promise<string> => {
   const { GetParameterCommand } = await import('@aws-sdk/client-ssm');
-  const answer = await translated('ssm:GetParameter', () => client.send(new GetParameterCommand({ Name: name, WithDecryption: true }), { abortSignal: signal }));
+  const answer = await withCloudfenceErrors('ssm:GetParameter', () => client.send(new GetParameterCommand({ Name: name, WithDecryption: true }), { abortSignal: signal }));
   return textOf(answer.Parameter?.Value, `the parameter ${name}`);
 };
 

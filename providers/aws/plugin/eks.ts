@@ -3,7 +3,7 @@ import type { EKSClient } from '@aws-sdk/client-eks';
 import { DescribeClusterCommand } from '@aws-sdk/client-eks';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
-import { translated } from '../errors.ts';
+import { withCloudfenceErrors } from '../errors.ts';
 
 /** How to reach an EKS cluster's API server, as the identity whose AWS credentials these are. */
 
@@ -15,7 +15,7 @@ export interface EksEndpoint {
 
 /** @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet) */
 export const eksEndpoint = async (eks: EKSClient, cluster: string, signal: AbortSignal): Promise<EksEndpoint> => {
-  const answer = await translated('eks:DescribeCluster', () => eks.send(new DescribeClusterCommand({ name: cluster }), { abortSignal: signal }));
+  const answer = await withCloudfenceErrors('eks:DescribeCluster', () => eks.send(new DescribeClusterCommand({ name: cluster }), { abortSignal: signal }));
   const server = answer.cluster?.endpoint;
   const certificateAuthorityData = answer.cluster?.certificateAuthority?.data;
   if (server === undefined || certificateAuthorityData === undefined) {
@@ -58,7 +58,7 @@ export const eksTokens = (identity: EksIdentity): (() => Promise<string>) => {
  * @throws Denied when there are no credentials
  */
 export const eksToken = ({ cluster, region, credentials, now }: EksIdentity): Promise<string> =>
-  translated('sts:GetCallerIdentity (signing)', async () => {
+  withCloudfenceErrors('sts:GetCallerIdentity (signing)', async () => {
     const signer = new SignatureV4({ credentials, region, service: 'sts', sha256: Sha256 });
     const hostname = `sts.${region}.${region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'}`;
     const request = {

@@ -1,7 +1,7 @@
 import { fromTemporaryCredentials } from '@aws-sdk/credential-providers';
 import { type CloudfenceError, Denied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
 import { type ClientOptions, ec2Clients, type Ec2Clients, timeouts } from '../client.ts';
-import { inOurWords } from '../errors.ts';
+import { toCloudfenceError } from '../errors.ts';
 import { awsCloud } from '../index.ts';
 import type { TerritoryEntry } from '../../plugin.ts';
 import type { Territory } from '../territories.ts';
@@ -60,7 +60,7 @@ const SESSION = 'cloudfence';
 
 /** Whatever declines the role denies all that needs it; only a service that did not answer may answer soon. */
 const notAssumed = (caught: unknown, { arn }: Role): CloudfenceError => {
-  const error = inOurWords(caught, 'sts:AssumeRole');
+  const error = toCloudfenceError(caught, 'sts:AssumeRole');
   const words = `the role ${arn} cannot be assumed: ${error.message}`;
   return error instanceof Unavailable ? new Unavailable(words, { cause: caught }) : new Denied(words, { cause: caught });
 };

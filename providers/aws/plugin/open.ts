@@ -1,8 +1,8 @@
 import { loadConfig } from '@smithy/core/config';
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
-import type { CloudKit, CloudOptions, CloudProbe } from '../../plugin.ts';
+import type { OpenedCloud, CloudOptions, CloudProbe } from '../../plugin.ts';
 import { ec2Clients } from '../client.ts';
-import { translated } from '../errors.ts';
+import { withCloudfenceErrors } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { awsCloud } from '../index.ts';
 import { awsAccess } from './access.ts';
@@ -19,7 +19,7 @@ const probeOf = (where: string, place: OrderPlace): CloudProbe => ({
 
 const NO_REGION = 'no region: give --region, set AWS_REGION, or write `region` into the configuration file or the profile of the AWS CLI';
 
-export const openAws = async ({ region: given, account, territories, tags = null }: Omit<CloudOptions, 'variable'>): Promise<CloudKit> => {
+export const openAws = async ({ region: given, account, territories, tags = null }: Omit<CloudOptions, 'variable'>): Promise<OpenedCloud> => {
   const region = given ?? (await regionOfProfile());
   if (region === null) throw new InvalidConfiguration([NO_REGION]);
   const clients = ec2Clients({ region });
@@ -29,7 +29,7 @@ export const openAws = async ({ region: given, account, territories, tags = null
 };
 
 /** Loaded by those only who serve more than one territory. */
-const withTerritories = async (kit: CloudKit, entries: CloudOptions['territories'], home: { readonly account: string | null; readonly region: string; readonly tags: OrderPlace['tags'] }): Promise<CloudKit> => {
+const withTerritories = async (kit: OpenedCloud, entries: CloudOptions['territories'], home: { readonly account: string | null; readonly region: string; readonly tags: OrderPlace['tags'] }): Promise<OpenedCloud> => {
   const { openTerritories, nameOf } = await import('./open-territories.ts');
   const { cloudOfTerritories } = await import('../territories.ts');
   const others = openTerritories(entries, home, { region: home.region });
@@ -44,4 +44,4 @@ const withTerritories = async (kit: CloudKit, entries: CloudOptions['territories
  * @throws Denied when the profile or the files cannot be read
  */
 export const regionOfProfile = (): Promise<string | null> =>
-  translated('the AWS profile', loadConfig<string | null>({ environmentVariableSelector: () => undefined, configFileSelector: ({ region }) => region, default: null }, { preferredFile: 'credentials' }));
+  withCloudfenceErrors('the AWS profile', loadConfig<string | null>({ environmentVariableSelector: () => undefined, configFileSelector: ({ region }) => region, default: null }, { preferredFile: 'credentials' }));

@@ -11,7 +11,7 @@ import type { Check } from '../../check.ts';
 import type { Trial } from '../../plugin.ts';
 import type { Ec2Clients } from '../client.ts';
 import { volumesById } from '../disks.ts';
-import { inOurWords, translated } from '../errors.ts';
+import { toCloudfenceError, withCloudfenceErrors } from '../errors.ts';
 import { look } from '../look.ts';
 
 /** What EC2 says in dry runs to the orders of a fence, as lines of the doctor. */
@@ -39,7 +39,7 @@ const whyDenied = async (order: Order, tried: TriedOrder, { clients, tags }: Ord
   return `on ${namesOf(order, tried)}: ${missing.length > 0 ? `${missing.join(', and ')}, on which the permission hangs` : tried.denied}`;
 };
 
-const mends: Record<Order, string> = {
+const remedies: Record<Order, string> = {
   'ec2:DetachVolume': 'a disk that Kubernetes does not let go of would stay attached; give the permission or the tag (docs/aws.md, "Permissions")',
   'ec2:StopInstances': 'the policy `unreachable: power-off` would do nothing; give the permission or the tag (docs/aws.md, "Permissions")',
 };
@@ -54,7 +54,7 @@ const checkOf = async (what: string, order: Order, targets: readonly OrderTarget
   if (denied.length === 0) return { what, verdict: 'ok', says: `${order} would be allowed, tried on ${tried.map((one) => namesOf(order, one)).join(', ')}` };
   const why = await Promise.all(denied.slice(0, MOST_SAID).map((one) => whyDenied(order, one, place, signal)));
   const more = denied.length > MOST_SAID ? `; and on ${denied.length - MOST_SAID} more of the ${tried.length} that were tried` : '';
-  return { what, verdict: 'fail', says: `${order} IS DENIED ${why.join('; ')}${more}: ${mends[order]}` };
+  return { what, verdict: 'fail', says: `${order} IS DENIED ${why.join('; ')}${more}: ${remedies[order]}` };
 };
 
 /** @throws Denied, Unavailable */
@@ -126,7 +126,7 @@ const tryOrder = async ({ reads }: Ec2Clients, order: Order, target: OrderTarget
   try {
     await send(reads, order, target, signal);
   } catch (caught) {
-    const error = inOurWords(caught, order);
+    const error = toCloudfenceError(caught, order);
     if (error instanceof Denied) return { ...target, denied: error.message };
     if (!(error instanceof Refused)) throw error;
   }
@@ -154,7 +154,7 @@ const said = (id: string, tags: readonly Tag[], wanted: readonly WantedTag[]): r
 
 /** Which tags are missing on a machine and its disk, in words; none, where tags are not why. @throws Unavailable, Denied, Refused */
 const missingTags = async (client: EC2Client, { machine, disk }: OrderTarget, { instances, volumes }: TagRule, signal: AbortSignal): Promise<readonly string[]> => {
-  const answer = await translated('ec2:DescribeInstances', () => client.send(new DescribeInstancesCommand({ InstanceIds: [machine] }), { abortSignal: signal }));
+  const answer = await withCloudfenceErrors('ec2:DescribeInstances', () => client.send(new DescribeInstancesCommand({ InstanceIds: [machine] }), { abortSignal: signal }));
   const found = answer.Reservations?.flatMap(({ Instances = [] }) => Instances) ?? [];
   const [volume] = await volumesById(client, [disk], signal);
   return [...said(machine, found.flatMap(({ Tags = [] }) => Tags), instances), ...said(disk, volume?.Tags ?? [], volumes)];

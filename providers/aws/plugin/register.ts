@@ -1,8 +1,8 @@
 import { diskOf, INSTANCE_ID, machineOf } from '../identity.ts';
 import { readHints } from '../events/read-hints.ts';
-import type { RegisteredCloud } from '../../plugin.ts';
+import type { CloudPlugin } from '../../plugin.ts';
 
-export const aws: RegisteredCloud = {
+export const aws: CloudPlugin = {
   name: 'aws',
   machineOf,
   incarnationsOf: () => [],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Reading } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { fault, readingOf, unreadable } from './envelope.ts';
 import { about, aboutFirst, kebab, momentIn, nothing, reasonIn, said, type Understood } from './kinds.ts';
 
@@ -55,7 +55,7 @@ const COMMON_SCHEMA = 'send the alert in the common alert schema';
 
 export const isAlert = (raw: object): boolean => 'schemaId' in raw || 'alertContext' in raw;
 
-export const readAlert = (raw: object, where: string): Reading => {
+export const readAlert = (raw: object, where: string): ParsedEvent => {
   const schemaId = 'schemaId' in raw ? schemaName.parse(raw.schemaId) : null;
   const schema = schemaId === null ? bare : schemas.get(schemaId.toLowerCase());
   if (!schema) return fault(`alerts of the schema "${schemaId}" are not understood`, `${where}.schemaId`, COMMON_SCHEMA, raw);
@@ -103,7 +103,7 @@ type Told = z.infer<typeof record>;
 
 export const isActivityRecord = (raw: object): boolean => 'operationName' in raw && 'resourceId' in raw;
 
-export const readActivityRecord = (raw: object, where: string): Reading => {
+export const readActivityRecord = (raw: object, where: string): ParsedEvent => {
   const read = record.safeParse(raw);
   if (!read.success) return unreadable(read.error, where, 'check the record against the schema of the activity log', raw);
   const { eventDataId, correlationId, time, eventTimestamp } = read.data;

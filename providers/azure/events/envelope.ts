@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { z } from 'zod';
-import type { Hint, Reading } from '../../../fencing/model/hint.ts';
+import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
 import { jsonOrText } from '../../../fencing/model/json-text.ts';
 import { jsonIn } from '../../events/json-text.ts';
 import { allowance, aside, faultsShowing, hinted } from '../../events/reading.ts';
@@ -36,7 +36,7 @@ const withData = (raw: object): object => {
 };
 
 /** The data of an event alone, as a route may have cut it out; null for anything else. */
-export const readInside = (data: object, where: string): Reading | null => {
+export const readInside = (data: object, where: string): ParsedEvent | null => {
   const type = 'resourceUri' in data && 'operationName' in data ? 'Microsoft.Resources.ResourceActionSuccess' : kindOfInfo(data);
   if (type === null) return null;
   const { faults, ...rest } = readEnvelope({ eventType: type, data }, where);
@@ -54,7 +54,7 @@ const kindOfInfo = (data: object): string | null => {
   return 'Microsoft.ResourceNotifications.Resources.CreatedOrUpdated';
 };
 
-export const readEnvelope = (sent: object, where: string): Reading => {
+export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   const raw = withData(sent);
   const outer = ('eventType' in raw ? gridEvent : cloudEvent).safeParse(raw);
   if (!outer.success) return unreadable(outer.error, where, SCHEMAS, raw);
@@ -70,7 +70,7 @@ export const readEnvelope = (sent: object, where: string): Reading => {
 type Origin = Pick<Hint, 'eventId' | 'time'>;
 
 /** Hints for machines and sets; what an event tells of other resources is no reason to look. */
-export const readingOf = (understood: Understood, origin: Origin, where: string): Reading => {
+export const readingOf = (understood: Understood, origin: Origin, where: string): ParsedEvent => {
   if (understood.resources === null) return aside(understood.aside, where);
   const subjects = understood.resources.flatMap((resource) => subjectOf(resource) ?? []);
   if (subjects.length === 0) return aside(`news (${understood.because}) of no machine: ${understood.resources.join(', ') || 'of nothing'}`, where);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Reading } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { hinted } from '../../events/reading.ts';
 import { batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
 import { fault, isEnvelope, readEnvelope, readInside, unreadable } from './envelope.ts';
@@ -15,7 +15,7 @@ const byHand = z.object({
     .refine((id) => subjectOf(id) !== null, 'is no resource id of a virtual machine or a scale set'),
 });
 
-const readByHand = (raw: object, where: string): Reading => {
+const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
   if (!asked.success) return unreadable(asked.error, where, 'name one machine: { "resourceId": "/subscriptions/…/virtualMachines/…" }', raw);
   const subject = subjectOf(asked.data.resourceId);

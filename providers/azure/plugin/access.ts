@@ -4,7 +4,7 @@ import { notKept } from '../../cluster-entries.ts';
 import { apiServerIn } from '../../api-server-in.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { armScope, armUrl } from '../client.ts';
-import { translated } from '../errors.ts';
+import { withCloudfenceErrors } from '../errors.ts';
 import { restCall, type RestOptions } from '../rest.ts';
 
 export interface AzureAccessOptions extends AksOptions {
@@ -67,7 +67,7 @@ const SERVER = '6dae42f8-4368-4678-94ff-3960e28e3630/.default';
 const RENEWED_BEFORE_MS = 5 * 60_000;
 
 const entraToken = async ({ credential }: RestOptions) => {
-  const token = await translated('Entra ID, asked for a token for AKS,', () => credential.getToken(SERVER));
+  const token = await withCloudfenceErrors('Entra ID, asked for a token for AKS,', () => credential.getToken(SERVER));
   if (token === null) throw new Denied('Entra ID gave no token for AKS');
   return token;
 };

@@ -5,7 +5,7 @@ import { lazyCredential } from '../lazy-credential.ts';
 import { azureCloud, type AzureCloud } from '../index.ts';
 import { orderChecks, type PermissionOptions, probe } from './permissions.ts';
 import { azureAccess } from './access.ts';
-import type { CloudKit, CloudProbe } from '../../plugin.ts';
+import type { OpenedCloud, CloudProbe } from '../../plugin.ts';
 
 export interface AzureOptions {
   readonly subscription: string | null;
@@ -14,7 +14,7 @@ export interface AzureOptions {
 }
 
 /** An event may speak of a scale set: whoever reads hints puts its machines in its place, with the cloud's `expand`. */
-export interface AzureKit extends CloudKit {
+export interface AzureKit extends OpenedCloud {
   readonly cloud: AzureCloud;
   readonly expand: AzureCloud['expand'];
 }

@@ -1,7 +1,7 @@
 import { diskOf, incarnationsOf, machineOf, machinesNamed } from '../identity.ts';
 import { readHints } from '../events/read-hints.ts';
 import { subjectOf } from '../events/kinds.ts';
-import type { ReadVariable, RegisteredCloud } from '../../plugin.ts';
+import type { ReadVariable, CloudPlugin } from '../../plugin.ts';
 
 /** Where to ask, for Azure's SDK has no variable of its own for either. */
 export const azurePlace = (variable: ReadVariable): { readonly subscription: string | null; readonly endpoint: string | null } => ({
@@ -9,7 +9,7 @@ export const azurePlace = (variable: ReadVariable): { readonly subscription: str
   endpoint: variable('CLOUDFENCE_AZURE_ENDPOINT'),
 });
 
-export const azure: RegisteredCloud = {
+export const azure: CloudPlugin = {
   name: 'azure',
   machineOf,
   incarnationsOf,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Reading } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
 import { aside, faultsShowing, hinted } from '../../events/reading.ts';
 import { instancePath, type InstancePath, machineIdOf, NUMERIC_ID, pathIn, regionOf } from '../identity.ts';
@@ -25,7 +25,7 @@ const entry = z.object({
 
 type Entry = z.infer<typeof entry>;
 
-export const readLogEntry = (raw: object, where: string): Reading => {
+export const readLogEntry = (raw: object, where: string): ParsedEvent => {
   const read = entry.safeParse(raw);
   if (!read.success) return unreadable(read.error, where, 'send audit log entries as the log router delivers them', raw);
   const { methodName } = read.data.protoPayload;
@@ -45,7 +45,7 @@ const hasFailed = ({ severity, protoPayload: { status } }: Entry): boolean => se
 /** Each operation is told twice. An entry that says neither is taken for its end. */
 const hasOnlyBegun = ({ operation }: Entry): boolean => operation?.first === true && operation.last !== true;
 
-const readMachine = (said: Entry, because: string, raw: object, where: string): Reading => {
+const readMachine = (said: Entry, because: string, raw: object, where: string): ParsedEvent => {
   const named = instancePath(pathIn(said.protoPayload.resourceName ?? ''));
   const place = `${where}.protoPayload.resourceName`;
   if (!named) return fault('is no path of an instance (projects/…/zones/…/instances/…)', place, 'send the entry as it was logged', raw);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Reading } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { aside, hinted } from '../../events/reading.ts';
 import { type Batch, batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
 import { instancePath, machineOf } from '../identity.ts';
@@ -52,14 +52,14 @@ const byHand = z.object({ instance: z.string() }).transform(({ instance }, conte
   return z.NEVER;
 });
 
-const readByHand = (raw: object, where: string): Reading => {
+const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
   if (!asked.success) return unreadable(asked.error, where, 'name one instance: { "instance": "projects/…/zones/…/instances/…" }', raw);
   return hinted([{ ...placeIn(asked.data), because: 'by-hand', eventId: null, time: null, replay: null }]);
 };
 
 /** The payload of an entry alone, as whoever passes it on may have cut it out. */
-const readPayload = (payload: object, where: string): Reading => {
+const readPayload = (payload: object, where: string): ParsedEvent => {
   const { faults, ...rest } = readLogEntry({ protoPayload: payload }, where);
   return { ...rest, faults: faults.map((one) => ({ ...one, where: one.where.replace(`${where}.protoPayload`, where) })) };
 };

@@ -5,7 +5,7 @@ import { gcpCloud } from '../index.ts';
 import { computeClients, type ComputeClients, credentialsFound } from '../client.ts';
 import { instancePath } from '../identity.ts';
 import { gcpAccess } from './access.ts';
-import type { CloudKit, CloudProbe } from '../../plugin.ts';
+import type { OpenedCloud, CloudProbe } from '../../plugin.ts';
 import { orderChecks } from './permissions.ts';
 
 export interface GcpOptions {
@@ -33,7 +33,7 @@ const projectProbe = (project: string, [machine, ...others]: readonly [MachineId
   orders: (trial, signal) => orderChecks(clients, [machine, ...others], trial, signal),
 });
 
-export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<CloudKit> => {
+export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<OpenedCloud> => {
   const clients = computeClients({ newRequestId, ...(endpoint !== null && { endpoint }) });
   const cloud = gcpCloud(clients);
   return {

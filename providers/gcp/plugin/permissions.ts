@@ -2,7 +2,7 @@ import type { DiskId, MachineFacts, MachineId } from '../../../fencing/model/mac
 import type { Check } from '../../check.ts';
 import type { Trial } from '../../plugin.ts';
 import { type ComputeClients, reading } from '../client.ts';
-import { translated } from '../errors.ts';
+import { withCloudfenceErrors } from '../errors.ts';
 import { diskPath, instancePath } from '../identity.ts';
 import { gcpCloud } from '../index.ts';
 
@@ -43,7 +43,7 @@ export const missingOnMachine = async (clients: ComputeClients, machine: Machine
   if (!path) return wanted;
   const { project, zone, instance: resource } = path;
   const asked = { project, zone, resource, testPermissionsRequestResource: { permissions: [...wanted] } };
-  const [answer] = await translated(clients, 'compute.instances.testIamPermissions', signal, () => clients.instances.testIamPermissions(asked, reading(signal)));
+  const [answer] = await withCloudfenceErrors(clients, 'compute.instances.testIamPermissions', signal, () => clients.instances.testIamPermissions(asked, reading(signal)));
   return without(wanted, answer.permissions);
 };
 
@@ -53,7 +53,7 @@ export const missingOnDisk = async (clients: ComputeClients, disk: DiskId, wante
   if (!path) return wanted;
   const testPermissionsRequestResource = { permissions: [...wanted] };
   const { project, disk: resource } = path;
-  const [answer] = await translated(clients, 'compute.disks.testIamPermissions', signal, () =>
+  const [answer] = await withCloudfenceErrors(clients, 'compute.disks.testIamPermissions', signal, () =>
     'zone' in path
       ? clients.disks.testIamPermissions({ project, zone: path.zone, resource, testPermissionsRequestResource }, reading(signal))
       : clients.regionDisks.testIamPermissions({ project, region: path.region, resource, testPermissionsRequestResource }, reading(signal)),

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { diskOf, incarnationsOf, INSTANCE_PATH, machineOf, readingFor } from '../identity.ts';
 import { readHints } from '../events/read-hints.ts';
-import type { ReadVariable, RegisteredCloud } from '../../plugin.ts';
+import type { ReadVariable, CloudPlugin } from '../../plugin.ts';
 
 /** Google's SDK has no variable of its own for another endpoint. */
 export const gcpEndpoint = (variable: ReadVariable): string | null => variable('CLOUDFENCE_GCP_ENDPOINT');
 
-export const gcp: RegisteredCloud = {
+export const gcp: CloudPlugin = {
   name: 'gcp',
   machineOf,
   incarnationsOf,

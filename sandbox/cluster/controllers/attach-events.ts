@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PodObject } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import type { DesiredVolume } from './desired-state.ts';
 import { desiredVolumes, placeOf } from './desired-state.ts';
 import type { AttachedVolume, VolumeOperation } from './memory.ts';
@@ -37,7 +37,7 @@ export const tellAttachFailed = (world: ClusterWorld, operation: VolumeOperation
 const tell = (world: ClusterWorld, pod: PodObject, note: string): void => {
   const { name, namespace = 'default', uid } = pod.metadata;
   const digest = createHash('sha256').update(`${uid} ${note}`).digest('hex').slice(0, 16);
-  deskOf(world, 'attachdetach-controller').create('events', {
+  writerAs(world, 'attachdetach-controller').create('events', {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
     metadata: { name: `${name}.${digest}`, namespace },

@@ -1,5 +1,5 @@
 import type { NodeObject } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { all } from '../standing.ts';
 import type { Ground } from './ground.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
@@ -9,7 +9,7 @@ import { microStamp, stamp } from './times.ts';
 
 const every = 5_000;
 
-const desk = (world: ClusterWorld) => deskOf(world, 'cloud-node-lifecycle-controller');
+const desk = (world: ClusterWorld) => writerAs(world, 'cloud-node-lifecycle-controller');
 
 /** The cloud controller manager's node lifecycle controller: it asks the cloud about Nodes that are not Ready. */
 export const askCloud = (ground: Ground, world: ClusterWorld): void => {

@@ -1,5 +1,5 @@
 import type { NodeObject, PodSpec, Toleration, WorkloadObject } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { all } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isFinished, ownedBy, podOf, randomSuffix } from './pods.ts';
@@ -24,7 +24,7 @@ export const keepDaemonSet = (world: ClusterWorld, key: string): void => {
 };
 
 const keepOnNode = (world: ClusterWorld, set: WorkloadObject, node: NodeObject): void => {
-  const desk = deskOf(world, 'daemon-set-controller');
+  const desk = writerAs(world, 'daemon-set-controller');
   const spec: PodSpec = { ...set.spec.template.spec, tolerations: [...(set.spec.template.spec.tolerations ?? []), ...added] };
   const barring = untolerated(spec.tolerations, node.spec.taints ?? []).filter((taint) => taint.effect !== 'PreferNoSchedule');
   const own = podsOn(world, node.metadata.name).filter((pod) => ownedBy(pod, set));

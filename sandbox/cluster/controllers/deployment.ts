@@ -1,4 +1,4 @@
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { all } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive, ownedBy, podOf, randomSuffix } from './pods.ts';
@@ -10,6 +10,6 @@ export const keepDeployment = (world: ClusterWorld, key: string): void => {
   const active = all(world, 'pods').filter((pod) => ownedBy(pod, deployment) && isActive(pod)).length;
   for (let missing = deployment.spec.replicas - active; missing > 0; missing -= 1) {
     const name = `${deployment.metadata.name}-${randomSuffix(world)}`;
-    deskOf(world, 'replicaset-controller').create('pods', podOf(deployment, name, deployment.spec.template.spec));
+    writerAs(world, 'replicaset-controller').create('pods', podOf(deployment, name, deployment.spec.template.spec));
   }
 };

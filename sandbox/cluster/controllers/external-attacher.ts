@@ -1,8 +1,8 @@
 import type { VolumeAttachmentObject } from '../objects.ts';
 import { workFor } from './attacher-queue.ts';
 import { attacherRuns } from './attacher-leader.ts';
-import type { Desk } from './desk.ts';
-import { deskOf } from './desk.ts';
+import type { ObjectWriter } from './object-writer.ts';
+import { writerAs } from './object-writer.ts';
 import { standing } from '../standing.ts';
 import type { Ground } from './ground.ts';
 import type { AttacherWork } from './memory.ts';
@@ -141,4 +141,4 @@ const failed = (
   world.schedule('external-attacher', work.dirty || work.prepared ? 0 : wait, attachment.metadata.name);
 };
 
-const deskFor = (world: ClusterWorld, attachment: VolumeAttachmentObject): Desk => deskOf(world, userOf(attachment.spec.attacher));
+const deskFor = (world: ClusterWorld, attachment: VolumeAttachmentObject): ObjectWriter => writerAs(world, userOf(attachment.spec.attacher));

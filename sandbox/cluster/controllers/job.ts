@@ -1,5 +1,5 @@
 import type { WorkloadObject } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { all } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive, isFinished, ownedBy, podOf, randomSuffix } from './pods.ts';
@@ -10,7 +10,7 @@ export const jobTracking = 'batch.kubernetes.io/job-tracking';
 export const keepJob = (world: ClusterWorld, key: string): void => {
   const job = world.parts.cluster.objects.jobs[key];
   if (!job || job.metadata.deletionTimestamp !== undefined) return;
-  const desk = deskOf(world, 'job-controller');
+  const desk = writerAs(world, 'job-controller');
   for (const pod of all(world, 'pods').filter((other) => ownedBy(other, job))) {
     if (!isFinished(pod) || !pod.metadata.finalizers?.includes(jobTracking)) continue;
     desk.change('pods', pod, (draft) => {
@@ -25,6 +25,6 @@ const replaceFailed = (world: ClusterWorld, job: WorkloadObject): void => {
   const counted = own.filter((pod) => isActive(pod) || pod.status.phase === 'Succeeded').length;
   for (let missing = job.spec.replicas - counted; missing > 0; missing -= 1) {
     const draft = podOf(job, `${job.metadata.name}-${randomSuffix(world)}`, job.spec.template.spec);
-    deskOf(world, 'job-controller').create('pods', { ...draft, metadata: { ...draft.metadata, finalizers: [jobTracking] } });
+    writerAs(world, 'job-controller').create('pods', { ...draft, metadata: { ...draft.metadata, finalizers: [jobTracking] } });
   }
 };

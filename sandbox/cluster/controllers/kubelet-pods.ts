@@ -1,6 +1,6 @@
 import type { NodeObject, PodObject } from '../objects.ts';
-import type { Desk } from './desk.ts';
-import { deskOf } from './desk.ts';
+import type { ObjectWriter } from './object-writer.ts';
+import { writerAs } from './object-writer.ts';
 import { standing } from '../standing.ts';
 import type { Ground } from './ground.ts';
 import { reachesApi, runsOn } from './kubelet-reach.ts';
@@ -18,14 +18,14 @@ const stopTakes = { least: 300, most: 1_000 };
 export const syncPods = (ground: Ground, world: ClusterWorld, machine: string): void => {
   const kubelet = world.parts.cluster.memory.kubelets[machine];
   if (!kubelet || !reachesApi(ground, world, kubelet)) return;
-  const desk = deskOf(world, `system:node:${kubelet.describes.name}`);
+  const desk = writerAs(world, `system:node:${kubelet.describes.name}`);
   for (const pod of podsOn(world, kubelet.describes.name)) meetPod(world, desk, kubelet, pod);
   for (const guest of Object.values(kubelet.pods)) missPod(world, kubelet, guest);
   reportVolumesInUse(world, desk, kubelet);
   for (const guest of Object.values(kubelet.pods)) if (guest.stage === 'waiting') tryStart(ground, world, kubelet, guest);
 };
 
-const meetPod = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory, pod: PodObject): void => {
+const meetPod = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
   const guest = kubelet.pods[pod.metadata.uid];
   const leaving = pod.metadata.deletionTimestamp !== undefined;
   if (!guest) return meetNew(world, desk, kubelet, pod, leaving);
@@ -36,12 +36,12 @@ const meetPod = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory, pod: P
 };
 
 /** One that nothing runs of on this guest: it is new, or its containers ended with an earlier boot. */
-const meetNew = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory, pod: PodObject, leaving: boolean): void => {
+const meetNew = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory, pod: PodObject, leaving: boolean): void => {
   if (leaving) finish(world, desk, kubelet, pod);
   else if (!isFinished(pod)) admit(world, desk, kubelet, pod);
 };
 
-const admit = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory, pod: PodObject): void => {
+const admit = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
   const { uid, name, namespace = '' } = pod.metadata;
   kubelet.pods[uid] = { uid, name, namespace, stage: 'waiting', volumes: [] };
   if (pod.status.phase === 'Running') desk.change('pods', pod, (draft) => markWaiting(draft, world.now()));
@@ -61,7 +61,7 @@ const stop = (world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): voi
 };
 
 /** The containers have ended and the volumes are unmounted: say so, and let the object go. */
-const finish = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory, pod: PodObject): void => {
+const finish = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
   delete kubelet.pods[pod.metadata.uid];
   const ended = isFinished(pod) ? pod : desk.change('pods', pod, (draft) => markTerminated(draft, world.now()));
   reportVolumesInUse(world, desk, kubelet);
@@ -100,7 +100,7 @@ const unmountAll = (ground: Ground, kubelet: KubeletMemory, guest: GuestPod): vo
 };
 
 /** `volumesInUse` holds a volume from the moment a pod on the node wants it until it is unmounted. */
-const reportVolumesInUse = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): void => {
+const reportVolumesInUse = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory): void => {
   const node = standing(world, 'nodes', kubelet.describes.name);
   for (const guest of Object.values(kubelet.pods)) if (guest.stage === 'waiting') noteVolumes(world, guest);
   const guests = Object.values(kubelet.pods).filter((guest) => guest.stage !== 'stopped');

@@ -1,5 +1,5 @@
-import type { Desk } from './desk.ts';
-import { deskOf } from './desk.ts';
+import type { ObjectWriter } from './object-writer.ts';
+import { writerAs } from './object-writer.ts';
 import { standing } from '../standing.ts';
 import type { Ground } from './ground.ts';
 import { syncPods } from './kubelet-pods.ts';
@@ -20,7 +20,7 @@ export const kubeletTick = (ground: Ground, world: ClusterWorld, machine: string
   if (!kubelet) return;
   if (ground.guestAlive(machine) && ground.bootOf(machine) !== kubelet.boot) bootUp(ground, world, kubelet);
   if (!reachesApi(ground, world, kubelet)) return world.schedule('kubelet', lookEvery, machine);
-  const desk = deskOf(world, `system:node:${kubelet.describes.name}`);
+  const desk = writerAs(world, `system:node:${kubelet.describes.name}`);
   keepStatus(world, desk, kubelet);
   renewLease(world, desk, kubelet);
   syncPods(ground, world, machine);
@@ -44,7 +44,7 @@ export const kubeletStart = (ground: Ground, world: ClusterWorld, machine: strin
   world.schedule('kubelet', 0, machine);
 };
 
-const keepStatus = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): void => {
+const keepStatus = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory): void => {
   if (!kubelet.registered) register(world, desk, kubelet);
   const node = standing(world, 'nodes', kubelet.describes.name);
   if (!node || (isReady(node) && world.now() - kubelet.statusWritten < statusEvery)) return;
@@ -53,7 +53,7 @@ const keepStatus = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): vo
 };
 
 /** Once for each start: a Node deleted under a running kubelet stays away until the next boot. */
-const register = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): void => {
+const register = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory): void => {
   const { describes } = kubelet;
   const node = standing(world, 'nodes', describes.name) ?? desk.create('nodes', nodeOf(describes));
   if (!node) return;
@@ -63,7 +63,7 @@ const register = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): void
   kubelet.statusWritten = world.now();
 };
 
-const renewLease = (world: ClusterWorld, desk: Desk, kubelet: KubeletMemory): void => {
+const renewLease = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory): void => {
   const { name } = kubelet.describes;
   const lease = standing(world, 'leases', name, 'kube-node-lease');
   if (!lease) desk.create('leases', leaseOf(name, standing(world, 'nodes', name), world.now()));

@@ -1,5 +1,5 @@
 import type { NodeObject, PodObject, Taint } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { all, standing } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { readiness } from './nodes.ts';
@@ -11,7 +11,7 @@ import { everythingDown, queueForNoExecute } from './zone-limiter.ts';
 
 const checkEvery = 5_000;
 
-const desk = (world: ClusterWorld) => deskOf(world, 'node-controller');
+const desk = (world: ClusterWorld) => writerAs(world, 'node-controller');
 
 /** The node lifecycle controller's check: silent Nodes become Unknown and are queued for eviction, ready ones are let off. */
 export const monitorNodes = (world: ClusterWorld): void => {

@@ -1,5 +1,5 @@
 import type { PodObject } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { all, standing } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady } from './nodes.ts';
@@ -46,7 +46,7 @@ const COLLECTOR = 'pod-garbage-collector';
 const removalTakes = { least: 2, most: 14 };
 
 const failAndRemove = (world: ClusterWorld, pod: PodObject, orphaned: boolean): void => {
-  const desk = deskOf(world, COLLECTOR);
+  const desk = writerAs(world, COLLECTOR);
   if (isFinished(pod)) return desk.remove('pods', pod, 0);
   desk.change('pods', pod, (draft) => fail(draft, orphaned, world.now()));
   world.schedule('pod-gc/remove', between(world, removalTakes.least, removalTakes.most), keyOf(pod.metadata));
@@ -55,7 +55,7 @@ const failAndRemove = (world: ClusterWorld, pod: PodObject, orphaned: boolean): 
 /** The pod that was found to be over, if it still stands. */
 export const removeFailed = (world: ClusterWorld, key: string): void => {
   const pod = world.parts.cluster.objects.pods[key];
-  if (pod && isFinished(pod)) deskOf(world, COLLECTOR).remove('pods', pod, 0);
+  if (pod && isFinished(pod)) writerAs(world, COLLECTOR).remove('pods', pod, 0);
 };
 
 const fail = (pod: PodObject, orphaned: boolean, at: number): void => {

@@ -1,5 +1,5 @@
 import type { NodeObject, PodObject } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { all } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive } from './pods.ts';
@@ -17,7 +17,7 @@ const bind = (world: ClusterWorld, pod: PodObject): void => {
   if (volumes === 'unbound') return;
   const fitting = all(world, 'nodes').filter((node) => fits(node, pod, volumes));
   const [best] = fitting.toSorted((a, b) => load(world, a) - load(world, b) || a.metadata.name.localeCompare(b.metadata.name));
-  if (best) deskOf(world, 'kube-scheduler').change('pods', pod, (draft) => void (draft.spec.nodeName = best.metadata.name));
+  if (best) writerAs(world, 'kube-scheduler').change('pods', pod, (draft) => void (draft.spec.nodeName = best.metadata.name));
 };
 
 const load = (world: ClusterWorld, node: NodeObject): number => podsOn(world, node.metadata.name).filter(isActive).length;

@@ -1,5 +1,5 @@
 import type { PodSpec, WorkloadObject } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { standing } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isFinished, isReadyPod, podOf } from './pods.ts';
@@ -14,7 +14,7 @@ export const keepStatefulSet = (world: ClusterWorld, key: string): void => {
 };
 
 const keepOrdinal = (world: ClusterWorld, set: WorkloadObject, ordinal: number): boolean => {
-  const desk = deskOf(world, 'statefulset-controller');
+  const desk = writerAs(world, 'statefulset-controller');
   const name = `${set.metadata.name}-${ordinal}`;
   const pod = standing(world, 'pods', name, set.metadata.namespace);
   if (!pod) desk.create('pods', podOf(set, name, withClaims(set, name)));

@@ -1,5 +1,5 @@
 import type { PodObject } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { standing } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { withCondition } from './pods.ts';
@@ -29,7 +29,7 @@ export const evictByName = (world: ClusterWorld, key: string): void => {
 };
 
 const evict = (world: ClusterWorld, pod: PodObject): void => {
-  const desk = deskOf(world, EVICTOR);
+  const desk = writerAs(world, EVICTOR);
   const condition = {
     type: 'DisruptionTarget',
     status: 'True',

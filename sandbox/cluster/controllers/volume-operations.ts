@@ -1,5 +1,5 @@
 import type { VolumeAttachmentObject } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { standing } from '../standing.ts';
 import { placeOf } from './desired-state.ts';
 import { tellAttachFailed } from './attach-events.ts';
@@ -47,7 +47,7 @@ export const attachmentOf = (world: ClusterWorld, place: Place): VolumeAttachmen
   return volume ? standing(world, 'volumeattachments', attachmentName(volume, place.node)) : undefined;
 };
 
-const desk = (world: ClusterWorld) => deskOf(world, 'attachdetach-controller');
+const desk = (world: ClusterWorld) => writerAs(world, 'attachdetach-controller');
 
 const createAttachment = (world: ClusterWorld, { node, volume }: Place): void => {
   const attachable = attachableNamed(world, volume);

@@ -1,4 +1,4 @@
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { standing } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 
@@ -12,7 +12,7 @@ export const reportAttached = (world: ClusterWorld, name: string): void => {
     .map((one) => one.unique)
     .toSorted();
   if (names.join() === (node.status.volumesAttached ?? []).map((known) => known.name).join()) return;
-  deskOf(world, 'attachdetach-controller').change('nodes', node, (draft) => {
+  writerAs(world, 'attachdetach-controller').change('nodes', node, (draft) => {
     draft.status.volumesAttached = names.map((unique) => ({ name: unique, devicePath: '' }));
   });
 };

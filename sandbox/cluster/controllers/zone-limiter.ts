@@ -1,5 +1,5 @@
 import type { NodeObject } from '../objects.ts';
-import { deskOf } from './desk.ts';
+import { writerAs } from './object-writer.ts';
 import { all, standing } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady, readiness } from './nodes.ts';
@@ -52,7 +52,7 @@ const taintNoExecute = (world: ClusterWorld, name: string): boolean => {
   if (!node || isReady(node)) return false;
   const key = readiness(node)?.status === 'Unknown' ? unreachable : notReady;
   if (hasTaint(node, key, 'NoExecute')) return false;
-  deskOf(world, 'node-controller').change('nodes', node, (draft) =>
+  writerAs(world, 'node-controller').change('nodes', node, (draft) =>
     addTaint(draft, { key, effect: 'NoExecute', timeAdded: stamp(world.now()) }),
   );
   return true;

@@ -24,7 +24,7 @@ export const lookNodeCases = (stage: () => Stage): void => {
     await made(stage(), '/apis/storage.k8s.io/v1/csinodes', { metadata: { name }, spec: { drivers: [{ name: 'ebs.csi.aws.com', nodeID: machine }] } });
     const { node } = await look(machine, name);
     expect(node).toMatchObject({ name, uid, bootID: 'boot-1', ready: 'False', readySince: Date.UTC(2026, 10, 21, 9), deleting: false, zone: 'z1' });
-    expect(node).toMatchObject({ controlPlane: true, optOuts: [{ by: 'annotation', says: 'no reason given', mend: `kubectl annotate node ${name} cloudfence.dev/opt-out-` }], finalizers: ['example.com/hold'], owners: ['NodeClaim'] });
+    expect(node).toMatchObject({ controlPlane: true, optOuts: [{ by: 'annotation', says: 'no reason given', remedy: `kubectl annotate node ${name} cloudfence.dev/opt-out-` }], finalizers: ['example.com/hold'], owners: ['NodeClaim'] });
     expect(node?.carriers.map(({ carrier }) => carrier)).toEqual(['providerID', 'nodeIdAnnotation', 'csiNode']);
     expect(await stage().cluster.identify(name, unhurried())).toEqual(node?.carriers);
     expect(await stage().cluster.identify(fresh('gone'), unhurried())).toBeNull();
@@ -66,7 +66,7 @@ export const lookNodeCases = (stage: () => Stage): void => {
     expect(byUid.get(mirror.uid)).toMatchObject({ kind: 'mirror', tolerates: false });
     expect(byUid.get(daemon.uid)).toMatchObject({ kind: 'daemon', tolerates: true, volumes: [] });
     expect(byUid.get(job.uid)).toMatchObject({ kind: 'job', deleting: true, finalizers: true });
-    expect(byUid.get(other.uid)).toMatchObject({ kind: 'other', optOut: { by: 'annotation', says: 'by hand', mend: `kubectl annotate -n default pod ${other.name} cloudfence.dev/opt-out-` }, deleting: false, finished: false });
+    expect(byUid.get(other.uid)).toMatchObject({ kind: 'other', optOut: { by: 'annotation', says: 'by hand', remedy: `kubectl annotate -n default pod ${other.name} cloudfence.dev/opt-out-` }, deleting: false, finished: false });
   });
 
   it('heeds the pause', async () => {

@@ -1,4 +1,4 @@
-import type { Cluster, Clues } from '../../../fencing/model/cluster.ts';
+import type { Cluster, NodeQuery } from '../../../fencing/model/cluster.ts';
 import { parseRecord, type FenceRecord } from '../../../fencing/model/record.ts';
 import type { NodeTarget } from '../../../fencing/model/steps.ts';
 
@@ -44,9 +44,9 @@ export const made = async (stage: Stage, path: string, object: object): Promise<
 };
 
 /** The machine that a carrier names, for the contract's own cloud: its ids begin with `i-`. */
-const machineOf: Clues['machineOf'] = ({ value }) => /(?:^|\/)(i-[0-9a-z-]+)$/.exec(value)?.[1] ?? null;
+const machineOf: NodeQuery['machineOf'] = ({ value }) => /(?:^|\/)(i-[0-9a-z-]+)$/.exec(value)?.[1] ?? null;
 
-export const cluesTo = (machine: string, ...nodeNames: string[]): Clues => ({ machine, nodeNames, machineOf });
+export const cluesTo = (machine: string, ...nodeNames: string[]): NodeQuery => ({ machine, nodeNames, machineOf });
 
 interface NodeTraits {
   readonly machine?: string;

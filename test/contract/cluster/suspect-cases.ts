@@ -77,7 +77,7 @@ export const suspectCases = (stage: () => Stage): void => {
     await renewed(silent.name, 120_000);
     await renewed(parked.name, 120_000);
     await renewed(back.name, 5_000);
-    const { unreachable, zone } = await stage().cluster.census(silent.name, 60_000, { machine: 'i-1', machineOf: ({ value }) => value }, unhurried());
+    const { unreachable, zone } = await stage().cluster.surveyConnectivity(silent.name, 60_000, { machine: 'i-1', machineOf: ({ value }) => value }, unhurried());
     expect(unreachable).toContain(silent.name);
     expect(unreachable).not.toContain(parked.name);
     expect([...zone].sort()).toEqual([silent.name, back.name].sort());

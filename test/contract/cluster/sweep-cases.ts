@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { IdentityCarrier } from '../../../fencing/model/machine.ts';
+import type { IdentitySource } from '../../../fencing/model/machine.ts';
 import type { Stage } from './stage.ts';
 import { LEASES, NODES, fresh, made, makeAttachment, makeNode, recordFor, unhurried } from './stage.ts';
 
@@ -31,13 +31,13 @@ export const sweepCases = (stage: () => Stage): void => {
     expect([...node(lively.name), ...node(orphanedLease)]).toEqual([]);
   });
 
-  const anybody = { machine: 'i-1', machineOf: ({ value }: IdentityCarrier) => value };
+  const anybody = { machine: 'i-1', machineOf: ({ value }: IdentitySource) => value };
 
   it('names every Node that names the machine, whichever name it bears', async () => {
     const machine = fresh('i');
     const [first, second] = [await makeNode(stage(), { spec: { providerID: machine } }), await makeNode(stage(), { metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'a-driver': machine }) } } })];
     await makeNode(stage());
-    const { claimants } = await stage().cluster.census(first.name, 60_000, { ...anybody, machine }, unhurried());
+    const { claimants } = await stage().cluster.surveyConnectivity(first.name, 60_000, { ...anybody, machine }, unhurried());
     expect([...claimants].sort()).toEqual([first.name, second.name].sort());
   });
 
@@ -54,7 +54,7 @@ export const sweepCases = (stage: () => Stage): void => {
     await renewed(elsewhere.name, 120_000);
     const own = new Set([silent, leaseless, lively, elsewhere].map(({ name }) => name));
     const seenFrom = async (name: string) => {
-      const { unreachable, zone: neighbours } = await stage().cluster.census(name, 60_000, anybody, unhurried());
+      const { unreachable, zone: neighbours } = await stage().cluster.surveyConnectivity(name, 60_000, anybody, unhurried());
       return { unreachable: unreachable.filter((other) => own.has(other)).sort(), zone: [...neighbours].sort() };
     };
     const neighbours = [silent.name, leaseless.name, lively.name].sort();
@@ -73,11 +73,11 @@ export const sweepCases = (stage: () => Stage): void => {
   it('tells people on the Node, however much there is to tell', async () => {
     const node = await makeNode(stage());
     const reason = 'FenceRefused';
-    await stage().cluster.tell({ node: node.name, uid: node.uid }, { type: 'Warning', reason, message: 'ä'.repeat(2000) }, unhurried());
+    await stage().cluster.recordEvent({ node: node.name, uid: node.uid }, { type: 'Warning', reason, message: 'ä'.repeat(2000) }, unhurried());
     const { items } = (await stage().admin('GET', EVENTS)).body;
     const told = Array.isArray(items) ? items.filter((event) => event.regarding.name === node.name) : [];
     expect(told).toMatchObject([{ reason, type: 'Warning', reportingController: 'cloudfence.dev', regarding: { kind: 'Node', uid: node.uid } }]);
     expect(told[0].note).toMatch(/^ä{400,510}…$/);
-    await stage().cluster.tell({ node: fresh('gone'), uid: null }, { type: 'Normal', reason: 'Freed', message: 'done' }, unhurried());
+    await stage().cluster.recordEvent({ node: fresh('gone'), uid: null }, { type: 'Normal', reason: 'Freed', message: 'done' }, unhurried());
   });
 };

@@ -1,7 +1,7 @@
-import type { IdentityCarrier, VolumeHandle } from '../../../fencing/model/machine.ts';
+import type { IdentitySource, VolumeHandle } from '../../../fencing/model/machine.ts';
 
 /** As the cloud provider writes it: only the group is in lower case. */
-export const azureProviderId = (armId: string): IdentityCarrier => ({
+export const azureProviderId = (armId: string): IdentitySource => ({
   carrier: 'providerID',
   driver: null,
   value: `azure://${armId.replace(/\/resourceGroups\/[^/]+/, (group) => group.toLowerCase().replace('resourcegroups', 'resourceGroups'))}`,

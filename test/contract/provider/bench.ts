@@ -1,5 +1,5 @@
 import type { Cloud } from '../../../fencing/model/cloud.ts';
-import type { DiskId, IdentityCarrier, MachineId, Power, VolumeHandle } from '../../../fencing/model/machine.ts';
+import type { DiskId, IdentitySource, MachineId, Power, VolumeHandle } from '../../../fencing/model/machine.ts';
 
 /** A state of the cloud that a machine can be brought to, and what a look at it may say. */
 export interface ProofRow {
@@ -31,9 +31,9 @@ export interface Bench {
   readonly holderOf: (disk: DiskId) => Promise<MachineId | null>;
   /** Lets what was ordered come to its end. */
   readonly settle: () => Promise<void>;
-  readonly carrierOf: (machine: MachineId) => IdentityCarrier;
+  readonly carrierOf: (machine: MachineId) => IdentitySource;
   /** What external-attacher notes down on an attachment to that machine, which stands. */
-  readonly attachedAs: (machine: MachineId) => IdentityCarrier;
+  readonly attachedAs: (machine: MachineId) => IdentitySource;
   readonly volumeOf: (disk: DiskId) => VolumeHandle;
   readonly close: () => Promise<void>;
 }

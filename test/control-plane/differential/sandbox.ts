@@ -1,14 +1,14 @@
 import { run } from '../../../fencing/loop/run.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
-import { begin } from '../../../fencing/loop/state.ts';
+import { startRun } from '../../../fencing/loop/state.ts';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { apiOf, EBS, SANDBOX_ACCOUNT, SANDBOX_REGION, type AwsParts, type AwsWorld } from '../../../sandbox/aws-sandbox.ts';
 import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
-import { castOf, startControlPlane } from '../../../sandbox/cluster/controllers/cast.ts';
-import { addStatefulSet } from '../../../sandbox/cluster/scenery.ts';
+import { castOf, startControlPlane } from '../../../sandbox/cluster/controllers/actors.ts';
+import { addStatefulSet } from '../../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../../sandbox/cluster/settle.ts';
 import { emptyCluster } from '../../../sandbox/cluster/store.ts';
-import { ec2Cast } from '../../../sandbox/ec2/cast.ts';
+import { ec2Cast } from '../../../sandbox/ec2/actors.ts';
 import { plainStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
 import { addVolume } from '../../../sandbox/ec2/scenario.ts';
 import { emptyEc2, instanceIn, volumeIn, type Instance } from '../../../sandbox/ec2/state.ts';
@@ -72,7 +72,7 @@ const personAt = (world: AwsWorld): Stage['ask'] => {
 const runOf = async (world: AwsWorld, machine: MachineId, intent: 'react' | 'release'): Promise<string> => {
   const ports = portsOver(world);
   const request = { machine, intent, accepted: null, vouched: null } as const;
-  const { outcome } = await run(begin({ request, policy: defaultPolicy, reading: ports.cloud, runId: `${intent}-1`, deadline: world.now() + RUN_LASTS_MS }), ports);
+  const { outcome } = await run(startRun({ request, policy: defaultPolicy, reading: ports.cloud, runId: `${intent}-1`, deadline: world.now() + RUN_LASTS_MS }), ports);
   return outcome;
 };
 

@@ -67,7 +67,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     log: (line) => install.lines.push({ ...line }),
     letIn: (authorization) => check(authorization, never()),
     letAsk: (authorization) => checkDoctor(authorization, never()),
-    kit: { cloud: ports.cloud, probes: [], readHints: () => ({ hints: [], faults: [], asides: [] }), access: { managedCluster: nothing, secret: nothing } },
+    kit: { cloud: ports.cloud, probes: [], readHints: () => ({ hints: [], faults: [], ignored: [] }), access: { managedCluster: nothing, secret: nothing } },
     opened: [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster), cluster.link), cap: async () => capDeskOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }],
   };
   const limit = () => {

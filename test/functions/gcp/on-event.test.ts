@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MOST_ATTEMPTS } from '../../../functions/messages.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
-import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../../sandbox/cluster/standing.ts';
 import { createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { start } from '../../../sandbox/gce/instances.ts';
@@ -152,7 +152,7 @@ describe('what has to wait', () => {
     const [sent] = install.published;
     expect(JSON.parse(sent?.text ?? '{}')).toMatchObject({ record: { machine: holder } });
     const node = standing(world, 'nodes', nodeNameOf(holder));
-    if (node) deskOf(world, 'somebody').remove('nodes', node);
+    if (node) writerAs(world, 'somebody').remove('nodes', node);
     world.parts.cluster.knobs.attacherDown = false;
     world.advance(MINUTE);
     expect(await deliver(never, sent?.text, sent?.attributes)).toEqual({ status: 204 });

@@ -93,7 +93,7 @@ describe('another deployment', () => {
     expect([alarms().length, google.writes().slice(writes)]).toEqual([before, []]);
   });
 
-  it('mends what was changed by hand, leaves what others made, and takes away what is in the table no more', async () => {
+  it('remedies what was changed by hand, leaves what others made, and takes away what is in the table no more', async () => {
     await deploy();
     const { name, filter } = alarm('dead-letters');
     const spoiled = google.store.objects.get(name);

@@ -103,7 +103,7 @@ describe('a second deployment', () => {
     expect(google.writes().slice(before)).toEqual(functions);
   });
 
-  it('mends what was changed by hand', async () => {
+  it('remedies what was changed by hand', async () => {
     await deploy();
     const path = `${inProject}/sinks/cloudfence-prod-events`;
     const there = google.store.objects.get(path);

@@ -1,4 +1,4 @@
-import { ec2Cast } from '../../../sandbox/ec2/cast.ts';
+import { ec2Cast } from '../../../sandbox/ec2/actors.ts';
 import { emptyEc2, type Ec2World, type WithEc2 } from '../../../sandbox/ec2/state.ts';
 import { createWorld } from '../../../sandbox/world.ts';
 

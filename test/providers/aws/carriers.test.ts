@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { IdentityCarrier } from '../../../fencing/model/machine.ts';
+import type { IdentitySource } from '../../../fencing/model/machine.ts';
 import { clustersIn, diskOf, machineOf, nodeNamesOf, unservedPlace } from '../../../providers/aws/identity.ts';
 
 const id = 'i-0633ac2b0d9769723';
@@ -24,7 +24,7 @@ describe('the machine that a carrier names', () => {
   });
 
   it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)('%s counts when the EBS driver wrote it', (carrier) => {
-    const written = (driver: string | null, value: string): IdentityCarrier => ({ carrier, driver, value });
+    const written = (driver: string | null, value: string): IdentitySource => ({ carrier, driver, value });
     expect(machineOf(written('ebs.csi.aws.com', id))).toBe(id);
     expect(machineOf(written('ebs.csi.eks.amazonaws.com', id))).toBe(id);
     expect(machineOf(written('ebs.csi.aws.com', 'node-1'))).toBeNull();
@@ -82,7 +82,7 @@ describe('a place that is not served', () => {
     ['aws:///us-gov-west-1b/i-0123456789abcdef0', 'us-gov-west-1'],
     ['aws:///somewhere/i-0123456789abcdef0', 'somewhere'],
   ])('is named by the zone of %s', (value, place) => {
-    expect(at(value)).toEqual({ place, mend: expect.stringMatching(new RegExp(`${place}.*territories`)) });
+    expect(at(value)).toEqual({ place, remedy: expect.stringMatching(new RegExp(`${place}.*territories`)) });
   });
 
   it.each(['aws:///eu-west-1a/i-0123456789abcdef0', 'aws:///eu-west-1-ber-1a/i-0123456789abcdef0', 'aws:////i-0123456789abcdef0', 'i-0123456789abcdef0', 'gce://p/z/n'])('is none of %s', (value) => {

@@ -7,7 +7,7 @@ const stopped = event('EC2 Instance State-change Notification', { 'instance-id':
 const call = (detail: object) => event('AWS API Call via CloudTrail', detail);
 const summary = (raw: unknown) => readHints(raw).hints.map((hint) => [hint.machine, hint.because]);
 
-const aside = (words: RegExp) => ({ hints: [], faults: [], asides: [{ what: expect.stringMatching(words), where: '$' }] });
+const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: '$' }] });
 
 describe('events of Auto Scaling', () => {
   it.each([

@@ -6,13 +6,13 @@ const fixtures = new URL('../../fixtures/aws/', import.meta.url);
 const json = (name: string) => JSON.parse(readFileSync(new URL(name, fixtures), 'utf8'));
 
 const MACHINE = 'i-0633ac2b0d9769723';
-const aside = (words: RegExp) => ({ hints: [], faults: [], asides: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }] });
+const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }] });
 const health = json('health-organization-view.derived.json');
 const withDetail = (detail: object, more: object = {}) => ({ ...health, ...more, detail: { ...health.detail, ...detail } });
 
 describe('AWS Health', () => {
   it('says whose machines are meant, and where, whoever it was delivered to', () => {
-    expect(readHints(health)).toMatchObject({ hints: [{ machine: 'i-12345678', because: 'health', account: '444455556666', region: 'us-east-1' }], faults: [], asides: [] });
+    expect(readHints(health)).toMatchObject({ hints: [{ machine: 'i-12345678', because: 'health', account: '444455556666', region: 'us-east-1' }], faults: [], ignored: [] });
   });
 
   it('is believed as to its envelope where it says nothing of that', () => {
@@ -41,7 +41,7 @@ describe('CloudTrail', () => {
     ['a record', record],
     ['what was looked up', { Events: [{ EventName: 'StopInstances', CloudTrailEvent: JSON.stringify(record) }] }],
   ])('speaks of machines in %s, without EventBridge', (_, raw) => {
-    expect(readHints(raw)).toMatchObject({ hints: [stopped], faults: [], asides: [] });
+    expect(readHints(raw)).toMatchObject({ hints: [stopped], faults: [], ignored: [] });
   });
 
   it('names the account that a record is of before the one that asked', () => {
@@ -70,7 +70,7 @@ describe('fleets', () => {
     ['EC2 Fleet Instance Change', 'aws.ec2fleet', 'fleet-terminated'],
     ['EC2 Spot Fleet Instance Change', 'aws.ec2spotfleet', 'spot-fleet-terminated'],
   ])('name the instance that they change: %s', (type, source, because) => {
-    expect(readHints({ ...fleet, 'detail-type': type, source })).toMatchObject({ hints: [{ machine: 'i-abcd1111', because }], faults: [], asides: [] });
+    expect(readHints({ ...fleet, 'detail-type': type, source })).toMatchObject({ hints: [{ machine: 'i-abcd1111', because }], faults: [], ignored: [] });
   });
 
   it('tell of themselves, and that is about no instance', () => {

@@ -25,7 +25,7 @@ describe('hints in the events of AWS', () => {
     ['asg-terminate-successful.aws-lambda-go.json', 'i-1234567890abcdef0', 'terminate-successful'],
     ['health-scheduled-change.nth.json', 'i-12345678', 'health'],
   ])('%s speaks of %s', (name, machine, because) => {
-    expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because }], faults: [], asides: [] });
+    expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because }], faults: [], ignored: [] });
   });
 
   it('carries whose event it is, when it happened, and which replay brought it', () => {
@@ -54,14 +54,14 @@ describe('hints in the events of AWS', () => {
       ['i-abcd2222', 'api-call-stop-instances'],
     ]);
     expect(summary(call({ eventName: 'RunInstances', responseElements: { instancesSet } }))).toHaveLength(2);
-    expect(readHints(call({ eventName: 'RunInstances', responseElements: null }))).toMatchObject({ hints: [], faults: [], asides: [{ where: '$' }] });
+    expect(readHints(call({ eventName: 'RunInstances', responseElements: null }))).toMatchObject({ hints: [], faults: [], ignored: [{ where: '$' }] });
   });
 
   it('understands a test notification of Auto Scaling, which names no machine', () => {
     const lifecycle = json('asg-terminate-lifecycle-action.nth.json');
     const test = { ...lifecycle, detail: { LifecycleTransition: 'autoscaling:TEST_NOTIFICATION', EC2InstanceId: 'i-abcd1111' } };
     for (const raw of [test, { Event: 'autoscaling:TEST_NOTIFICATION' }]) {
-      expect(readHints(raw)).toMatchObject({ hints: [], faults: [], asides: [{ what: 'a test notification of Auto Scaling' }] });
+      expect(readHints(raw)).toMatchObject({ hints: [], faults: [], ignored: [{ what: 'a test notification of Auto Scaling' }] });
     }
   });
 
@@ -113,7 +113,7 @@ describe('what cannot be read', () => {
   ])('is a fault with its place: %s', (_, raw, where) => {
     const reading = readHints(raw);
     expect(reading.hints).toEqual([]);
-    expect(reading.faults).toMatchObject([{ where, mend: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/) }]);
+    expect(reading.faults).toMatchObject([{ where, remedy: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/) }]);
   });
 
   it('is never passed over in silence, and never throws', () => {
@@ -126,8 +126,8 @@ describe('what cannot be read', () => {
     );
     fc.assert(
       fc.property(wrapped, (raw) => {
-        const { hints, faults, asides } = readHints(raw);
-        expect(hints.length + faults.length + asides.length).toBeGreaterThan(0);
+        const { hints, faults, ignored } = readHints(raw);
+        expect(hints.length + faults.length + ignored.length).toBeGreaterThan(0);
         for (const hint of hints) expect(hint.machine).toMatch(/^i-[0-9a-f]{8,17}$/);
       }),
       { numRuns: 2_000, seed: 1 },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { IdentityCarrier } from '../../../fencing/model/machine.ts';
+import type { IdentitySource } from '../../../fencing/model/machine.ts';
 import {
   clustersIn,
   diskOf,
@@ -39,7 +39,7 @@ describe('the machine that a carrier names', () => {
   });
 
   it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID', 'instanceIdAnnotation'] as const)('%s says nothing: it holds a name or another id', (carrier) => {
-    const written = (driver: string | null, value: string): IdentityCarrier => ({ carrier, driver, value });
+    const written = (driver: string | null, value: string): IdentitySource => ({ carrier, driver, value });
     for (const value of ['aks-pool-vmss000007', vm, `azure://${vm}`]) expect(machineOf(written(DRIVER, value))).toBeNull();
   });
 
@@ -53,7 +53,7 @@ describe('the machine that a carrier names', () => {
 describe('the incarnations that a carrier may mean', () => {
   const vmId = '4ddbd7f2-6a1d-4c2b-9d3e-0123456789ab';
   const swapped = 'f2d7db4d-1d6a-2b4c-9d3e-0123456789ab';
-  const read = (carrier: IdentityCarrier['carrier'], value: string) => incarnationsOf({ carrier, driver: null, value });
+  const read = (carrier: IdentitySource['carrier'], value: string) => incarnationsOf({ carrier, driver: null, value });
 
   it('are both byte orders of a system UUID, in any letter case', () => {
     expect(read('systemUUID', vmId)).toEqual([vmId, swapped]);
@@ -89,7 +89,7 @@ it('clusters are named by the tags of AKS and of Cluster API, once each', () => 
 describe('a place that is not served', () => {
   const machine = (subscription: string) => `azure:///subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm`;
   it('is another subscription, by a providerID in any letter case', () => {
-    expect(unservedPlace({ carrier: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({ place: 'the subscription other', mend: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other') });
+    expect(unservedPlace({ carrier: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({ place: 'the subscription other', remedy: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other') });
     expect(unservedPlace({ carrier: 'providerID', driver: null, value: machine('ours') }, 'OURS')).toBeNull();
     expect(unservedPlace({ carrier: 'systemUUID', driver: null, value: machine('other') }, 'ours')).toBeNull();
     expect(unservedPlace({ carrier: 'providerID', driver: null, value: 'aws:///eu-west-1a/i-abcd1111' }, 'ours')).toBeNull();

@@ -4,7 +4,7 @@ import { handshakeAnswer } from '../../../providers/azure/events/handshake.ts';
 import { readHints } from '../../../providers/azure/events/read-hints.ts';
 import { json, text, VM } from './fixtures.ts';
 
-const aside = (words: RegExp) => ({ hints: [], faults: [], asides: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }] });
+const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }] });
 const action = (operationName: string, resourceUri = VM) => ({ eventType: 'Microsoft.Resources.ResourceActionSuccess', subject: resourceUri, data: { operationName, resourceUri } });
 
 describe('events that are understood to be none of ours', () => {
@@ -38,7 +38,7 @@ describe('what cannot be read', () => {
   ])('is a fault with its place: %s', (_, raw, where) => {
     const { hints, faults } = readHints(raw);
     expect(hints).toEqual([]);
-    expect(faults[0]).toMatchObject({ where, mend: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/) });
+    expect(faults[0]).toMatchObject({ where, remedy: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/) });
   });
 
   const person = /Sensitive|aud\b|POST/;
@@ -59,7 +59,7 @@ describe('what cannot be read', () => {
   ])('never shows who did it: %s', (_, raw) => {
     const { faults } = readHints(raw);
     expect(faults).not.toEqual([]);
-    for (const { what, mend, excerpt } of faults) expect(what + mend + excerpt).not.toMatch(person);
+    for (const { what, remedy, excerpt } of faults) expect(what + remedy + excerpt).not.toMatch(person);
     expect(faults[0]?.excerpt).not.toBe('');
   });
 
@@ -76,8 +76,8 @@ describe('what cannot be read', () => {
     );
     fc.assert(
       fc.property(wrapped, (raw) => {
-        const { hints, faults, asides } = readHints(raw);
-        expect(hints.length + faults.length + asides.length).toBeGreaterThan(0);
+        const { hints, faults, ignored } = readHints(raw);
+        expect(hints.length + faults.length + ignored.length).toBeGreaterThan(0);
       }),
       { numRuns: 2_000, seed: 1 },
     );

@@ -4,7 +4,7 @@ import { readHints } from '../../../providers/azure/events/read-hints.ts';
 import { json, SET, SUBSCRIPTION, VM } from './fixtures.ts';
 
 const summary = (raw: unknown) => readHints(raw).hints.map(({ machine, because }) => [machine, because]);
-const aside = (words: RegExp) => ({ hints: [], faults: [], asides: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }] });
+const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }] });
 const action = (operationName: string, data: object) => ({ eventType: 'Microsoft.Resources.ResourceActionSuccess', subject: VM, data: { operationName, ...data } });
 const deallocated = 'Microsoft.Compute/virtualMachines/deallocate/action';
 
@@ -15,7 +15,7 @@ describe('hints in what other senders of Azure tell', () => {
     ['metric-alert-vm-availability.derived.json', 'alert-availability'],
     ['activity-log-streamed-deallocate.derived.json', 'activity-deallocate-success'],
   ])('%s is %s', (name, because) => {
-    expect(readHints(json(name))).toMatchObject({ hints: [{ machine: VM, because, account: SUBSCRIPTION }], faults: [], asides: [] });
+    expect(readHints(json(name))).toMatchObject({ hints: [{ machine: VM, because, account: SUBSCRIPTION }], faults: [], ignored: [] });
   });
 
   it('are none where a resource of another kind is deleted', () => {
@@ -98,7 +98,7 @@ describe('alerts', () => {
   });
 
   it('of other schemas are one fault, with its mend', () => {
-    expect(readHints({ schemaId: 'Microsoft.Insights/LogAlert', data: {} }).faults).toMatchObject([{ where: '$.schemaId', what: expect.stringMatching(/LogAlert/), mend: expect.stringMatching(/common alert schema/) }]);
+    expect(readHints({ schemaId: 'Microsoft.Insights/LogAlert', data: {} }).faults).toMatchObject([{ where: '$.schemaId', what: expect.stringMatching(/LogAlert/), remedy: expect.stringMatching(/common alert schema/) }]);
   });
 });
 

@@ -20,7 +20,7 @@ describe('hints in the events of Azure', () => {
     ['health-vm-unavailable.derived.json', VM, 'availability-unavailable'],
     ['activitylog-alert-common-schema.derived.json', VM, 'alert-deallocate-succeeded'],
   ])('%s speaks of %s', (name, machine, because) => {
-    expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because, account: SUBSCRIPTION, region: null, replay: null }], faults: [], asides: [] });
+    expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because, account: SUBSCRIPTION, region: null, replay: null }], faults: [], ignored: [] });
   });
 
   it('reads the published samples with their placeholders', () => {

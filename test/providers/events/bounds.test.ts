@@ -1,14 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { Reading } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { readHints as readAws } from '../../../providers/aws/events/read-hints.ts';
 import { readHints as readAzure } from '../../../providers/azure/events/read-hints.ts';
 import { readHints as readGcp } from '../../../providers/gcp/events/read-hints.ts';
 
 /** Who writes an event decides neither how long it takes to read nor how much is said of it. */
 
-const readers: readonly (readonly [string, (raw: unknown) => Reading])[] = [['aws', readAws], ['azure', readAzure], ['gcp', readGcp]];
-const told = ({ hints, faults, asides }: Reading): number => JSON.stringify([hints, faults, asides]).length;
+const readers: readonly (readonly [string, (raw: unknown) => ParsedEvent])[] = [['aws', readAws], ['azure', readAzure], ['gcp', readGcp]];
+const told = ({ hints, faults, ignored }: ParsedEvent): number => JSON.stringify([hints, faults, ignored]).length;
 const MIB = 1024 * 1024;
 
 describe.each(readers)('the reader of %s', (_, read) => {
@@ -29,7 +29,7 @@ describe.each(readers)('the reader of %s', (_, read) => {
   ])('says in a few words what is wrong with %s', (__, text) => {
     const reading = read(text);
     expect(reading.hints).toEqual([]);
-    expect(reading.faults.length + reading.asides.length).toBeGreaterThan(0);
+    expect(reading.faults.length + reading.ignored.length).toBeGreaterThan(0);
     expect(told(reading)).toBeLessThan(20_000);
   });
 
@@ -41,8 +41,8 @@ describe.each(readers)('the reader of %s', (_, read) => {
 });
 
 it('tells of a few of many events that name no machine', () => {
-  const { asides } = readAws(Array.from({ length: 5_000 }, () => ({ Event: 'autoscaling:TEST_NOTIFICATION' })));
-  expect([asides.length, asides.at(-1)?.what]).toEqual([21, '4980 more of which none names a machine']);
+  const { ignored } = readAws(Array.from({ length: 5_000 }, () => ({ Event: 'autoscaling:TEST_NOTIFICATION' })));
+  expect([ignored.length, ignored.at(-1)?.what]).toEqual([21, '4980 more of which none names a machine']);
 });
 
 it('looks at as many machines as a call may name, and says that there are more', () => {
@@ -54,5 +54,5 @@ it('looks at as many machines as a call may name, and says that there are more',
 it('keeps what an event says of itself short', () => {
   const long = 'x'.repeat(100_000);
   const { hints } = readAws({ 'detail-type': 'EC2 Instance State-change Notification', id: long, detail: { 'instance-id': 'i-abcd1111', state: long } });
-  expect([hints.length, told({ hints, faults: [], asides: [] }) < 2_000]).toEqual([1, true]);
+  expect([hints.length, told({ hints, faults: [], ignored: [] }) < 2_000]).toEqual([1, true]);
 });

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { Reading } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { readHints as readAws } from '../../../providers/aws/events/read-hints.ts';
 import { readHints as readAzure } from '../../../providers/azure/events/read-hints.ts';
 import { readHints as readGcp } from '../../../providers/gcp/events/read-hints.ts';
@@ -18,7 +18,7 @@ const entry = { protoPayload: { methodName: 'compute.instances.guestTerminate', 
 
 const base64 = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64');
 const zipped = (value: unknown): string => gzipSync(JSON.stringify(value)).toString('base64');
-const summary = ({ hints, faults }: Reading) => [...hints.map(({ machine, because }) => [machine, because]), ...faults.map(({ what, where }) => [what, where])];
+const summary = ({ hints, faults }: ParsedEvent) => [...hints.map(({ machine, because }) => [machine, because]), ...faults.map(({ what, where }) => [what, where])];
 
 /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/SubscriptionFilters.html */
 const subscription = { messageType: 'DATA_MESSAGE', owner: '111122223333', logGroup: 'events', logStream: 's', subscriptionFilters: ['f'], logEvents: [{ id: '3195310660696698337880902507980421114328961542429', timestamp: 1_510_109_208_016, message: JSON.stringify(stopped) }] };
@@ -61,7 +61,7 @@ describe('on AWS', () => {
 
   it('an id that is none is a fault, whatever ARN stands beside it; and a control message is nothing', () => {
     expect(readAws({ ...stopped, detail: { 'instance-id': 'web-1', state: 'stopped' }, resources: [ARN] })).toMatchObject({ hints: [], faults: [{ where: "$.detail['instance-id']" }] });
-    expect(readAws({ awslogs: { data: zipped({ ...subscription, messageType: 'CONTROL_MESSAGE' }) } })).toMatchObject({ hints: [], faults: [], asides: [{ what: expect.stringMatching(/control message/) }] });
+    expect(readAws({ awslogs: { data: zipped({ ...subscription, messageType: 'CONTROL_MESSAGE' }) } })).toMatchObject({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(/control message/) }] });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { IdentityCarrier } from '../../../fencing/model/machine.ts';
+import type { IdentitySource } from '../../../fencing/model/machine.ts';
 import {
   clustersIn,
   diskOf,
@@ -32,7 +32,7 @@ describe('the machine that a carrier names', () => {
   });
 
   it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)('%s counts when the Persistent Disk driver wrote it', (carrier) => {
-    const written = (by: string | null, value: string): IdentityCarrier => ({ carrier, driver: by, value });
+    const written = (by: string | null, value: string): IdentitySource => ({ carrier, driver: by, value });
     expect(machineOf(written(driver, path))).toBe(path);
     expect(machineOf(written(driver, 'node-1'))).toBeNull();
     expect(machineOf(written(driver, `${path}/more`))).toBeNull();

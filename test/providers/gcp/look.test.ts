@@ -4,7 +4,7 @@ import { addFault, forbidden, limited, unavailable } from '../../../sandbox/gce/
 import { remove, stop } from '../../../sandbox/gce/instances.ts';
 import { addDisk, addInstance, forgetDisk, recreate } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type GceWorld, type Instance } from '../../../sandbox/gce/state.ts';
-import { place } from '../../../sandbox/kept.ts';
+import { place } from '../../../sandbox/history.ts';
 import { MINUTE, cloudOf, gceWorld, patient, zone } from '../../sandbox/gce/gce-world.ts';
 
 const look = (world: GceWorld, machines: readonly string[], disks = false) => cloudOf(world).look(machines, { disks }, patient());

@@ -26,11 +26,11 @@ describe('what cannot be read', () => {
   ])('is a fault with its place: %s', (_, raw, where) => {
     const reading = readHints(raw);
     expect(reading.hints).toEqual([]);
-    expect(reading.faults).toMatchObject([{ where, mend: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/), excerpt: expect.any(String) }]);
+    expect(reading.faults).toMatchObject([{ where, remedy: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/), excerpt: expect.any(String) }]);
   });
 
   it('understands a log entry that is none of the audit logs', () => {
-    expect(readHints({ logName: 'projects/p/logs/syslog', textPayload: 'x' })).toMatchObject({ hints: [], faults: [], asides: [{ where: '$' }] });
+    expect(readHints({ logName: 'projects/p/logs/syslog', textPayload: 'x' })).toMatchObject({ hints: [], faults: [], ignored: [{ where: '$' }] });
   });
 
   it('is never passed over in silence, and never throws', () => {
@@ -46,8 +46,8 @@ describe('what cannot be read', () => {
     );
     fc.assert(
       fc.property(wrapped, (raw) => {
-        const { hints, faults, asides } = readHints(raw);
-        expect(hints.length + faults.length + asides.length).toBeGreaterThan(0);
+        const { hints, faults, ignored } = readHints(raw);
+        expect(hints.length + faults.length + ignored.length).toBeGreaterThan(0);
         for (const hint of hints) expect(hint.machine).toMatch(INSTANCE_PATH);
       }),
       { numRuns: 2_000, seed: 1 },

@@ -11,14 +11,14 @@ const MACHINE = 'projects/project-1/zones/us-central1-a/instances/instance-1';
 const stopped = json('audit-v1-stop-LAST.derived.json');
 const entry = (payload: object, more: object = {}) => ({ ...stopped, ...more, protoPayload: { ...stopped.protoPayload, ...payload } });
 const summary = (raw: unknown) => readHints(raw).hints.map(({ machine, because }) => [machine, because]);
-const aside = (words: RegExp) => ({ hints: [], faults: [], asides: [{ what: expect.stringMatching(words), where: '$' }] });
+const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: '$' }] });
 
 describe('system events', () => {
   it.each([
     ['system-repair-recreateInstance.lm-logs.json', 'projects/development-198123/zones/us-central1-c/instances/aef-backend-20180822t164014-b75j', 'repair-recreate-instance'],
     ['partial-preempted.spot-interruption-exporter.json', 'projects/mock-project/zones/europe-west1-c/instances/mock-instance-spot-3706-5b909138-nr65', 'preempted'],
   ])('%s speaks of %s', (name, machine, because) => {
-    expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because }], faults: [], asides: [] });
+    expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because }], faults: [], ignored: [] });
   });
 
   it('have happened, however severe they are, and whatever code they bring', () => {

@@ -10,7 +10,7 @@ const MACHINE = 'projects/project-1/zones/us-central1-a/instances/instance-1';
 const stopped = json('audit-v1-stop-LAST.derived.json');
 const entry = (protoPayload: object, more: object = {}) => ({ insertId: 'x', ...more, protoPayload: { resourceName: MACHINE, ...protoPayload } });
 const summary = (raw: unknown) => readHints(raw).hints.map((hint) => [hint.machine, hint.because]);
-const aside = (words: RegExp) => ({ hints: [], faults: [], asides: [{ what: expect.stringMatching(words), where: '$' }] });
+const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: '$' }] });
 
 describe('hints in the audit logs of Google Cloud', () => {
   it.each([
@@ -23,7 +23,7 @@ describe('hints in the audit logs of Google Cloud', () => {
     ['system-guestTerminate.iap-desktop.json', 'guest-terminate'],
     ['system-terminateOnHostMaintenance.iap-desktop.json', 'terminate-on-host-maintenance'],
   ])('%s is %s', (name, because) => {
-    expect(readHints(json(name))).toMatchObject({ hints: [{ machine: MACHINE, because }], faults: [], asides: [] });
+    expect(readHints(json(name))).toMatchObject({ hints: [{ machine: MACHINE, because }], faults: [], ignored: [] });
   });
 
   it('carry whose event it is, and when it happened', () => {
@@ -74,7 +74,7 @@ describe('hints in the audit logs of Google Cloud', () => {
   it('name the project by its id where the entry has its number', () => {
     const numbered = { methodName: 'v1.compute.instances.delete', resourceName: MACHINE.replace('project-1', '123') };
     expect(summary(entry(numbered, { resource: { labels: { project_id: 'project-1' } } }))).toEqual([[MACHINE, 'api-call-delete']]);
-    expect(readHints(entry(numbered))).toMatchObject({ hints: [], faults: [{ where: '$.protoPayload.resourceName', mend: expect.stringContaining('project_id') }] });
+    expect(readHints(entry(numbered))).toMatchObject({ hints: [], faults: [{ where: '$.protoPayload.resourceName', remedy: expect.stringContaining('project_id') }] });
   });
 });
 
@@ -99,7 +99,7 @@ describe('wrappings around entries', () => {
     const reading = readHints([stopped, { message: { data: Buffer.from('{').toString('base64') } }, json('eventarc-cloudevent-STRUCTURED-shape.google-cloudevents.json')]);
     expect(reading.hints).toHaveLength(1);
     expect(reading.faults).toMatchObject([{ where: '$[1].message.data', what: expect.stringMatching(/^not JSON/) }]);
-    expect(reading.asides).toMatchObject([{ where: '$[2].data' }]);
+    expect(reading.ignored).toMatchObject([{ where: '$[2].data' }]);
     expect(readHints(`${JSON.stringify(stopped)}\nnonsense`).faults).toMatchObject([{ where: '$(line 2)' }]);
   });
 

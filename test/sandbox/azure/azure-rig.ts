@@ -1,4 +1,4 @@
-import { begin, type Known } from '../../../fencing/loop/state.ts';
+import { startRun, type RunState } from '../../../fencing/loop/state.ts';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { run } from '../../../fencing/loop/run.ts';
 import type { Ports } from '../../../fencing/loop/ports.ts';
@@ -36,7 +36,7 @@ export const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
 /** What comes of an event about that machine. A call of ARM takes that long (ms), and no two of them at once. */
 export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TAKES) => {
   const ports = portsOver(world, armTakes);
-  const known: Known = begin({
+  const known: RunState = startRun({
     request: { machine, intent: 'react', accepted: null, vouched: null },
     policy: defaultPolicy,
     reading: ports.cloud,

@@ -1,6 +1,6 @@
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients, type ClientOptions } from '../../../providers/azure/client.ts';
-import { azureCast } from '../../../sandbox/azure/cast.ts';
+import { azureCast } from '../../../sandbox/azure/actors.ts';
 import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
 import type { AzureCloudWorld, Knobs, WithAzure } from '../../../sandbox/azure/state.ts';
 import { emptyAzure } from '../../../sandbox/azure/state.ts';

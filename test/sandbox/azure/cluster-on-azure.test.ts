@@ -3,7 +3,7 @@ import { createAzureSandbox, type AzureWorld } from '../../../sandbox/azure-sand
 import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';
 import { addMachine } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn, type Machine } from '../../../sandbox/azure/state.ts';
-import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../../sandbox/cluster/standing.ts';
 import { isReady } from '../../../sandbox/cluster/controllers/nodes.ts';
 import { addTaint, outOfService } from '../../../sandbox/cluster/controllers/taints.ts';
@@ -21,7 +21,7 @@ const change = (world: AzureWorld, id: string, apply: (world: AzureWorld, machin
 };
 
 const fence = (world: AzureWorld, name: string): void => {
-  const desk = deskOf(world, 'person');
+  const desk = writerAs(world, 'person');
   const node = standing(world, 'nodes', name);
   const pod = standing(world, 'pods', 'db-0', 'default');
   if (node) desk.change('nodes', node, (draft) => addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect: 'NoSchedule' }));

@@ -68,8 +68,8 @@ describe('the life of a machine in the sandbox', () => {
     deallocate(world, now());
     world.advance(MINUTE);
     remove(world, now());
-    const { hints, faults, asides } = readHints(world.parts.azure.events);
-    expect([hints.map(({ machine, because }) => [machine, because]), faults, asides]).toEqual([[[id, 'arm-start'], [id, 'arm-deallocate'], [id, 'arm-delete']], [], []]);
+    const { hints, faults, ignored } = readHints(world.parts.azure.events);
+    expect([hints.map(({ machine, because }) => [machine, because]), faults, ignored]).toEqual([[[id, 'arm-start'], [id, 'arm-deallocate'], [id, 'arm-delete']], [], []]);
   });
 
   it('does one thing at a time', () => {

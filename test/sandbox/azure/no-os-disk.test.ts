@@ -6,7 +6,7 @@ import { deallocate, start } from '../../../sandbox/azure/machines.ts';
 import { stopGuest } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, disksOf } from '../../../sandbox/azure/state.ts';
 import { standing } from '../../../sandbox/cluster/standing.ts';
-import { write } from '../../../sandbox/kept.ts';
+import { write } from '../../../sandbox/history.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 

@@ -6,7 +6,7 @@ import { attach, detach } from '../../../sandbox/azure/attachments.ts';
 import { deallocate, remove } from '../../../sandbox/azure/machines.ts';
 import { addMachine } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
-import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { all, standing } from '../../../sandbox/cluster/standing.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, portsOver, react, scene } from './azure-rig.ts';
@@ -20,7 +20,7 @@ const machines = [{ name: 'Db-0' }, { name: 'Db-1' }];
 
 const deleteNode = (world: AzureWorld, name: string): void => {
   const node = standing(world, 'nodes', name);
-  if (node) deskOf(world, 'person').remove('nodes', node);
+  if (node) writerAs(world, 'person').remove('nodes', node);
 };
 
 const deallocatedAndNodeDeletedByHand = (wanted?: typeof machines): Scene => {

@@ -2,7 +2,7 @@ import { EC2Client } from '@aws-sdk/client-ec2';
 import type { Ec2Clients } from '../../../providers/aws/client.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
-import { ec2Cast } from '../../../sandbox/ec2/cast.ts';
+import { ec2Cast } from '../../../sandbox/ec2/actors.ts';
 import { inProcessHandler } from '../../../sandbox/ec2/in-process-handler.ts';
 import type { Ec2World, Knobs, WithEc2 } from '../../../sandbox/ec2/state.ts';
 import { emptyEc2 } from '../../../sandbox/ec2/state.ts';

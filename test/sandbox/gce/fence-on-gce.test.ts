@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { all, standing } from '../../../sandbox/cluster/standing.ts';
 import { isReady } from '../../../sandbox/cluster/controllers/nodes.ts';
 import type { WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
@@ -91,7 +91,7 @@ describe('a machine of Compute Engine that was deleted', () => {
     const { world, disk, holder } = stage();
     const former = instanceIn(world, holder)?.id ?? '';
     const node = standing(world, 'nodes', nodeNameOf(holder));
-    if (node) deskOf(world, 'gke').change('nodes', node, (draft) => Object.assign(draft.metadata, { annotations: { ...draft.metadata.annotations, 'container.googleapis.com/instance_id': former } }));
+    if (node) writerAs(world, 'gke').change('nodes', node, (draft) => Object.assign(draft.metadata, { annotations: { ...draft.metadata.annotations, 'container.googleapis.com/instance_id': former } }));
     world.parts.cluster.knobs.partitioned.push(nodeNameOf(holder));
     deleteInstance(world, holder);
     world.advance(MINUTE / 2);

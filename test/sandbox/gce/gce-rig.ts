@@ -1,4 +1,4 @@
-import { begin } from '../../../fencing/loop/state.ts';
+import { startRun } from '../../../fencing/loop/state.ts';
 import { defaultPolicy, type Policy } from '../../../fencing/model/policy.ts';
 import { run } from '../../../fencing/loop/run.ts';
 import type { Ports } from '../../../fencing/loop/ports.ts';
@@ -31,5 +31,5 @@ export const scene = () => {
 export const react = (world: WholeGceWorld, machine: string, policy: Partial<Policy> = {}) => {
   const ports = portsOver(world);
   const request = { machine, intent: 'react', accepted: null, vouched: null } as const;
-  return run(begin({ request, policy: { ...defaultPolicy, ...policy }, reading: ports.cloud, runId: 'run', deadline: world.now() + 5 * MINUTE }), ports);
+  return run(startRun({ request, policy: { ...defaultPolicy, ...policy }, reading: ports.cloud, runId: 'run', deadline: world.now() + 5 * MINUTE }), ports);
 };

@@ -1,6 +1,6 @@
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients, type ComputeClients } from '../../../providers/gcp/client.ts';
-import { gceCast } from '../../../sandbox/gce/cast.ts';
+import { gceCast } from '../../../sandbox/gce/actors.ts';
 import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { emptyGce, type GceWorld, type Knobs, type WithGce } from '../../../sandbox/gce/state.ts';
 import { createWorld } from '../../../sandbox/world.ts';

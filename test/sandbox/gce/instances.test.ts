@@ -144,8 +144,8 @@ describe("an instance of the sandbox's Compute Engine", () => {
     await handOf(world).instances.stop(at(one));
     preempt(world, two);
     world.advance(MINUTE);
-    const { hints, faults, asides } = readHints(world.parts.gce.events);
+    const { hints, faults, ignored } = readHints(world.parts.gce.events);
     expect(hints.map(({ machine, because }) => [machine, because])).toEqual([[two, 'preempted'], [one, 'api-call-stop']]);
-    expect([faults, asides.length]).toEqual([[], 1]);
+    expect([faults, ignored.length]).toEqual([[], 1]);
   });
 });

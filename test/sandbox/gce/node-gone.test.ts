@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { sweep } from '../../../fencing/sweep/sweep.ts';
-import { deskOf } from '../../../sandbox/cluster/controllers/desk.ts';
+import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../../sandbox/cluster/standing.ts';
 import type { WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { deleteInstance, recreate, stopGuest } from '../../../sandbox/gce/scenario.ts';
@@ -18,7 +18,7 @@ const SECOND = 1_000;
 
 const deleteNode = (world: WholeGceWorld, name: string): void => {
   const node = standing(world, 'nodes', name);
-  if (node) deskOf(world, 'person').remove('nodes', node);
+  if (node) writerAs(world, 'person').remove('nodes', node);
 };
 
 const stoppedAndNodeDeletedByHand = (): Scene => {

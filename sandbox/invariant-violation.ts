@@ -1,5 +1,5 @@
 /** Data that may be lost: the one thing that must never happen. */
-export interface Harm {
+export interface InvariantViolation {
   readonly at: number;
   readonly what: string;
 }

@@ -1,4 +1,4 @@
-import { deskOf } from './controllers/desk.ts';
+import { writerAs } from './controllers/object-writer.ts';
 import type { NodeDescription } from './controllers/memory.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 import { withDefaults } from './controllers/pods.ts';
@@ -7,7 +7,7 @@ import type { PersistentVolumeObject, PodObject, PodSpec, WorkloadObject } from 
 
 /** Builders of what stands in the cluster before the story begins; written as an administrator would. */
 
-const desk = (world: ClusterWorld) => deskOf(world, 'admin');
+const desk = (world: ClusterWorld) => writerAs(world, 'admin');
 
 /** A machine that carries a kubelet: its Node appears some seconds after the guest runs. */
 export const addNode = (

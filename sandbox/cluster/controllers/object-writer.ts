@@ -6,14 +6,14 @@ import type { ClusterWorld } from '../cluster-world.ts';
 import { standing } from '../standing.ts';
 
 /** Where one component writes: each write goes to the store and then wakes whoever watches the object. */
-export interface Desk {
+export interface ObjectWriter {
   readonly create: <R extends Resource>(resource: R, draft: Draft<Resources[R]>) => Resources[R] | undefined;
   /** Edits the object as it stands now; undefined when it is gone or another has taken its name. */
   readonly change: <R extends Resource>(resource: R, object: KubeObject, edit: (draft: Resources[R]) => void) => Resources[R] | undefined;
   readonly remove: <R extends Resource>(resource: R, object: Resources[R], graceSeconds?: number) => void;
 }
 
-export const deskOf = (world: ClusterWorld, user: string): Desk => {
+export const writerAs = (world: ClusterWorld, user: string): ObjectWriter => {
   const store = storeOf(world.parts.cluster);
   const react = reactionsOf(world);
   const by = (): Writer => ({ user, at: world.now() });
