@@ -16,7 +16,7 @@ import type { OpenedCloud, CloudProbe, CloudPlugin } from '../providers/plugin.t
 type Open = (name: string) => Promise<OpenedCloud>;
 type Registered = readonly CloudPlugin[];
 
-/** Such an id stands in no carrier; a record that somebody has written by hand may hold one. */
+/** Such an id stands in no source; a record that somebody has written by hand may hold one. */
 const ofNoCloud = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state: 'an id of no cloud that is known here' } });
 
 const ownerOf = (machine: MachineId, registered: Registered): CloudPlugin | undefined => registered.find(({ owns }) => owns(machine));
@@ -31,17 +31,17 @@ type Readings = ReturnType<NonNullable<Cloud['readingFor']>>;
 /** By their own clouds: whoever has looked at a machine has opened its cloud, and knows by then what that one serves. */
 type Opened = ReadonlyMap<string, Cloud>;
 
-const unservedPlaceOf = (carrier: IdentitySource, registered: Registered, opened: Opened): UnservedPlace | null => {
-  const cloud = registered.find(({ machineOf }) => machineOf(carrier) !== null);
-  return (cloud && opened.get(cloud.name)?.unservedPlace(carrier)) ?? null;
+const unservedPlaceOf = (source: IdentitySource, registered: Registered, opened: Opened): UnservedPlace | null => {
+  const cloud = registered.find(({ machineOf }) => machineOf(source) !== null);
+  return (cloud && opened.get(cloud.name)?.unservedPlace(source)) ?? null;
 };
 
-/** To find out whose machine it is; what a carrier is worth is judged by the readings of that one cloud. */
+/** To find out whose machine it is; what an identity source is worth is judged by the readings of that one cloud. */
 const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace']): Readings => {
   const first = <T>(read: (cloud: CloudPlugin) => T | null): T | null => registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
   return {
     name: registered.map(({ name }) => name).join(' or '),
-    machineOf: (carrier) => first(({ machineOf }) => machineOf(carrier)),
+    machineOf: (source) => first(({ machineOf }) => machineOf(source)),
     incarnationsOf: () => [],
     unservedPlace,
     diskOf: (volume) => first(({ diskOf }) => diskOf(volume)),
@@ -55,7 +55,7 @@ const cloudOf = (registered: Registered, openKit: Open): Cloud => {
     opened.set(name, kit.cloud);
     return kit;
   };
-  const unservedPlace = (carrier: IdentitySource): UnservedPlace | null => unservedPlaceOf(carrier, registered, opened);
+  const unservedPlace = (source: IdentitySource): UnservedPlace | null => unservedPlaceOf(source, registered, opened);
   const owning = async (machine: MachineId): Promise<Cloud> => {
     const owner = ownerOf(machine, registered);
     if (!owner) throw new Refused(`${machine} is an id of no cloud that is known here`);

@@ -93,8 +93,8 @@ export const examineAccess = async (kit: OpenedCloud, clusters: readonly OpenClu
 
 /** Whether each Node names its machine, and where names are handed on, which machine of that name. */
 
-const machinesNamed = ({ carriers }: NodeIdentity, { cloud }: Pick<OpenedCloud, 'cloud'>): readonly MachineId[] =>
-  [...new Set(carriers.map(cloud.machineOf).filter((machine) => machine !== null))];
+const machinesNamed = ({ identitySources }: NodeIdentity, { cloud }: Pick<OpenedCloud, 'cloud'>): readonly MachineId[] =>
+  [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))];
 
 /** A cloud that does not answer has a line of its own: what the Nodes say is shown all the same. */
 const factsOf = async (machines: readonly MachineId[], { cloud }: Pick<OpenedCloud, 'cloud'>, signal: AbortSignal): Promise<readonly MachineFacts[]> => {

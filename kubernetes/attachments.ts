@@ -12,7 +12,7 @@ import type { AttachmentTarget } from '../fencing/model/steps.ts';
 import { deleting, type ApiSession, pages, type Reader } from './connection.ts';
 import { saysAbsent, saysChanged } from './errors.ts';
 import { NUDGE_ANNOTATION } from './names.ts';
-import { attachmentCarrier } from './node.ts';
+import { attachmentIdentitySource } from './node.ts';
 import { readVolume } from './volumes.ts';
 
 /** The name that Kubernetes gives a volume's VolumeAttachment to a Node: pkg/volume/csi/csi_attacher.go, getAttachmentName. */
@@ -30,7 +30,7 @@ export const attachmentFacts = (attachment: V1VolumeAttachment): AttachmentFacts
     detachError: status?.detachError?.message ?? null,
     attachError: status?.attachError?.message ?? null,
     nudged: metadata?.annotations?.[NUDGE_ANNOTATION] !== undefined,
-    carrier: attachmentCarrier(attachment),
+    source: attachmentIdentitySource(attachment),
   };
 };
 
@@ -39,8 +39,8 @@ export const readAttachment = (reader: Reader, name: string): Promise<V1VolumeAt
 
 /** The machine that the attacher noted on the attachment, or null when it noted none of this cloud. */
 const notedMachine = (attachment: V1VolumeAttachment, { machineOf }: Pick<NodeQuery, 'machineOf'>): MachineId | null => {
-  const carrier = attachmentCarrier(attachment);
-  return carrier && machineOf(carrier);
+  const source = attachmentIdentitySource(attachment);
+  return source && machineOf(source);
 };
 
 /** An attachment that bears another machine's id is that of another Node of the same name. */
@@ -71,14 +71,14 @@ export const readSources = async (reader: Reader, attachments: readonly V1Volume
   return volumes.filter((volume) => volume !== null);
 };
 
-/** Attachments to one Node that tell the same of its machine, by name; a null carrier tells nothing. */
+/** Attachments to one Node that tell the same of its machine, by name; a null source tells nothing. */
 export interface Attached {
-  readonly carrier: IdentitySource | null;
+  readonly source: IdentitySource | null;
   readonly names: readonly string[];
 }
 
 interface Noted {
-  readonly carrier: IdentitySource | null;
+  readonly source: IdentitySource | null;
   readonly names: string[];
 }
 
@@ -86,10 +86,10 @@ type ByNode = ReadonlyMap<string, readonly Attached[]>;
 
 const note = (found: Map<string, Map<string, Noted>>, attachment: V1VolumeAttachment): void => {
   const { nodeName } = attachment.spec;
-  const carrier = attachmentCarrier(attachment);
-  const key = carrier ? `${carrier.driver} ${carrier.value}` : '';
+  const source = attachmentIdentitySource(attachment);
+  const key = source ? `${source.driver} ${source.value}` : '';
   const noted = found.get(nodeName) ?? new Map<string, Noted>();
-  const same = noted.get(key) ?? { carrier, names: [] };
+  const same = noted.get(key) ?? { source, names: [] };
   same.names.push(attachment.metadata?.name ?? '');
   found.set(nodeName, noted.set(key, same));
 };
@@ -99,12 +99,12 @@ const watchful = () => {
   const ids = new Map<string, string>();
   const contested = new Set<string>();
   const watch = (attachment: V1VolumeAttachment): void => {
-    const carrier = attachmentCarrier(attachment);
-    if (!carrier) return;
-    const key = `${attachment.spec.nodeName} ${carrier.driver}`;
+    const source = attachmentIdentitySource(attachment);
+    if (!source) return;
+    const key = `${attachment.spec.nodeName} ${source.driver}`;
     const known = ids.get(key);
-    if (known === undefined) ids.set(key, carrier.value);
-    else if (known !== carrier.value) contested.add(attachment.spec.nodeName);
+    if (known === undefined) ids.set(key, source.value);
+    else if (known !== source.value) contested.add(attachment.spec.nodeName);
   };
   return { contested, watch };
 };

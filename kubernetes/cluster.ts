@@ -33,7 +33,7 @@ export const clusterOf = (options: ClusterOptions): Cluster => {
   return {
     name: options.name,
     find: (clues, signal) => find(reader(signal), clues),
-    identify: async (node, signal) => (await readStanding(reader(signal), node))?.carriers ?? null,
+    identify: async (node, signal) => (await readStanding(reader(signal), node))?.identitySources ?? null,
     look: (request, signal) => look(reader(signal), { version, now: clock.now }, request),
     recheck: (node, signal) => recheck(reader(signal), node),
     apply: (step, permit, signal) => apply({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),

@@ -4,7 +4,7 @@ import { type Clock, type Connection, pages, type Reader, type Writer } from './
 import type { Link } from './exchange.ts';
 import { readEntries } from './ledger.ts';
 import { EVENT_NAMESPACE, LEASE_NAMESPACE, LEDGER, SETTINGS } from './names.ts';
-import { nodeCarriers } from './node.ts';
+import { nodeIdentitySources } from './node.ts';
 
 export interface CheckedPermission extends NeededPermission {
   readonly allowed: boolean;
@@ -12,7 +12,7 @@ export interface CheckedPermission extends NeededPermission {
 
 export interface NodeIdentity {
   readonly node: string;
-  readonly carriers: readonly IdentitySource[];
+  readonly identitySources: readonly IdentitySource[];
   /** Epoch ms. */
   readonly created: number;
 }
@@ -46,7 +46,7 @@ export const doctorOf = ({ reader, writer, clock }: Connection, { unverified }: 
     ledger: async (signal) => (await readEntries(reader(signal))) !== null,
     identities: async function* (signal) {
       for await (const page of pages((paging) => reader(signal).read(CoreV1Api, (core) => core.listNode(paging)))) {
-        yield page.map((node) => ({ node: node.metadata?.name ?? '', carriers: nodeCarriers(node), created: node.metadata?.creationTimestamp?.getTime() ?? 0 }));
+        yield page.map((node) => ({ node: node.metadata?.name ?? '', identitySources: nodeIdentitySources(node), created: node.metadata?.creationTimestamp?.getTime() ?? 0 }));
       }
     },
   };

@@ -2,11 +2,11 @@ import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.j
 import type { NodeQuery } from '../fencing/model/cluster.ts';
 import type { IdentitySource } from '../fencing/model/machine.ts';
 import {
-  annotatedCarriers,
-  csiNodeCarriers,
+  annotatedIdentitySources,
+  csiNodeIdentitySources,
   isImposter,
   namesMachine,
-  nodeCarriers,
+  nodeIdentitySources,
   readCsiNode,
   readNode,
 } from './node.ts';
@@ -21,18 +21,18 @@ type Names = readonly string[];
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 
 /** One that names the machine against its own providerID is none: a kubelet could keep any machine from being fenced. */
-const isClaimant = (carriers: readonly IdentitySource[], clues: NodeQuery): boolean => namesMachine(carriers, clues) && !isImposter(carriers, clues);
+const isClaimant = (identitySources: readonly IdentitySource[], clues: NodeQuery): boolean => namesMachine(identitySources, clues) && !isImposter(identitySources, clues);
 
 const proven = (nodes: readonly V1Node[], clues: NodeQuery): Names =>
-  nodes.filter((node) => isClaimant(nodeCarriers(node), clues)).map(nameOf);
+  nodes.filter((node) => isClaimant(nodeIdentitySources(node), clues)).map(nameOf);
 
 /** Its CSINode is asked only where the Node itself says nothing of any machine of this cloud. */
 const isMachines = async (reader: Reader, name: string, clues: NodeQuery): Promise<boolean> => {
   const node = await readNode(reader, name);
   if (!node) return false;
-  const carriers = nodeCarriers(node);
-  const silent = carriers.every((carrier) => clues.machineOf(carrier) === null);
-  return isClaimant(silent ? [...carriers, ...csiNodeCarriers(await readCsiNode(reader, name))] : carriers, clues);
+  const identitySources = nodeIdentitySources(node);
+  const silent = identitySources.every((source) => clues.machineOf(source) === null);
+  return isClaimant(silent ? [...identitySources, ...csiNodeIdentitySources(await readCsiNode(reader, name))] : identitySources, clues);
 };
 
 /** The likeliest name alone first: mostly it is right, and then one GET was all. */
@@ -60,9 +60,9 @@ const byAnnotation = async (reader: Reader, clues: NodeQuery): Promise<{ readonl
   let complete = true;
   for await (const page of pages((paging) => reader.readMetadata(CoreV1Api, (core) => core.listNode(paging)))) {
     for (const node of page) {
-      const carriers = annotatedCarriers(node.metadata);
-      complete &&= carriers.some((carrier) => clues.machineOf(carrier) !== null);
-      if (namesMachine(carriers, clues)) names.push(nameOf(node));
+      const identitySources = annotatedIdentitySources(node.metadata);
+      complete &&= identitySources.some((source) => clues.machineOf(source) !== null);
+      if (namesMachine(identitySources, clues)) names.push(nameOf(node));
     }
   }
   return { names, complete };

@@ -4,7 +4,7 @@ import type { NodeQuery } from '../fencing/model/cluster.ts';
 import { pages, type Reader } from './connection.ts';
 import { LEASE_NAMESPACE, ZONE_LABEL } from './names.ts';
 import { isFenced } from './node-facts.ts';
-import { namesMachine, nodeCarriers } from './node.ts';
+import { namesMachine, nodeIdentitySources } from './node.ts';
 
 /** The client declares a date but hands a MicroTime out as the text that came, with its microseconds; both are taken. */
 const renewTimeOf = (lease: { readonly spec?: { readonly renewTime?: unknown } }): string | null => {
@@ -66,7 +66,7 @@ type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
 const counted = (node: V1Node, machine: Machine): Counted => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
   parked: isFenced(node),
-  claims: namesMachine(nodeCarriers(node), machine),
+  claims: namesMachine(nodeIdentitySources(node), machine),
 });
 
 /** Whole Nodes, for only those have their providerID: this is asked before a power-off, and otherwise never. */

@@ -85,9 +85,9 @@ const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly SeenVolume[
 /** Looks at the Node of this name; null when none stands there that names the machine. */
 const lookAtNode = async (reader: Reader, request: LookRequest, name: string): Promise<NodeLook | null> => {
   const [standing, lease, pods] = await Promise.all([readStanding(reader, name), readLease(reader, name), readNodePods(reader, name)]);
-  if (!standing || !namesMachine(standing.carriers, request.clues)) return null;
+  if (!standing || !namesMachine(standing.identitySources, request.clues)) return null;
   const { remembered } = request;
-  const node = nodeFacts(standing.node, standing.carriers);
+  const node = nodeFacts(standing.node, standing.identitySources);
   const [claimed, found] = await Promise.all([readClaimed(reader, pods), searched(reader, request, name)]);
   const volumes = await readVolumes(reader, {
     node: name,
@@ -187,7 +187,7 @@ const namesOf = (request: LookRequest, { own, silent }: LeftAttachments): readon
 
 /** The machine's own Node under one of the names: only its CSINode may name the machine, and then no search finds it. */
 const ownNode = async (reader: Reader, request: LookRequest, names: readonly NameRead[]): Promise<NodeLook | null> => {
-  const own = names.find(({ standing }) => standing && namesMachine(standing.carriers, request.clues));
+  const own = names.find(({ standing }) => standing && namesMachine(standing.identitySources, request.clues));
   return own ? lookAtNode(reader, request, own.node) : null;
 };
 

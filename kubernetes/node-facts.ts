@@ -107,7 +107,7 @@ const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'label' | 'taintedFor
 
 const untaint = ({ metadata }: V1Node): string => `kubectl taint node ${metadata?.name ?? ''} ${OUT_OF_SERVICE.key}-`;
 
-export const nodeFacts = (node: V1Node, carriers: readonly IdentitySource[]): NodeFacts => {
+export const nodeFacts = (node: V1Node, identitySources: readonly IdentitySource[]): NodeFacts => {
   const { metadata, status } = node;
   const labels = metadata?.labels ?? {};
   return {
@@ -121,7 +121,7 @@ export const nodeFacts = (node: V1Node, carriers: readonly IdentitySource[]): No
     zone: labels[ZONE_LABEL] ?? null,
     untaint: untaint(node),
     controlPlane: CONTROL_PLANE_LABELS.some((label) => labels[label] !== undefined),
-    carriers,
+    identitySources,
     ...fenceOf(node),
     finalizers: metadata?.finalizers ?? [],
     owners: (metadata?.ownerReferences ?? []).map(({ kind }) => kind),

@@ -26,12 +26,12 @@ export const readCsiNode = (reader: Reader, name: string): Promise<V1CSINode | n
 /** A Node and everything on it and its CSINode that may name the machine. */
 export interface StandingNode {
   readonly node: V1Node;
-  readonly carriers: readonly IdentitySource[];
+  readonly identitySources: readonly IdentitySource[];
 }
 
 export const readStanding = async (reader: Reader, name: string): Promise<StandingNode | null> => {
   const [node, csiNode] = await Promise.all([readNode(reader, name), readCsiNode(reader, name)]);
-  return node && { node, carriers: [...nodeCarriers(node), ...csiNodeCarriers(csiNode)] };
+  return node && { node, identitySources: [...nodeIdentitySources(node), ...csiNodeIdentitySources(csiNode)] };
 };
 
 /** Any value opts out, `false` included: doubt about what somebody meant must not lead to a fence. */
@@ -57,36 +57,36 @@ const nodeIds = jsonText.pipe(z.record(z.string(), z.string()));
 const MOST_DRIVERS = 50;
 
 /** What the nodeid annotation says; an annotation that cannot be read names nobody. */
-export const annotatedCarriers = (metadata: V1ObjectMeta | undefined): readonly IdentitySource[] => {
+export const annotatedIdentitySources = (metadata: V1ObjectMeta | undefined): readonly IdentitySource[] => {
   const read = nodeIds.safeParse(metadata?.annotations?.[CSI_NODE_IDS]);
-  return Object.entries(read.data ?? {}).slice(0, MOST_DRIVERS).map(([driver, value]) => ({ carrier: 'nodeIdAnnotation', driver, value }));
+  return Object.entries(read.data ?? {}).slice(0, MOST_DRIVERS).map(([driver, value]) => ({ source: 'nodeIdAnnotation', driver, value }));
 };
 
-const written = (carrier: IdentitySource['carrier'], value: string | undefined): readonly IdentitySource[] =>
-  value === undefined || value === '' ? [] : [{ carrier, driver: null, value }];
+const written = (source: IdentitySource['source'], value: string | undefined): readonly IdentitySource[] =>
+  value === undefined || value === '' ? [] : [{ source, driver: null, value }];
 
-export const nodeCarriers = ({ metadata, spec, status }: V1Node): readonly IdentitySource[] => [
+export const nodeIdentitySources = ({ metadata, spec, status }: V1Node): readonly IdentitySource[] => [
   ...written('providerID', spec?.providerID),
-  ...annotatedCarriers(metadata),
+  ...annotatedIdentitySources(metadata),
   ...INSTANCE_ID_ANNOTATIONS.flatMap((name) => written('instanceIdAnnotation', metadata?.annotations?.[name])),
   ...written('systemUUID', status?.nodeInfo?.systemUUID),
 ];
 
-export const csiNodeCarriers = (csiNode: V1CSINode | null): readonly IdentitySource[] =>
-  (csiNode?.spec.drivers ?? []).slice(0, MOST_DRIVERS).map(({ name, nodeID }) => ({ carrier: 'csiNode', driver: name, value: nodeID }));
+export const csiNodeIdentitySources = (csiNode: V1CSINode | null): readonly IdentitySource[] =>
+  (csiNode?.spec.drivers ?? []).slice(0, MOST_DRIVERS).map(({ name, nodeID }) => ({ source: 'csiNode', driver: name, value: nodeID }));
 
-export const attachmentCarrier = ({ metadata, spec }: V1VolumeAttachment): IdentitySource | null => {
+export const attachmentIdentitySource = ({ metadata, spec }: V1VolumeAttachment): IdentitySource | null => {
   const value = metadata?.annotations?.[ATTACHED_NODE_ID] ?? '';
-  return value === '' ? null : { carrier: 'volumeAttachment', driver: spec.attacher, value };
+  return value === '' ? null : { source: 'volumeAttachment', driver: spec.attacher, value };
 };
 
 /**
  * The Node's own providerID names another machine. It cannot be changed once it is set, so that whatever else on the Node,
  * CSINode or annotation, names this machine, was written by a kubelet that is not its.
  */
-export const isImposter = (carriers: readonly IdentitySource[], { machine, machineOf }: NodeQuery): boolean =>
-  ![machine, null].includes(ownMachine(carriers, machineOf));
+export const isImposter = (identitySources: readonly IdentitySource[], { machine, machineOf }: NodeQuery): boolean =>
+  ![machine, null].includes(ownMachine(identitySources, machineOf));
 
-/** At least one carrier names the machine. Whether another one contradicts, fencing judges. */
-export const namesMachine = (carriers: readonly IdentitySource[], { machine, machineOf }: Pick<NodeQuery, 'machine' | 'machineOf'>): boolean =>
-  carriers.some((carrier) => machineOf(carrier) === machine);
+/** At least one source names the machine. Whether another one contradicts, fencing judges. */
+export const namesMachine = (identitySources: readonly IdentitySource[], { machine, machineOf }: Pick<NodeQuery, 'machine' | 'machineOf'>): boolean =>
+  identitySources.some((source) => machineOf(source) === machine);

@@ -4,7 +4,7 @@ import type { Suspect } from '../fencing/model/cluster.ts';
 import type { IdentitySource } from '../fencing/model/machine.ts';
 import { parseRecord } from '../fencing/model/record.ts';
 import { type Attached, readDoubtful } from './attachments.ts';
-import { csiNodeCarriers, nodeCarriers, readCsiNode, readNode, type StandingNode } from './node.ts';
+import { csiNodeIdentitySources, nodeIdentitySources, readCsiNode, readNode, type StandingNode } from './node.ts';
 import { pages, type Reader } from './connection.ts';
 import { type Freshness, readLeases } from './leases.ts';
 import { bearsFence, hasOwnTaint, recordTextOf } from './node-facts.ts';
@@ -23,17 +23,17 @@ interface Traces {
 
 const leftBehind = (node: string, left: readonly Attached[]): readonly Suspect[] => {
   if (left.length === 0) return [];
-  const carriers = left.map(({ carrier }) => carrier).filter((carrier) => carrier !== null);
-  return [{ because: 'node-missing', node, carriers, record: null, marked: false, attachments: left.flatMap(({ names }) => names) }];
+  const identitySources = left.map(({ source }) => source).filter((source) => source !== null);
+  return [{ because: 'node-missing', node, identitySources, record: null, marked: false, attachments: left.flatMap(({ names }) => names) }];
 };
 
 const missing = (node: string, { attached }: Traces): readonly Suspect[] => leftBehind(node, attached.get(node) ?? []);
 
-/** A carrier that none of the Node's own bears out, be it in full or as the end of a providerID. */
+/** An identity source that none of the Node's own bears out, be it in full or as the end of a providerID. */
 const isStrange =
   (own: readonly IdentitySource[]) =>
-  ({ carrier }: Attached): boolean =>
-    carrier !== null && !own.some(({ value }) => value === carrier.value || value.endsWith(`/${carrier.value}`));
+  ({ source }: Attached): boolean =>
+    source !== null && !own.some(({ value }) => value === source.value || value.endsWith(`/${source.value}`));
 
 const whySuspect = (standing: V1Node, { fresh, labelled }: Traces): Suspect['because'] | null => {
   if (bearsFence(standing)) return 'fenced';
@@ -43,27 +43,27 @@ const whySuspect = (standing: V1Node, { fresh, labelled }: Traces): Suspect['bec
 };
 
 /** The Node itself, if it stands out, and the machine that bore its name before, if anything is still attached to that. */
-const judged = ({ node: standing, carriers }: StandingNode, traces: Traces): readonly Suspect[] => {
+const judged = ({ node: standing, identitySources }: StandingNode, traces: Traces): readonly Suspect[] => {
   const { attached } = traces;
   const node = standing.metadata?.name ?? '';
   const because = whySuspect(standing, traces);
-  const before = carriers.length === 0 ? [] : leftBehind(node, (attached.get(node) ?? []).filter(isStrange(carriers)));
+  const before = identitySources.length === 0 ? [] : leftBehind(node, (attached.get(node) ?? []).filter(isStrange(identitySources)));
   if (because === null) return before;
   const held = because === 'fenced' ? (attached.get(node) ?? []).flatMap(({ names }) => names) : [];
-  return [{ because, node, carriers, record: parseRecord(recordTextOf(standing) ?? ''), marked: hasOwnTaint(standing), attachments: held }, ...before];
+  return [{ because, node, identitySources, record: parseRecord(recordTextOf(standing) ?? ''), marked: hasOwnTaint(standing), attachments: held }, ...before];
 };
 
 /** Its CSINode is asked only where the Node itself says nothing. */
-const withCarriers = async (reader: Reader, node: V1Node): Promise<StandingNode> => {
-  const own = nodeCarriers(node);
-  return { node, carriers: own.length > 0 ? own : csiNodeCarriers(await readCsiNode(reader, node.metadata?.name ?? '')) };
+const withIdentitySources = async (reader: Reader, node: V1Node): Promise<StandingNode> => {
+  const own = nodeIdentitySources(node);
+  return { node, identitySources: own.length > 0 ? own : csiNodeIdentitySources(await readCsiNode(reader, node.metadata?.name ?? '')) };
 };
 
 const judgeEach = async (reader: Reader, names: ReadonlySet<string>, traces: Traces): Promise<readonly Suspect[]> => {
   const atOnce = pLimit(GETS_AT_ONCE);
   const judge = async (name: string): Promise<readonly Suspect[]> => {
     const standing = await readNode(reader, name);
-    return standing ? judged(await withCarriers(reader, standing), traces) : missing(name, traces);
+    return standing ? judged(await withIdentitySources(reader, standing), traces) : missing(name, traces);
   };
   return (await Promise.all([...names].map((name) => atOnce(() => judge(name))))).flat();
 };
@@ -74,7 +74,7 @@ const judgeInPages = async (reader: Reader, names: ReadonlySet<string>, traces: 
   const absent = new Set(names);
   for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)))) {
     const standing = page.filter(({ metadata }) => absent.delete(metadata?.name ?? ''));
-    const seen = await Promise.all(standing.map((node) => atOnce(() => withCarriers(reader, node))));
+    const seen = await Promise.all(standing.map((node) => atOnce(() => withIdentitySources(reader, node))));
     suspects.push(...seen.flatMap((node) => judged(node, traces)));
   }
   return [...suspects, ...[...absent].flatMap((name) => missing(name, traces))];

@@ -95,7 +95,7 @@ export interface CloudPlugin {
   readonly machineOf: Cloud['machineOf'];
   readonly incarnationsOf: Cloud['incarnationsOf'];
   readonly diskOf: Cloud['diskOf'];
-  /** Left out where a machine's place adds nothing to what its carriers and volumes say. */
+  /** Left out where a machine's place adds nothing to what its identity sources and volumes say. */
   readonly readingFor?: (machine: MachineId) => Omit<CloudReading, 'unservedPlace'>;
   /** Left out by a cloud whose attachments name their machines: its disks need not be asked. */
   readonly machinesNamed?: NonNullable<Cloud['machinesNamed']>;

@@ -8,7 +8,7 @@ import { openFor, withSession, type CommonOptions, type Session } from '../sessi
 
 /** An instance id as it is, or the instance that a Node's name leads to. */
 const machineNamed = async (target: string, { kit, ports }: Session): Promise<MachineId> => {
-  const machine = kit.cloud.machineOf({ carrier: 'providerID', driver: null, value: target });
+  const machine = kit.cloud.machineOf({ source: 'providerID', driver: null, value: target });
   if (machine !== null) return machine;
   const found = await machineOfNode(target, ports);
   if (!found) throw new InvalidInput(`${quoted(target)} is neither an instance id nor a Node of ${ports.clusters.map(({ name }) => name).join(', ')}`);

@@ -46,7 +46,7 @@ const allFenced = async ({ ports }: Session): Promise<readonly Fenced[]> => {
   return perCluster.flat();
 };
 
-/** The machine of a record that cannot be read is the one that the Node's carriers name. */
+/** The machine of a record that cannot be read is the one that the Node's identity sources name. */
 const machineAt = async ({ cluster, node, machine }: Fenced, { ports }: Session): Promise<NodeAt> => {
   if (machine !== null) return { cluster, node, machine };
   const found = await machineOfNode(node, { ...ports, clusters: ports.clusters.filter(({ name }) => name === cluster) });

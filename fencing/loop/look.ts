@@ -88,7 +88,7 @@ type Whose = Pick<RunState, 'reading' | 'record'> & { readonly request: Pick<Run
 const recordOf = ({ record, request }: Whose) => (record?.machine === request.machine ? record : null);
 
 /** The machine that the attacher noted down, or null when what it noted speaks of none of this cloud. */
-const notedOn = ({ attachment }: VolumeFacts, { reading }: Whose): MachineId | null => (attachment?.carrier ? reading.machineOf(attachment.carrier) : null);
+const notedOn = ({ attachment }: VolumeFacts, { reading }: Whose): MachineId | null => (attachment?.source ? reading.machineOf(attachment.source) : null);
 
 const isRecorded = ({ attachmentName }: VolumeFacts, whose: Whose): boolean =>
   recordOf(whose)?.volumes.some(({ attachment }) => attachment === attachmentName) ?? false;

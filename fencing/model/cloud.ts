@@ -50,17 +50,17 @@ export interface Cloud {
   /** Orders a hard power-off. The proof still has to be seen by a later look. */
   readonly powerOff: (target: MachineTarget, permit: Permit, signal: AbortSignal) => Promise<void>;
 
-  /** The machine that a carrier names, or null when the carrier does not speak of this cloud's machines. Pure. */
-  readonly machineOf: (carrier: IdentitySource) => MachineId | null;
+  /** The machine that an identity source names, or null when the source does not speak of this cloud's machines. Pure. */
+  readonly machineOf: (source: IdentitySource) => MachineId | null;
 
-  /** Ids of the incarnations that a carrier may mean, more than one where it can be read in several ways; none where it speaks of none. Pure. */
-  readonly incarnationsOf: (carrier: IdentitySource) => readonly string[];
+  /** Ids of the incarnations that an identity source may mean, more than one where it can be read in several ways; none where it speaks of none. Pure. */
+  readonly incarnationsOf: (source: IdentitySource) => readonly string[];
 
   /**
-   * The region, zone, account, subscription or project in which a carrier says that its machine stands, where this cloud is
-   * not asked there: "not found" says nothing about it. Null where it is asked there, or the carrier names no place. Pure.
+   * The region, zone, account, subscription or project in which an identity source says that its machine stands, where this cloud is
+   * not asked there: "not found" says nothing about it. Null where it is asked there, or the source names no place. Pure.
    */
-  readonly unservedPlace: (carrier: IdentitySource) => UnservedPlace | null;
+  readonly unservedPlace: (source: IdentitySource) => UnservedPlace | null;
 
   /** The cloud's own disk behind a CSI volume, or null when it is no disk that this cloud can detach. Pure. */
   readonly diskOf: (volume: VolumeHandle) => DiskId | null;

@@ -26,7 +26,7 @@ export interface NodeFacts {
   readonly zone: string | null;
   readonly controlPlane: boolean;
   /** Everything on the Node and its CSINode that may name the machine. */
-  readonly carriers: readonly IdentitySource[];
+  readonly identitySources: readonly IdentitySource[];
   /** `ours`: the out-of-service taint stands, and what no kubelet may write says that we put it there. */
   readonly taints: { readonly outOfService: boolean; readonly ours: boolean; readonly quarantine: boolean };
   /** The command with which a person takes the out-of-service taint off. */
@@ -105,7 +105,7 @@ export interface AttachmentFacts {
   readonly attachError: string | null;
   readonly nudged: boolean;
   /** The machine's id as the attacher noted it, or null. */
-  readonly carrier: IdentitySource | null;
+  readonly source: IdentitySource | null;
 }
 
 export interface VolumeFacts extends VolumeHandle {

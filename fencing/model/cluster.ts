@@ -10,8 +10,8 @@ export interface NodeQuery {
   readonly machine: MachineId;
   /** Names to try first, likeliest first. */
   readonly nodeNames: readonly string[];
-  /** The provider's reading of a carrier. */
-  readonly machineOf: (carrier: IdentitySource) => MachineId | null;
+  /** The provider's reading of an identity source. */
+  readonly machineOf: (source: IdentitySource) => MachineId | null;
 }
 
 export interface LookRequest {
@@ -86,7 +86,7 @@ export interface Suspect {
   /** The Node, or the Node that a leftover attachment names. */
   readonly node: string;
   /** What names the machine; empty when only the Node itself can tell. */
-  readonly carriers: readonly IdentitySource[];
+  readonly identitySources: readonly IdentitySource[];
   /** The fence's record, where there is one. */
   readonly record: FenceRecord | null;
   /** Our out-of-service taint stands on it. */

@@ -101,7 +101,7 @@ export type Witness = 'released' | 'held' | 'none';
 
 /** A place in the cluster where a machine's id may be written. */
 export interface IdentitySource {
-  readonly carrier: 'providerID' | 'csiNode' | 'nodeIdAnnotation' | 'volumeAttachment' | 'systemUUID' | 'instanceIdAnnotation';
+  readonly source: 'providerID' | 'csiNode' | 'nodeIdAnnotation' | 'volumeAttachment' | 'systemUUID' | 'instanceIdAnnotation';
   /** The CSI driver that wrote it; null where none did. */
   readonly driver: string | null;
   readonly value: string;
@@ -114,5 +114,5 @@ export interface VolumeHandle {
 }
 
 /** The machine that a Node's providerID names, which nobody can change once it is set; null where there is none, or of no such machine. */
-export const ownMachine = (carriers: readonly IdentitySource[], machineOf: (carrier: IdentitySource) => MachineId | null): MachineId | null =>
-  carriers.filter(({ carrier }) => carrier === 'providerID').map(machineOf).find((machine) => machine !== null) ?? null;
+export const ownMachine = (identitySources: readonly IdentitySource[], machineOf: (source: IdentitySource) => MachineId | null): MachineId | null =>
+  identitySources.filter(({ source }) => source === 'providerID').map(machineOf).find((machine) => machine !== null) ?? null;

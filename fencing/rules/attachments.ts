@@ -9,8 +9,8 @@ import { wantedBy } from './pods.ts';
  * The attachment of this volume is the dead machine's, not that of a new machine under the same Node name. What its driver
  * noted down may speak of no machine of this cloud, and then says nothing.
  */
-export const isOfThisMachine = ({ machine, reading }: View, { carrier }: AttachmentFacts): boolean =>
-  [machine.machine, null].includes(carrier && reading.machineOf(carrier));
+export const isOfThisMachine = ({ machine, reading }: View, { source }: AttachmentFacts): boolean =>
+  [machine.machine, null].includes(source && reading.machineOf(source));
 
 /** How long (ms) no pod object of the Node has wanted the volume, as far as this run saw. */
 export const unwantedFor = ({ memory, now }: View, key: string): number => {

@@ -57,7 +57,7 @@ const ladder: readonly Rule[] = [
   forgetStopping, // what was noted of a stop that is over says nothing of the next
   takeBack, // it runs, on another boot than the one we fenced, and nothing of that time is left
   forgetTombstone, // what a person took back in an earlier boot says nothing of this one
-  doubtfulIdentity, // names are reused: a carrier of the immutable id must name it, and none another
+  doubtfulIdentity, // names are reused: an identity source of the immutable id must name it, and none another
   releaseAsked, // a release never fences: say what is missing
 
   // Is it off? Anything but proof ends here.

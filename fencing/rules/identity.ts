@@ -7,31 +7,31 @@ import { refuse, type Rule, type View } from './view.ts';
 type Identity = 'proven' | 'contradicted' | 'silent';
 
 type Reading = Pick<Cloud, 'machineOf' | 'incarnationsOf'>;
-type Named = Pick<NodeFacts, 'carriers' | 'created'>;
+type Named = Pick<NodeFacts, 'identitySources' | 'created'>;
 
-/** Carriers that speak of no machine of this cloud say nothing either way. */
-const byMachine = ({ carriers }: Named, { machine }: MachineFacts, { machineOf }: Reading): Identity => {
-  const named = carriers.map(machineOf).filter((id) => id !== null);
+/** Identity sources that speak of no machine of this cloud say nothing either way. */
+const byMachine = ({ identitySources }: Named, { machine }: MachineFacts, { machineOf }: Reading): Identity => {
+  const named = identitySources.map(machineOf).filter((id) => id !== null);
   if (named.some((id) => id !== machine)) return 'contradicted';
   return named.length > 0 ? 'proven' : 'silent';
 };
 
 /**
- * Where names are handed on, a carrier of the immutable id has to name the one that bears the name now. Without such a
- * carrier a Node that was made later than this machine cannot be that of one before it.
+ * Where names are handed on, an identity source of the immutable id has to name the one that bears the name now. Without such a
+ * source a Node that was made later than this machine cannot be that of one before it.
  */
-const byIncarnation = ({ carriers, created }: Named, { incarnation }: MachineFacts, { incarnationsOf }: Reading): Identity => {
+const byIncarnation = ({ identitySources, created }: Named, { incarnation }: MachineFacts, { incarnationsOf }: Reading): Identity => {
   if (incarnation === null) return 'proven';
-  const claims = carriers.map(incarnationsOf).filter((ids) => ids.length > 0);
+  const claims = identitySources.map(incarnationsOf).filter((ids) => ids.length > 0);
   if (claims.some((ids) => !ids.includes(incarnation.id))) return 'contradicted';
   const madeBefore = incarnation.made !== null && incarnation.made <= created;
   return claims.length > 0 || madeBefore ? 'proven' : 'silent';
 };
 
-/** A carrier names the machine and none names another; which of those that bore the name one after the other is left open. */
+/** An identity source names the machine and none names another; which of those that bore the name one after the other is left open. */
 export const namesMachine = (node: Named, machine: MachineFacts, reading: Reading): boolean => byMachine(node, machine, reading) === 'proven';
 
-/** Node names are reused, so a Node is a machine's only if a carrier of the immutable id names it and none names another. */
+/** Node names are reused, so a Node is a machine's only if an identity source of the immutable id names it and none names another. */
 export const identityOf = (node: Named, machine: MachineFacts, reading: Reading): Identity => {
   const machines = byMachine(node, machine, reading);
   return machines === 'proven' ? byIncarnation(node, machine, reading) : machines;
@@ -46,8 +46,8 @@ export const targetMachine = ({ machine }: Pick<View, 'machine'>): MachineTarget
 const inWords = ({ machine, incarnation }: MachineFacts): string => (incarnation === null ? machine : `${machine} (${incarnation.id})`);
 
 const spelledOut = ({ cluster, reading }: View): string =>
-  (cluster.node?.carriers ?? [])
-    .map((carrier) => `${carrier.carrier}${carrier.driver ? ` (${carrier.driver})` : ''}: ${reading.machineOf(carrier) ?? carrier.value}`)
+  (cluster.node?.identitySources ?? [])
+    .map((source) => `${source.source}${source.driver ? ` (${source.driver})` : ''}: ${reading.machineOf(source) ?? source.value}`)
     .join(', ');
 
 export const doubtfulIdentity: Rule = (view) => {
@@ -86,13 +86,13 @@ type Scene = Pick<View, 'cluster' | 'reading' | 'machine' | 'remembered'>;
  * Of an attachment whose attacher noted the Node's name and no machine. It is of this machine where it is of this Node, and
  * no older than it; where no Node stands, the disks have been asked whose it was.
  */
-const isOfThisNode = ({ cluster: { node, nodeName } }: Scene, { carrier, created }: AttachmentFacts): boolean =>
-  carrier?.value === nodeName && created >= (node?.created ?? 0);
+const isOfThisNode = ({ cluster: { node, nodeName } }: Scene, { source, created }: AttachmentFacts): boolean =>
+  source?.value === nodeName && created >= (node?.created ?? 0);
 
 /** Null where the attacher has noted nothing, and so speaks of nobody. */
 const notedHere = (scene: Scene, attachment: AttachmentFacts): boolean | null => {
-  if (attachment.carrier === null) return null;
-  const noted = scene.reading.machineOf(attachment.carrier);
+  if (attachment.source === null) return null;
+  const noted = scene.reading.machineOf(attachment.source);
   return noted === null ? isOfThisNode(scene, attachment) : noted === scene.machine.machine;
 };
 

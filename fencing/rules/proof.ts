@@ -10,14 +10,14 @@ import { type Decision, refuse, type Rule, take, type View, wait } from './view.
 export const vouchedFor = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
 
 /** Everything that may say where the machine stands, and does speak of this very machine. */
-const ownCarriers = ({ cluster: { node, volumes }, machine, reading }: View): readonly IdentitySource[] =>
-  [...(node?.carriers ?? []), ...volumes.flatMap(({ attachment }) => attachment?.carrier ?? [])].filter((carrier) => reading.machineOf(carrier) === machine.machine);
+const ownIdentitySources = ({ cluster: { node, volumes }, machine, reading }: View): readonly IdentitySource[] =>
+  [...(node?.identitySources ?? []), ...volumes.flatMap(({ attachment }) => attachment?.source ?? [])].filter((source) => reading.machineOf(source) === machine.machine);
 
 /** "Not found" in one place says nothing of a machine that stands in another, where nobody asked. */
 export const placeNotServed: Rule = (view) => {
   const { machine, power } = view.machine;
   if ((power !== 'missing' && power !== 'unknown') || vouchedFor(view) !== null) return null;
-  const unserved = ownCarriers(view).map(view.reading.unservedPlace).find((place) => place !== null);
+  const unserved = ownIdentitySources(view).map(view.reading.unservedPlace).find((place) => place !== null);
   return unserved ? refuse(because('place-not-served', `${machine} stands in ${unserved.place}, where nobody asks about it from here: ${unserved.remedy}`)) : null;
 };
 

@@ -104,7 +104,7 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
 });
 
 /**
- * A person has checked the machine and vouches for it: no proof is asked, and no carrier either. In a boot that was fenced
+ * A person has checked the machine and vouches for it: no proof is asked, and no source either. In a boot that was fenced
  * the fence does not come back.
  */
 export const acceptedByPerson: Rule = (view) => {

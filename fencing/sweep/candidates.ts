@@ -28,9 +28,9 @@ export interface Asked {
 }
 
 /** A Node is its providerID's machine's alone: its run tells whatever else the Node claims, and keeps no other from its own. */
-const machinesOf = ({ carriers }: Suspect, { cloud }: Ports): readonly MachineId[] => {
-  const own = ownMachine(carriers, cloud.machineOf);
-  return own === null ? [...new Set(carriers.map(cloud.machineOf).filter((machine) => machine !== null))] : [own];
+const machinesOf = ({ identitySources }: Suspect, { cloud }: Ports): readonly MachineId[] => {
+  const own = ownMachine(identitySources, cloud.machineOf);
+  return own === null ? [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))] : [own];
 };
 
 /** Where a Node itself does not name its machine, all that may name it is asked; where it is gone, its disks are. */
@@ -38,7 +38,7 @@ const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise
   const sighting = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
   if (sighting.machines.length > 0) return sighting;
   if (suspect.because === 'node-missing') return { ...sighting, ...(await machinesBelow(cluster, suspect, ports)) };
-  const asked = { ...suspect, carriers: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.carriers };
+  const asked = { ...suspect, identitySources: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.identitySources };
   const machines = machinesOf(asked, ports);
   const doubt = machines.length > 0 ? null : `nothing on Node ${suspect.node} names a machine of ${ports.cloud.name}; run cloudfence doctor for the remedy`;
   return { ...sighting, suspect: asked, machines, doubt };

@@ -16,11 +16,11 @@ const isEbs = (driver: string | null): boolean => driver !== null && EBS_DRIVERS
 const PROVIDER_ID = /^(?:aws:\/\/\/[^/]*\/)?([^/]+)$/;
 
 /**
- * The instance that a carrier names; null for anything that is no EC2 instance, such as Fargate or another cloud.
+ * The instance that an identity source names; null for anything that is no EC2 instance, such as Fargate or another cloud.
  * The EBS driver's node id is the instance id.
  */
-export const machineOf = ({ carrier, driver, value }: IdentitySource): MachineId | null => {
-  switch (carrier) {
+export const machineOf = ({ source, driver, value }: IdentitySource): MachineId | null => {
+  switch (source) {
     case 'providerID':
       return instanceId(PROVIDER_ID.exec(value)?.[1]);
     case 'instanceIdAnnotation':
@@ -41,9 +41,9 @@ const ZONE_OF = /^aws:\/\/\/([^/]+)\/[^/]+$/;
 /** `eu-west-1` of `eu-west-1a`, and of a local zone such as `us-west-2-lax-1a`. */
 const REGION_OF = /^[a-z]+(?:-[a-z]+)+-\d+/;
 
-/** A providerID names the zone, and so the region; no carrier names the account. */
-export const unservedPlace = ({ carrier, value }: IdentitySource, region: string): UnservedPlace | null => {
-  const zone = carrier === 'providerID' ? ZONE_OF.exec(value)?.[1] : undefined;
+/** A providerID names the zone, and so the region; no source names the account. */
+export const unservedPlace = ({ source, value }: IdentitySource, region: string): UnservedPlace | null => {
+  const zone = source === 'providerID' ? ZONE_OF.exec(value)?.[1] : undefined;
   if (zone === undefined) return null;
   const named = REGION_OF.exec(zone)?.[0] ?? zone;
   return named === region ? null : { place: named, remedy: `add ${named} to \`territories\` (docs/aws.md, "Accounts and regions"), or install Cloudfence there` };

@@ -14,6 +14,6 @@ export const awsCloud = ({ clients, region }: { readonly clients: Ec2Clients; re
   powerOff: ({ machine }, permit, signal) => powerOff(clients, machine, permit, signal),
   machineOf,
   incarnationsOf: () => [],
-  unservedPlace: (carrier) => unservedPlace(carrier, region),
+  unservedPlace: (source) => unservedPlace(source, region),
   diskOf,
 });

@@ -22,14 +22,14 @@ export const cloudOfTerritories = (home: Territory, others: readonly Territory[]
     powerOff: async (target, permit, signal) => (await owning(target.machine, signal)).powerOff(target, permit, signal),
     machineOf: home.cloud.machineOf,
     incarnationsOf: home.cloud.incarnationsOf,
-    unservedPlace: (carrier) => unservedByAll([home, ...others], carrier),
+    unservedPlace: (source) => unservedByAll([home, ...others], source),
     diskOf: home.cloud.diskOf,
   };
 };
 
 /** A place is served where one of them serves it. */
-const unservedByAll = (all: readonly Territory[], carrier: IdentitySource): UnservedPlace | null => {
-  const [first = null, ...rest] = all.map(({ cloud }) => cloud.unservedPlace(carrier));
+const unservedByAll = (all: readonly Territory[], source: IdentitySource): UnservedPlace | null => {
+  const [first = null, ...rest] = all.map(({ cloud }) => cloud.unservedPlace(source));
   return rest.includes(null) ? null : first;
 };
 

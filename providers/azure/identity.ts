@@ -90,9 +90,9 @@ export const sameDisk = (one: string | undefined, disk: DiskId): boolean => one?
 /** `azure:///subscriptions/…`, or the bare id. https://github.com/kubernetes-sigs/cloud-provider-azure */
 const PREFIX = /^azure:\/\//i;
 
-/** The machine that a carrier names. Only the providerID does: Azure's CSI drivers write the Node's own name, which says nothing. */
-export const machineOf = ({ carrier, value }: IdentitySource): MachineId | null => {
-  switch (carrier) {
+/** The machine that an identity source names. Only the providerID does: Azure's CSI drivers write the Node's own name, which says nothing. */
+export const machineOf = ({ source, value }: IdentitySource): MachineId | null => {
+  switch (source) {
     case 'providerID':
       return machinePath(value.replace(PREFIX, ''))?.id ?? null;
     case 'systemUUID':
@@ -117,10 +117,10 @@ const swapped = (uuid: string): string =>
     .join('-');
 
 /** A guest knows its vmId as its system UUID, in one of two byte orders that cannot be told apart. */
-export const incarnationsOf = ({ carrier, value }: IdentitySource): readonly string[] => {
+export const incarnationsOf = ({ source, value }: IdentitySource): readonly string[] => {
   const id = value.toLowerCase();
   if (!UUID.test(id)) return [];
-  switch (carrier) {
+  switch (source) {
     case 'systemUUID':
       return [...new Set([id, swapped(id)])];
     case 'instanceIdAnnotation':
@@ -134,8 +134,8 @@ export const incarnationsOf = ({ carrier, value }: IdentitySource): readonly str
 };
 
 /** A providerID names the subscription. */
-export const unservedPlace = ({ carrier, value }: IdentitySource, served: string): UnservedPlace | null => {
-  const subscription = carrier === 'providerID' ? machinePath(value.replace(PREFIX, ''))?.subscription : undefined;
+export const unservedPlace = ({ source, value }: IdentitySource, served: string): UnservedPlace | null => {
+  const subscription = source === 'providerID' ? machinePath(value.replace(PREFIX, ''))?.subscription : undefined;
   if (subscription === undefined || subscription === served.toLowerCase()) return null;
   return { place: `the subscription ${subscription}`, remedy: `install Cloudfence for it, with AZURE_SUBSCRIPTION_ID=${subscription}` };
 };

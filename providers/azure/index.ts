@@ -22,7 +22,7 @@ export const azureCloud = (clients: AzureClients): AzureCloud => ({
   expand: (machines, signal) => expand(clients, machines, signal),
   machineOf,
   incarnationsOf,
-  unservedPlace: (carrier) => unservedPlace(carrier, clients.subscription),
+  unservedPlace: (source) => unservedPlace(source, clients.subscription),
   diskOf,
   machinesNamed,
 });

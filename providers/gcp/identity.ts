@@ -54,12 +54,12 @@ export const isWithin = (disk: DiskPath, { project, zone }: InstancePath): boole
 const PD_DRIVER = 'pd.csi.storage.gke.io';
 
 /**
- * The instance that a carrier names, by the path of its name; null for anything that is no instance of Compute Engine. The
+ * The instance that an identity source names, by the path of its name; null for anything that is no instance of Compute Engine. The
  * Persistent Disk driver's node id is that path; a provider id is `gce://<project>/<zone>/<name>`, or the bare path.
  * https://github.com/kubernetes/cloud-provider-gcp
  */
-export const machineOf = ({ carrier, driver, value }: IdentitySource): MachineId | null => {
-  switch (carrier) {
+export const machineOf = ({ source, driver, value }: IdentitySource): MachineId | null => {
+  switch (source) {
     case 'providerID':
       return fromProviderId(value);
     case 'systemUUID':
@@ -78,9 +78,9 @@ const fromProviderId = (value: string): MachineId | null => {
   return project === undefined || zone === undefined || instance === undefined ? null : machineIdOf({ project, zone, instance });
 };
 
-/** The numeric id, which only the annotation that GKE writes carries: every other carrier is passed on with the name. */
-export const incarnationsOf = ({ carrier, value }: IdentitySource): readonly string[] =>
-  carrier === 'instanceIdAnnotation' && NUMERIC_ID.test(value) ? [value] : [];
+/** The numeric id, which only the annotation that GKE writes carries: every other source is passed on with the name. */
+export const incarnationsOf = ({ source, value }: IdentitySource): readonly string[] =>
+  source === 'instanceIdAnnotation' && NUMERIC_ID.test(value) ? [value] : [];
 
 /**
  * The disk behind a CSI volume. Null for other drivers' volumes, and for a handle that leaves its project or zone

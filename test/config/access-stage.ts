@@ -17,7 +17,7 @@ export const openApi = async () => {
 };
 
 /** What the API server says of the Node, when it says something. */
-export const known = [{ carrier: 'providerID', driver: null, value: 'aws:///z/i-1' }];
+export const known = [{ source: 'providerID', driver: null, value: 'aws:///z/i-1' }];
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');
 

@@ -14,7 +14,7 @@ const never = () => Promise.reject(new Error('nobody asked for this'));
 /** A cloud whose machines are named after it. What it makes of a guest's id is its own affair. */
 const named = (name: string, incarnationsOf: CloudPlugin['incarnationsOf'] = () => []): CloudPlugin => ({
   name,
-  machineOf: ({ carrier, value }) => (carrier === 'providerID' && value.startsWith(`${name}:`) ? value : null),
+  machineOf: ({ source, value }) => (source === 'providerID' && value.startsWith(`${name}:`) ? value : null),
   incarnationsOf,
   diskOf: ({ driver, handle }) => (driver === name ? handle : null),
   readHints: () => ({ hints: [], faults: [], ignored: [] }),
@@ -23,8 +23,8 @@ const named = (name: string, incarnationsOf: CloudPlugin['incarnationsOf'] = () 
   open: never,
 });
 
-const claimsGuestIds: CloudPlugin['incarnationsOf'] = ({ carrier, value }) => (carrier === 'systemUUID' ? [value] : []);
-const registered: readonly CloudPlugin[] = [named('sun'), { ...named('moon', claimsGuestIds), machinesNamed: (node) => [`moon:${node}`] }, named('star', ({ carrier, value }) => (carrier === 'instanceIdAnnotation' ? [value] : []))];
+const claimsGuestIds: CloudPlugin['incarnationsOf'] = ({ source, value }) => (source === 'systemUUID' ? [value] : []);
+const registered: readonly CloudPlugin[] = [named('sun'), { ...named('moon', claimsGuestIds), machinesNamed: (node) => [`moon:${node}`] }, named('star', ({ source, value }) => (source === 'instanceIdAnnotation' ? [value] : []))];
 const patient = (): AbortSignal => new AbortController().signal;
 
 const SUN = 'sun:1';
@@ -120,22 +120,22 @@ describe('a run about one machine', () => {
 
   it('hears of a place that is not served from its own cloud, once that has been asked', async () => {
     const { kit } = clouds();
-    const carrier = { carrier: 'providerID', driver: null, value: STAR } as const;
+    const source = { source: 'providerID', driver: null, value: STAR } as const;
     const reading = kit.cloud.readingFor?.(STAR);
-    expect(reading?.unservedPlace(carrier)).toBeNull();
+    expect(reading?.unservedPlace(source)).toBeNull();
     await kit.cloud.look([STAR], { disks: false }, patient());
-    expect(reading?.unservedPlace(carrier)).toEqual({ place: STAR, remedy: 'ask star' });
-    expect(reading?.unservedPlace({ ...carrier, value: 'nobodys' })).toBeNull();
+    expect(reading?.unservedPlace(source)).toEqual({ place: STAR, remedy: 'ask star' });
+    expect(reading?.unservedPlace({ ...source, value: 'nobodys' })).toBeNull();
   });
 
   it('takes what another cloud would make of its Node for no contradiction', () => {
     const uuid = 'a1b2c3d4-e5f6-4718-8a9b-000000000001';
-    const carriers = [
-      { carrier: 'providerID', driver: null, value: STAR },
-      { carrier: 'systemUUID', driver: null, value: uuid },
+    const identitySources = [
+      { source: 'providerID', driver: null, value: STAR },
+      { source: 'systemUUID', driver: null, value: uuid },
     ] as const;
     const facts: MachineFacts = factsOf({ machine: STAR, incarnation: { id: '42', made: 0 } });
-    expect(identityOf({ carriers, created: 1 }, facts, readingOf(STAR))).toBe('proven');
-    expect(identityOf({ carriers: [...carriers, { carrier: 'instanceIdAnnotation', driver: null, value: '43' }], created: 1 }, facts, readingOf(STAR))).toBe('contradicted');
+    expect(identityOf({ identitySources, created: 1 }, facts, readingOf(STAR))).toBe('proven');
+    expect(identityOf({ identitySources: [...identitySources, { source: 'instanceIdAnnotation', driver: null, value: '43' }], created: 1 }, facts, readingOf(STAR))).toBe('contradicted');
   });
 });

@@ -47,7 +47,7 @@ const nodesSeenWith = async (kubeconfig: string) => {
   }
 };
 
-const here = [{ carrier: 'providerID', driver: null, value: 'aws:///z/i-1' }];
+const here = [{ source: 'providerID', driver: null, value: 'aws:///z/i-1' }];
 
 describe('a kubeconfig in a file', () => {
   it('may name other files beside itself', async () => {

@@ -76,7 +76,7 @@ const anyRecord: fc.Arbitrary<FenceRecord> = fc
 
 const anyNode: fc.Arbitrary<NodeFacts> = fc
   .record({
-    carriers: fc.array(id.map((value) => ({ carrier: 'providerID' as const, driver: null, value })), { minLength: 1, maxLength: 2 }),
+    identitySources: fc.array(id.map((value) => ({ source: 'providerID' as const, driver: null, value })), { minLength: 1, maxLength: 2 }),
     bootID: mostly('boot-a', 'boot-b'),
     ready: fc.constantFrom('True' as const, 'Unknown' as const),
     readySince: when,
@@ -119,7 +119,7 @@ const anyAttachment: fc.Arbitrary<AttachmentFacts> = fc
     detachError: maybe(fc.constant('no')),
     attachError: maybe(fc.constant('no')),
     nudged: fc.boolean(),
-    carrier: maybe(id.map((value) => ({ carrier: 'volumeAttachment' as const, driver: 'a-driver', value }))),
+    source: maybe(id.map((value) => ({ source: 'volumeAttachment' as const, driver: 'a-driver', value }))),
   })
   .map(attachment);
 

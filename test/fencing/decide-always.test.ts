@@ -34,7 +34,7 @@ it('nothing is destroyed without proof that the machine is off', () => {
 });
 
 it('nothing is destroyed on a Node that does not name the machine, or names another', () => {
-  const named = ({ cluster }: View) => (cluster.node?.carriers ?? []).map(machineOf).filter((id) => id !== null);
+  const named = ({ cluster }: View) => (cluster.node?.identitySources ?? []).map(machineOf).filter((id) => id !== null);
   const ours = (view: View) => view.cluster.node === null || (named(view).length > 0 && named(view).every((id) => id === 'm-1'));
   expect(always(isDestructive, ours)).toBeGreaterThan(500);
 });
@@ -75,8 +75,8 @@ it('a VolumeAttachment is deleted only if no pod of the Node wants it, it is thi
   const allowed = ({ cluster }: View, step: Step) => {
     const volume = cluster.volumes.find((other) => step.do === 'delete-attachment' && other.attachment?.uid === step.attachment.uid);
     const wanted = cluster.pods.some((pod) => !pod.finished && volume && pod.volumes.includes(volume.key));
-    const carrier = volume?.attachment?.carrier;
-    return !cluster.nameTaken && !wanted && ['m-1', null].includes(carrier ? machineOf(carrier) : null);
+    const source = volume?.attachment?.source;
+    return !cluster.nameTaken && !wanted && ['m-1', null].includes(source ? machineOf(source) : null);
   };
   expect(always(is('delete-attachment'), allowed)).toBeGreaterThan(20);
 });

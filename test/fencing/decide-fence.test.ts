@@ -148,8 +148,8 @@ describe('attachments', () => {
     ['of a Node that is gone that a tolerating pod may want are not', view({ cluster: cluster({ node: null, pods: [doubtful()], volumes: [volume({ claim: null })] }) }), 'fenced fenced'],
     ['of a Node that is gone need not linger', view({ cluster: cluster({ node: null, pods: [] }) }), 'delete-attachment'],
     ['are never deleted under a reused Node name', view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }), 'refused name-reused'],
-    ['whose driver knows the machine under another kind of name are its own', fencing({ pods: [], volumes: [volume({ attachment: attachment({ carrier: { carrier: 'volumeAttachment', driver: 'b-driver', value: 'node-a' } }) })] }, { ...unwanted(-9_000), machine: machine({ disks: [] }) }), 'delete-attachment'],
-    ['of another machine are never deleted', fencing({ pods: [], volumes: [volume({ attachment: attachment({ carrier: { carrier: 'volumeAttachment', driver: 'a-driver', value: 'm-2' } }) })] }, { ...unwanted(-9_000), machine: machine({ disks: [] }) }), 'wait attachments-going'],
+    ['whose driver knows the machine under another kind of name are its own', fencing({ pods: [], volumes: [volume({ attachment: attachment({ source: { source: 'volumeAttachment', driver: 'b-driver', value: 'node-a' } }) })] }, { ...unwanted(-9_000), machine: machine({ disks: [] }) }), 'delete-attachment'],
+    ['of another machine are never deleted', fencing({ pods: [], volumes: [volume({ attachment: attachment({ source: { source: 'volumeAttachment', driver: 'a-driver', value: 'm-2' } }) })] }, { ...unwanted(-9_000), machine: machine({ disks: [] }) }), 'wait attachments-going'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });

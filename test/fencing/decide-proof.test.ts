@@ -31,7 +31,7 @@ describe('not found is proof only by the word of the disks that were there', () 
   const gone = (change: Partial<ClusterFacts> = {}, witness: View['memory']['witness'] = null, mono = 900) =>
     view({ machine: missing, cluster: cluster({ lease: silent, ...change }), memory: { ...view().memory, firstOff: { wall: NOW - 1_000, mono, generation: null }, firstLease: silent, lease: silent, witness, searched: true } });
   const volumeAt = (change: Partial<AttachmentFacts>, more: Partial<VolumeFacts> = {}) => gone({ volumes: [volume({ attachment: attachment(change), ...more })] });
-  const noted = (value: string) => ({ carrier: { carrier: 'volumeAttachment' as const, driver: 'a-driver', value } });
+  const noted = (value: string) => ({ source: { source: 'volumeAttachment' as const, driver: 'a-driver', value } });
   const inRecord = (attached: boolean, change: Partial<NodeFacts> = {}) =>
     gone({ node: marked({ generation: null, lease: silent, volumes: [{ driver: 'a-driver', handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1', ...(attached && { attached }) }] }, change), volumes: [volume({ attachment: null })] });
   const unasked = 'refused missing-without-witness';
@@ -47,8 +47,8 @@ describe('not found is proof only by the word of the disks that were there', () 
     ['... whatever the Node says', volumeAt({ attached: false }, { reported: true }), unasked],
     ['nor is one that was attached to another machine', volumeAt(noted('m-2')), unasked],
     ['... whatever the Node says', volumeAt(noted('m-2'), { reported: true }), unasked],
-    ['nor is one of which nobody noted where', volumeAt({ carrier: null }), unasked],
-    ['... but the Node may say so', volumeAt({ carrier: null }, { reported: true }), 'witness missing-without-witness'],
+    ['nor is one of which nobody noted where', volumeAt({ source: null }), unasked],
+    ['... but the Node may say so', volumeAt({ source: null }, { reported: true }), 'witness missing-without-witness'],
     ['one noted under the name of the Node is', volumeAt(noted('node-a')), 'witness missing-without-witness'],
     ['... but not where it is older than the Node', volumeAt({ ...noted('node-a'), created: NOW - 90_000_000 }), unasked],
     ['... nor under another name', volumeAt(noted('node-b')), unasked],
@@ -112,11 +112,11 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
 });
 
 describe('only the very machine is acted on', () => {
-  const named = (...values: string[]) => node({ carriers: values.map((value) => ({ carrier: 'providerID' as const, driver: null, value })) });
+  const named = (...values: string[]) => node({ identitySources: values.map((value) => ({ source: 'providerID' as const, driver: null, value })) });
   const cases: readonly [string, View, string][] = [
-    ['one carrier that names it is enough', view({ cluster: cluster({ node: named('m-1', 'something of another driver') }) }), 'mark'],
-    ['a carrier that names another machine refuses', view({ cluster: cluster({ node: named('m-1', 'm-2') }) }), 'refused identity-contradicted'],
-    ['no carrier at all refuses', view({ cluster: cluster({ node: named() }) }), 'refused identity-unproven'],
+    ['one source that names it is enough', view({ cluster: cluster({ node: named('m-1', 'something of another driver') }) }), 'mark'],
+    ['an identity source that names another machine refuses', view({ cluster: cluster({ node: named('m-1', 'm-2') }) }), 'refused identity-contradicted'],
+    ['no source at all refuses', view({ cluster: cluster({ node: named() }) }), 'refused identity-unproven'],
     ['a record of another machine refuses', view({ cluster: cluster({ node: marked({ machine: 'm-2' }) }) }), 'refused record-of-another-machine'],
     ['a record that cannot be read refuses', view({ cluster: cluster({ node: node({ recordText: '{' }) }) }), 'refused record-unreadable'],
     ['no Node and nothing left of one is not ours', view({ cluster: cluster({ node: null, pods: [], volumes: [] }) }), 'ignored no-node'],
@@ -127,16 +127,16 @@ describe('only the very machine is acted on', () => {
 describe('where names are handed on from one machine to the next', () => {
   const born = (made: number | null) => machine({ incarnation: { id: 'first-owner', made } });
   const saying = (uuid: string | null, created = NOW) =>
-    node({ created, carriers: [{ carrier: 'providerID', driver: null, value: 'm-1' }, ...(uuid === null ? [] : [{ carrier: 'systemUUID' as const, driver: null, value: uuid }])] });
+    node({ created, identitySources: [{ source: 'providerID', driver: null, value: 'm-1' }, ...(uuid === null ? [] : [{ source: 'systemUUID' as const, driver: null, value: uuid }])] });
   const at = (facts: ReturnType<typeof machine>, standing: ReturnType<typeof node>) => view({ machine: facts, cluster: cluster({ node: standing }) });
   const cases: readonly [string, View, string][] = [
-    ['a carrier of the immutable id proves which one it is', at(born(NOW), saying('first-owner', NOW - 1)), 'mark'],
+    ['an identity source of the immutable id proves which one it is', at(born(NOW), saying('first-owner', NOW - 1)), 'mark'],
     ['also one that can be read in another way', at(machine({ incarnation: { id: 'first-owner-swapped', made: null } }), saying('first-owner')), 'mark'],
     ['one that names another owner of the name refuses, however young the Node', at(born(NOW - 1), saying('second-owner')), 'refused identity-contradicted'],
     ['without one, a Node made after the machine is proof', at(born(NOW), saying(null)), 'mark'],
     ['a Node made before the machine is not', at(born(NOW), saying(null, NOW - 1)), 'refused identity-unproven'],
     ['nor is any, if the cloud does not say when the machine was made', at(born(null), saying(null)), 'refused identity-unproven'],
-    ['a carrier of the immutable id alone does not name the machine', at(born(NOW - 1), node({ carriers: [{ carrier: 'systemUUID', driver: null, value: 'first-owner' }] })), 'refused identity-unproven'],
+    ['an identity source of the immutable id alone does not name the machine', at(born(NOW - 1), node({ identitySources: [{ source: 'systemUUID', driver: null, value: 'first-owner' }] })), 'refused identity-unproven'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });

@@ -70,6 +70,6 @@ describe('what was noted', () => {
     ['goes under any policy', given(noted(11), { policy: defaultPolicy }, { power: 'running' }), 'note-stopping'],
     ['stays while the cloud gives no power state', given(noted(11), {}, { power: 'unknown' }), 'refused power-unknown'],
     ['stays in a dry run', given(noted(11), { policy: { ...policy, dryRun: true } }, { power: 'running', since: NOW - 60_000 }), 'refused power-off-refused'],
-    ['stays on a Node that names another machine', given(null, on({ stopping: noted(11), carriers: [{ carrier: 'providerID', driver: null, value: 'm-2' }] }), { power: 'running' }), 'refused identity-contradicted'],
+    ['stays on a Node that names another machine', given(null, on({ stopping: noted(11), identitySources: [{ source: 'providerID', driver: null, value: 'm-2' }] }), { power: 'running' }), 'refused identity-contradicted'],
   ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
 });

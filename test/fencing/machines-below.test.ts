@@ -53,7 +53,7 @@ const portsTo = (cloud: Cloud): Ports => ({
   observe: () => undefined,
 });
 
-const suspect: Suspect = { because: 'node-missing', node: 'node-a', carriers: [], record: null, marked: false, attachments: ['csi-1', 'csi-2'] };
+const suspect: Suspect = { because: 'node-missing', node: 'node-a', identitySources: [], record: null, marked: false, attachments: ['csi-1', 'csi-2'] };
 
 const below = (said: Partial<Said>, disks: readonly string[] = ['disk-1', 'disk-2'], nameTaken = false) =>
   machinesBelow(clusterWith(disks, nameTaken), suspect, portsTo(cloudThat({ holders: { 'disk-1': [], 'disk-2': [] }, named: [], power: {}, ...said })));

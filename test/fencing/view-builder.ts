@@ -11,9 +11,9 @@ import type { View } from '../../fencing/rules/view.ts';
 export const NOW = Date.parse('2026-01-01T12:00:00Z');
 export const ago = (ms: number): string => new Date(NOW - ms).toISOString();
 
-export const machineOf = (carrier: IdentitySource): string | null => (carrier.value.startsWith('m-') ? carrier.value : null);
+export const machineOf = (source: IdentitySource): string | null => (source.value.startsWith('m-') ? source.value : null);
 /** A systemUUID can be read in two ways. */
-export const incarnationsOf = ({ carrier, value }: IdentitySource): readonly string[] => (carrier === 'systemUUID' ? [value, `${value}-swapped`] : []);
+export const incarnationsOf = ({ source, value }: IdentitySource): readonly string[] => (source === 'systemUUID' ? [value, `${value}-swapped`] : []);
 export const diskOf = (volume: VolumeHandle): string | null => (volume.handle.startsWith('disk-') ? volume.handle : null);
 
 export const machine = (change: Partial<MachineFacts> = {}): MachineFacts => ({
@@ -45,7 +45,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   deleting: false,
   zone: 'zone-1',
   controlPlane: false,
-  carriers: [{ carrier: 'providerID', driver: null, value: 'm-1' }],
+  identitySources: [{ source: 'providerID', driver: null, value: 'm-1' }],
   taints: { outOfService: false, ours: false, quarantine: false },
   untaint: 'take the taint off node-a',
   finalizers: [],
@@ -116,7 +116,7 @@ export const attachment = (change: Partial<AttachmentFacts> = {}): AttachmentFac
   detachError: null,
   attachError: null,
   nudged: false,
-  carrier: { carrier: 'volumeAttachment', driver: 'a-driver', value: 'm-1' },
+  source: { source: 'volumeAttachment', driver: 'a-driver', value: 'm-1' },
   ...change,
 });
 

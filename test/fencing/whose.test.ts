@@ -16,7 +16,7 @@ const reading = {
 const whose = { request: { machine: 'm-1' }, reading, record: null };
 
 const attached = (handle: string, noted: string, driver = 'disks'): VolumeFacts =>
-  volume({ driver, handle, key: `${driver}^${handle}`, attachmentName: `csi-${handle}`, attachment: attachment({ name: `csi-${handle}`, carrier: { carrier: 'volumeAttachment', driver, value: noted } }) });
+  volume({ driver, handle, key: `${driver}^${handle}`, attachmentName: `csi-${handle}`, attachment: attachment({ name: `csi-${handle}`, source: { source: 'volumeAttachment', driver, value: noted } }) });
 
 const user = (name: string, ...handles: readonly string[]): PodFacts => pod({ name, uid: name, volumes: handles.map((handle) => `disks^${handle}`) });
 
@@ -48,7 +48,7 @@ describe('attachments to a Node that is gone', () => {
   });
 
   it('are nobody’s where all disks are free and none was ever attached', () => {
-    const wanted = (handle: string) => ({ ...attached(handle, 'n'), attachment: attachment({ attached: false, carrier: { carrier: 'volumeAttachment', driver: 'disks', value: 'n' } }) });
+    const wanted = (handle: string) => ({ ...attached(handle, 'n'), attachment: attachment({ attached: false, source: { source: 'volumeAttachment', driver: 'disks', value: 'n' } }) });
     expect(own(left([wanted('a'), wanted('b')]), [held('a'), held('b')])).toEqual([]);
     expect(own(left([wanted('a'), attached('b', 'n')]), [held('a'), held('b')])).toEqual(['a', 'b']);
     expect(own(left([wanted('a'), wanted('b')]), [held('a', 'm-1'), held('b')])).toEqual(['a', 'b']);

@@ -33,7 +33,7 @@ describe('the doctor', () => {
     const machines = new Set<string>();
     for await (const page of doctorFor(server).identities(unhurried())) {
       sizes.push(page.length);
-      for (const { carriers } of page) machines.add(carriers[0]?.value ?? '');
+      for (const { identitySources } of page) machines.add(identitySources[0]?.value ?? '');
     }
     expect([sizes, machines.size]).toEqual([[500, 1], 501]);
     expect(await stage.cluster.find(cluesTo('i-500'), unhurried())).toHaveLength(1);

@@ -4,7 +4,7 @@ import { inProcess } from '../sandbox/in-process.ts';
 import { adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { DRIVER, NODES, cluesTo, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim, type Stage } from '../contract/cluster/stage.ts';
 import { attachmentName } from '../../kubernetes/attachments.ts';
-import { annotatedCarriers, csiNodeCarriers } from '../../kubernetes/node.ts';
+import { annotatedIdentitySources, csiNodeIdentitySources } from '../../kubernetes/node.ts';
 import { clusterOver, patientClock } from './wire.ts';
 
 /** An API server, or a kubelet, that says more than there is. */
@@ -94,6 +94,6 @@ describe('a tenant', () => {
 
 it('a nodeid annotation of ten thousand entries names no more machines than a Node can have drivers', () => {
   const ids = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`driver-${at}`, `i-${at}`]));
-  expect(annotatedCarriers({ annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify(ids) } })).toHaveLength(50);
-  expect(csiNodeCarriers({ spec: { drivers: Object.entries(ids).map(([name, nodeID]) => ({ name, nodeID })) } })).toHaveLength(50);
+  expect(annotatedIdentitySources({ annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify(ids) } })).toHaveLength(50);
+  expect(csiNodeIdentitySources({ spec: { drivers: Object.entries(ids).map(([name, nodeID]) => ({ name, nodeID })) } })).toHaveLength(50);
 });

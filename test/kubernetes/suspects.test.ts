@@ -35,7 +35,7 @@ it.each([
   }, FENCE_TOKEN);
   const suspects = await clusterOf({ name: 'c', link, clock: systemClock }).suspects(60_000, unhurried());
   const silent = suspects.filter(({ because }) => because === 'lease-stale');
-  expect(new Set(silent.map(({ node, carriers }) => `${node} ${carriers[0]?.value}`)).size).toBe(nodes);
+  expect(new Set(silent.map(({ node, identitySources }) => `${node} ${identitySources[0]?.value}`)).size).toBe(nodes);
   expect(suspects.filter(({ because }) => because !== 'lease-stale')).toMatchObject([{ because: 'node-missing', node: 'gone', attachments: ['csi-left'] }]);
   expect(requests).toBeLessThan(10);
 });

@@ -89,7 +89,7 @@ describe('a fault that nobody thought of', () => {
   it('in what tells one Node’s machine refuses that Node, and the others of the cluster are swept', async () => {
     const { world, unlucky, other } = twoDead();
     const ports = withCluster(world, (inner) => ({
-      suspects: async (...asked) => (await inner.suspects(...asked)).map((suspect) => (suspect.carriers.some(({ value }) => value.endsWith(unlucky)) ? { ...suspect, carriers: [] } : suspect)),
+      suspects: async (...asked) => (await inner.suspects(...asked)).map((suspect) => (suspect.identitySources.some(({ value }) => value.endsWith(unlucky)) ? { ...suspect, identitySources: [] } : suspect)),
       identify: async () => bug(),
     }));
     const { outcomes, unreachable } = await sweepOf(world, ports);

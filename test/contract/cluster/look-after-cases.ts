@@ -103,7 +103,7 @@ export const lookAfterCases = (stage: () => Stage): void => {
     const { uid } = await makeNode(stage(), { name, spec: { providerID: `k3s://${name}` } });
     await made(stage(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
     const pod = await makePod(stage(), name, usingClaim(await attached(machine, name)));
-    expect(await look(machine, null)).toMatchObject({ node: { name, uid }, nameTaken: false, pods: [{ uid: pod.uid }], volumes: [{ attachment: { carrier: { value: machine } } }] });
+    expect(await look(machine, null)).toMatchObject({ node: { name, uid }, nameTaken: false, pods: [{ uid: pod.uid }], volumes: [{ attachment: { source: { value: machine } } }] });
   });
 
   it('gives attachments that name no machine where they are asked for by the name of their Node, and that name is free', async () => {

@@ -25,8 +25,8 @@ export const lookNodeCases = (stage: () => Stage): void => {
     const { node } = await look(machine, name);
     expect(node).toMatchObject({ name, uid, bootID: 'boot-1', ready: 'False', readySince: Date.UTC(2026, 10, 21, 9), deleting: false, zone: 'z1' });
     expect(node).toMatchObject({ controlPlane: true, optOuts: [{ by: 'annotation', says: 'no reason given', remedy: `kubectl annotate node ${name} cloudfence.dev/opt-out-` }], finalizers: ['example.com/hold'], owners: ['NodeClaim'] });
-    expect(node?.carriers.map(({ carrier }) => carrier)).toEqual(['providerID', 'nodeIdAnnotation', 'csiNode']);
-    expect(await stage().cluster.identify(name, unhurried())).toEqual(node?.carriers);
+    expect(node?.identitySources.map(({ source }) => source)).toEqual(['providerID', 'nodeIdAnnotation', 'csiNode']);
+    expect(await stage().cluster.identify(name, unhurried())).toEqual(node?.identitySources);
     expect(await stage().cluster.identify(fresh('gone'), unhurried())).toBeNull();
     expect(node).toMatchObject({ recordText: null, record: null, taints: { outOfService: false, quarantine: false } });
   });

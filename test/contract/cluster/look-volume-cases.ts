@@ -133,8 +133,8 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     await stage().admin('PATCH', `${ATTACHMENTS}/${name}/status`, { status: { attached: true, detachError: { message: 'stuck', time: '2026-11-21T10:00:00Z' } } });
     await stage().admin('DELETE', `${ATTACHMENTS}/${name}`);
     const [found] = (await look(machine, node.name)).volumes;
-    const carrier = { carrier: 'volumeAttachment', driver: DRIVER, value: machine };
-    expect(found?.attachment).toMatchObject({ name, uid, attached: true, detachError: 'stuck', nudged: true, carrier });
+    const source = { source: 'volumeAttachment', driver: DRIVER, value: machine };
+    expect(found?.attachment).toMatchObject({ name, uid, attached: true, detachError: 'stuck', nudged: true, source });
     expect(found?.attachment?.deletingSince).toBeGreaterThan(0);
     await stage().admin('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: null } });
   });

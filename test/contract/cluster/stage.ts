@@ -43,7 +43,7 @@ export const made = async (stage: Stage, path: string, object: object): Promise<
   return body.metadata;
 };
 
-/** The machine that a carrier names, for the contract's own cloud: its ids begin with `i-`. */
+/** The machine that an identity source names, for the contract's own cloud: its ids begin with `i-`. */
 const machineOf: NodeQuery['machineOf'] = ({ value }) => /(?:^|\/)(i-[0-9a-z-]+)$/.exec(value)?.[1] ?? null;
 
 export const cluesTo = (machine: string, ...nodeNames: string[]): NodeQuery => ({ machine, nodeNames, machineOf });

@@ -3,7 +3,7 @@ import type { Stage } from './stage.ts';
 import { CSI_NODES, DRIVER, LEASES, fresh, made, makeAttachment, makeNode, unhurried } from './stage.ts';
 
 const FENCED = { labels: { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' } };
-const noted = (value: string) => ({ carrier: 'volumeAttachment', driver: DRIVER, value });
+const noted = (value: string) => ({ source: 'volumeAttachment', driver: DRIVER, value });
 
 export const suspectCases = (stage: () => Stage): void => {
   const renewed = (name: string, ago: number) =>
@@ -32,7 +32,7 @@ export const suspectCases = (stage: () => Stage): void => {
     await makeNode(stage(), { name, spec: { providerID: '' } });
     await made(stage(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
     await renewed(name, 120_000);
-    expect(await suspected(name)).toMatchObject([{ because: 'lease-stale', carriers: [{ carrier: 'csiNode', value: machine }] }]);
+    expect(await suspected(name)).toMatchObject([{ because: 'lease-stale', identitySources: [{ source: 'csiNode', value: machine }] }]);
   });
 
   it.each([
@@ -45,7 +45,7 @@ export const suspectCases = (stage: () => Stage): void => {
     await makeAttachment(stage(), fresh('csi'), name, 'data', machine);
     expect(await suspected(name)).toMatchObject(own);
     const left = await makeAttachment(stage(), fresh('csi'), name, 'data', former);
-    const before = { because: 'node-missing', node: name, carriers: [noted(former)], record: null, attachments: [left.name] };
+    const before = { because: 'node-missing', node: name, identitySources: [noted(former)], record: null, attachments: [left.name] };
     expect(await suspected(name)).toMatchObject([...own, before]);
   });
 

@@ -23,11 +23,11 @@ export const sweepCases = (stage: () => Stage): void => {
     const left = await makeAttachment(stage(), fresh('csi'), missing, 'data', 'i-missing');
     await makeAttachment(stage(), fresh('csi'), lively.name, 'data', 'i-lively');
     const suspects = await stage().cluster.suspects(60_000, unhurried());
-    const providerID = { carrier: 'providerID', driver: null, value: `aws:///eu-central-1a/${machine}` };
+    const providerID = { source: 'providerID', driver: null, value: `aws:///eu-central-1a/${machine}` };
     const node = (name: string) => suspects.filter((suspect) => suspect.node === name);
-    expect(node(silent.name)).toEqual([{ because: 'lease-stale', node: silent.name, carriers: [providerID], record: null, marked: false, attachments: [] }]);
+    expect(node(silent.name)).toEqual([{ because: 'lease-stale', node: silent.name, identitySources: [providerID], record: null, marked: false, attachments: [] }]);
     expect(node(fenced.name)).toMatchObject([{ because: 'fenced', record }]);
-    expect(node(missing)).toEqual([{ because: 'node-missing', node: missing, carriers: [{ carrier: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: 'i-missing' }], record: null, marked: false, attachments: [left.name] }]);
+    expect(node(missing)).toEqual([{ because: 'node-missing', node: missing, identitySources: [{ source: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: 'i-missing' }], record: null, marked: false, attachments: [left.name] }]);
     expect([...node(lively.name), ...node(orphanedLease)]).toEqual([]);
   });
 

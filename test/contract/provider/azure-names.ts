@@ -2,7 +2,7 @@ import type { IdentitySource, VolumeHandle } from '../../../fencing/model/machin
 
 /** As the cloud provider writes it: only the group is in lower case. */
 export const azureProviderId = (armId: string): IdentitySource => ({
-  carrier: 'providerID',
+  source: 'providerID',
   driver: null,
   value: `azure://${armId.replace(/\/resourceGroups\/[^/]+/, (group) => group.toLowerCase().replace('resourcegroups', 'resourceGroups'))}`,
 });

@@ -1,12 +1,12 @@
 import type { IdentitySource, VolumeHandle } from '../../../fencing/model/machine.ts';
 
 export const ec2ProviderId = (zone: string, instance: string): IdentitySource => ({
-  carrier: 'providerID',
+  source: 'providerID',
   driver: null,
   value: `aws:///${zone}/${instance}`,
 });
 
-export const ebsAttachedTo = (instance: string): IdentitySource => ({ carrier: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: instance });
+export const ebsAttachedTo = (instance: string): IdentitySource => ({ source: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: instance });
 
 export const ebsVolume = (disk: string): VolumeHandle => ({ driver: 'ebs.csi.aws.com', handle: disk });
 

@@ -53,7 +53,7 @@ export const sandboxAzureBench = async (kind: Wanted, unknownMachine: string, op
     holderOf: async (disk) => diskIn(world, disk)?.attachments[0]?.machine ?? null,
     settle: async () => world.advance(MINUTE),
     carrierOf: (id) => azureProviderId(armId(id)),
-    attachedAs: (id) => ({ carrier: 'volumeAttachment', driver: 'disk.csi.azure.com', value: machineIn(world, id)?.computerName.toLowerCase() ?? '' }),
+    attachedAs: (id) => ({ source: 'volumeAttachment', driver: 'disk.csi.azure.com', value: machineIn(world, id)?.computerName.toLowerCase() ?? '' }),
     volumeOf: (id) => azureVolume(armId(id)),
     close: async () => {
       await front.close();

@@ -41,9 +41,9 @@ const benchOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<
   settle: async () => world.advance(5 * MINUTE),
   carrierOf: (path) => {
     const [, project, , zoneName, , name] = path.split('/');
-    return { carrier: 'providerID', driver: null, value: `gce://${project}/${zoneName}/${name}` };
+    return { source: 'providerID', driver: null, value: `gce://${project}/${zoneName}/${name}` };
   },
-  attachedAs: (path) => ({ carrier: 'volumeAttachment', driver: 'pd.csi.storage.gke.io', value: path }),
+  attachedAs: (path) => ({ source: 'volumeAttachment', driver: 'pd.csi.storage.gke.io', value: path }),
   volumeOf: (disk) => ({ driver: 'pd.csi.storage.gke.io', handle: disk }),
   close,
 });

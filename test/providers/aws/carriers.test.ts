@@ -5,7 +5,7 @@ import { clustersIn, diskOf, machineOf, nodeNamesOf, unservedPlace } from '../..
 const id = 'i-0633ac2b0d9769723';
 const disk = 'vol-0633ac2b0d9769723';
 
-describe('the machine that a carrier names', () => {
+describe('the machine that an identity source names', () => {
   it.each([
     [`aws:///eu-central-1a/${id}`, id],
     [`aws:////${id}`, id],
@@ -20,11 +20,11 @@ describe('the machine that a carrier names', () => {
     ['k3s://node-1', null],
     ['', null],
   ])('providerID %s names %s', (value, machine) => {
-    expect(machineOf({ carrier: 'providerID', driver: null, value })).toBe(machine);
+    expect(machineOf({ source: 'providerID', driver: null, value })).toBe(machine);
   });
 
-  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)('%s counts when the EBS driver wrote it', (carrier) => {
-    const written = (driver: string | null, value: string): IdentitySource => ({ carrier, driver, value });
+  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)('%s counts when the EBS driver wrote it', (source) => {
+    const written = (driver: string | null, value: string): IdentitySource => ({ source, driver, value });
     expect(machineOf(written('ebs.csi.aws.com', id))).toBe(id);
     expect(machineOf(written('ebs.csi.eks.amazonaws.com', id))).toBe(id);
     expect(machineOf(written('ebs.csi.aws.com', 'node-1'))).toBeNull();
@@ -74,7 +74,7 @@ describe('names and clusters of a machine', () => {
 });
 
 describe('a place that is not served', () => {
-  const at = (value: string, carrier: 'providerID' | 'csiNode' = 'providerID') => unservedPlace({ carrier, driver: carrier === 'csiNode' ? 'ebs.csi.aws.com' : null, value }, 'eu-west-1');
+  const at = (value: string, source: 'providerID' | 'csiNode' = 'providerID') => unservedPlace({ source, driver: source === 'csiNode' ? 'ebs.csi.aws.com' : null, value }, 'eu-west-1');
   it.each([
     ['aws:///eu-central-1a/i-0123456789abcdef0', 'eu-central-1'],
     ['aws:///eu-west-10a/i-0123456789abcdef0', 'eu-west-10'],

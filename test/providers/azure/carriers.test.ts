@@ -15,7 +15,7 @@ const instance = `${compute}/virtualMachineScaleSets/aks-Pool-vmss/virtualMachin
 const disk = `${compute}/disks/PVC-1`;
 const DRIVER = 'disk.csi.azure.com';
 
-describe('the machine that a carrier names', () => {
+describe('the machine that an identity source names', () => {
   it.each([
     [`azure://${vm}`, vm.toLowerCase()],
     [`azure://${vm.toLowerCase()}`, vm.toLowerCase()],
@@ -35,11 +35,11 @@ describe('the machine that a carrier names', () => {
     ['azure://', null],
     ['', null],
   ])('providerID %s names %s', (value, machine) => {
-    expect(machineOf({ carrier: 'providerID', driver: null, value })).toBe(machine);
+    expect(machineOf({ source: 'providerID', driver: null, value })).toBe(machine);
   });
 
-  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID', 'instanceIdAnnotation'] as const)('%s says nothing: it holds a name or another id', (carrier) => {
-    const written = (driver: string | null, value: string): IdentitySource => ({ carrier, driver, value });
+  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID', 'instanceIdAnnotation'] as const)('%s says nothing: it holds a name or another id', (source) => {
+    const written = (driver: string | null, value: string): IdentitySource => ({ source, driver, value });
     for (const value of ['aks-pool-vmss000007', vm, `azure://${vm}`]) expect(machineOf(written(DRIVER, value))).toBeNull();
   });
 
@@ -50,10 +50,10 @@ describe('the machine that a carrier names', () => {
   });
 });
 
-describe('the incarnations that a carrier may mean', () => {
+describe('the incarnations that an identity source may mean', () => {
   const vmId = '4ddbd7f2-6a1d-4c2b-9d3e-0123456789ab';
   const swapped = 'f2d7db4d-1d6a-2b4c-9d3e-0123456789ab';
-  const read = (carrier: IdentitySource['carrier'], value: string) => incarnationsOf({ carrier, driver: null, value });
+  const read = (source: IdentitySource['source'], value: string) => incarnationsOf({ source, driver: null, value });
 
   it('are both byte orders of a system UUID, in any letter case', () => {
     expect(read('systemUUID', vmId)).toEqual([vmId, swapped]);
@@ -64,7 +64,7 @@ describe('the incarnations that a carrier may mean', () => {
   it('are one for an annotation, and none for what is no vmId', () => {
     expect(read('instanceIdAnnotation', vmId.toUpperCase())).toEqual([vmId]);
     for (const value of ['7183746512345678901', `${vmId}0`, '']) expect(read('systemUUID', value)).toEqual([]);
-    for (const carrier of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const) expect(read(carrier, vmId)).toEqual([]);
+    for (const source of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const) expect(read(source, vmId)).toEqual([]);
   });
 });
 
@@ -89,9 +89,9 @@ it('clusters are named by the tags of AKS and of Cluster API, once each', () => 
 describe('a place that is not served', () => {
   const machine = (subscription: string) => `azure:///subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm`;
   it('is another subscription, by a providerID in any letter case', () => {
-    expect(unservedPlace({ carrier: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({ place: 'the subscription other', remedy: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other') });
-    expect(unservedPlace({ carrier: 'providerID', driver: null, value: machine('ours') }, 'OURS')).toBeNull();
-    expect(unservedPlace({ carrier: 'systemUUID', driver: null, value: machine('other') }, 'ours')).toBeNull();
-    expect(unservedPlace({ carrier: 'providerID', driver: null, value: 'aws:///eu-west-1a/i-abcd1111' }, 'ours')).toBeNull();
+    expect(unservedPlace({ source: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({ place: 'the subscription other', remedy: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other') });
+    expect(unservedPlace({ source: 'providerID', driver: null, value: machine('ours') }, 'OURS')).toBeNull();
+    expect(unservedPlace({ source: 'systemUUID', driver: null, value: machine('other') }, 'ours')).toBeNull();
+    expect(unservedPlace({ source: 'providerID', driver: null, value: 'aws:///eu-west-1a/i-abcd1111' }, 'ours')).toBeNull();
   });
 });

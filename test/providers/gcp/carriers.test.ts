@@ -14,7 +14,7 @@ import {
 const path = 'projects/my-project/zones/europe-west1-b/instances/node-1';
 const driver = 'pd.csi.storage.gke.io';
 
-describe('the machine that a carrier names', () => {
+describe('the machine that an identity source names', () => {
   it.each([
     ['gce://my-project/europe-west1-b/node-1', path],
     ['gce://example.com:old-project/us-central1-f/n', 'projects/example.com:old-project/zones/us-central1-f/instances/n'],
@@ -28,11 +28,11 @@ describe('the machine that a carrier names', () => {
     ['aws:///europe-west1-b/node-1', null],
     ['', null],
   ])('providerID %s names %s', (value, machine) => {
-    expect(machineOf({ carrier: 'providerID', driver: null, value })).toBe(machine);
+    expect(machineOf({ source: 'providerID', driver: null, value })).toBe(machine);
   });
 
-  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)('%s counts when the Persistent Disk driver wrote it', (carrier) => {
-    const written = (by: string | null, value: string): IdentitySource => ({ carrier, driver: by, value });
+  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)('%s counts when the Persistent Disk driver wrote it', (source) => {
+    const written = (by: string | null, value: string): IdentitySource => ({ source, driver: by, value });
     expect(machineOf(written(driver, path))).toBe(path);
     expect(machineOf(written(driver, 'node-1'))).toBeNull();
     expect(machineOf(written(driver, `${path}/more`))).toBeNull();
@@ -41,7 +41,7 @@ describe('the machine that a carrier names', () => {
   });
 });
 
-describe('the incarnation that a carrier names', () => {
+describe('the incarnation that an identity source names', () => {
   it.each([
     ['4611686018427387906', ['4611686018427387906']],
     ['18446744073709551615', ['18446744073709551615']],
@@ -50,12 +50,12 @@ describe('the incarnation that a carrier names', () => {
     ['node-1', []],
     ['', []],
   ])('the annotation of GKE says %j', (value, ids) => {
-    expect(incarnationsOf({ carrier: 'instanceIdAnnotation', driver: null, value })).toEqual(ids);
+    expect(incarnationsOf({ source: 'instanceIdAnnotation', driver: null, value })).toEqual(ids);
   });
 
   it('is told by nothing that the next machine of the name would carry as well', () => {
-    for (const carrier of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID'] as const) {
-      expect(incarnationsOf({ carrier, driver, value: '4611686018427387906' })).toEqual([]);
+    for (const source of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID'] as const) {
+      expect(incarnationsOf({ source, driver, value: '4611686018427387906' })).toEqual([]);
     }
   });
 });
