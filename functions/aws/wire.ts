@@ -10,7 +10,7 @@ import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
-import { permissionTags } from '../../providers/aws/plugin/permission-tags.ts';
+import { permissionTags } from '../../config/permission-tags.ts';
 import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
 import { type Measured, metricFields } from '../metrics.ts';
 import { type DoctorWiring, type Fencer, once } from '../wiring.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Configuration, duration } from '../../config/schema.ts';
-import { ONLY_TAGGED } from '../../providers/aws/plugin/permission-tags.ts';
+import { ONLY_TAGGED } from '../../config/permission-tags.ts';
 import { type DeployableCluster, deployableClusters } from './cluster-access.ts';
 import type { Written } from './deployer.ts';
 import { configurationIn, halvesOf, parameterFaults } from './install-check.ts';

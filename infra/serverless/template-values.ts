@@ -1,5 +1,5 @@
 import type { PermissionTag } from '../../providers/plugin.ts';
-import { permissionTags } from '../../providers/aws/plugin/permission-tags.ts';
+import { permissionTags } from '../../config/permission-tags.ts';
 import { type Arn, managedClustersOf, parametersOf, resourcesOf, rolesOf, secretsOf } from './cluster-access.ts';
 import type { Checked, DeploymentParameters } from './parameter-schema.ts';
 

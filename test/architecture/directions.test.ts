@@ -65,8 +65,7 @@ describe('directions of the rooms', () => {
     const doors = (to: string) => {
       const [, cloud = ''] = to.split('/');
       if (isShared(to)) return [''];
-      // The framework knows AWS by itself, so what it creates there has no folder of its own.
-      return [`providers/${cloud}/`, 'config/clouds.ts', `functions/${cloud}/`, `infra/${cloud}/`, 'demo/', ...(cloud === 'aws' ? ['infra/serverless/'] : [])];
+      return [`providers/${cloud}/`, 'config/clouds.ts', `functions/${cloud}/`, `infra/${cloud}/`, 'demo/'];
     };
     expect(breaking(({ from, to }) => !to.startsWith('providers/') || doors(to).some((door) => from.startsWith(door)))).toEqual([]);
   });

@@ -19,6 +19,9 @@ const foundAfter = async (scenario: string, tamper: (end: Played) => void): Prom
   return findings.filter(({ wrong }) => wrong !== null).map(({ finding }) => finding);
 };
 
+/** The out-of-service taint as Cloudfence writes it, for a fence and its boot. */
+const OURS = { key: outOfService, value: 'run.1_in_0123456789abcd', effect: 'NoSchedule' } as const;
+
 const nodeObject = ({ lanes, story }: Played) => {
   const node = lanes.fenced.world.parts.cluster.objects.nodes[`/${story.node}`];
   if (!node) throw new Error(`there is no Node ${story.node}`);
@@ -43,7 +46,7 @@ describe('the verdict of the demo', () => {
   });
 
   it('finds a taint on the Node of a machine that runs', async () => {
-    const tamper = (end: Played): void => addTaint(nodeObject(end), { key: outOfService, effect: 'NoSchedule' });
+    const tamper = (end: Played): void => addTaint(nodeObject(end), OURS);
     expect(await foundAfter('partition', tamper)).toEqual(['nothing-left']);
   });
 
@@ -65,7 +68,7 @@ describe('the verdict of the demo', () => {
 
   it('finds a parked Node whose quarantine is missing, and one that bears more than that', async () => {
     expect(await foundAfter('stopped', (end) => dropTaint(nodeObject(end), 'cloudfence.dev/quarantine'))).toEqual(['node-fenced']);
-    expect(await foundAfter('stopped', (end) => addTaint(nodeObject(end), { key: outOfService, effect: 'NoSchedule' }))).toEqual(['node-fenced']);
+    expect(await foundAfter('stopped', (end) => addTaint(nodeObject(end), OURS))).toEqual(['node-fenced']);
   });
 
   it('finds a database that does not run', async () => {

@@ -46,7 +46,7 @@ const unwrap = (raw: object): Wrapped | null => {
 };
 
 const byHand = z.object({ instance: z.string() }).transform(({ instance }, context) => {
-  const path = instancePath(machineOf({ carrier: 'providerID', driver: null, value: instance }) ?? instance);
+  const path = instancePath(machineOf({ source: 'providerID', driver: null, value: instance }) ?? instance);
   if (path) return path;
   context.addIssue({ code: 'custom', path: ['instance'], message: 'is no path of an instance (projects/…/zones/…/instances/…)' });
   return z.NEVER;

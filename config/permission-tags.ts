@@ -1,5 +1,5 @@
-import type { PermissionTag, PermissionTags } from '../../plugin.ts';
-import type { ClusterEntry } from '../../cluster-entries.ts';
+import type { PermissionTag, PermissionTags } from '../providers/plugin.ts';
+import type { ClusterEntry } from '../providers/cluster-entries.ts';
 
 /** On which tags of instances and volumes the permissions of an install on AWS hang, as its parameter `onlyTagged` says. */
 
