@@ -7,16 +7,23 @@ import { LongestFirst } from './test/longest-first.ts';
  * - `moto`: the Python server that .ci/install-moto puts into a folder of its own
  * - `deploy`: the one of .ci/install-ministack
  * - `package`: npm and Git; builds and packs the checkout itself
- * - `judges`: what the clouds' own makers published, Google's documents of .ci/install-google-discovery, Go for Microsoft's server,
+ * - `judges`: what the clouds' own makers published, Google's documents of .ci/install-google-discovery, Go for
+ * Microsoft's server,
  *   Azure's interfaces of .ci/install-azure-models, and the checkov of .ci/install-checkov
- * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run bench:build` makes; `e2e-slow` waits for Kubernetes' own timers
+ * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run bench:build` makes; `e2e-slow` waits
+ * for Kubernetes' own timers
  *
- * The `e2e` ones live in real time on a machine that may be busy: a test that fails there is tried once more, and the report
- * says so. They wait for most of their time, so more of them run at once than the machine has cores.
+ * The `e2e` ones live in real time on a machine that may be busy: a test that fails there is tried once more, and the
+ * report says so. They wait for most of their time, so more of them run at once than the machine has cores.
  */
 const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge'].map((kind) => `test/**/*.${kind}.test.ts`);
 const inPackage = 'test/package/*.test.ts';
-const onControlPlane = { globalSetup: ['test/testbed/bench-setup.ts'], hookTimeout: 120_000, maxWorkers: 3 * availableParallelism(), maxConcurrency: 10 };
+const onControlPlane = {
+  globalSetup: ['test/testbed/bench-setup.ts'],
+  hookTimeout: 120_000,
+  maxWorkers: 3 * availableParallelism(),
+  maxConcurrency: 10,
+};
 
 /** Left to itself, the test runner keeps one core free. */
 const onAllCores = { maxWorkers: availableParallelism() };
@@ -28,14 +35,55 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...elsewhere, inPackage], testTimeout: 180_000, ...onAllCores } },
+      {
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...elsewhere, inPackage],
+          testTimeout: 180_000,
+          ...onAllCores,
+        },
+      },
       { test: { name: 'package', include: [inPackage], maxWorkers: 1, testTimeout: 180_000, hookTimeout: 600_000 } },
-      { test: { name: 'moto', include: ['test/**/*.moto.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...onAllCores } },
+      {
+        test: {
+          name: 'moto',
+          include: ['test/**/*.moto.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          ...onAllCores,
+        },
+      },
       { test: { name: 'judges', include: ['test/**/*.judge.test.ts'], testTimeout: 60_000, hookTimeout: 600_000 } },
-      { test: { name: 'deploy', include: ['test/deploy/**/*.deploy.test.ts'], testTimeout: 60_000, hookTimeout: 120_000, retry: 1, ...onAllCores } },
-      { test: { name: 'e2e', include: ['test/{control-plane,testbed}/**/*.e2e.test.ts'], exclude: [sideBySide], testTimeout: 240_000, retry: 1, ...onControlPlane } },
+      {
+        test: {
+          name: 'deploy',
+          include: ['test/deploy/**/*.deploy.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          retry: 1,
+          ...onAllCores,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/{control-plane,testbed}/**/*.e2e.test.ts'],
+          exclude: [sideBySide],
+          testTimeout: 240_000,
+          retry: 1,
+          ...onControlPlane,
+        },
+      },
       { test: { name: 'differential', include: [sideBySide], testTimeout: 240_000, retry: 3, ...onControlPlane } },
-      { test: { name: 'e2e-slow', include: ['test/control-plane/**/*.slow.test.ts'], testTimeout: 900_000, ...onControlPlane } },
+      {
+        test: {
+          name: 'e2e-slow',
+          include: ['test/control-plane/**/*.slow.test.ts'],
+          testTimeout: 900_000,
+          ...onControlPlane,
+        },
+      },
     ],
   },
 });

@@ -12,7 +12,8 @@ export interface Output {
 }
 
 /** An outcome of a run that could not even begin: there is nothing to show but why. */
-export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome => outcomeOfReason(reasonOf(error), dryRun, error.retry);
+export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome =>
+  outcomeOfReason(reasonOf(error), dryRun, error.retry);
 
 export const outcomeOfReason = (reason: Reason, dryRun: boolean, retry = false): Outcome => ({
   outcome: 'failed',

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Starts the built CLI on a Node that can run it; kept in plain old JavaScript so that any Node can at least say why not.
+// Starts the built CLI on a Node that can run it; kept in plain old JavaScript so that any Node can at least say why
+// not.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as modules from 'node:module';
@@ -33,7 +34,8 @@ const keepCompiledCode = () => {
 };
 
 /** On Node 20 the clouds' libraries are not supported: nothing that could act starts there, but the demo may play. */
-const isHarmless = ([command = '--help']) => major >= 20 && ['demo', 'help', '--help', '-h', '--version', '-V'].includes(command);
+const isHarmless = ([command = '--help']) =>
+  major >= 20 && ['demo', 'help', '--help', '-h', '--version', '-V'].includes(command);
 
 const startOnOlderNode = async () => {
   const node = packagedNode();
@@ -44,7 +46,9 @@ const startOnOlderNode = async () => {
     await import('./older-node.js');
     await import(built);
   } else {
-    console.error(`cloudfence needs Node 22.18 or newer (this is ${process.versions.node}); only the demo runs on Node 20.`);
+    console.error(
+      `cloudfence needs Node 22.18 or newer (this is ${process.versions.node}); only the demo runs on Node 20.`,
+    );
     process.exitCode = 2;
   }
 };

@@ -32,10 +32,14 @@ const reasonFor = (error: unknown): Reason => {
   if (error instanceof CloudfenceError) return reasonOf(error);
   if (error instanceof CommanderError) return because('invalid', error.message.replace(/^error: /, ''));
   const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return because('unexpected', `something unexpected went wrong, which is a fault of Cloudfence's (${firstLine(said)}); the same with --debug shows where`);
+  return because(
+    'unexpected',
+    `something unexpected went wrong, which is a fault of Cloudfence's (${firstLine(said)}); the same with --debug shows where`,
+  );
 };
 
-const isUsage = (error: unknown): boolean => error instanceof CommanderError || error instanceof InvalidInput || error instanceof InvalidConfiguration;
+const isUsage = (error: unknown): boolean =>
+  error instanceof CommanderError || error instanceof InvalidInput || error instanceof InvalidConfiguration;
 
 const stackOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);

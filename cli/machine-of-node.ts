@@ -22,14 +22,24 @@ export const quoted = (text: string): string => JSON.stringify(text.length > SHO
  */
 export const machineOfNode = async (node: string, { clusters, cloud, signal }: Ports): Promise<NodeAt | null> => {
   if (!NODE_NAME.test(node)) return null;
-  const asked = await Promise.all(clusters.map(async (cluster) => ({ cluster: cluster.name, identitySources: await cluster.identify(node, signal) })));
-  const found = asked.flatMap(({ cluster, identitySources }) => (identitySources === null ? [] : [{ cluster, identitySources }]));
+  const asked = await Promise.all(
+    clusters.map(async (cluster) => ({ cluster: cluster.name, identitySources: await cluster.identify(node, signal) })),
+  );
+  const found = asked.flatMap(({ cluster, identitySources }) =>
+    identitySources === null ? [] : [{ cluster, identitySources }],
+  );
   const [only, second] = found;
   if (!only) return null;
-  if (second) throw new InvalidInput(`Node ${node} exists in ${found.map(({ cluster }) => cluster).join(' and ')}: name the instance instead`);
+  if (second)
+    throw new InvalidInput(
+      `Node ${node} exists in ${found.map(({ cluster }) => cluster).join(' and ')}: name the instance instead`,
+    );
   const machines = [...new Set(only.identitySources.map(cloud.machineOf).filter((machine) => machine !== null))];
   const [machine] = machines;
-  if (machine === undefined) throw new InvalidInput(`nothing on Node ${node} names a machine of ${cloud.name}; run cloudfence doctor for the remedy`);
+  if (machine === undefined)
+    throw new InvalidInput(
+      `nothing on Node ${node} names a machine of ${cloud.name}; run cloudfence doctor for the remedy`,
+    );
   if (machines.length > 1) throw new InvalidInput(`Node ${node} names more than one machine: ${machines.join(', ')}`);
   return { cluster: only.cluster, node, machine };
 };

@@ -34,31 +34,43 @@ const withCommonOptions = (command: Command): Command =>
     .option('--dry-run', 'look, decide and say, but change nothing')
     .option('--json', 'print exactly one JSON object')
     .option('--debug', 'of an error, print how it came about too')
-    .addOption(new Option('--timeout <time>', 'how long to go on, such as 90s').argParser(time).default(600_000, '10m'));
+    .addOption(
+      new Option('--timeout <time>', 'how long to go on, such as 90s').argParser(time).default(600_000, '10m'),
+    );
 
 type Done = (code: number) => void;
 
 const addLoop = (root: Command, done: Done): void => {
   const add = (usage: string, description: string) => withCommonOptions(root.command(usage).description(description));
-  add('fence <instance-id|node>', 'look at one machine now, and fence it if it is off').action(async (target: string, options: CommonOptions) =>
-    done(await (await import('./commands/fence.ts')).fence(target, options, output)),
+  add('fence <instance-id|node>', 'look at one machine now, and fence it if it is off').action(
+    async (target: string, options: CommonOptions) =>
+      done(await (await import('./commands/fence.ts')).fence(target, options, output)),
   );
-  add('replay <file|->', 'take an event, or many, as if it had just arrived').action(async (file: string, options: CommonOptions) =>
-    done(await (await import('./commands/replay.ts')).replay(file, options, output)),
+  add('replay <file|->', 'take an event, or many, as if it had just arrived').action(
+    async (file: string, options: CommonOptions) =>
+      done(await (await import('./commands/replay.ts')).replay(file, options, output)),
   );
-  add('sweep', 'find what events missed').action(async (options: CommonOptions) => done(await (await import('./commands/sweep.ts')).sweep(options, output)));
+  add('sweep', 'find what events missed').action(async (options: CommonOptions) =>
+    done(await (await import('./commands/sweep.ts')).sweep(options, output)),
+  );
   add('release [node]', 'take a fence back')
     .option('--accept <reason>', 'vouch for the machine yourself: say what you checked')
     .option('--all', 'every fence of every cluster, before an uninstall')
-    .action(async (node: string | undefined, options: ReleaseOptions) => done(await (await import('./commands/release.ts')).release(node, options, output)));
+    .action(async (node: string | undefined, options: ReleaseOptions) =>
+      done(await (await import('./commands/release.ts')).release(node, options, output)),
+    );
   add('doctor', 'say in words whether a fence would work from here').action(async (options: CommonOptions) =>
     done(await (await import('./commands/doctor.ts')).doctor(options, output)),
   );
 };
 
 const addCap = (root: Command, done: Done): Command =>
-  withCommonOptions(root.command('cap').description('show how much of a cluster was fenced lately, and lift the limit for a while'))
-    .addOption(new Option('--lift <time>', 'let every fence begin for so long, such as 30m; 24h at most').argParser(time))
+  withCommonOptions(
+    root.command('cap').description('show how much of a cluster was fenced lately, and lift the limit for a while'),
+  )
+    .addOption(
+      new Option('--lift <time>', 'let every fence begin for so long, such as 30m; 24h at most').argParser(time),
+    )
     .option('--reason <text>', 'why it is lifted: say what you checked')
     .option('--end', 'take a lift back')
     .option('--cluster <name>', 'the one cluster that is meant')
@@ -74,7 +86,9 @@ const addKubeconfig = (root: Command, done: Done): Command =>
     .option('--server <url>', 'where the functions reach the API server, if not where you do', given)
     .option('--debug', 'of an error, print how it came about too')
     .addOption(new Option('--timeout <time>', 'how long to wait for the token').argParser(time).default(60_000, '60s'))
-    .action(async (options: KubeconfigOptions) => done(await (await import('./commands/kubeconfig.ts')).kubeconfig(options, output)));
+    .action(async (options: KubeconfigOptions) =>
+      done(await (await import('./commands/kubeconfig.ts')).kubeconfig(options, output)),
+    );
 
 const addDemo = (root: Command, done: Done): Command =>
   root
@@ -89,7 +103,10 @@ const addDemo = (root: Command, done: Done): Command =>
     .action(async (options: DemoOptions) => done(await (await import('./commands/demo.ts')).demo(options, output)));
 
 const program = (done: Done): Command => {
-  const root = new Command('cloudfence').description('Fences Kubernetes nodes whose cloud machine is provably off, and takes it back after a fresh boot.').version(manifest.version).exitOverride();
+  const root = new Command('cloudfence')
+    .description('Fences Kubernetes nodes whose cloud machine is provably off, and takes it back after a fresh boot.')
+    .version(manifest.version)
+    .exitOverride();
   addLoop(root, done);
   addCap(root, done);
   addKubeconfig(root, done);

@@ -31,7 +31,10 @@ export interface Session {
   readonly deadline: number;
 }
 
-/** Opens the clouds of these machines now, so that what is wrong with a configuration shows at once, and names those of a scale set one by one. */
+/**
+ * Opens the clouds of these machines now, so that what is wrong with a configuration shows at once, and names those of
+ * a scale set one by one.
+ */
 export const openFor = async (machines: readonly MachineId[], { kit, ports }: Session): Promise<readonly MachineId[]> =>
   kit.expand ? kit.expand(machines, ports.signal) : machines;
 
@@ -44,7 +47,11 @@ const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output:
 };
 
 /** Opens what a command works with, and closes it whatever happens; Ctrl-C aborts what is in flight. */
-export const withSession = async (options: CommonOptions, output: Output, work: (session: Session) => Promise<number>): Promise<number> => {
+export const withSession = async (
+  options: CommonOptions,
+  output: Output,
+  work: (session: Session) => Promise<number>,
+): Promise<number> => {
   const ending = new AbortController();
   let interrupted = false;
   const interrupt = () => {
@@ -76,7 +83,12 @@ const openNow = async (opened: OpenCluster, output: Output): Promise<void> => {
   }
 };
 
-const open = async (options: CommonOptions, output: Output, signal: AbortSignal, opened: OpenCluster[]): Promise<Session> => {
+const open = async (
+  options: CommonOptions,
+  output: Output,
+  signal: AbortSignal,
+  opened: OpenCluster[],
+): Promise<Session> => {
   const settings = await loadSettings(readEnvironment(), options);
   const { cloud = null, region = null, clusters, territories } = settings;
   const kit = await openClouds({ variable: readVariable, cloud, region, account: null, clusters, territories });

@@ -17,18 +17,28 @@ type Open = (name: string) => Promise<OpenedCloud>;
 type Registered = readonly CloudPlugin[];
 
 /** Such an id stands in no source; a record that somebody has written by hand may hold one. */
-const ofNoCloud = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state: 'an id of no cloud that is known here' } });
+const ofNoCloud = (machine: MachineId): MachineFacts => ({
+  ...nothingKnown(machine),
+  power: 'unknown',
+  evidence: { state: 'an id of no cloud that is known here' },
+});
 
-const ownerOf = (machine: MachineId, registered: Registered): CloudPlugin | undefined => registered.find(({ owns }) => owns(machine));
+const ownerOf = (machine: MachineId, registered: Registered): CloudPlugin | undefined =>
+  registered.find(({ owns }) => owns(machine));
 
-const byOwner = (machines: readonly MachineId[], registered: Registered): readonly (readonly [CloudPlugin | null, readonly MachineId[]])[] => [
+const byOwner = (
+  machines: readonly MachineId[],
+  registered: Registered,
+): readonly (readonly [CloudPlugin | null, readonly MachineId[]])[] => [
   ...registered.map((cloud) => [cloud, machines.filter(cloud.owns)] as const),
   [null, machines.filter((machine) => !ownerOf(machine, registered))],
 ];
 
 type Readings = ReturnType<NonNullable<Cloud['readingFor']>>;
 
-/** By their own clouds: whoever has looked at a machine has opened its cloud, and knows by then what that one serves. */
+/**
+ * By their own clouds: whoever has looked at a machine has opened its cloud, and knows by then what that one serves.
+ */
 type Opened = ReadonlyMap<string, Cloud>;
 
 const unservedPlaceOf = (source: IdentitySource, registered: Registered, opened: Opened): UnservedPlace | null => {
@@ -38,7 +48,8 @@ const unservedPlaceOf = (source: IdentitySource, registered: Registered, opened:
 
 /** To find out whose machine it is; what an identity source is worth is judged by the readings of that one cloud. */
 const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace']): Readings => {
-  const first = <T>(read: (cloud: CloudPlugin) => T | null): T | null => registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
+  const first = <T>(read: (cloud: CloudPlugin) => T | null): T | null =>
+    registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
   return {
     name: registered.map(({ name }) => name).join(' or '),
     machineOf: (source) => first(({ machineOf }) => machineOf(source)),
@@ -48,25 +59,40 @@ const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace'
   };
 };
 
-const cloudOf = (registered: Registered, openKit: Open): Cloud => {
-  const opened = new Map<string, Cloud>();
-  const open: Open = async (name) => {
-    const kit = await openKit(name);
-    opened.set(name, kit.cloud);
-    return kit;
-  };
-  const unservedPlace = (source: IdentitySource): UnservedPlace | null => unservedPlaceOf(source, registered, opened);
+/** Which cloud a call goes to; each is opened by its first call. */
+const routesTo = (registered: Registered, open: Open) => {
   const owning = async (machine: MachineId): Promise<Cloud> => {
     const owner = ownerOf(machine, registered);
     if (!owner) throw new Refused(`${machine} is an id of no cloud that is known here`);
     return (await open(owner.name)).cloud;
   };
-  const lookAt = async (cloud: CloudPlugin | null, machines: readonly MachineId[], ...how: readonly [{ readonly disks: boolean }, AbortSignal]): Promise<readonly MachineFacts[]> => {
+  const lookAt = async (
+    cloud: CloudPlugin | null,
+    machines: readonly MachineId[],
+    ...how: readonly [{ readonly disks: boolean }, AbortSignal]
+  ): Promise<readonly MachineFacts[]> => {
     if (machines.length === 0) return [];
     return cloud ? (await open(cloud.name)).cloud.look(machines, ...how) : machines.map(ofNoCloud);
   };
-  const holdersIn = async (cloud: CloudPlugin, volumes: readonly VolumeHandle[], signal: AbortSignal): Promise<readonly Holding[]> =>
-    volumes.length === 0 || !cloud.machinesNamed ? [] : ((await (await open(cloud.name)).cloud.holders?.(volumes, signal)) ?? []);
+  const holdersIn = async (
+    cloud: CloudPlugin,
+    volumes: readonly VolumeHandle[],
+    signal: AbortSignal,
+  ): Promise<readonly Holding[]> =>
+    volumes.length === 0 || !cloud.machinesNamed
+      ? []
+      : ((await (await open(cloud.name)).cloud.holders?.(volumes, signal)) ?? []);
+  return { owning, lookAt, holdersIn };
+};
+
+const cloudOf = (registered: Registered, openKit: Open): Cloud => {
+  const opened = new Map<string, Cloud>();
+  const { owning, lookAt, holdersIn } = routesTo(registered, async (name) => {
+    const kit = await openKit(name);
+    opened.set(name, kit.cloud);
+    return kit;
+  });
+  const unservedPlace = (source: IdentitySource): UnservedPlace | null => unservedPlaceOf(source, registered, opened);
   const readings = readingsOf(registered, unservedPlace);
   return {
     ...readings,
@@ -74,9 +100,13 @@ const cloudOf = (registered: Registered, openKit: Open): Cloud => {
       const owner = ownerOf(machine, registered);
       return { ...readings, ...owner, ...owner?.readingFor?.(machine), unservedPlace };
     },
-    look: async (machines, ...how) => (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),
+    look: async (machines, ...how) =>
+      (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),
     witness: async (machine, ...rest) => (await owning(machine)).witness(machine, ...rest),
-    holders: async (volumes, signal) => (await Promise.all(registered.map((cloud) => holdersIn(cloud, volumes.filter((volume) => cloud.diskOf(volume) !== null), signal)))).flat(),
+    holders: async (volumes, signal) => {
+      const ownOf = ({ diskOf }: CloudPlugin) => volumes.filter((volume) => diskOf(volume) !== null);
+      return (await Promise.all(registered.map((cloud) => holdersIn(cloud, ownOf(cloud), signal)))).flat();
+    },
     machinesNamed: (node, volume) => registered.flatMap(({ machinesNamed }) => machinesNamed?.(node, volume) ?? []),
     detach: async (from, ...rest) => (await owning(from.machine)).detach(from, ...rest),
     powerOff: async (target, ...rest) => (await owning(target.machine)).powerOff(target, ...rest),
@@ -89,13 +119,19 @@ const probesOf = async (name: string, machines: readonly MachineId[], open: Open
     const { probes, probesFor = async () => [] } = await open(name);
     return [...probes, ...(await probesFor(machines))];
   } catch (error) {
-    if (error instanceof CloudfenceError) return [{ where: name, ask: () => Promise.reject(error), orders: async () => [] }];
+    if (error instanceof CloudfenceError)
+      return [{ where: name, ask: () => Promise.reject(error), orders: async () => [] }];
     throw error;
   }
 };
 
 /** Puts machines in the place of scale sets. A cloud that cannot be opened for them shows here. */
-const expand = async (named: readonly MachineId[], signal: AbortSignal, registered: Registered, open: Open): Promise<readonly MachineId[]> => {
+const expand = async (
+  named: readonly MachineId[],
+  signal: AbortSignal,
+  registered: Registered,
+  open: Open,
+): Promise<readonly MachineId[]> => {
   const perCloud = byOwner(named, registered).map(async ([cloud, own]) => {
     if (!cloud || own.length === 0) return own;
     const { expand: expandOwn = async () => own } = await open(cloud.name);
@@ -105,7 +141,11 @@ const expand = async (named: readonly MachineId[], signal: AbortSignal, register
 };
 
 /** `configured`: names of the clouds that the configuration speaks of. The first of the registered is the likeliest. */
-export const anyCloud = (registered: Registered, open: Open, configured: ReadonlySet<string>): Omit<OpenedCloud, 'access'> => ({
+export const anyCloud = (
+  registered: Registered,
+  open: Open,
+  configured: ReadonlySet<string>,
+): Omit<OpenedCloud, 'access'> => ({
   cloud: cloudOf(registered, open),
   readHints: (raw) => readByAny(raw, registered),
   expand: (named, signal) => expand(named, signal, registered, open),
@@ -121,7 +161,10 @@ interface Attempt extends ParsedEvent {
   readonly name: string;
 }
 
-/** How far into an event a reader came before something was wrong: one that knows the wrapping comes further than one that does not. */
+/**
+ * How far into an event a reader came before something was wrong: one that knows the wrapping comes further than one
+ * that does not.
+ */
 const depthOf = ({ where }: Fault): number => where.split(/[.[(]/).length;
 
 const deepest = ({ faults }: ParsedEvent): number => Math.max(0, ...faults.map(depthOf));
@@ -140,11 +183,18 @@ const ofNone = (attempts: readonly Attempt[]): readonly Fault[] => {
 
 /** An event as the cloud reads it that understands the most of it. */
 export const readByAny = (raw: unknown, clouds: readonly Pick<CloudPlugin, 'name' | 'readHints'>[]): ParsedEvent => {
-  const attempts = clouds.map(({ name, readHints }): Attempt => ({ name, ...readHints(raw) })).toSorted(byUnderstanding);
+  const attempts = clouds
+    .map(({ name, readHints }): Attempt => ({ name, ...readHints(raw) }))
+    .toSorted(byUnderstanding);
   const [best] = attempts;
   if (!best) return { hints: [], faults: [], ignored: [] };
   const equals = attempts.filter((one) => byUnderstanding(best, one) === 0);
-  if (equals.length > 1 && best.hints.length === 0 && best.ignored.length === 0) return { hints: [], faults: ofNone(equals), ignored: [] };
+  if (equals.length > 1 && best.hints.length === 0 && best.ignored.length === 0)
+    return { hints: [], faults: ofNone(equals), ignored: [] };
   const { name, hints, faults, ignored } = best;
-  return { hints, faults: faults.map((fault) => ({ ...fault, what: `${fault.what} (read as an event of ${name})` })), ignored };
+  return {
+    hints,
+    faults: faults.map((fault) => ({ ...fault, what: `${fault.what} (read as an event of ${name})` })),
+    ignored,
+  };
 };

@@ -1,7 +1,13 @@
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { anyCloud } from './any-cloud.ts';
 import type { CloudAccess, OpenedCloud, CloudOptions, CloudPlugin } from '../providers/plugin.ts';
-import { type ClusterEntry, keeperOf, type KeptKubeconfig, type ManagedCluster, managedIn } from '../providers/cluster-entries.ts';
+import {
+  type ClusterEntry,
+  keeperOf,
+  type KeptKubeconfig,
+  type ManagedCluster,
+  managedIn,
+} from '../providers/cluster-entries.ts';
 
 /** What else a cloud is besides its line here: docs/clouds.md. The first is the likeliest. */
 const clouds: Readonly<Record<string, () => Promise<CloudPlugin>>> = {
@@ -12,7 +18,8 @@ const clouds: Readonly<Record<string, () => Promise<CloudPlugin>>> = {
 
 const registered = async (name: string): Promise<CloudPlugin> => {
   const load = Object.hasOwn(clouds, name) ? clouds[name] : undefined;
-  if (!load) throw new InvalidConfiguration([`there is no cloud named "${name}"; there is ${Object.keys(clouds).join(', ')}`]);
+  if (!load)
+    throw new InvalidConfiguration([`there is no cloud named "${name}"; there is ${Object.keys(clouds).join(', ')}`]);
   return load();
 };
 
@@ -35,8 +42,8 @@ interface WantedClouds extends CloudOptions {
 }
 
 /**
- * The named cloud, or all of them as one, each loaded and opened by the first machine of its own. A cluster's entry tells
- * by itself which cloud keeps the way into it.
+ * The named cloud, or all of them as one, each loaded and opened by the first machine of its own. A cluster's entry
+ * tells by itself which cloud keeps the way into it.
  *
  * @throws InvalidConfiguration
  */

@@ -36,37 +36,64 @@ const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null)
 };
 
 /** @throws InvalidConfiguration */
-export const linkFromText = (text: string, context: string | null): Link => linkFromTexts([{ content: text, file: null }], context);
+export const linkFromText = (text: string, context: string | null): Link =>
+  linkFromTexts([{ content: text, file: null }], context);
 
 /** Text that a cloud keeps: it may neither run programs nor name files. @throws InvalidConfiguration */
-const linkFromSecretText = (text: string, context: string | null): Link => linkFromTexts([{ content: text, file: null, fromSecret: true }], context);
+const linkFromSecretText = (text: string, context: string | null): Link =>
+  linkFromTexts([{ content: text, file: null, fromSecret: true }], context);
 
-const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({ content: await fileText(file, 'the kubeconfig'), file });
+const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({
+  content: await fileText(file, 'the kubeconfig'),
+  file,
+});
 
-/** One file, or several as the variable KUBECONFIG lists them. Of a list, files that do not exist are passed over, as kubectl does. */
+/**
+ * One file, or several as the variable KUBECONFIG lists them. Of a list, files that do not exist are passed over, as
+ * kubectl does.
+ */
 export const linkFromFiles = async (list: string, context: string | null): Promise<Link> => {
   const files = list.split(path.delimiter).filter((file) => file !== '');
   const present = files.filter(existsSync);
-  if (present.length === 0) throw new InvalidConfiguration([`there is no kubeconfig at ${files.join(' or ')}: give --kubeconfig, set KUBECONFIG, or write \`clusters\` into the configuration file`]);
+  if (present.length === 0)
+    throw new InvalidConfiguration([
+      `there is no kubeconfig at ${files.join(' or ')}: give --kubeconfig, set KUBECONFIG, or write \`clusters\` into the configuration file`,
+    ]);
   return linkFromTexts(await Promise.all(present.map(readKubeConfig)), context);
 };
 
 const isContent = (kubeconfig: string): boolean => kubeconfig.includes('\n') || kubeconfig.trimStart().startsWith('{');
 
 const fromSecret = (read: () => Promise<string>, context: string | undefined): Promise<Link> =>
-  refreshingLink({ open: async () => linkFromSecretText(await read(), context ?? null), now: systemClock.now, keptFor: SECRET_KEPT_FOR_MS });
+  refreshingLink({
+    open: async () => linkFromSecretText(await read(), context ?? null),
+    now: systemClock.now,
+    keptFor: SECRET_KEPT_FOR_MS,
+  });
 
 const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): Promise<Link> => {
-  if ('eks' in entry || 'aks' in entry || 'gke' in entry) return linkFromToken(await access.managedCluster(entry, signal));
+  if ('eks' in entry || 'aks' in entry || 'gke' in entry)
+    return linkFromToken(await access.managedCluster(entry, signal));
   if (!('kubeconfig' in entry)) return fromSecret(() => access.secret(entry, signal), entry.context);
   const context = entry.context ?? null;
-  return isContent(entry.kubeconfig) ? linkFromText(entry.kubeconfig, context) : linkFromFiles(entry.kubeconfig, context);
+  return isContent(entry.kubeconfig)
+    ? linkFromText(entry.kubeconfig, context)
+    : linkFromFiles(entry.kubeconfig, context);
 };
 
 /** Opens one cluster. Everything that speaks to Kubernetes is loaded with this file, and only then. */
-export const connectCluster = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): Promise<OpenedCluster> => {
+export const connectCluster = async (
+  entry: ClusterEntry,
+  access: CloudAccess,
+  signal: AbortSignal,
+): Promise<OpenedCluster> => {
   const link = await linkTo(entry, access, signal);
   const options = { name: entry.name, link, clock: systemClock };
   const connection = connectionOf(options);
-  return { cluster: clusterOf(options), doctor: doctorOf(connection, link), cap: capDeskOf(connection), close: link.close };
+  return {
+    cluster: clusterOf(options),
+    doctor: doctorOf(connection, link),
+    cap: capDeskOf(connection),
+    close: link.close,
+  };
 };

@@ -13,11 +13,18 @@ interface Examined {
   readonly gives: 'orders' | 'no-orders';
 }
 
-const cloudChecks = async ({ where, ask, orders }: CloudProbe, { policy, gives }: Examined, machines: readonly MachineId[], signal: AbortSignal): Promise<readonly Check[]> => {
+const cloudChecks = async (
+  { where, ask, orders }: CloudProbe,
+  { policy, gives }: Examined,
+  machines: readonly MachineId[],
+  signal: AbortSignal,
+): Promise<readonly Check[]> => {
   const what = `${where}: credentials and API access`;
   const reads = await checked(what, async () => [{ what, verdict: 'ok', says: await ask(signal) }]);
   if (gives === 'no-orders' || reads.some(({ verdict }) => verdict === 'fail')) return reads;
-  const tried = await checked(`${where}: orders`, async () => (await orders({ policy, machines }, signal)).map((check) => ({ ...check, what: `${where}: ${check.what}` })));
+  const tried = await checked(`${where}: orders`, async () =>
+    (await orders({ policy, machines }, signal)).map((check) => ({ ...check, what: `${where}: ${check.what}` })),
+  );
   return [...reads, ...tried];
 };
 
@@ -27,7 +34,9 @@ const spelledOut = ({ verb, group, resource, subresource, namespace, name }: Che
 const permissionCheck = (cluster: string, permission: CheckedPermission): Check => ({
   what: `${cluster}: may ${spelledOut(permission)}`,
   verdict: permission.allowed ? 'ok' : 'fail',
-  says: permission.allowed ? permission.for : `denied; it is needed for ${permission.for}: apply infra/kubernetes/rbac.yaml`,
+  says: permission.allowed
+    ? permission.for
+    : `denied; it is needed for ${permission.for}: apply infra/kubernetes/rbac.yaml`,
 });
 
 const versionCheck = async (name: string, doctor: Doctor, signal: AbortSignal): Promise<readonly Check[]> => {
@@ -35,23 +44,45 @@ const versionCheck = async (name: string, doctor: Doctor, signal: AbortSignal): 
   const what = `${name}: reachable`;
   return taintSupported
     ? [{ what, verdict: 'ok', says: `${text} knows the out-of-service taint` }]
-    : [{ what, verdict: 'warn', says: `${text} is older than 1.26: fences stand on the quarantine taint alone, and take longer` }];
+    : [
+        {
+          what,
+          verdict: 'warn',
+          says: `${text} is older than 1.26: fences stand on the quarantine taint alone, and take longer`,
+        },
+      ];
 };
 
 const ledgerCheck = async (name: string, doctor: Doctor, signal: AbortSignal): Promise<readonly Check[]> => {
   const what = `${name}: the ledger of fences`;
   return (await doctor.ledger(signal))
     ? [{ what, verdict: 'ok', says: 'the cap has where to count' }]
-    : [{ what, verdict: 'fail', says: 'the ConfigMap kube-system/cloudfence-ledger is gone, and without it nothing is fenced: apply infra/kubernetes/rbac.yaml' }];
+    : [
+        {
+          what,
+          verdict: 'fail',
+          says: 'the ConfigMap kube-system/cloudfence-ledger is gone, and without it nothing is fenced: apply infra/kubernetes/rbac.yaml',
+        },
+      ];
 };
 
 const trustCheck = (name: string, doctor: Doctor): readonly Check[] => {
   const what = `${name}: the API server proves who it is`;
   if (!doctor.unverified()) return [];
-  return [{ what, verdict: 'fail', says: 'insecure-skip-tls-verify: whoever is on the way can answer in its place and read the token: take it out and put the cluster’s authority into certificate-authority-data' }];
+  return [
+    {
+      what,
+      verdict: 'fail',
+      says: 'insecure-skip-tls-verify: whoever is on the way can answer in its place and read the token: take it out and put the cluster’s authority into certificate-authority-data',
+    },
+  ];
 };
 
-const accessChecks = (opened: OpenCluster, signal: AbortSignal, more: (doctor: Doctor) => Promise<readonly Check[]>): Promise<readonly Check[]> => {
+const accessChecks = (
+  opened: OpenCluster,
+  signal: AbortSignal,
+  more: (doctor: Doctor) => Promise<readonly Check[]>,
+): Promise<readonly Check[]> => {
   const { name } = opened.cluster;
   return checked(`${name}: reachable`, async () => {
     const doctor = await opened.doctor();
@@ -64,7 +95,12 @@ const accessChecks = (opened: OpenCluster, signal: AbortSignal, more: (doctor: D
   });
 };
 
-const placeChecks = async (kit: OpenedCloud, examined: Examined, machines: readonly MachineId[], signal: AbortSignal): Promise<readonly Check[]> => {
+const placeChecks = async (
+  kit: OpenedCloud,
+  examined: Examined,
+  machines: readonly MachineId[],
+  signal: AbortSignal,
+): Promise<readonly Check[]> => {
   const places = [...kit.probes, ...((await kit.probesFor?.(machines)) ?? [])];
   return (await Promise.all(places.map((probe) => cloudChecks(probe, examined, machines, signal)))).flat();
 };
@@ -75,29 +111,53 @@ interface Examination {
   readonly machines: readonly MachineId[];
 }
 
-/** Whether a fence would work from here: credentials, API access, each order and verb, the taint, each Node's identity. */
-export const examine = async (kit: OpenedCloud, clusters: readonly OpenCluster[], examined: Examined, signal: AbortSignal): Promise<Examination> => {
+/**
+ * Whether a fence would work from here: credentials, API access, each order and verb, the taint, each Node's identity.
+ */
+export const examine = async (
+  kit: OpenedCloud,
+  clusters: readonly OpenCluster[],
+  examined: Examined,
+  signal: AbortSignal,
+): Promise<Examination> => {
   const named = new Set<MachineId>();
   const perCluster = await Promise.all(
-    clusters.map((opened) => accessChecks(opened, signal, (doctor) => checked(`${opened.cluster.name}: identities`, () => identityChecks(opened.cluster.name, doctor, kit, named, signal)))),
+    clusters.map((opened) =>
+      accessChecks(opened, signal, (doctor) =>
+        checked(`${opened.cluster.name}: identities`, () =>
+          identityChecks(opened.cluster.name, doctor, kit, named, signal),
+        ),
+      ),
+    ),
   );
   const machines = [...named];
   return { checks: [...(await placeChecks(kit, examined, machines, signal)), ...perCluster.flat()], machines };
 };
 
 /** The same without what is no matter of whose credentials these are: the Nodes' identities. */
-export const examineAccess = async (kit: OpenedCloud, clusters: readonly OpenCluster[], { policy, machines }: Pick<Examined, 'policy'> & { readonly machines: readonly MachineId[] }, signal: AbortSignal): Promise<readonly Check[]> => {
+export const examineAccess = async (
+  kit: OpenedCloud,
+  clusters: readonly OpenCluster[],
+  { policy, machines }: Pick<Examined, 'policy'> & { readonly machines: readonly MachineId[] },
+  signal: AbortSignal,
+): Promise<readonly Check[]> => {
   const perCluster = await Promise.all(clusters.map((opened) => accessChecks(opened, signal, async () => [])));
   return [...(await placeChecks(kit, { policy, gives: 'orders' }, machines, signal)), ...perCluster.flat()];
 };
 
 /** Whether each Node names its machine, and where names are handed on, which machine of that name. */
 
-const machinesNamed = ({ identitySources }: NodeIdentity, { cloud }: Pick<OpenedCloud, 'cloud'>): readonly MachineId[] =>
-  [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))];
+const machinesNamed = (
+  { identitySources }: NodeIdentity,
+  { cloud }: Pick<OpenedCloud, 'cloud'>,
+): readonly MachineId[] => [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))];
 
 /** A cloud that does not answer has a line of its own: what the Nodes say is shown all the same. */
-const factsOf = async (machines: readonly MachineId[], { cloud }: Pick<OpenedCloud, 'cloud'>, signal: AbortSignal): Promise<readonly MachineFacts[]> => {
+const factsOf = async (
+  machines: readonly MachineId[],
+  { cloud }: Pick<OpenedCloud, 'cloud'>,
+  signal: AbortSignal,
+): Promise<readonly MachineFacts[]> => {
   try {
     return machines.length === 0 ? [] : await cloud.look(machines, { disks: false }, signal);
   } catch (error) {
@@ -106,16 +166,27 @@ const factsOf = async (machines: readonly MachineId[], { cloud }: Pick<OpenedClo
   }
 };
 
-const judged = (identity: NodeIdentity, machine: MachineId, facts: MachineFacts | undefined, { cloud }: Pick<OpenedCloud, 'cloud'>): Omit<Check, 'what'> => {
+const judged = (
+  identity: NodeIdentity,
+  machine: MachineId,
+  facts: MachineFacts | undefined,
+  { cloud }: Pick<OpenedCloud, 'cloud'>,
+): Omit<Check, 'what'> => {
   const now = facts?.incarnation?.id;
   if (!facts || now === undefined) return { verdict: 'ok', says: machine };
   switch (identityOf(identity, facts, cloud.readingFor?.(machine) ?? cloud)) {
     case 'proven':
       return { verdict: 'ok', says: `${machine} (${now})` };
     case 'contradicted':
-      return { verdict: 'fail', says: `${machine} is ${now} now, and the Node was another of that name: delete the Node and let its kubelet register again` };
+      return {
+        verdict: 'fail',
+        says: `${machine} is ${now} now, and the Node was another of that name: delete the Node and let its kubelet register again`,
+      };
     case 'silent':
-      return { verdict: 'fail', says: `${machine}, a name that is handed on, and nothing says that it means ${now}: annotate the Node with cloudfence.dev/instance-id=${now} if it does` };
+      return {
+        verdict: 'fail',
+        says: `${machine}, a name that is handed on, and nothing says that it means ${now}: annotate the Node with cloudfence.dev/instance-id=${now} if it does`,
+      };
   }
 };
 
@@ -125,19 +196,41 @@ interface Seen {
   readonly takenBy: Map<MachineId, string>;
 }
 
-const identityCheck = (cluster: string, identity: NodeIdentity, kit: Pick<OpenedCloud, 'cloud'>, { facts, takenBy }: Seen): Check => {
+const identityCheck = (
+  cluster: string,
+  identity: NodeIdentity,
+  kit: Pick<OpenedCloud, 'cloud'>,
+  { facts, takenBy }: Seen,
+): Check => {
   const what = `${cluster}: Node ${identity.node} names its machine`;
   const [machine, second] = machinesNamed(identity, kit);
-  if (machine === undefined) return { what, verdict: 'fail', says: 'nothing does: start its kubelet with --provider-id, or install the CSI driver on it' };
-  if (second !== undefined) return { what, verdict: 'fail', says: `it names ${machine} and ${second}: delete the Node and let its kubelet register again` };
+  if (machine === undefined)
+    return {
+      what,
+      verdict: 'fail',
+      says: 'nothing does: start its kubelet with --provider-id, or install the CSI driver on it',
+    };
+  if (second !== undefined)
+    return {
+      what,
+      verdict: 'fail',
+      says: `it names ${machine} and ${second}: delete the Node and let its kubelet register again`,
+    };
   const other = takenBy.get(machine);
   takenBy.set(machine, identity.node);
-  if (other !== undefined) return { what, verdict: 'fail', says: `${other} names ${machine} too: delete the one that is not running` };
+  if (other !== undefined)
+    return { what, verdict: 'fail', says: `${other} names ${machine} too: delete the one that is not running` };
   return { what, ...judged(identity, machine, facts.get(machine), kit) };
 };
 
 /** `named` is told of every machine that a Node names. @throws Unavailable, Denied when the cluster does not answer */
-const identityChecks = async (cluster: string, doctor: Doctor, kit: Pick<OpenedCloud, 'cloud'>, named: Set<MachineId>, signal: AbortSignal): Promise<readonly Check[]> => {
+const identityChecks = async (
+  cluster: string,
+  doctor: Doctor,
+  kit: Pick<OpenedCloud, 'cloud'>,
+  named: Set<MachineId>,
+  signal: AbortSignal,
+): Promise<readonly Check[]> => {
   const takenBy = new Map<MachineId, string>();
   const checks: Check[] = [];
   for await (const page of doctor.identities(signal)) {

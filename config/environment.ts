@@ -1,4 +1,6 @@
-/** The only file that reads the environment. The SDKs read their own variables (`AWS_ENDPOINT_URL_EC2` …) themselves. */
+/**
+ * The only file that reads the environment. The SDKs read their own variables (`AWS_ENDPOINT_URL_EC2` …) themselves.
+ */
 
 export interface Environment {
   /** Path of the configuration file. */
@@ -116,4 +118,5 @@ export const readAzureFunctionEnvironment = (): AzureFunctionEnvironment => ({
 });
 
 /** Lets this process have what a deployed function is given: for a function that is called here instead of there. */
-export const liveAsFunction = (variables: Readonly<Record<string, string>>): void => void Object.assign(process.env, variables);
+export const liveAsFunction = (variables: Readonly<Record<string, string>>): void =>
+  void Object.assign(process.env, variables);

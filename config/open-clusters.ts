@@ -52,5 +52,8 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal):
 };
 
 /** What cannot be opened now is tried again at the next call. */
-export const openClusters = (entries: readonly ClusterEntry[], access: CloudAccess, signal: AbortSignal): readonly OpenCluster[] =>
-  entries.map((entry) => prepare(entry, access, signal));
+export const openClusters = (
+  entries: readonly ClusterEntry[],
+  access: CloudAccess,
+  signal: AbortSignal,
+): readonly OpenCluster[] => entries.map((entry) => prepare(entry, access, signal));

@@ -44,7 +44,12 @@ const policy = z
       .strictObject({
         share: share.default(defaultPolicy.cap.share),
         atOnce: share.default(defaultPolicy.cap.atOnce),
-        nodes: z.never({ error: 'is gone, for a number of Nodes says nothing of a cluster: set cap.share (fenced within 15 minutes) and cap.atOnce (unfinished at a time), shares of all Nodes and never less than one' }).optional(),
+        nodes: z
+          .never({
+            error:
+              'is gone, for a number of Nodes says nothing of a cluster: set cap.share (fenced within 15 minutes) and cap.atOnce (unfinished at a time), shares of all Nodes and never less than one',
+          })
+          .optional(),
       })
       .transform(({ share, atOnce }) => ({ share, atOnce }))
       .prefault({}),
@@ -60,16 +65,23 @@ const territory = z
     region: z.string().regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'is no region'),
     /** Left out, it is our own account in another region. */
     role: z.string().regex(ROLE, 'is no ARN of an IAM role').optional(),
-    externalId: z.string().regex(/^[\w+=,.@:/-]{2,1224}$/, 'is no external id that STS takes').optional(),
+    externalId: z
+      .string()
+      .regex(/^[\w+=,.@:/-]{2,1224}$/, 'is no external id that STS takes')
+      .optional(),
     endpoint: z.url({ protocol: /^https?$/ }).optional(),
   })
   .superRefine(({ account, role, externalId }, context) => {
     const owner = ROLE.exec(role ?? '')?.[1];
-    if (owner !== undefined && owner !== account) context.addIssue({ code: 'custom', path: ['role'], message: `is a role of account ${owner}, not of ${account}` });
-    if (role === undefined && externalId !== undefined) context.addIssue({ code: 'custom', path: ['externalId'], message: 'is for a role, and there is none' });
+    if (owner !== undefined && owner !== account)
+      context.addIssue({ code: 'custom', path: ['role'], message: `is a role of account ${owner}, not of ${account}` });
+    if (role === undefined && externalId !== undefined)
+      context.addIssue({ code: 'custom', path: ['externalId'], message: 'is for a role, and there is none' });
   });
 
-const namedTwice = (names: readonly string[]): readonly string[] => [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
+const namedTwice = (names: readonly string[]): readonly string[] => [
+  ...new Set(names.filter((name, at) => names.indexOf(name) !== at)),
+];
 
 export const configuration = z
   .strictObject({
@@ -110,15 +122,23 @@ const furthest = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
 
 /** A key that runs on past a word is a line that lost its blank, and what follows may be a token. */
 const messageOf = (issue: z.core.$ZodIssue): string =>
-  issue.code === 'unrecognized_keys' ? `does not know ${issue.keys.map((key) => `"${/^[\w-]{0,40}/.exec(key)?.[0] ?? ''}"`).join(', ')}` : issue.message;
+  issue.code === 'unrecognized_keys'
+    ? `does not know ${issue.keys.map((key) => `"${/^[\w-]{0,40}/.exec(key)?.[0] ?? ''}"`).join(', ')}`
+    : issue.message;
 
-const inWords = (source: string) => (issue: z.core.$ZodIssue): string => {
-  const path = issue.path.map(String).join('.');
-  return `${source}${path === '' ? '' : `, at ${path}`}: ${messageOf(issue)}`;
-};
+const inWords =
+  (source: string) =>
+  (issue: z.core.$ZodIssue): string => {
+    const path = issue.path.map(String).join('.');
+    return `${source}${path === '' ? '' : `, at ${path}`}: ${messageOf(issue)}`;
+  };
 
 /** The parser's own words quote what stands there, which may be a token: its code and the place say enough. */
-const yamlFault = (source: string, counter: LineCounter, { code, pos: [start] }: { readonly code: string; readonly pos: readonly [number, number] }): string => {
+const yamlFault = (
+  source: string,
+  counter: LineCounter,
+  { code, pos: [start] }: { readonly code: string; readonly pos: readonly [number, number] },
+): string => {
   const { line, col } = counter.linePos(start);
   return `${source}, line ${line}, column ${col}: is no YAML (${code})`;
 };
@@ -126,7 +146,8 @@ const yamlFault = (source: string, counter: LineCounter, { code, pos: [start] }:
 const yamlIn = (text: string, source: string): unknown => {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { prettyErrors: false, lineCounter });
-  if (document.errors.length > 0) throw new InvalidConfiguration(document.errors.map((error) => yamlFault(source, lineCounter, error)));
+  if (document.errors.length > 0)
+    throw new InvalidConfiguration(document.errors.map((error) => yamlFault(source, lineCounter, error)));
   try {
     return document.toJS();
   } catch {

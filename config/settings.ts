@@ -20,9 +20,11 @@ const REGION = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** @throws InvalidConfiguration with all faults at once */
 export const loadSettings = async (environment: Environment, flags: Flags = noFlags): Promise<Configuration> => {
   const path = flags.config ?? environment.config;
-  const written = path === null ? configuration.parse({}) : parseConfiguration(await fileText(path, 'the configuration'), path);
+  const written =
+    path === null ? configuration.parse({}) : parseConfiguration(await fileText(path, 'the configuration'), path);
   const region = flags.region ?? written.region ?? environment.region;
-  if (region !== null && !REGION.test(region)) throw new InvalidConfiguration([`"${region.slice(0, SHOWN)}" is no name of a region, such as eu-west-1`]);
+  if (region !== null && !REGION.test(region))
+    throw new InvalidConfiguration([`"${region.slice(0, SHOWN)}" is no name of a region, such as eu-west-1`]);
   const cloud = flags.cloud ?? written.cloud;
   return {
     ...written,
@@ -37,13 +39,28 @@ const clustersFrom = (written: Configuration, environment: Environment, flags: F
   const named = flags.kubeconfig !== undefined || flags.context !== undefined;
   if (written.clusters.length > 0 && !named) return written.clusters;
   const kubeconfig = kubeconfigFiles(environment, flags);
-  return [{ name: flags.context ?? 'default', kubeconfig, ...(flags.context === undefined ? {} : { context: flags.context }) }];
+  return [
+    {
+      name: flags.context ?? 'default',
+      kubeconfig,
+      ...(flags.context === undefined ? {} : { context: flags.context }),
+    },
+  ];
 };
 
-/** Paths of the kubeconfig files that are meant, as in KUBECONFIG. @throws InvalidConfiguration when nothing says where one is */
+/**
+ * Paths of the kubeconfig files that are meant, as in KUBECONFIG. @throws InvalidConfiguration when nothing says where
+ * one is
+ */
 export const kubeconfigFiles = (environment: Environment, flags: Pick<Flags, 'kubeconfig'>): string => {
-  const files = flags.kubeconfig ?? environment.kubeconfig ?? (environment.home === null ? null : `${environment.home}/.kube/config`);
-  if (files === null) throw new InvalidConfiguration(['no cluster: give --kubeconfig, set KUBECONFIG, or write `clusters` into the configuration file']);
+  const files =
+    flags.kubeconfig ??
+    environment.kubeconfig ??
+    (environment.home === null ? null : `${environment.home}/.kube/config`);
+  if (files === null)
+    throw new InvalidConfiguration([
+      'no cluster: give --kubeconfig, set KUBECONFIG, or write `clusters` into the configuration file',
+    ]);
   return files;
 };
 
@@ -62,7 +79,8 @@ const SHOWN = 200;
 
 /** Why a file cannot be read, in words: `what` it was to be, which file, and what is wrong with that. */
 export const whyUnreadable = (path: string, what: string, error: unknown): string => {
-  const { code = '', message = String(error) }: { readonly code?: unknown; readonly message?: string } = error instanceof Error ? error : {};
+  const { code = '', message = String(error) }: { readonly code?: unknown; readonly message?: string } =
+    error instanceof Error ? error : {};
   return `${what} ${path.length > SHOWN ? `${path.slice(0, SHOWN)}…` : path} cannot be read: ${unreadable[String(code)] ?? message}`;
 };
 

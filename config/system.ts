@@ -15,7 +15,10 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
  * The machine's two clocks as one that never runs slow: a function that was frozen with its whole machine may find its
  * monotonic clock standing where it was, and only the wall clock tells that the proof in its hands has grown old.
  */
-export const systemClock = (wallClock: () => number = Date.now, monotonic: () => number = () => performance.now()): SystemClock => {
+export const systemClock = (
+  wallClock: () => number = Date.now,
+  monotonic: () => number = () => performance.now(),
+): SystemClock => {
   let last = { wall: wallClock(), mono: monotonic() };
   let elapsed = 0;
   return {

@@ -16,7 +16,11 @@ import { databaseOnTwoNodes } from '../sandbox/scenes/ec2-database.ts';
 import { deploy, type Message, type Platform } from './platform.ts';
 import type { CloudStage, InTurn, Machine } from './stage.ts';
 
-const powers: Readonly<Partial<Record<InstanceState, Machine['power']>>> = { running: 'running', stopped: 'off', terminated: 'gone' };
+const powers: Readonly<Partial<Record<InstanceState, Machine['power']>>> = {
+  running: 'running',
+  stopped: 'off',
+  terminated: 'gone',
+};
 
 const machine = (world: AwsWorld, id: string): Machine => {
   const { state, boot = 0 } = instanceIn(world, id) ?? {};
@@ -35,12 +39,22 @@ const FORWARDED: ReadonlySet<string> = new Set(['stopped', 'terminated', 'runnin
 
 /** The SDK's own clients; each attempt of theirs waits for its turn before it leaves. */
 const clientsAt = (endpoint: string, inTurn: InTurn) => {
-  const clients = ec2Clients({ region: SANDBOX_REGION, endpoint, credentials: { accessKeyId: 'demo', secretAccessKey: 'demo' } });
+  const clients = ec2Clients({
+    region: SANDBOX_REGION,
+    endpoint,
+    credentials: { accessKeyId: 'demo', secretAccessKey: 'demo' },
+  });
   const waiting = (client: typeof clients.reads): typeof clients.reads => {
-    client.middlewareStack.add((next) => (request) => inTurn(() => next(request)), { step: 'deserialize', priority: 'high' });
+    client.middlewareStack.add((next) => (request) => inTurn(() => next(request)), {
+      step: 'deserialize',
+      priority: 'high',
+    });
     return client;
   };
-  return { reads: waiting(clients.reads), writes: (passage: Parameters<typeof clients.writes>[0]) => waiting(clients.writes(passage)) };
+  return {
+    reads: waiting(clients.reads),
+    writes: (passage: Parameters<typeof clients.writes>[0]) => waiting(clients.writes(passage)),
+  };
 };
 
 /** The record as Lambda hands it to a function: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html */
@@ -73,7 +87,10 @@ export const awsStage: CloudStage<AwsParts> = {
   stop: change((world, instance) => stopByUser(world, instance, plainStop)),
   destroy: change(terminate),
   start: change(start),
-  announcements: (world) => world.parts.ec2.events.map((event) => (FORWARDED.has(event.detail.state) ? { id: event.id, event, says: event.detail.state } : null)),
+  announcements: (world) =>
+    world.parts.ec2.events.map((event) =>
+      FORWARDED.has(event.detail.state) ? { id: event.id, event, says: event.detail.state } : null,
+    ),
   sweeps: false,
   openDoor: async (world, arrived) => {
     const { url, traffic, close } = await openHttpDoor(world, 0, arrived);

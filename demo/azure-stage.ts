@@ -50,7 +50,10 @@ const credential = { getToken: async () => null };
 
 const clientsAt = (endpoint: string, inTurn: InTurn) => {
   const clients = azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, endpoint });
-  clients.reads.pipeline.addPolicy({ name: 'inTurn', sendRequest: (request, next) => inTurn(() => next(request)) }, { afterPhase: 'Sign' });
+  clients.reads.pipeline.addPolicy(
+    { name: 'inTurn', sendRequest: (request, next) => inTurn(() => next(request)) },
+    { afterPhase: 'Sign' },
+  );
   return clients;
 };
 
@@ -63,15 +66,25 @@ export const azureStage: CloudStage<AzureParts> = {
   machine,
   shortName,
   shortNode: (node) => node.replace(/^.*-(?=vmss)/, ''),
-  without: { 'node-gone': "Azure's disk driver knows machines by their Nodes' names, so that nothing names the machine once its Node is gone" },
-  holders: (world, volume) => (diskIn(world, volume)?.attachments ?? []).map((one) => ({ instance: one.machine, state: one.state })),
+  without: {
+    'node-gone':
+      "Azure's disk driver knows machines by their Nodes' names, so that nothing names the machine once its Node is gone",
+  },
+  holders: (world, volume) =>
+    (diskIn(world, volume)?.attachments ?? []).map((one) => ({ instance: one.machine, state: one.state })),
   harm: (world) => world.parts.azure.harm,
   stop: change(deallocate),
   destroy: change(remove),
   start: change(start),
-  announcements: (world) => world.parts.azure.events.map((event) => ({ id: event.id, event, says: event.data.operationName.split('/').slice(-2).join('/') })),
+  announcements: (world) =>
+    world.parts.azure.events.map((event) => ({
+      id: event.id,
+      event,
+      says: event.data.operationName.split('/').slice(-2).join('/'),
+    })),
   sweeps: true,
   openDoor: (world, arrived) => openArmDoor(world, { arrived }),
   cloudBehind: (url, inTurn) => azureCloud(clientsAt(url, inTurn)),
-  deploy: (parts) => deploy(parts, plainPlatform({ readHints, owns: (id) => machinePath(id)?.subscription === SANDBOX_SUBSCRIPTION })),
+  deploy: (parts) =>
+    deploy(parts, plainPlatform({ readHints, owns: (id) => machinePath(id)?.subscription === SANDBOX_SUBSCRIPTION })),
 };

@@ -34,7 +34,12 @@ const heard = (arrived: () => void): Faults => ({
 });
 
 /** `arrived` is called at each request, before it has any effect. */
-export const openDoors = async <P extends ClusterParts>(world: World<P>, stage: CloudStage<P>, user: ApiUser, arrived: () => void): Promise<Doors> => {
+export const openDoors = async <P extends ClusterParts>(
+  world: World<P>,
+  stage: CloudStage<P>,
+  user: ApiUser,
+  arrived: () => void,
+): Promise<Doors> => {
   const server = { store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world) };
   const api = await openHttpsDoor(apiServerOf({ ...server, users: { [TOKEN]: user }, faults: heard(arrived) }));
   const cloud = await stage.openDoor(world, arrived);
@@ -55,8 +60,12 @@ const TAKES = { kubernetes: 8, cloud: 80 } as const;
 const around = (ms: number, random: () => number): number => Math.round(ms * (0.5 + random()));
 
 /** The SDK's own clients; each attempt of theirs waits for its turn before it leaves. */
-export const cloudBehind = <P extends ClusterParts>({ cloud }: Doors, stage: CloudStage<P>, turns: Turns, random: () => number): Cloud =>
-  stage.cloudBehind(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
+export const cloudBehind = <P extends ClusterParts>(
+  { cloud }: Doors,
+  stage: CloudStage<P>,
+  turns: Turns,
+  random: () => number,
+): Cloud => stage.cloudBehind(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
 
 /** An answer is complete when its body has come, too. */
 const complete = async (answer: ReturnType<Link['send']>): ReturnType<Link['send']> => {
@@ -71,18 +80,32 @@ interface OpenCluster {
   readonly close: () => Promise<void>;
 }
 
-export const clusterBehind = ({ kubernetes: { url, ca, token } }: Doors, turns: Turns, now: () => number, random: () => number): OpenCluster => {
+export const clusterBehind = (
+  { kubernetes: { url, ca, token } }: Doors,
+  turns: Turns,
+  now: () => number,
+  random: () => number,
+): OpenCluster => {
   const link = linkFromToken({ server: url, ca, token: async () => token });
-  const send: Link['send'] = (request, permit) => turns.call(around(TAKES.kubernetes, random), () => complete(link.send(request, permit)));
+  const send: Link['send'] = (request, permit) =>
+    turns.call(around(TAKES.kubernetes, random), () => complete(link.send(request, permit)));
   const clock = { now, sleep: turns.sleep, deadline: systemClock.deadline };
   return { cluster: clusterOf({ name: 'demo', link: { ...link, send }, clock }), close: link.close };
 };
 
 /** Cloudfence's own identity in the sandbox's cluster: what it asks for in a real one, and not one verb more. */
 
-const marks = ({ verb, resource }: (typeof neededPermissions)[number]): boolean => verb === 'patch' && resource === 'nodes';
+const marks = ({ verb, resource }: (typeof neededPermissions)[number]): boolean =>
+  verb === 'patch' && resource === 'nodes';
 
-const ruleFor = ({ verb, group, resource, subresource, namespace, name }: (typeof neededPermissions)[number]): PolicyRule => ({
+const ruleFor = ({
+  verb,
+  group,
+  resource,
+  subresource,
+  namespace,
+  name,
+}: (typeof neededPermissions)[number]): PolicyRule => ({
   apiGroups: [group],
   resources: [subresource === undefined ? resource : `${resource}/${subresource}`],
   verbs: [verb],

@@ -22,7 +22,10 @@ const holdersOf = <P extends ClusterParts>(world: World<P>, { volume, stage }: S
 
 const diskIsAt = <P extends ClusterParts>(world: World<P>, story: Story<P>, instance: string): string | null => {
   const holders = holdersOf(world, story);
-  return unless(holders.join() === `${instance} (attached)`, `the disk belongs at ${instance}, and it is at ${holders.join(', ') || 'no instance'}`);
+  return unless(
+    holders.join() === `${instance} (attached)`,
+    `the disk belongs at ${instance}, and it is at ${holders.join(', ') || 'no instance'}`,
+  );
 };
 
 export const dataUnharmed = question('data-unharmed', (world, { stage }) => {
@@ -35,7 +38,8 @@ export const diskStayed = question('disk-stayed', (world, story) => diskIsAt(wor
 
 export const databaseRuns = question('database-runs', (world, { nodeOf, spare, podUid }) => {
   const pod = databasePod(world);
-  const runs = pod !== undefined && isReadyPod(pod) && pod.metadata.uid !== podUid && pod.spec.nodeName === nodeOf(spare);
+  const runs =
+    pod !== undefined && isReadyPod(pod) && pod.metadata.uid !== podUid && pod.spec.nodeName === nodeOf(spare);
   return unless(runs, `no new pod of the database runs on ${nodeOf(spare)}`);
 });
 
@@ -49,7 +53,10 @@ export const oldAttachmentGone = question('old-attachment-gone', (world, story) 
 
 export const nodeFenced = question('node-fenced', (world, story) => {
   const node = oldNode(world, story);
-  return unless(node !== undefined && quarantined(node) && !outOfService(node), `Node ${story.node} is not parked: the quarantine alone has to stand on it`);
+  return unless(
+    node !== undefined && quarantined(node) && !outOfService(node),
+    `Node ${story.node} is not parked: the quarantine alone has to stand on it`,
+  );
 });
 
 export const nodeDeleted = question('node-deleted', (world, { node }) =>
@@ -58,7 +65,10 @@ export const nodeDeleted = question('node-deleted', (world, { node }) =>
 
 export const nodeReturned = question('node-returned', (world, story) => {
   const node = oldNode(world, story);
-  return unless(node !== undefined && isReady(node) && (node.spec.taints ?? []).length === 0, `Node ${story.node} is not back in service`);
+  return unless(
+    node !== undefined && isReady(node) && (node.spec.taints ?? []).length === 0,
+    `Node ${story.node} is not back in service`,
+  );
 });
 
 export const newcomerRuns = question('newcomer-runs', (world, { node }) => {
@@ -67,7 +77,10 @@ export const newcomerRuns = question('newcomer-runs', (world, { node }) => {
 });
 
 export const nothingLeft = question('nothing-left', (world) => {
-  const traces = [...all(world, 'nodes').flatMap((node) => oursOn(node).map((what) => `${what} on ${node.metadata.name}`)), ...nudgedAttachments(world)];
+  const traces = [
+    ...all(world, 'nodes').flatMap((node) => oursOn(node).map((what) => `${what} on ${node.metadata.name}`)),
+    ...nudgedAttachments(world),
+  ];
   return unless(traces.length === 0, `Cloudfence left behind: ${traces.join(', ')}`);
 });
 

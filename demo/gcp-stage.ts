@@ -15,7 +15,9 @@ const powers: Readonly<Partial<Record<InstanceStatus, Machine['power']>>> = { RU
 
 const machine = (world: WholeGceWorld, path: string): Machine => {
   const instance = instanceIn(world, path);
-  return instance ? { state: instance.status, power: powers[instance.status] ?? 'between', boot: instance.boot } : { state: 'deleted', power: 'gone', boot: 0 };
+  return instance
+    ? { state: instance.status, power: powers[instance.status] ?? 'between', boot: instance.boot }
+    : { state: 'deleted', power: 'gone', boot: 0 };
 };
 
 /** As somebody orders it through the API: the audit log tells of it. */
@@ -29,7 +31,8 @@ const order =
   };
 
 /** An answer is complete when its body has come, too. */
-const complete = async (answer: Response): Promise<Response> => new Response(await answer.arrayBuffer(), { status: answer.status, headers: answer.headers });
+const complete = async (answer: Response): Promise<Response> =>
+  new Response(await answer.arrayBuffer(), { status: answer.status, headers: answer.headers });
 
 /** UUIDs one after the other, so that one seed is one history. */
 const requestIds = (): (() => string) => {
@@ -38,7 +41,11 @@ const requestIds = (): (() => string) => {
 };
 
 const clientsAt = (endpoint: string, inTurn: InTurn) =>
-  computeClients({ newRequestId: requestIds(), endpoint, fetch: (input, init) => inTurn(async () => complete(await fetch(input, init))) });
+  computeClients({
+    newRequestId: requestIds(),
+    endpoint,
+    fetch: (input, init) => inTurn(async () => complete(await fetch(input, init))),
+  });
 
 export const gcpStage: CloudStage<GceParts> = {
   name: 'gcp',
@@ -63,12 +70,18 @@ export const gcpStage: CloudStage<GceParts> = {
   destroy: order('delete', remove),
   start: order('start', start),
   announcements: (world) =>
-    world.parts.gce.events.map((event) => (event.operation.last ? { id: event.insertId, event, says: event.protoPayload.methodName } : null)),
+    world.parts.gce.events.map((event) =>
+      event.operation.last ? { id: event.insertId, event, says: event.protoPayload.methodName } : null,
+    ),
   sweeps: false,
   openDoor: async (world, arrived) => {
     const { url, traffic, close } = await openHttpDoor(world, 0, arrived);
     return { url, calls: () => traffic().calls, close };
   },
   cloudBehind: (url, inTurn) => gcpCloud(clientsAt(url, inTurn)),
-  deploy: (parts) => deploy(parts, plainPlatform({ readHints, owns: (path) => instancePath(path)?.project === SANDBOX_PROJECT.project })),
+  deploy: (parts) =>
+    deploy(
+      parts,
+      plainPlatform({ readHints, owns: (path) => instancePath(path)?.project === SANDBOX_PROJECT.project }),
+    ),
 };

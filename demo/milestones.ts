@@ -21,8 +21,18 @@ export interface Milestone {
 
 type Reached = Milestone['reached'];
 
-const milestone = (name: string, title: string, reached: Reached): Milestone => ({ name, title: () => title, reached, ours: false });
-const ourMilestone = (name: string, title: string, reached: Reached): Milestone => ({ name, title: () => title, reached, ours: true });
+const milestone = (name: string, title: string, reached: Reached): Milestone => ({
+  name,
+  title: () => title,
+  reached,
+  ours: false,
+});
+const ourMilestone = (name: string, title: string, reached: Reached): Milestone => ({
+  name,
+  title: () => title,
+  reached,
+  ours: true,
+});
 
 const machineIs =
   (power: Machine['power']): Reached =>
@@ -41,7 +51,11 @@ export const notReady = milestone('node-not-ready', 'Node NotReady', (world, sto
   return node !== undefined && !isReady(node);
 });
 
-export const nodeGone = milestone('node-gone', 'Node object gone', (world, story) => oldNode(world, story) === undefined);
+export const nodeGone = milestone(
+  'node-gone',
+  'Node object gone',
+  (world, story) => oldNode(world, story) === undefined,
+);
 
 const MARKED = 'node-marked';
 
@@ -51,8 +65,13 @@ export const marked = ourMilestone(MARKED, 'Node marked by Cloudfence', (world, 
 });
 
 export const refused = {
-  ...ourMilestone('refused', 'Cloudfence refused, and said why', (world, { node }) => refusalOf(world, node) !== undefined),
-  says: (world: World<ClusterParts>, { node }: Pick<Story, 'node'>) => `Cloudfence refuses: ${refusalOf(world, node)?.note ?? ''}`,
+  ...ourMilestone(
+    'refused',
+    'Cloudfence refused, and said why',
+    (world, { node }) => refusalOf(world, node) !== undefined,
+  ),
+  says: (world: World<ClusterParts>, { node }: Pick<Story, 'node'>) =>
+    `Cloudfence refuses: ${refusalOf(world, node)?.note ?? ''}`,
 } satisfies Milestone;
 
 const oldPod = (world: World<ClusterParts>, { podUid }: Pick<Story, 'podUid'>) => {
@@ -67,15 +86,26 @@ export const podMarked = milestone('pod-marked', 'pod marked for deletion', (wor
 
 export const podGone = milestone('old-pod-gone', 'old pod gone', (world, story) => oldPod(world, story) === undefined);
 
-export const attachmentGone = milestone('old-attachment-gone', 'old VolumeAttachment deleted', (world, story) => !oldAttachmentStands(world, story));
+export const attachmentGone = milestone(
+  'old-attachment-gone',
+  'old VolumeAttachment deleted',
+  (world, story) => !oldAttachmentStands(world, story),
+);
 
 export const diskDetached: Milestone = {
-  ...milestone('disk-detached', '', (world, { volume, holder, stage }) => !stage.holders(world, volume).some(({ instance }) => instance === holder)),
+  ...milestone(
+    'disk-detached',
+    '',
+    (world, { volume, holder, stage }) => !stage.holders(world, volume).some(({ instance }) => instance === holder),
+  ),
   title: (cloud) => `disk detached at ${cloud}`,
 };
 
-export const diskAttached = milestone('disk-attached', 'disk attached to the other instance', (world, { volume, spare, stage }) =>
-  stage.holders(world, volume).some(({ instance, state }) => instance === spare && state === 'attached'),
+export const diskAttached = milestone(
+  'disk-attached',
+  'disk attached to the other instance',
+  (world, { volume, spare, stage }) =>
+    stage.holders(world, volume).some(({ instance, state }) => instance === spare && state === 'attached'),
 );
 
 export const podRuns = milestone('new-pod-running', 'new pod Running', (world, { podUid }) => {

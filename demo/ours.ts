@@ -1,4 +1,11 @@
-import { FENCED_LABEL, NUDGE_ANNOTATION, QUARANTINE, RECORD_ANNOTATION, REPORTER, TAINT_LABEL } from '../kubernetes/names.ts';
+import {
+  FENCED_LABEL,
+  NUDGE_ANNOTATION,
+  QUARANTINE,
+  RECORD_ANNOTATION,
+  REPORTER,
+  TAINT_LABEL,
+} from '../kubernetes/names.ts';
 import { hasOwnTaint } from '../kubernetes/node-facts.ts';
 import { all } from '../sandbox/cluster/standing.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
@@ -28,5 +35,6 @@ export const nudgedAttachments = (world: World<ClusterParts>): readonly string[]
 /** The first Event by which Cloudfence told that it refused to fence this Node. */
 export const refusalOf = (world: World<ClusterParts>, node: string): EventObject | undefined =>
   all(world, 'events').find(
-    (event) => event.reportingController === REPORTER && event.reason === 'FencingRefused' && event.regarding?.name === node,
+    (event) =>
+      event.reportingController === REPORTER && event.reason === 'FencingRefused' && event.regarding?.name === node,
   );

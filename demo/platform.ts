@@ -64,8 +64,10 @@ export const queueFrom = ({ title, now, announcements }: Source, since: number, 
     collect: () => {
       const fresh = announcements().slice(collected);
       collected += fresh.length;
-      const announced = fresh.flatMap((one) => (one ? [{ id: one.id, body: JSON.stringify(one.event), brings: `the event: ${title} says ${one.says}` }] : []));
-      messages = [...messages, ...announced.map((message) => ({ ...message, visibleAt: now() + underWay(), received: 0 }))];
+      const announced = fresh.flatMap((one) =>
+        one ? [{ id: one.id, body: JSON.stringify(one.event), brings: `the event: ${title} says ${one.says}` }] : [],
+      );
+      messages = [...messages, ...announced.map((one) => ({ ...one, visibleAt: now() + underWay(), received: 0 }))];
     },
     receive: (moment) => {
       const due = messages.find(({ visibleAt }) => visibleAt <= moment);
@@ -74,7 +76,8 @@ export const queueFrom = ({ title, now, announcements }: Source, since: number, 
     },
     send: (body, delaySeconds) => {
       sent += 1;
-      messages = [...messages, { id: `again-${sent}`, body, brings: "Cloudfence's own message: look again", visibleAt: now() + delaySeconds * 1_000, received: 0 }];
+      const again = { id: `again-${sent}`, body, brings: "Cloudfence's own message: look again" };
+      messages = [...messages, { ...again, visibleAt: now() + delaySeconds * 1_000, received: 0 }];
     },
     giveBack: (message, moment) => {
       if (message.received >= RECEIVED_AT_MOST) return false;
@@ -166,13 +169,29 @@ const isEnd = (line: object): boolean => !('step' in line) || line.step === null
 /** What differs from platform to platform. */
 export interface Platform extends Pick<Wiring, 'foreign' | 'measured'> {
   /** The platform's own handler: true when the message has to come again. */
-  readonly handle: (message: Message, wiring: Wiring, limit: { readonly getRemainingTimeInMillis: () => number }) => Promise<boolean>;
+  readonly handle: (
+    message: Message,
+    wiring: Wiring,
+    limit: { readonly getRemainingTimeInMillis: () => number },
+  ) => Promise<boolean>;
 }
 
-const wiringOf = ({ cloud, cluster, now, turns, queue }: Parts, { foreign, measured }: Platform, log: Wiring['log']): Wiring => {
+const wiringOf = (
+  { cloud, cluster, now, turns, queue }: Parts,
+  { foreign, measured }: Platform,
+  log: Wiring['log'],
+): Wiring => {
   let runs = 0;
   return {
-    ports: { cloud, clusters: [cluster], clock: { now: () => ({ wall: now(), mono: now() }), sleep: turns.sleep, timeout: () => new AbortController().signal } },
+    ports: {
+      cloud,
+      clusters: [cluster],
+      clock: {
+        now: () => ({ wall: now(), mono: now() }),
+        sleep: turns.sleep,
+        timeout: () => new AbortController().signal,
+      },
+    },
     policy: defaultPolicy,
     foreign,
     queues: {
@@ -193,7 +212,13 @@ export const deploy = (parts: Parts, platform: Platform): DeployedFunction => {
     onMessage: async (message) => {
       const until = now() + LASTS_MS;
       const again = await platform.handle(message, wiring, { getRemainingTimeInMillis: () => until - now() });
-      return { again, ends: lines.splice(0).filter(isEnd).map((line) => end.parse(line)) };
+      return {
+        again,
+        ends: lines
+          .splice(0)
+          .filter(isEnd)
+          .map((line) => end.parse(line)),
+      };
     },
     sweep: async () => {
       const ports = { ...wiring.ports, signal: new AbortController().signal, observe: () => undefined };
@@ -213,7 +238,12 @@ export const plainPlatform = ({ readHints, owns }: Reader): Platform => ({
   measured: () => ({}),
   handle: async ({ id, body }, wiring, limit) => {
     const message = parseMessage(id, body, () => readHints(body));
-    const outcomes = await processItems(message.items, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
+    const outcomes = await processItems(
+      message.items,
+      { policy: wiring.policy, queued: true, vouched: null },
+      wiring,
+      limit,
+    );
     return (await acknowledgeAll([message], outcomes, wiring)).length > 0;
   },
 });

@@ -49,7 +49,11 @@ const worldAtRest = <P extends ClusterParts>(stage: CloudStage<P>, seed: number)
 };
 
 /** Plays the scenario in both worlds to the end of the watch, telling what happens as it happens. */
-export const play = async <P extends ClusterParts>(stage: CloudStage<P>, demo: Demo, tell: Tell): Promise<Played<P>> => {
+export const play = async <P extends ClusterParts>(
+  stage: CloudStage<P>,
+  demo: Demo,
+  tell: Tell,
+): Promise<Played<P>> => {
   const { world, story } = worldAtRest(stage, demo.seed);
   const announcements = () => stage.announcements(world);
   const since = announcements().length;
@@ -59,11 +63,13 @@ export const play = async <P extends ClusterParts>(stage: CloudStage<P>, demo: D
   const doors = await openDoors(world, stage, cloudfenceUser(demo), turns.arrived);
   const { cluster, close } = clusterBehind(doors, turns, world.now, world.random);
   const queue = queueFrom({ title: stage.title, now: world.now, announcements }, since, world.random);
-  const deployed = stage.deploy({ cloud: cloudBehind(doors, stage, turns, world.random), cluster, now: world.now, turns, queue });
+  const cloud = cloudBehind(doors, stage, turns, world.random);
+  const deployed = stage.deploy({ cloud, cluster, now: world.now, turns, queue });
   try {
     const sweeps = demo.scenario.unannounced || stage.sweeps;
     const deliveries = await untilWatched(world, sweeps, { lanes, turns, deployed, tell, queue });
-    return { demo, story, lanes, deliveries, requests: doors.requests(), verdict: verdict(world, story, demo.scenario) };
+    const judged = verdict(world, story, demo.scenario);
+    return { demo, story, lanes, deliveries, requests: doors.requests(), verdict: judged };
   } finally {
     await close();
     await doors.close();
@@ -121,12 +127,21 @@ const LOOK_EVERY_MS = 50;
 
 type OpenLane<P extends ClusterParts> = Lane<P> & { readonly reached: Map<string, number> };
 
+const stopwatch = (now: () => number): (() => number) => {
+  const start = now();
+  return () => now() - start;
+};
+
 /** From here on the given world is the one with Cloudfence, and a fork of it is left to Kubernetes alone. */
-const lanesFrom = <P extends ClusterParts>(world: World<P>, story: Story<P>, { milestones, acts }: Scenario, tell: Tell): Lanes<P> => {
-  const start = world.now();
+const lanesFrom = <P extends ClusterParts>(
+  world: World<P>,
+  story: Story<P>,
+  { milestones, acts }: Scenario,
+  tell: Tell,
+): Lanes<P> => {
+  const elapsed = stopwatch(world.now);
   const fenced: OpenLane<P> = { name: 'with cloudfence', world, reached: new Map() };
   const alone: OpenLane<P> = { name: 'kubernetes alone', world: world.fork(), reached: new Map() };
-  const elapsed = (): number => world.now() - start;
   const lookAt = (lane: OpenLane<P>): void => {
     for (const { name, title, reached, says } of milestones) {
       if (lane.reached.has(name) || !reached(lane.world, story, new Set(lane.reached.keys()))) continue;
@@ -142,16 +157,15 @@ const lanesFrom = <P extends ClusterParts>(world: World<P>, story: Story<P>, { m
       toCome.shift();
     }
   };
-  const lookAtBoth = (): void => [alone, fenced].forEach(lookAt);
   const passUntil = (at: number): void => {
     while (world.now() < at) {
       const step = Math.min(LOOK_EVERY_MS, at - world.now());
       for (const lane of [alone, fenced]) lane.world.advance(step);
       actIfDue();
-      lookAtBoth();
+      [alone, fenced].forEach(lookAt);
     }
   };
-  lookAtBoth();
+  [alone, fenced].forEach(lookAt);
   return { alone, fenced, elapsed, passUntil };
 };
 
@@ -174,7 +188,11 @@ interface Counter {
 }
 
 /** Hands one message to the function, and does with it what a queue does with the function's answer. */
-const deliver = async (message: Message, { lanes, queue, deployed, tell }: Counter, before: Delivery | undefined): Promise<Delivery> => {
+const deliver = async (
+  message: Message,
+  { lanes, queue, deployed, tell }: Counter,
+  before: Delivery | undefined,
+): Promise<Delivery> => {
   const say = (says: string): void => tell({ at: lanes.elapsed(), lane: 'with cloudfence', says });
   const { received, brings } = message;
   const arrived = { at: lanes.elapsed(), brings, received };
@@ -182,13 +200,15 @@ const deliver = async (message: Message, { lanes, queue, deployed, tell }: Count
   const { again, ends } = await deployed.onMessage(message);
   const delivery = { ...arrived, ends };
   if (!again) return { ...delivery, after: 'deleted' };
-  for (const { decision, says } of ends) say(`the function wants it again (${decision}): ${saidIn(before, says) ? 'the same as before' : says}`);
+  for (const { decision, says } of ends)
+    say(`the function wants it again (${decision}): ${saidIn(before, says) ? 'the same as before' : says}`);
   if (queue.giveBack(message, lanes.fenced.world.now())) return { ...delivery, after: 'visible-again' };
   say('the message goes to the dead-letter queue');
   return { ...delivery, after: 'dead-letter' };
 };
 
-const saidIn = (delivery: Delivery | undefined, says: string): boolean => delivery?.ends.some((end) => end.says === says) ?? false;
+const saidIn = (delivery: Delivery | undefined, says: string): boolean =>
+  delivery?.ends.some((end) => end.says === says) ?? false;
 
 const ordinal = (n: number): string => ['', 'first', 'second', 'third', 'fourth', 'fifth'][n] ?? `${n}th`;
 
@@ -204,7 +224,11 @@ interface Verdict {
 }
 
 /** Judges the end by the world's objects alone. Pure. */
-export const verdict = <P extends ClusterParts>(world: World<P>, story: Story<P>, { asks }: Pick<Scenario, 'asks'>): Verdict => {
+export const verdict = <P extends ClusterParts>(
+  world: World<P>,
+  story: Story<P>,
+  { asks }: Pick<Scenario, 'asks'>,
+): Verdict => {
   const findings = asks.map(({ name, wrong }) => ({ finding: name, wrong: wrong(world, story) }));
   return { right: findings.every(({ wrong }) => wrong === null), findings };
 };

@@ -35,7 +35,11 @@ export interface Scenario {
 
 const LOOK_EVERY_MS = 50;
 
-const untilIs = <P extends ClusterParts>(world: World<P>, { holder, stage }: Story<P>, power: Machine['power']): void => {
+const untilIs = <P extends ClusterParts>(
+  world: World<P>,
+  { holder, stage }: Story<P>,
+  power: Machine['power'],
+): void => {
   while (stage.machine(world, holder).power !== power) world.advance(LOOK_EVERY_MS);
 };
 
@@ -72,12 +76,7 @@ const takeover = [
   milestone.diskAttached,
   milestone.podRuns,
 ];
-const comeback = [
-  milestone.runsAgain,
-  milestone.readyAgain,
-  milestone.podsReadmitted,
-  milestone.newcomerRuns,
-];
+const comeback = [milestone.runsAgain, milestone.readyAgain, milestone.podsReadmitted, milestone.newcomerRuns];
 const tookOver = [ask.dataUnharmed, ask.oldAttachmentGone, ask.diskMoved, ask.databaseRuns];
 const announced = { acts: [], unannounced: false };
 
@@ -117,7 +116,14 @@ export const scenarios: readonly Scenario[] = [
     strikes: stop,
     acts: [startAgain],
     unannounced: false,
-    milestones: [milestone.stopped, milestone.notReady, milestone.marked, ...takeover, milestone.volumesReadmitted, ...comeback],
+    milestones: [
+      milestone.stopped,
+      milestone.notReady,
+      milestone.marked,
+      ...takeover,
+      milestone.volumesReadmitted,
+      ...comeback,
+    ],
     asks: [...tookOver, ask.nodeReturned, ask.newcomerRuns, ask.nothingLeft],
   },
   {
@@ -134,6 +140,9 @@ export const scenarios: readonly Scenario[] = [
 /** @throws InvalidInput */
 export const scenarioNamed = (name: string): Scenario => {
   const known = scenarios.find((scenario) => scenario.name === name);
-  if (!known) throw new InvalidInput(`there is no scenario "${name}"; there is ${scenarios.map((scenario) => scenario.name).join(', ')}`);
+  if (!known)
+    throw new InvalidInput(
+      `there is no scenario "${name}"; there is ${scenarios.map((scenario) => scenario.name).join(', ')}`,
+    );
   return known;
 };

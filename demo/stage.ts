@@ -37,7 +37,10 @@ interface CloudDoor {
 /** A call of the cloud, which waits for its turn before it leaves. */
 export type InTurn = <T>(exchange: () => Promise<T>) => Promise<T>;
 
-/** All that the demo has to know of the cloud below its cluster. The stories, and what becomes of them, are the same on each. */
+/**
+ * All that the demo has to know of the cloud below its cluster. The stories, and what becomes of them, are the same on
+ * each.
+ */
 export interface CloudStage<P extends ClusterParts> {
   readonly name: string;
   /** What people call the service that the instances are of. */
@@ -98,13 +101,19 @@ export const storyOf = <P extends ClusterParts>(world: World<P>, scene: Scene, s
 };
 
 /** The pod that bears the database's name now, old or new. */
-export const databasePod = (world: World<ClusterParts>): PodObject | undefined => standing(world, 'pods', DATABASE_POD.name, DATABASE_POD.namespace);
+export const databasePod = (world: World<ClusterParts>): PodObject | undefined =>
+  standing(world, 'pods', DATABASE_POD.name, DATABASE_POD.namespace);
 
 /** The very Node object of before, if it still stands. */
-export const oldNode = (world: World<ClusterParts>, { node, nodeUid }: Pick<Story, 'node' | 'nodeUid'>): NodeObject | undefined => {
+export const oldNode = (
+  world: World<ClusterParts>,
+  { node, nodeUid }: Pick<Story, 'node' | 'nodeUid'>,
+): NodeObject | undefined => {
   const known = standing(world, 'nodes', node);
   return known?.metadata.uid === nodeUid ? known : undefined;
 };
 
-export const oldAttachmentStands = (world: World<ClusterParts>, { attachmentUid }: Pick<Story, 'attachmentUid'>): boolean =>
-  all(world, 'volumeattachments').some(({ metadata }) => metadata.uid === attachmentUid);
+export const oldAttachmentStands = (
+  world: World<ClusterParts>,
+  { attachmentUid }: Pick<Story, 'attachmentUid'>,
+): boolean => all(world, 'volumeattachments').some(({ metadata }) => metadata.uid === attachmentUid);

@@ -23,11 +23,18 @@ const playable = <P extends ClusterParts>(stage: CloudStage<P>): Playable => ({
   without: stage.without,
   show: async (demo, tell) => {
     const end = await play(stage, demo, tell);
-    return { right: end.verdict.right, lines: ['', ...tableLines(end), '', ...verdictLines(end)], json: playedJson(end) };
+    return {
+      right: end.verdict.right,
+      lines: ['', ...tableLines(end), '', ...verdictLines(end)],
+      json: playedJson(end),
+    };
   },
 });
 
-/** Each is loaded only when it is played. A cloud is a line here, and its stage. It plays on the first where nobody says. */
+/**
+ * Each is loaded only when it is played. A cloud is a line here, and its stage. It plays on the first where nobody
+ * says.
+ */
 const stages: Readonly<Record<string, () => Promise<Playable>>> = {
   aws: async () => playable((await import('./aws-stage.ts')).awsStage),
   azure: async () => playable((await import('./azure-stage.ts')).azureStage),
@@ -38,7 +45,8 @@ const stages: Readonly<Record<string, () => Promise<Playable>>> = {
 export const showOn = async (said: string | undefined, { name }: Pick<Scenario, 'name'>): Promise<Show> => {
   const cloud = said ?? Object.keys(stages)[0] ?? '';
   const load = Object.hasOwn(stages, cloud) ? stages[cloud] : undefined;
-  if (!load) throw new InvalidInput(`the demo plays on ${Object.keys(stages).join(', ')}; there is no cloud named "${cloud}"`);
+  if (!load)
+    throw new InvalidInput(`the demo plays on ${Object.keys(stages).join(', ')}; there is no cloud named "${cloud}"`);
   const { without, show } = await load();
   const lack = without[name];
   if (lack !== undefined) throw new InvalidInput(`the scenario "${name}" shows nothing on ${cloud}: ${lack}`);

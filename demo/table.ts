@@ -10,7 +10,11 @@ import { databasePod, type Story } from './stage.ts';
 
 const COLUMNS = [36, 32, 32] as const;
 
-const row = (...cells: readonly [string, string, string]): string => cells.map((cell, at) => cell.padEnd(COLUMNS[at] ?? 0)).join('').trimEnd();
+const row = (...cells: readonly [string, string, string]): string =>
+  cells
+    .map((cell, at) => cell.padEnd(COLUMNS[at] ?? 0))
+    .join('')
+    .trimEnd();
 
 const never = `never (watched ${Math.floor(WATCHED_MS / 60_000)} min)`;
 
@@ -20,7 +24,8 @@ const cellOf = ({ name, ours }: Milestone, lane: Pick<Lane, 'name' | 'reached'>)
   return ours && lane.name === 'kubernetes alone' ? '–' : never;
 };
 
-const diskCell = ({ disk }: AtTheEnd, shortened: (instance: string) => string): string => disk.map(({ instance, state }) => `${shortened(instance)}, ${state}`).join(' and ') || 'nobody';
+const diskCell = ({ disk }: AtTheEnd, shortened: (instance: string) => string): string =>
+  disk.map(({ instance, state }) => `${shortened(instance)}, ${state}`).join(' and ') || 'nobody';
 
 const podCell = ({ pod }: AtTheEnd, shortened: (node: string) => string): string => {
   if (!pod) return 'nowhere: there is no pod';
@@ -29,7 +34,8 @@ const podCell = ({ pod }: AtTheEnd, shortened: (node: string) => string): string
   return `${shortened(pod.node)}, ${pod.deleting ? 'out of reach' : pod.phase}`;
 };
 
-const harmCell = ({ harm }: AtTheEnd): string => (harm.length === 0 ? 'none' : `${harm.length} times: data may be lost`);
+const harmCell = ({ harm }: AtTheEnd): string =>
+  harm.length === 0 ? 'none' : `${harm.length} times: data may be lost`;
 
 const TAINTS: ReadonlySet<string> = new Set(['out-of-service', 'quarantine']);
 
@@ -41,13 +47,19 @@ const leftCell = ({ leftOnNode }: AtTheEnd): string => {
   return [...counted, ...others].join(', ') || 'nothing';
 };
 
-export const tableLines = <P extends ClusterParts>({ demo, story, lanes: { alone, fenced } }: Played<P>): readonly string[] => {
+export const tableLines = <P extends ClusterParts>({
+  demo,
+  story,
+  lanes: { alone, fenced },
+}: Played<P>): readonly string[] => {
   const [without, with_] = [atTheEnd(alone.world, story), atTheEnd(fenced.world, story)];
   const endRow = (title: string, cell: (end: AtTheEnd) => string): string => row(title, cell(without), cell(with_));
   return [
     row(demo.scenario.since, alone.name, fenced.name),
     '-'.repeat(COLUMNS[0] + COLUMNS[1] + fenced.name.length),
-    ...demo.scenario.milestones.map((milestone) => row(milestone.title(story.stage.title), cellOf(milestone, alone), cellOf(milestone, fenced))),
+    ...demo.scenario.milestones.map((milestone) =>
+      row(milestone.title(story.stage.title), cellOf(milestone, alone), cellOf(milestone, fenced)),
+    ),
     '',
     endRow('in the end, the disk is held by', (end) => diskCell(end, story.stage.shortName)),
     endRow('the database runs on', (end) => podCell(end, story.stage.shortNode)),
@@ -56,12 +68,21 @@ export const tableLines = <P extends ClusterParts>({ demo, story, lanes: { alone
   ];
 };
 
-export const verdictLines = <P extends ClusterParts>({ verdict: { right, findings }, requests, story }: Played<P>): readonly string[] => {
+export const verdictLines = <P extends ClusterParts>({
+  verdict: { right, findings },
+  requests,
+  story,
+}: Played<P>): readonly string[] => {
   const calls = Object.values(requests.cloud).reduce((sum, count) => sum + count, 0);
   return [
     ...findings.flatMap(({ finding, wrong }) => (wrong === null ? [] : hanging(`  WRONG  ${finding}: `, wrong))),
-    ...(right ? hanging('As it should be: ', findings.map(({ finding }) => finding).join(', ')) : ['This is not how it should end.']),
-    ...wrapped(`Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ${story.stage.title}, over sockets of this computer.`, WIDTH),
+    ...(right
+      ? hanging('As it should be: ', findings.map(({ finding }) => finding).join(', '))
+      : ['This is not how it should end.']),
+    ...wrapped(
+      `Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ${story.stage.title}, over sockets of this computer.`,
+      WIDTH,
+    ),
   ];
 };
 
@@ -92,7 +113,8 @@ export const wrapped = (text: string, width: number): readonly string[] => {
 const hanging = (head: string, text: string): readonly string[] =>
   wrapped(text, WIDTH - head.length).map((line, at) => `${at === 0 ? head : ' '.repeat(head.length)}${line}`);
 
-export const newsLines = ({ at, lane, says }: News): readonly string[] => hanging(`${clockTime(at).padEnd(9)} ${lane.padEnd(16)}  `, says);
+export const newsLines = ({ at, lane, says }: News): readonly string[] =>
+  hanging(`${clockTime(at).padEnd(9)} ${lane.padEnd(16)}  `, says);
 
 interface PodAtTheEnd {
   readonly node: string | null;
@@ -116,14 +138,19 @@ const atTheEnd = <P extends ClusterParts>(world: World<P>, story: Story<P>): AtT
   const { stage } = story;
   const node = standing(world, 'nodes', story.node);
   return {
-    disk: stage.holders(world, story.volume).map(({ instance }) => ({ instance, state: stage.machine(world, instance).state })),
+    disk: stage
+      .holders(world, story.volume)
+      .map(({ instance }) => ({ instance, state: stage.machine(world, instance).state })),
     pod: podAtTheEnd(world, story),
     harm: stage.harm(world).map(({ what }) => what),
     leftOnNode: node ? oursOn(node) : null,
   };
 };
 
-const podAtTheEnd = <P extends ClusterParts>(world: World<P>, { node, holder, spare, stage }: Story<P>): PodAtTheEnd | null => {
+const podAtTheEnd = <P extends ClusterParts>(
+  world: World<P>,
+  { node, holder, spare, stage }: Story<P>,
+): PodAtTheEnd | null => {
   const pod = databasePod(world);
   if (!pod) return null;
   const machine = pod.spec.nodeName === node ? holder : spare;
@@ -136,7 +163,14 @@ const podAtTheEnd = <P extends ClusterParts>(world: World<P>, { node, holder, sp
 };
 
 /** The whole demo as one JSON object: times in ms after the start, null for what never came. */
-export const playedJson = <P extends ClusterParts>({ demo, story, lanes: { alone, fenced }, deliveries, requests, verdict }: Played<P>): object => {
+export const playedJson = <P extends ClusterParts>({
+  demo,
+  story,
+  lanes: { alone, fenced },
+  deliveries,
+  requests,
+  verdict,
+}: Played<P>): object => {
   const timeline = ({ reached }: Pick<Lane, 'reached'>): object =>
     Object.fromEntries(demo.scenario.milestones.map(({ name }) => [name, reached.get(name) ?? null]));
   return {

@@ -1,6 +1,6 @@
 /**
- * What `cloudfence/fencing` exports: run one machine or a sweep against a cloud and clusters of your own, or only ask what the
- * rules decide. Minor versions may add to it.
+ * What `cloudfence/fencing` exports: run one machine or a sweep against a cloud and clusters of your own, or only ask
+ * what the rules decide. Minor versions may add to it.
  */
 export { decide } from './rules/decide.ts';
 export * from './model/errors.ts';

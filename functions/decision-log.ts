@@ -78,10 +78,21 @@ export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLin
   requestId: outcome.evidence['requestId'] ?? null,
 });
 
-export const faultLine = ({ what, where, remedy }: Fault): DecisionLine => ({ ...blank, decision: decision.notUnderstood, because: where, says: `${what}; ${remedy}` });
+export const faultLine = ({ what, where, remedy }: Fault): DecisionLine => ({
+  ...blank,
+  decision: decision.notUnderstood,
+  because: where,
+  says: `${what}; ${remedy}`,
+});
 
 /** What became of a message, in a word and a sentence. */
-export const messageLine = (what: string, because: string, says: string, instance: string | null): DecisionLine => ({ ...blank, decision: what, because, says: short(says), instance });
+export const messageLine = (what: string, because: string, says: string, instance: string | null): DecisionLine => ({
+  ...blank,
+  decision: what,
+  because,
+  says: short(says),
+  instance,
+});
 
 /** What is told of an error: to whoever called, one sentence; to the log, all of it. */
 

@@ -28,15 +28,23 @@ const fencesIn = async ({ ports }: DoctorWiring, signal: AbortSignal): Promise<r
 };
 
 /** Where others fence under roles of their own, theirs are judged, and not the doctor's, which may only look. */
-const diagnosed = async ({ kit, opened, policy, fencers = [] }: DoctorWiring, signal: AbortSignal): Promise<Diagnosis> => {
-  const { checks, machines } = await examine(kit, opened, { policy, gives: fencers.length > 0 ? 'no-orders' : 'orders' }, signal);
+const diagnosed = async (
+  { kit, opened, policy, fencers = [] }: DoctorWiring,
+  signal: AbortSignal,
+): Promise<Diagnosis> => {
+  const { checks, machines } = await examine(
+    kit,
+    opened,
+    { policy, gives: fencers.length > 0 ? 'no-orders' : 'orders' },
+    signal,
+  );
   const theirs = await Promise.all(fencers.map((fencer) => checksBy(fencer, machines, signal)));
   return diagnosisOf([...checks, ...theirs.flat()]);
 };
 
 /**
- * Checks from inside the function, whose network and identity are not a laptop's; `{"question": "fences"}` lists the fences
- * that stand, which a removal asks for first.
+ * Checks from inside the function, whose network and identity are not a laptop's; `{"question": "fences"}` lists the
+ * fences that stand, which a removal asks for first.
  */
 export const doctor =
   (wired: () => Promise<DoctorWiring>) =>
@@ -49,19 +57,28 @@ export const doctor =
   };
 
 /** Whether whoever asked is to be told by more than words that a fence would not work. */
-export const isFailing = (answer: DoctorAnswer): answer is Diagnosis => 'verdict' in answer && answer.verdict === 'fail';
+export const isFailing = (answer: DoctorAnswer): answer is Diagnosis =>
+  'verdict' in answer && answer.verdict === 'fail';
 
 /** The functions that fence, asked by the doctor: their role may do what its own may not, and the other way round. */
 
 /** Machines named in a question: enough to try orders on, and few enough for any message. */
 const MOST_NAMED = 20;
 
-const accessQuestion = z.strictObject({ question: z.literal('access'), machines: z.array(z.string().max(300)).max(MOST_NAMED) });
-const accessAnswer = z.object({ checks: z.array(z.object({ what: z.string(), verdict: z.enum(['ok', 'warn', 'fail']), says: z.string() })) });
+const accessQuestion = z.strictObject({
+  question: z.literal('access'),
+  machines: z.array(z.string().max(300)).max(MOST_NAMED),
+});
+const accessAnswer = z.object({
+  checks: z.array(z.object({ what: z.string(), verdict: z.enum(['ok', 'warn', 'fail']), says: z.string() })),
+});
 
 export type AccessAnswer = z.infer<typeof accessAnswer>;
 
-/** What a function that fences says of its own access when the doctor asks; null for everything that is no such question. */
+/**
+ * What a function that fences says of its own access when the doctor asks; null for everything that is no such
+ * question.
+ */
 export const accessOf = async (event: unknown, wired: () => Promise<DoctorWiring>): Promise<AccessAnswer | null> => {
   const asked = accessQuestion.safeParse(event);
   if (!asked.success) return null;
@@ -70,18 +87,32 @@ export const accessOf = async (event: unknown, wired: () => Promise<DoctorWiring
   return { checks: [...(await examineAccess(kit, opened, { policy, machines }, new AbortController().signal))] };
 };
 
-const told = async ({ ask }: Fencer, machines: readonly MachineId[], signal: AbortSignal): Promise<readonly Check[]> => {
-  const said = accessAnswer.safeParse(await ask({ question: 'access', machines: machines.slice(0, MOST_NAMED) }, signal));
+const told = async (
+  { ask }: Fencer,
+  machines: readonly MachineId[],
+  signal: AbortSignal,
+): Promise<readonly Check[]> => {
+  const said = accessAnswer.safeParse(
+    await ask({ question: 'access', machines: machines.slice(0, MOST_NAMED) }, signal),
+  );
   if (said.success) return said.data.checks;
-  throw new Refused('it answered what a function of this version never answers: deploy all functions', { cause: said.error });
+  throw new Refused('it answered what a function of this version never answers: deploy all functions', {
+    cause: said.error,
+  });
 };
 
 /** A line for all that is well, and one for each thing that is not. */
-const checksBy = async (fencer: Fencer, machines: readonly MachineId[], signal: AbortSignal): Promise<readonly Check[]> => {
+const checksBy = async (
+  fencer: Fencer,
+  machines: readonly MachineId[],
+  signal: AbortSignal,
+): Promise<readonly Check[]> => {
   const what = `${fencer.name}: access by its own role`;
   try {
     const checks = await told(fencer, machines, signal);
-    const wrong = checks.filter(({ verdict }) => verdict !== 'ok').map((check) => ({ ...check, what: `${fencer.name}: ${check.what}` }));
+    const wrong = checks
+      .filter(({ verdict }) => verdict !== 'ok')
+      .map((check) => ({ ...check, what: `${fencer.name}: ${check.what}` }));
     return wrong.length > 0 ? wrong : [{ what, verdict: 'ok', says: `all ${checks.length} checks are well` }];
   } catch (error) {
     if (!(error instanceof CloudfenceError)) throw error;

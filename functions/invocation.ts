@@ -14,7 +14,10 @@ import { type Message, type WorkItem, describeFault, isDry, leadingItems } from 
 import { decision, measuresOf, unreachableMeasures } from './metrics.ts';
 import type { Wiring } from './wiring.ts';
 
-/** How long the platform lets an invocation go on; what Lambda hands in says it: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
+/**
+ * How long the platform lets an invocation go on; what Lambda hands in says it:
+ * https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html
+ */
 export interface TimeLimit {
   readonly getRemainingTimeInMillis: () => number;
 }
@@ -30,7 +33,8 @@ const noticed = (unreachable: Map<string, string>, answer: CommandResult, { plac
     for (const { cluster, error } of answer.found) if (error) unreachable.set(cluster, error.message);
   }
   if (!place) return;
-  if (answer.to === 'failed' && answer.error instanceof ClusterUnavailable) unreachable.set(place.cluster, answer.error.message);
+  if (answer.to === 'failed' && answer.error instanceof ClusterUnavailable)
+    unreachable.set(place.cluster, answer.error.message);
   if (answer.to === 'look' && answer.cluster) unreachable.delete(place.cluster);
 };
 
@@ -43,8 +47,8 @@ interface Invocation {
 }
 
 /**
- * Work under one invocation: logs each step, and aborts whatever is in flight before the handler returns, because a frozen
- * process must not finish a call when it thaws.
+ * Work under one invocation: logs each step, and aborts whatever is in flight before the handler returns, because a
+ * frozen process must not finish a call when it thaws.
  */
 export const withinInvocation = async <T>(
   { ports, log }: Wiring,
@@ -70,7 +74,10 @@ export const withinInvocation = async <T>(
 
 interface RunOptions {
   readonly policy: Policy;
-  /** The queue takes over long waits, for less than a process that is paid for sleeping; without one the run waits itself. */
+  /**
+   * The queue takes over long waits, for less than a process that is paid for sleeping; without one the run waits
+   * itself.
+   */
   readonly queued: boolean;
   readonly vouched: string | null;
 }
@@ -82,19 +89,39 @@ const MOST_TOLD = 20;
 const oursAmong = (items: readonly WorkItem[], { foreign, log }: Wiring): readonly WorkItem[] => {
   const judged = items.map((item) => ({ item, why: foreign(item) }));
   const others = judged.flatMap(({ item, why }) => (why === null ? [] : [{ machine: item.machine, why }]));
-  for (const { machine, why } of others.slice(0, MOST_TOLD)) log(messageLine(decision.foreign, 'foreign', why, machine));
+  for (const { machine, why } of others.slice(0, MOST_TOLD))
+    log(messageLine(decision.foreign, 'foreign', why, machine));
   const left = others.length - MOST_TOLD;
   if (left > 0) log(messageLine(decision.foreign, 'foreign', `${left} more are none of ours`, null));
   return judged.flatMap(({ item, why }) => (why === null ? [item] : []));
 };
 
-/** Looks at each machine once, however many messages name it, and says what came of it; once more where a message wants a dry run of what others want in earnest. */
-export const processItems = async (items: readonly WorkItem[], options: RunOptions, wiring: Wiring, limit: TimeLimit): Promise<readonly Outcome[]> => {
+/**
+ * Looks at each machine once, however many messages name it, and says what came of it; once more where a message wants
+ * a dry run of what others want in earnest.
+ */
+export const processItems = async (
+  items: readonly WorkItem[],
+  options: RunOptions,
+  wiring: Wiring,
+  limit: TimeLimit,
+): Promise<readonly Outcome[]> => {
   const leading = [...leadingItems(oursAmong(items, wiring), options.policy)];
-  const itemFor = (machine: MachineId, dryRun: boolean): WorkItem | null => leading.find((item) => item.machine === machine && isDry(item, options.policy) === dryRun) ?? null;
-  const eventOf = ({ request, policy }: Pick<RunState, 'request' | 'policy'>) => itemFor(request.machine, policy.dryRun)?.event ?? null;
+  const itemFor = (machine: MachineId, dryRun: boolean): WorkItem | null =>
+    leading.find((item) => item.machine === machine && isDry(item, options.policy) === dryRun) ?? null;
+  const eventOf = ({ request, policy }: Pick<RunState, 'request' | 'policy'>) =>
+    itemFor(request.machine, policy.dryRun)?.event ?? null;
   const outcomes = await withinInvocation(wiring, limit, eventOf, async (invocation) => {
-    const [dry, inEarnest] = await Promise.all([true, false].map(async (dryRun) => lookAt(leading.filter((item) => isDry(item, options.policy) === dryRun), { ...options, policy: { ...options.policy, dryRun } }, wiring, invocation)));
+    const [dry, inEarnest] = await Promise.all(
+      [true, false].map(async (dryRun) =>
+        lookAt(
+          leading.filter((item) => isDry(item, options.policy) === dryRun),
+          { ...options, policy: { ...options.policy, dryRun } },
+          wiring,
+          invocation,
+        ),
+      ),
+    );
     for (const [cluster, why] of invocation.unreachable) tellUnreachable(cluster, why, wiring);
     return [...(inEarnest ?? []), ...(dry ?? [])];
   });
@@ -102,8 +129,17 @@ export const processItems = async (items: readonly WorkItem[], options: RunOptio
   return outcomes;
 };
 
-const lookAt = (items: readonly WorkItem[], { policy, vouched, queued }: RunOptions, { newRunId }: Wiring, { ports, deadline }: Invocation): Promise<readonly Outcome[]> => {
-  return react(items.map(({ machine }) => machine), { policy, deadline, newRunId, vouched, ...(queued && { handsOver: longWaits }) }, ports);
+const lookAt = (
+  items: readonly WorkItem[],
+  { policy, vouched, queued }: RunOptions,
+  { newRunId }: Wiring,
+  { ports, deadline }: Invocation,
+): Promise<readonly Outcome[]> => {
+  return react(
+    items.map(({ machine }) => machine),
+    { policy, deadline, newRunId, vouched, ...(queued && { handsOver: longWaits }) },
+    ports,
+  );
 };
 
 const tellOutcome = (outcome: Outcome, item: WorkItem | null, wiring: Wiring): void => {
@@ -131,13 +167,21 @@ interface FenceRequest {
 
 /** @throws InvalidInput: `example` is what should have been sent */
 export const parseFenceRequest = <T extends FenceRequest>(event: unknown, schema: z.ZodType<T>, example: string): T => {
-  const reasoned = schema.refine(({ assertOff, reason }) => !assertOff || reason !== undefined, { path: ['reason'], error: 'say what you checked: assertOff needs a reason' });
+  const reasoned = schema.refine(({ assertOff, reason }) => !assertOff || reason !== undefined, {
+    path: ['reason'],
+    error: 'say what you checked: assertOff needs a reason',
+  });
   const read = reasoned.safeParse(event);
   if (read.success) return read.data;
   throw new InvalidInput(`the order is not understood: ${z.prettifyError(read.error)}; send ${example}`);
 };
 
-export const runFenceRequest = (messages: readonly Message[], { dryRun, assertOff, reason }: FenceRequest, wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> => {
+export const runFenceRequest = (
+  messages: readonly Message[],
+  { dryRun, assertOff, reason }: FenceRequest,
+  wiring: Wiring,
+  limit: TimeLimit,
+): Promise<ByHandAnswer> => {
   const policy = { ...wiring.policy, dryRun: wiring.policy.dryRun || dryRun };
   return answerByHand(messages, { policy, vouched: assertOff ? (reason ?? null) : null }, wiring, limit);
 };
@@ -149,7 +193,12 @@ export type ByHandAnswer = OutcomeJson | { readonly results: readonly OutcomeJso
  * Runs what a person sent, to its end or to the end of the invocation: there is no queue to wait in.
  * @throws InvalidInput, before anything is done, for what cannot be read
  */
-const answerByHand = async (messages: readonly Message[], options: Omit<RunOptions, 'queued'>, wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> => {
+const answerByHand = async (
+  messages: readonly Message[],
+  options: Omit<RunOptions, 'queued'>,
+  wiring: Wiring,
+  limit: TimeLimit,
+): Promise<ByHandAnswer> => {
   const faults = messages.flatMap((message) => message.faults);
   if (faults.length > 0) throw new InvalidInput(faults.map(describeFault).join('; '));
   const items = messages.flatMap((message) => message.items);
@@ -159,8 +208,8 @@ const answerByHand = async (messages: readonly Message[], options: Omit<RunOptio
 };
 
 /**
- * Takes what a person sent as if it had just arrived, and answers as the CLI does. `dryRun` may stand anywhere in it, and is
- * meant for the message that it stands in.
+ * Takes what a person sent as if it had just arrived, and answers as the CLI does. `dryRun` may stand anywhere in it,
+ * and is meant for the message that it stands in.
  *
  * @throws InvalidInput, before anything is done
  */
@@ -168,8 +217,8 @@ export const replayByHand = (messages: readonly Message[], wiring: Wiring, limit
   answerByHand(messages, { policy: wiring.policy, vouched: null }, wiring, limit);
 
 /**
- * Which dry runs have been told of: once for each boot of a machine, however often a sweep finds it. A dry run writes nothing,
- * so this is remembered by the process alone: another one, or one that has begun anew, tells it once more.
+ * Which dry runs have been told of: once for each boot of a machine, however often a sweep finds it. A dry run writes
+ * nothing, so this is remembered by the process alone: another one, or one that has begun anew, tells it once more.
  */
 const toldBy = new WeakMap<Wiring['ports'], Map<string, string>>();
 
@@ -179,11 +228,15 @@ const bootOf = ({ generation }: Boot): string => generation ?? 'unknown';
 
 const keyOf = (outcome: Outcome['outcome'], { machine }: Boot): string => `${outcome} ${machine}`;
 
-const isWould = (outcome: Outcome['outcome']): outcome is 'would-fence' | 'would-release' => outcome === 'would-fence' || outcome === 'would-release';
+const isWould = (outcome: Outcome['outcome']): outcome is 'would-fence' | 'would-release' =>
+  outcome === 'would-fence' || outcome === 'would-release';
 
 /** Whether that was told already. */
-export const wasTold = (outcome: 'would-fence' | 'would-release', boot: Boot, { ports }: Pick<Wiring, 'ports'>): boolean =>
-  toldBy.get(ports)?.get(keyOf(outcome, boot)) === bootOf(boot);
+export const wasTold = (
+  outcome: 'would-fence' | 'would-release',
+  boot: Boot,
+  { ports }: Pick<Wiring, 'ports'>,
+): boolean => toldBy.get(ports)?.get(keyOf(outcome, boot)) === bootOf(boot);
 
 /** False for the end of a dry run that was told already; from now on it was. */
 export const isNews = (outcome: Outcome, wiring: Pick<Wiring, 'ports'>): boolean => {

@@ -35,7 +35,15 @@ export interface Message {
   readonly ignored: readonly IgnoredEvent[];
 }
 
-const workItemOf = ({ machine, eventId, time, account, region, dryRun }: Hint): WorkItem => ({ machine, event: eventId, eventAt: time, attempts: 0, account, region, dryRun: dryRun === true });
+const workItemOf = ({ machine, eventId, time, account, region, dryRun }: Hint): WorkItem => ({
+  machine,
+  event: eventId,
+  eventAt: time,
+  attempts: 0,
+  account,
+  region,
+  dryRun: dryRun === true,
+});
 
 /** A reader that breaks over one message breaks over nothing else: the message is one that cannot be read. */
 const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
@@ -43,16 +51,32 @@ const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
     return readEvent();
   } catch (caught) {
     const { message } = inHierarchy(caught);
-    return { hints: [], faults: [{ what: message, where: '$', remedy: 'the reader is at fault, not the sender: report it with this message', excerpt: '' }], ignored: [], dryRun: 'unclear' };
+    return {
+      hints: [],
+      faults: [
+        {
+          what: message,
+          where: '$',
+          remedy: 'the reader is at fault, not the sender: report it with this message',
+          excerpt: '',
+        },
+      ],
+      ignored: [],
+      dryRun: 'unclear',
+    };
   }
 };
 
 /** A dry run, be it that its message wants one or that nothing else is done here. */
-export const isDry = ({ dryRun }: Pick<WorkItem, 'dryRun'>, policy: Pick<Policy, 'dryRun'>): boolean => policy.dryRun || dryRun;
+export const isDry = ({ dryRun }: Pick<WorkItem, 'dryRun'>, policy: Pick<Policy, 'dryRun'>): boolean =>
+  policy.dryRun || dryRun;
 
 const keyOf = (item: WorkItem, policy: Policy): string => `${item.machine} ${isDry(item, policy)}`;
 
-/** Of several items about one machine the one that speaks for all, for dry runs and in earnest: the one that was sent again least often, of equals the first. */
+/**
+ * Of several items about one machine the one that speaks for all, for dry runs and in earnest: the one that was sent
+ * again least often, of equals the first.
+ */
 export const leadingItems = (items: readonly WorkItem[], policy: Policy): ReadonlySet<WorkItem> => {
   const leading = new Map<string, WorkItem>();
   for (const item of items) {
@@ -78,16 +102,23 @@ export const notByThisDoor: Fault = {
 };
 
 /**
- * A message of our own, or anything that the provider can read. Nobody vouches for who wrote it into the queue: one of our own
- * is a hint like any other, with a count. Without a queue (null for its id) there is none of our own.
+ * A message of our own, or anything that the provider can read. Nobody vouches for who wrote it into the queue: one of
+ * our own is a hint like any other, with a count. Without a queue (null for its id) there is none of our own.
  */
 export const parseMessage = (messageId: string | null, body: string, readEvent: () => ParsedEvent): Message => {
-  if (messageId === null && isOwnMessage(body)) return { messageId, body, items: [], faults: [notByThisDoor], ignored: [] };
+  if (messageId === null && isOwnMessage(body))
+    return { messageId, body, items: [], faults: [notByThisDoor], ignored: [] };
   const again = lookAgain.safeParse(jsonIn(body));
   const { hints, faults, ignored, dryRun: asked } = readOrFault(readEvent);
   if (again.success && asked !== 'unclear') {
     const { machine, event, eventAt, hops: attempts, dryRun } = again.data;
-    return { messageId, body, items: [{ machine, event, eventAt, attempts, account: null, region: null, dryRun: dryRun || asked === 'wanted' }], faults: [], ignored: [] };
+    return {
+      messageId,
+      body,
+      items: [{ machine, event, eventAt, attempts, account: null, region: null, dryRun: dryRun || asked === 'wanted' }],
+      faults: [],
+      ignored: [],
+    };
   }
   return { messageId, body, items: hints.map(workItemOf), faults, ignored };
 };
@@ -98,8 +129,9 @@ export const describeFault = ({ what, where, remedy }: Fault): string => `${what
 const LONGEST = 1_000;
 
 /**
- * The queue is the timer: what has to wait is sent again, with a count of its own, because a queue's receive count is for
- * errors. It says nothing but which machine to look at: what is done there is derived anew, also below a Node that is gone.
+ * The queue is the timer: what has to wait is sent again, with a count of its own, because a queue's receive count is
+ * for errors. It says nothing but which machine to look at: what is done there is derived anew, also below a Node that
+ * is gone.
  */
 const lookAgain = z
   .object({
@@ -110,7 +142,10 @@ const lookAgain = z
     because: z.string().max(LONGEST),
     event: z.string().max(LONGEST).nullable(),
     eventAt: z.number().nullable(),
-    /** For people who find it among the dead letters. No run believes it: whoever can write to the queue could have written it. */
+    /**
+     * For people who find it among the dead letters. No run believes it: whoever can write to the queue could have
+     * written it.
+     */
     record: fenceRecord.nullable().catch(null),
     /** What wanted a dry run wants one to the end. */
     dryRun: z.boolean().default(false),
@@ -129,9 +164,15 @@ const GROWTH = 1.5;
 
 /** Seconds until the next look: what the run asked for, and longer with each attempt. */
 const delayFor = ({ lookAgainIn }: Pick<Outcome, 'lookAgainIn'>, attempts: number): number =>
-  Math.min(LONGEST_DELAY_S, Math.max(Math.ceil((lookAgainIn ?? 0) / 1_000), Math.round(SHORTEST_DELAY_S * GROWTH ** attempts)));
+  Math.min(
+    LONGEST_DELAY_S,
+    Math.max(Math.ceil((lookAgainIn ?? 0) / 1_000), Math.round(SHORTEST_DELAY_S * GROWTH ** attempts)),
+  );
 
-const nextLook = (outcome: Outcome, before: Pick<WorkItem, 'attempts' | 'event' | 'eventAt' | 'dryRun'>): LookAgain => ({
+const nextLook = (
+  outcome: Outcome,
+  before: Pick<WorkItem, 'attempts' | 'event' | 'eventAt' | 'dryRun'>,
+): LookAgain => ({
   cloudfence: 'look-again',
   machine: outcome.machine,
   // Messages are in flight during an upgrade: the field keeps its name.
@@ -171,28 +212,45 @@ export interface Unacknowledged<D extends Message> {
 }
 
 /**
- * Ends each message: with a log line, another look later, or a dead letter. Returns those that have to come again, and why.
- * One message of a batch speaks for each machine (`leadingItems`), so that its next look is ordered once.
+ * Ends each message: with a log line, another look later, or a dead letter. Returns those that have to come again, and
+ * why. One message of a batch speaks for each machine (`leadingItems`), so that its next look is ordered once.
  */
-export const acknowledgeAll = async <D extends Message>(messages: readonly D[], outcomes: readonly Outcome[], outbox: Outbox): Promise<readonly Unacknowledged<D>[]> => {
-  const leading = leadingItems(messages.flatMap(({ items }) => items), outbox.policy);
+export const acknowledgeAll = async <D extends Message>(
+  messages: readonly D[],
+  outcomes: readonly Outcome[],
+  outbox: Outbox,
+): Promise<readonly Unacknowledged<D>[]> => {
+  const leading = leadingItems(
+    messages.flatMap(({ items }) => items),
+    outbox.policy,
+  );
   const again: Unacknowledged<D>[] = [];
   for (const message of messages) {
-    if (!(await isAcknowledged(message, outcomes, leading, outbox))) again.push({ message, why: whyOf(message, outcomes) });
+    if (!(await isAcknowledged(message, outcomes, leading, outbox)))
+      again.push({ message, why: whyOf(message, outcomes) });
   }
   return again;
 };
 
 const whyOf = ({ items }: Message, outcomes: readonly Outcome[]): string => {
-  const failed = outcomes.find(({ machine, outcome }) => outcome === 'failed' && items.some((item) => item.machine === machine));
+  const failed = outcomes.find(
+    ({ machine, outcome }) => outcome === 'failed' && items.some((item) => item.machine === machine),
+  );
   return failed ? `${failed.reason.code}: ${failed.reason.says}` : 'a queue could not be reached';
 };
 
 /** False when the message has to come again. A queue that cannot be reached is a reason to come again. */
-const isAcknowledged = async (message: Message, outcomes: readonly Outcome[], leading: ReadonlySet<WorkItem>, outbox: Outbox): Promise<boolean> => {
+const isAcknowledged = async (
+  message: Message,
+  outcomes: readonly Outcome[],
+  leading: ReadonlySet<WorkItem>,
+  outbox: Outbox,
+): Promise<boolean> => {
   try {
     await buryFaults(message, outbox);
-    const ends = await Promise.all(message.items.map((item) => acknowledgeItem(message, item, outcomes, leading, outbox)));
+    const ends = await Promise.all(
+      message.items.map((item) => acknowledgeItem(message, item, outcomes, leading, outbox)),
+    );
     return ends.every(Boolean);
   } catch (error) {
     const why = error instanceof CloudfenceError ? error.message : String(error);
@@ -204,37 +262,59 @@ const isAcknowledged = async (message: Message, outcomes: readonly Outcome[], le
 const buryFaults = async ({ faults, ignored, body }: Message, { queues, log, measured }: Outbox): Promise<void> => {
   for (const { what, where } of ignored) log(messageLine(decision.aside, where, what, null));
   if (faults.length === 0) return;
-  for (const fault of faults) log({ ...faultLine(fault), ...measured([{ name: metric.notUnderstood, value: 1, unit: 'Count' }]) });
+  for (const fault of faults)
+    log({ ...faultLine(fault), ...measured([{ name: metric.notUnderstood, value: 1, unit: 'Count' }]) });
   await queues.dead({ body, reason: faults.map(describeFault).join('; ').slice(0, LONGEST_REASON) });
 };
 
-const acknowledgeItem = async (message: Message, item: WorkItem, outcomes: readonly Outcome[], leading: ReadonlySet<WorkItem>, outbox: Outbox): Promise<boolean> => {
-  const outcome = outcomes.find(({ machine, dryRun }) => machine === item.machine && dryRun === isDry(item, outbox.policy));
+const acknowledgeItem = async (
+  message: Message,
+  item: WorkItem,
+  outcomes: readonly Outcome[],
+  leading: ReadonlySet<WorkItem>,
+  outbox: Outbox,
+): Promise<boolean> => {
+  const outcome = outcomes.find(
+    ({ machine, dryRun }) => machine === item.machine && dryRun === isDry(item, outbox.policy),
+  );
   if (!outcome) return true;
   const failed = outcome.outcome === 'failed' && !wantsAnotherLook(outcome);
   if (failed && outcome.retry) return false;
   // Another message of this batch speaks for the same machine.
   if (!leading.has(item)) return true;
-  if (failed) await outbox.queues.dead({ body: message.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
+  if (failed)
+    await outbox.queues.dead({ body: message.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
   if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, item, outbox);
   return true;
 };
 
 /**
- * A machine that is only over the cap is next when another fence is finished: the queue is sooner there than the sweep. What
- * failed while Kubernetes still frees something comes again by our own count: a queue's would call it dead too early.
+ * A machine that is only over the cap is next when another fence is finished: the queue is sooner there than the sweep.
+ * What failed while Kubernetes still frees something comes again by our own count: a queue's would call it dead too
+ * early.
  */
 const wantsAnotherLook = ({ outcome, reason, lookAgainIn }: Outcome): boolean =>
   outcome === 'waiting' || reason.code === 'cap-reached' || (outcome === 'failed' && lookAgainIn !== null);
 
 const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }: Outbox): Promise<void> => {
   if (item.attempts >= MOST_ATTEMPTS) {
-    log({ ...messageLine(decision.handedToSweep, outcome.reason.code, `looked at ${item.attempts} times; the sweep goes on`, outcome.machine), dryRun: outcome.dryRun });
+    log({
+      ...messageLine(
+        decision.handedToSweep,
+        outcome.reason.code,
+        `looked at ${item.attempts} times; the sweep goes on`,
+        outcome.machine,
+      ),
+      dryRun: outcome.dryRun,
+    });
     return;
   }
   const seconds = delayFor(outcome, item.attempts);
   await queues.again(nextLook(outcome, item), seconds);
-  log({ ...messageLine(decision.lookAgain, outcome.reason.code, `in ${seconds} s`, outcome.machine), dryRun: outcome.dryRun });
+  log({
+    ...messageLine(decision.lookAgain, outcome.reason.code, `in ${seconds} s`, outcome.machine),
+    dryRun: outcome.dryRun,
+  });
 };
 
 const SHOWN = 8;
@@ -245,7 +325,10 @@ const textOfBytes = (bytes: Uint8Array): string => {
   return isUtf8(buffer) ? buffer.toString('utf8') : buffer.toString('base64');
 };
 
-/** What came, as the text that it was before a platform parsed it. What is nested too deep to be written is cut off: nobody could read it either. */
+/**
+ * What came, as the text that it was before a platform parsed it. What is nested too deep to be written is cut off:
+ * nobody could read it either.
+ */
 export const textOf = (body: unknown): string => {
   if (typeof body === 'string') return body;
   if (body instanceof Uint8Array) return textOfBytes(body);

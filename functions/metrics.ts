@@ -9,7 +9,10 @@ export const metric = {
   refusals: 'Refusals',
   /** One for each refusal by the cap: many machines vanished at once. A dry run does not count. */
   capReached: 'CapReached',
-  /** One for each boot of a machine that a dry run, or shadow mode, would have fenced; the same for what it would have released. */
+  /**
+   * One for each boot of a machine that a dry run, or shadow mode, would have fenced; the same for what it would have
+   * released.
+   */
   wouldFence: 'WouldFence',
   wouldRelease: 'WouldRelease',
   /** One for each time that a cluster could not be asked, by a sweep or about an event. */
@@ -75,7 +78,9 @@ const phases = ({ outcome, dryRun, provenAt, steps }: Outcome, eventAt: number |
 
 const one = (name: string): Measured => ({ name, value: 1, unit: 'Count' });
 
-/** A dry run is counted apart: it never counts as a fence or a release, not even of a machine that is fenced already. */
+/**
+ * A dry run is counted apart: it never counts as a fence or a release, not even of a machine that is fenced already.
+ */
 const endsOf = ({ outcome, dryRun }: Outcome): readonly Measured[] => {
   if (dryRun && (outcome === 'fenced' || outcome === 'released')) return [];
   const end: Measured = { ...one(metric.outcomes), by: { [dimension.outcome]: outcome } };
@@ -87,8 +92,12 @@ export const unreachableMeasures: readonly Measured[] = [one(metric.clusterUnrea
 
 export const measuresOf = (outcome: Outcome, eventAt: number | null): readonly Measured[] => [
   ...endsOf(outcome),
-  ...(outcome.outcome === 'refused' ? [{ name: metric.refusals, value: 1, unit: 'Count' as const, by: { [dimension.reason]: outcome.reason.code } }] : []),
-  ...(outcome.reason.code === 'cap-reached' && !outcome.dryRun ? [{ name: metric.capReached, value: 1, unit: 'Count' as const }] : []),
+  ...(outcome.outcome === 'refused'
+    ? [{ name: metric.refusals, value: 1, unit: 'Count' as const, by: { [dimension.reason]: outcome.reason.code } }]
+    : []),
+  ...(outcome.reason.code === 'cap-reached' && !outcome.dryRun
+    ? [{ name: metric.capReached, value: 1, unit: 'Count' as const }]
+    : []),
   ...phases(outcome, eventAt),
 ];
 

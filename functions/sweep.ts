@@ -18,7 +18,13 @@ export const sweep =
   async (_: unknown, limit: TimeLimit): Promise<SweepAnswer> => {
     const wiring = await wired();
     const { policy, newRunId } = wiring;
-    const swept = await withinInvocation(wiring, limit, () => null, ({ ports, deadline }) => sweepAll({ policy, deadline, newRunId }, ports), isNewsOfSweep(wiring));
+    const swept = await withinInvocation(
+      wiring,
+      limit,
+      () => null,
+      ({ ports, deadline }) => sweepAll({ policy, deadline, newRunId }, ports),
+      isNewsOfSweep(wiring),
+    );
     report(swept, wiring);
     return {
       results: swept.outcomes.map(outcomeJson),
@@ -43,5 +49,8 @@ const report = ({ outcomes, unreachable }: Swept, wiring: Wiring): void => {
   for (const outcome of outcomes) if (isNews(outcome, wiring)) log(line(outcome));
   for (const { cluster, error } of unreachable) tellUnreachable(cluster, error.message, wiring);
   const value = outcomes.filter(isDeadAndUnfenced).length;
-  log({ ...messageLine('swept', 'swept', `${outcomes.length} machines were looked at`, null), ...measured([{ name: metric.deadNodeUnfenced, value, unit: 'Count' }]) });
+  log({
+    ...messageLine('swept', 'swept', `${outcomes.length} machines were looked at`, null),
+    ...measured([{ name: metric.deadNodeUnfenced, value, unit: 'Count' }]),
+  });
 };

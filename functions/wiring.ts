@@ -21,7 +21,10 @@ export interface Wiring {
 /** A function that fences, as the doctor asks it. */
 export interface Fencer {
   readonly name: string;
-  /** What it answers to a question. @throws Refused where it fails as a whole; Denied, Unavailable where it cannot be asked */
+  /**
+   * What it answers to a question. @throws Refused where it fails as a whole; Denied, Unavailable where it cannot be
+   * asked
+   */
   readonly ask: (question: object, signal: AbortSignal) => Promise<unknown>;
 }
 

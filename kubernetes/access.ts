@@ -8,7 +8,10 @@ import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { bearer, httpsLink, type Link, POOL, retire } from './exchange.ts';
 import { keepSecret, keepSecretIn, selfContained, withoutOutput } from './kubeconfig-trust.ts';
 
-/** A kubeconfig's content, and the file that it came from, to whose folder its relative paths refer; null where it came from none. */
+/**
+ * A kubeconfig's content, and the file that it came from, to whose folder its relative paths refer; null where it came
+ * from none.
+ */
 export interface KubeConfigText {
   readonly content: string;
   readonly file: string | null;
@@ -18,7 +21,9 @@ export interface KubeConfigText {
 
 /** The parser's own words may quote a line with a token in it, so that not even the cause has them. */
 const notAKubeConfig = (file: string | null): InvalidConfiguration =>
-  new InvalidConfiguration([`the kubeconfig${file === null ? '' : ` ${file}`} is none: it must be YAML or JSON with clusters, users and contexts`]);
+  new InvalidConfiguration([
+    `the kubeconfig${file === null ? '' : ` ${file}`} is none: it must be YAML or JSON with clusters, users and contexts`,
+  ]);
 
 const loaded = (content: string, file: string | null): KubeConfig => {
   const config = new KubeConfig();
@@ -37,7 +42,10 @@ const parsed = ({ content, file, fromSecret = false }: KubeConfigText): KubeConf
   return config;
 };
 
-/** As kubectl does it, and unlike `mergeConfig`, which throws where two files know one name: the first that says something wins. */
+/**
+ * As kubectl does it, and unlike `mergeConfig`, which throws where two files know one name: the first that says
+ * something wins.
+ */
 const mergeInto = (merged: KubeConfig, next: KubeConfig): KubeConfig => {
   for (const cluster of next.getClusters()) if (!merged.getCluster(cluster.name)) merged.addCluster(cluster);
   for (const user of next.getUsers()) if (!merged.getUser(user.name)) merged.addUser(user);
@@ -82,7 +90,8 @@ export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: s
 };
 
 /** The same for content that came from no file. @throws InvalidConfiguration */
-export const linkFromKubeConfig = (content: string, context: string | null): Link => linkFromKubeConfigs([{ content, file: null }], context);
+export const linkFromKubeConfig = (content: string, context: string | null): Link =>
+  linkFromKubeConfigs([{ content, file: null }], context);
 
 const optionsOf = async (config: KubeConfig): Promise<RequestOptions> => {
   const options: RequestOptions = {};
@@ -99,7 +108,8 @@ const kubeConfigAuthentication = (config: KubeConfig): SecurityAuthentication =>
   getName: () => 'kubeconfig',
   applySecurityAuthentication: async (request) => {
     const { headers, auth } = await optionsOf(config);
-    if (typeof auth === 'string') request.setHeaderParam('Authorization', `Basic ${Buffer.from(auth).toString('base64')}`);
+    if (typeof auth === 'string')
+      request.setHeaderParam('Authorization', `Basic ${Buffer.from(auth).toString('base64')}`);
     for (const [name, value] of Object.entries(headers ?? {})) request.setHeaderParam(name, String(value));
   },
 });
@@ -118,7 +128,9 @@ const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {
   const clear = server.startsWith('http:');
   if (!proxyUrl) return clear ? new ClearAgent(POOL) : new Agent({ ...POOL, ...trustOf(options) });
   if (proxyUrl.startsWith('socks')) throw new InvalidConfiguration(['a SOCKS proxy in a kubeconfig is not supported']);
-  return clear ? new HttpProxyAgent({ ...POOL, proxy: proxyUrl }) : new HttpsProxyAgent({ ...POOL, ...trustOf(options), proxy: proxyUrl });
+  return clear
+    ? new HttpProxyAgent({ ...POOL, proxy: proxyUrl })
+    : new HttpsProxyAgent({ ...POOL, ...trustOf(options), proxy: proxyUrl });
 };
 
 /** One pool for all requests; a new one only when an exec plugin has handed out another client certificate. */
@@ -163,9 +175,9 @@ const UNAUTHORIZED = 401;
 const FRESH_FOR_MS = 5_000;
 
 /**
- * A link whose credentials live in a secret: read again after a while, and at once when the API server says that it does not
- * know them any more. A request that was answered with 401 had no effect, so it may be sent again, even a destructive one: under
- * the same permit.
+ * A link whose credentials live in a secret: read again after a while, and at once when the API server says that it
+ * does not know them any more. A request that was answered with 401 had no effect, so it may be sent again, even a
+ * destructive one: under the same permit.
  */
 export const refreshingLink = async ({ open, now, keptFor }: Refreshing): Promise<Link> => {
   let held = { link: await open(), since: now() };
@@ -181,7 +193,8 @@ export const refreshingLink = async ({ open, now, keptFor }: Refreshing): Promis
     unverified: () => held.link.unverified(),
     authentication: {
       getName: () => 'credentials from a secret',
-      applySecurityAuthentication: async (request) => (await current()).authentication.applySecurityAuthentication(request),
+      applySecurityAuthentication: async (request) =>
+        (await current()).authentication.applySecurityAuthentication(request),
     },
     send: async (request, permit) => {
       const answer = await held.link.send(request, permit);

@@ -32,7 +32,10 @@ const patchFence = async ({ reader, writer }: ApiSession, step: FenceStep): Prom
 const deleteNode = (desk: ApiSession, { name, uid, resourceVersion }: NodeTarget): Promise<StepResult> =>
   deleting(
     uid,
-    () => desk.writer.write(CoreV1Api, (core) => core.deleteNode({ name, body: { preconditions: { uid, resourceVersion } } })),
+    () =>
+      desk.writer.write(CoreV1Api, (core) =>
+        core.deleteNode({ name, body: { preconditions: { uid, resourceVersion } } }),
+      ),
     () => readNode(desk.reader, name),
   );
 

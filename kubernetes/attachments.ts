@@ -15,7 +15,10 @@ import { NUDGE_ANNOTATION } from './names.ts';
 import { attachmentIdentitySource } from './node.ts';
 import { readVolume } from './volumes.ts';
 
-/** The name that Kubernetes gives a volume's VolumeAttachment to a Node: pkg/volume/csi/csi_attacher.go, getAttachmentName. */
+/**
+ * The name that Kubernetes gives a volume's VolumeAttachment to a Node: pkg/volume/csi/csi_attacher.go,
+ * getAttachmentName.
+ */
 export const attachmentName = ({ driver, handle }: VolumeHandle, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
 
@@ -38,7 +41,10 @@ export const readAttachment = (reader: Reader, name: string): Promise<V1VolumeAt
   reader.readIfPresent(StorageV1Api, (storage) => storage.readVolumeAttachment({ name }));
 
 /** The machine that the attacher noted on the attachment, or null when it noted none of this cloud. */
-const notedMachine = (attachment: V1VolumeAttachment, { machineOf }: Pick<NodeQuery, 'machineOf'>): MachineId | null => {
+const notedMachine = (
+  attachment: V1VolumeAttachment,
+  { machineOf }: Pick<NodeQuery, 'machineOf'>,
+): MachineId | null => {
   const source = attachmentIdentitySource(attachment);
   return source && machineOf(source);
 };
@@ -61,11 +67,17 @@ export const attachmentsOn = async (reader: Reader, node: string): Promise<reado
 };
 
 /** The machine's among them: none is left out because the Node's status does not name it any more. */
-export const searchAttachments = async (reader: Reader, node: string, clues: NodeQuery): Promise<readonly V1VolumeAttachment[]> =>
-  (await attachmentsOn(reader, node)).filter(notAnothers(clues));
+export const searchAttachments = async (
+  reader: Reader,
+  node: string,
+  clues: NodeQuery,
+): Promise<readonly V1VolumeAttachment[]> => (await attachmentsOn(reader, node)).filter(notAnothers(clues));
 
 /** The PersistentVolumes that the attachments attach, as they stand now. */
-export const readSources = async (reader: Reader, attachments: readonly V1VolumeAttachment[]): Promise<readonly V1PersistentVolume[]> => {
+export const readSources = async (
+  reader: Reader,
+  attachments: readonly V1VolumeAttachment[],
+): Promise<readonly V1PersistentVolume[]> => {
   const names = new Set(attachments.flatMap(({ spec }) => spec.source.persistentVolumeName ?? []));
   const volumes = await Promise.all([...names].map((name) => readVolume(reader, name)));
   return volumes.filter((volume) => volume !== null);
@@ -94,7 +106,9 @@ const note = (found: Map<string, Map<string, Noted>>, attachment: V1VolumeAttach
   found.set(nodeName, noted.set(key, same));
 };
 
-/** Of the Nodes that are sure only one id a driver is kept: enough to see that another one is noted under the same name. */
+/**
+ * Of the Nodes that are sure only one id a driver is kept: enough to see that another one is noted under the same name.
+ */
 const watchful = () => {
   const ids = new Map<string, string>();
   const contested = new Set<string>();
@@ -109,7 +123,11 @@ const watchful = () => {
   return { contested, watch };
 };
 
-const readAttached = async (reader: Reader, wanted: (node: string) => boolean, others: (attachment: V1VolumeAttachment) => void): Promise<ByNode> => {
+const readAttached = async (
+  reader: Reader,
+  wanted: (node: string) => boolean,
+  others: (attachment: V1VolumeAttachment) => void,
+): Promise<ByNode> => {
   const found = new Map<string, Map<string, Noted>>();
   for await (const page of attachmentPages(reader)) {
     for (const attachment of page) {
@@ -121,14 +139,22 @@ const readAttached = async (reader: Reader, wanted: (node: string) => boolean, o
 };
 
 /**
- * Attachments to Nodes without a fresh Lease, and to those under whose name one driver noted two machines: a living Node
- * may have got the name of a dead one. The list is read again for the latter, who are rare, and so is not kept whole.
+ * Attachments to Nodes without a fresh Lease, and to those under whose name one driver noted two machines: a living
+ * Node may have got the name of a dead one. The list is read again for the latter, who are rare, and so is not kept
+ * whole.
  */
 export const readDoubtful = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ByNode> => {
   const { contested, watch } = watchful();
   const doubtful = await readAttached(reader, (node) => !fresh.has(node), watch);
   if (contested.size === 0) return doubtful;
-  return new Map([...doubtful, ...(await readAttached(reader, (node) => contested.has(node), () => undefined))]);
+  return new Map([
+    ...doubtful,
+    ...(await readAttached(
+      reader,
+      (node) => contested.has(node),
+      () => undefined,
+    )),
+  ]);
 };
 
 export interface LeftAttachments {
@@ -141,7 +167,11 @@ export interface LeftAttachments {
 }
 
 const sorted = (attachments: readonly V1VolumeAttachment[], { clues, named = [] }: LookRequest): LeftAttachments => {
-  const { own = [], another = [], silent = [] } = Object.groupBy(attachments, (attachment) => {
+  const {
+    own = [],
+    another = [],
+    silent = [],
+  } = Object.groupBy(attachments, (attachment) => {
     const noted = notedMachine(attachment, clues);
     if (noted === null) return named.includes(attachment.spec.nodeName) ? 'silent' : 'nobody';
     return noted === clues.machine ? 'own' : 'another';
@@ -167,24 +197,39 @@ const listLeft = async (reader: Reader, request: LookRequest): Promise<LeftAttac
 export const leftAttachments = async (reader: Reader, request: LookRequest): Promise<LeftAttachments> => {
   if (!request.attachments) return listLeft(reader, request);
   const read = await Promise.all(request.attachments.map((name) => readAttachment(reader, name)));
-  return sorted(read.filter((attachment) => attachment !== null), request);
+  return sorted(
+    read.filter((attachment) => attachment !== null),
+    request,
+  );
 };
 
-export const deleteAttachment = ({ reader, writer }: ApiSession, { name, uid }: AttachmentTarget): Promise<StepResult> =>
+export const deleteAttachment = (
+  { reader, writer }: ApiSession,
+  { name, uid }: AttachmentTarget,
+): Promise<StepResult> =>
   deleting(
     uid,
-    () => writer.write(StorageV1Api, (storage) => storage.deleteVolumeAttachment({ name, body: { preconditions: { uid } } })),
+    () =>
+      writer.write(StorageV1Api, (storage) =>
+        storage.deleteVolumeAttachment({ name, body: { preconditions: { uid } } }),
+      ),
     () => readAttachment(reader, name),
   );
 
 /** Any change of an attachment's metadata makes the attacher try again at once, whatever its backoff. */
-export const nudge = async ({ writer, now }: ApiSession, { name, uid }: AttachmentTarget, on: boolean): Promise<StepResult> => {
+export const nudge = async (
+  { writer, now }: ApiSession,
+  { name, uid }: AttachmentTarget,
+  on: boolean,
+): Promise<StepResult> => {
   const body = { metadata: { uid, annotations: { [NUDGE_ANNOTATION]: on ? new Date(now()).toISOString() : null } } };
   try {
     await writer.mergePatch(StorageV1Api, (storage) => storage.patchVolumeAttachment({ name, body }));
     return 'done';
   } catch (error) {
     if (saysAbsent(error)) return 'already';
-    throw saysChanged(error) ? new Refused(`${name} is not the attachment of uid ${uid} any more`, { cause: error }) : error;
+    throw saysChanged(error)
+      ? new Refused(`${name} is not the attachment of uid ${uid} any more`, { cause: error })
+      : error;
   }
 };

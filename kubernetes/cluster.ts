@@ -22,23 +22,32 @@ export interface ClusterOptions {
 
 const CALL_LASTS_MS = 10_000;
 
-export const connectionOf = ({ link, clock, callLasts = CALL_LASTS_MS }: ClusterOptions): Connection => connect(link, clock, callLasts);
+export const connectionOf = ({ link, clock, callLasts = CALL_LASTS_MS }: ClusterOptions): Connection =>
+  connect(link, clock, callLasts);
 
 /** A Kubernetes cluster behind the interface that fencing needs. Close the link when it is not needed any more. */
 export const clusterOf = (options: ClusterOptions): Cluster => {
   const { reader, writer, clock } = connectionOf(options);
   const version = versionReader(clock);
   const { jitter = Math.random } = options;
-  const registry = (signal: AbortSignal): Registry => ({ reader: reader(signal), writer: writer(null, signal), clock, signal, jitter });
+  const registry = (signal: AbortSignal): Registry => ({
+    reader: reader(signal),
+    writer: writer(null, signal),
+    clock,
+    signal,
+    jitter,
+  });
   return {
     name: options.name,
     find: (clues, signal) => find(reader(signal), clues),
     identify: async (node, signal) => (await readStanding(reader(signal), node))?.identitySources ?? null,
     look: (request, signal) => look(reader(signal), { version, now: clock.now }, request),
     recheck: (node, signal) => recheck(reader(signal), node),
-    apply: (step, permit, signal) => apply({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),
+    apply: (step, permit, signal) =>
+      apply({ reader: reader(signal), writer: writer(permit, signal), now: clock.now }, step),
     recordEvent: (about, event, signal) => tell(writer(null, signal), about, event, clock.now()),
-    surveyConnectivity: (node, staleFor, machine, signal) => surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine),
+    surveyConnectivity: (node, staleFor, machine, signal) =>
+      surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine),
     claim: (wanted, signal) => claim(registry(signal), wanted),
     conclude: (machine, signal) => conclude(registry(signal), machine),
     suspects: (staleFor, signal) => suspects(reader(signal), { now: clock.now(), staleFor }),

@@ -35,7 +35,10 @@ const FIRST_PAUSE_MS = 200;
 /** A server that wants to be left alone for longer gets its wish: the caller comes back, or the queue does. */
 const PATIENCE_MS = 5_000;
 
-/** `Retry-After` in ms; its date form is not used by Kubernetes. https://www.rfc-editor.org/rfc/rfc9110#field.retry-after */
+/**
+ * `Retry-After` in ms; its date form is not used by Kubernetes.
+ * https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
+ */
 const askedPause = (headers: Readonly<Record<string, string>>): number | null => {
   const seconds = Number(headers['retry-after'] ?? NaN);
   return Number.isFinite(seconds) ? seconds * 1_000 : null;
@@ -50,7 +53,10 @@ const pauseAfter = (error: unknown, tries: number): number | null => {
   return pause <= PATIENCE_MS ? pause : null;
 };
 
-/** Tries a read again after 429, 5xx and broken connections. Never meant for writes: whether one took effect, only a look can tell. */
+/**
+ * Tries a read again after 429, 5xx and broken connections. Never meant for writes: whether one took effect, only a
+ * look can tell.
+ */
 const retried = async <T>(read: () => Promise<T>, { sleep }: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<T> => {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -76,7 +82,10 @@ interface Watched extends Sending {
   readonly note: (line: string) => void;
 }
 
-/** The client's configuration for one call: everything that must hold for the request is done where it is sent, after all else. */
+/**
+ * The client's configuration for one call: everything that must hold for the request is done where it is sent, after
+ * all else.
+ */
 const configurationFor = (link: Link, sending: Watched): Configuration => {
   const send = (request: RequestContext) => {
     sending.note(lineOf(request));
@@ -100,33 +109,41 @@ interface Page<T> {
 
 export const PAGE_SIZE = 500;
 
-/** Half a million objects: more than three times what a cluster is built for. https://kubernetes.io/docs/setup/best-practices/cluster-large/ */
+/**
+ * Half a million objects: more than three times what a cluster is built for.
+ * https://kubernetes.io/docs/setup/best-practices/cluster-large/
+ */
 const MOST_PAGES = 1_000;
 
 type Paging = { readonly limit: number; readonly _continue?: string };
 
 async function* following<T>(readPage: (paging: Paging) => Promise<Page<T>>): AsyncGenerator<readonly T[]> {
-  for (let next: string | undefined = ''; next !== undefined; ) {
+  for (let next: string | undefined = ''; next !== undefined;) {
     const page: Page<T> = await readPage({ limit: PAGE_SIZE, ...(next !== '' && { _continue: next }) });
     yield page.items ?? [];
     const after: string | undefined = page.metadata?._continue || undefined;
-    if (after !== undefined && after === next) throw new Unavailable('a list does not end: its next page begins where the last one began');
+    if (after !== undefined && after === next)
+      throw new Unavailable('a list does not end: its next page begins where the last one began');
     next = after;
   }
 }
 
 /**
- * Reads a list page by page, so that no more than one page is ever held. An expired list ends with Unavailable, and so does
- * one that never ends.
+ * Reads a list page by page, so that no more than one page is ever held. An expired list ends with Unavailable, and so
+ * does one that never ends.
  */
-export const pages = <T>(readPage: (paging: Paging) => Promise<Page<T>>): AsyncGenerator<readonly T[]> => bounded(following(readPage), MOST_PAGES, 'a list');
+export const pages = <T>(readPage: (paging: Paging) => Promise<Page<T>>): AsyncGenerator<readonly T[]> =>
+  bounded(following(readPage), MOST_PAGES, 'a list');
 
 /** One of the client's generated API classes, such as CoreV1Api. */
 type ApiClass<Api> = new (configuration: Configuration) => Api;
 
 type Ask = <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promise<T>;
 
-/** Reads under one signal: tried a few times each, and consistent, because no read asks the cache (resourceVersion unset). */
+/**
+ * Reads under one signal: tried a few times each, and consistent, because no read asks the cache (resourceVersion
+ * unset).
+ */
 export interface Reader {
   /** @throws Unavailable, Denied, Refused */
   readonly read: Ask;
@@ -166,7 +183,11 @@ export const connect = (link: Link, clock: Clock, callLasts: number): Connection
     (sending: Sending, tries: 'again' | 'once'): Ask =>
     async (api, ask) => {
       let line = 'a request';
-      const watched = { ...sending, deadline: () => clock.deadline(callLasts), note: (noted: string) => (line = noted) };
+      const watched = {
+        ...sending,
+        deadline: () => clock.deadline(callLasts),
+        note: (noted: string) => (line = noted),
+      };
       const attempt = async () => ask(new api(configurationFor(link, watched)));
       try {
         return await (tries === 'again' ? retried(attempt, clock, sending.signal) : attempt());
@@ -197,9 +218,10 @@ export interface ApiSession {
 }
 
 /**
- * A DELETE under the object's uid. Gone, or followed by another object of the same name, is success: what was meant is no more.
- * @throws Refused in the server's words when the object still stands: another precondition did not hold, or the cluster's
- * own rules forbid it (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
+ * A DELETE under the object's uid. Gone, or followed by another object of the same name, is success: what was meant is
+ * no more.
+ * @throws Refused in the server's words when the object still stands: another precondition did not hold, or the
+ * cluster's own rules forbid it (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
  */
 export const deleting = async (
   uid: string,

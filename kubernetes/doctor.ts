@@ -41,12 +41,17 @@ export const doctorOf = ({ reader, writer, clock }: Connection, { unverified }: 
   const version = versionReader(clock);
   return {
     unverified,
-    permissions: (signal) => Promise.all(neededPermissions.map((permission) => check(writer(null, signal), permission))),
+    permissions: (signal) =>
+      Promise.all(neededPermissions.map((permission) => check(writer(null, signal), permission))),
     version: (signal) => version(reader(signal)),
     ledger: async (signal) => (await readEntries(reader(signal))) !== null,
     identities: async function* (signal) {
       for await (const page of pages((paging) => reader(signal).read(CoreV1Api, (core) => core.listNode(paging)))) {
-        yield page.map((node) => ({ node: node.metadata?.name ?? '', identitySources: nodeIdentitySources(node), created: node.metadata?.creationTimestamp?.getTime() ?? 0 }));
+        yield page.map((node) => ({
+          node: node.metadata?.name ?? '',
+          identitySources: nodeIdentitySources(node),
+          created: node.metadata?.creationTimestamp?.getTime() ?? 0,
+        }));
       }
     },
   };
@@ -70,7 +75,12 @@ const ledgerMap = { namespace: LEDGER.namespace, name: LEDGER.name };
 
 export const neededPermissions: readonly NeededPermission[] = [
   { verb: 'get', group: '', resource: 'nodes', for: 'finding and looking at a Node' },
-  { verb: 'list', group: '', resource: 'nodes', for: 'counting Nodes, and finding a Node whose name cannot be guessed' },
+  {
+    verb: 'list',
+    group: '',
+    resource: 'nodes',
+    for: 'counting Nodes, and finding a Node whose name cannot be guessed',
+  },
   { verb: 'patch', group: '', resource: 'nodes', for: 'setting and taking back the fence' },
   { verb: 'delete', group: '', resource: 'nodes', for: 'removing the Node of a terminated machine' },
   { verb: 'get', group: '', resource: 'pods', for: 'failing the pods of Jobs' },
@@ -86,10 +96,33 @@ export const neededPermissions: readonly NeededPermission[] = [
   { verb: 'get', group: STORAGE, resource: 'volumeattachments', for: 'watching a volume being detached' },
   { verb: 'list', group: STORAGE, resource: 'volumeattachments', for: 'finding what a deleted Node left behind' },
   { verb: 'patch', group: STORAGE, resource: 'volumeattachments', for: 'nudging the attacher' },
-  { verb: 'delete', group: STORAGE, resource: 'volumeattachments', for: 'freeing a volume that no pod on the Node wants' },
-  { verb: 'get', group: COORDINATION, resource: 'leases', namespace: LEASE_NAMESPACE, for: 'seeing that the kubelet is silent' },
-  { verb: 'list', group: COORDINATION, resource: 'leases', namespace: LEASE_NAMESPACE, for: 'sweeping for missed events' },
-  { verb: 'create', group: 'events.k8s.io', resource: 'events', namespace: EVENT_NAMESPACE, for: 'telling people what was done' },
+  {
+    verb: 'delete',
+    group: STORAGE,
+    resource: 'volumeattachments',
+    for: 'freeing a volume that no pod on the Node wants',
+  },
+  {
+    verb: 'get',
+    group: COORDINATION,
+    resource: 'leases',
+    namespace: LEASE_NAMESPACE,
+    for: 'seeing that the kubelet is silent',
+  },
+  {
+    verb: 'list',
+    group: COORDINATION,
+    resource: 'leases',
+    namespace: LEASE_NAMESPACE,
+    for: 'sweeping for missed events',
+  },
+  {
+    verb: 'create',
+    group: 'events.k8s.io',
+    resource: 'events',
+    namespace: EVENT_NAMESPACE,
+    for: 'telling people what was done',
+  },
 ];
 
 export interface ServerVersion {
@@ -107,7 +140,10 @@ const LASTS_MS = 3_600_000;
 /** A version that cannot be read counts as one without the taint: then pods and attachments go one by one. */
 export const versionOf = (gitVersion: string): ServerVersion => {
   const [, major = '0', minor = '0'] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
-  return { text: gitVersion, taintSupported: Number(major) > 1 || (major === '1' && Number(minor) >= FIRST_WITH_TAINT) };
+  return {
+    text: gitVersion,
+    taintSupported: Number(major) > 1 || (major === '1' && Number(minor) >= FIRST_WITH_TAINT),
+  };
 };
 
 /** Asks for the server's version once an hour: control planes are upgraded under running clients. */

@@ -28,7 +28,10 @@ export const apiExceptionIn = (error: unknown): ApiException<unknown> | null => 
 /** The client hands a body out as unparsed text; what is no Status did not come from the API server itself. */
 const statusOf = ({ body }: ApiException<unknown>): Status | null => status.safeParse(jsonIn(body)).data ?? null;
 
-/** The API server itself says that the named object does not exist; a proxy's 404, or one for an unknown path, does not count. */
+/**
+ * The API server itself says that the named object does not exist; a proxy's 404, or one for an unknown path, does not
+ * count.
+ */
 export const saysAbsent = (error: unknown): boolean => {
   const exception = apiExceptionIn(error);
   const said = exception?.code === 404 ? statusOf(exception) : null;
@@ -56,7 +59,9 @@ const whyNone = (error: unknown): string => {
   return sentence === '' ? (noAnswer(error) ?? 'nothing is known of why') : sentence;
 };
 
-/** What went wrong, in fencing's errors; `call` is the request line. Mapped by code and reason, never by message text. */
+/**
+ * What went wrong, in fencing's errors; `call` is the request line. Mapped by code and reason, never by message text.
+ */
 export const toCloudfenceError = (error: unknown, call: string): CloudfenceError => {
   const ours = inChain(error, isOurs);
   if (ours) return ours;

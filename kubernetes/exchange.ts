@@ -12,8 +12,8 @@ import { underPermit } from '../transport/under-permit.ts';
 
 /**
  * One pool for all calls: the client on its own makes a new agent, and so a new TLS connection, for each request.
- * An idle connection is kept for less than load balancers keep theirs, because one of theirs that ended is found out only
- * by a write that fails. TCP's own probes begin after 30 s, as in Kubernetes' clients in Go.
+ * An idle connection is kept for less than load balancers keep theirs, because one of theirs that ended is found out
+ * only by a write that fails. TCP's own probes begin after 30 s, as in Kubernetes' clients in Go.
  */
 export const POOL = { keepAlive: true, keepAliveMsecs: 30_000, maxSockets: 4, timeout: 10_000 } as const;
 
@@ -41,7 +41,12 @@ export const bearer = (token: () => Promise<string>): SecurityAuthentication => 
 
 /** Another means of transport than HTTPS, such as an API server in the same process. Header names are lower-case. */
 export type Transport = (
-  request: { readonly method: string; readonly path: string; readonly headers: Readonly<Record<string, string>>; readonly body: string },
+  request: {
+    readonly method: string;
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  },
   signal: AbortSignal | undefined,
 ) => Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }>;
 
@@ -62,22 +67,32 @@ const lowerCased = (headers: Readonly<Record<string, string>>): Readonly<Record<
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
 /** For messages. */
-export const lineOf = (request: RequestContext): string => `${request.getHttpMethod()} ${new URL(request.getUrl()).pathname}`;
+export const lineOf = (request: RequestContext): string =>
+  `${request.getHttpMethod()} ${new URL(request.getUrl()).pathname}`;
 
 /** A whole answer in the client's shape. */
 const responseOf = ({ status, headers, body }: Awaited<ReturnType<Transport>>): ResponseContext =>
-  new ResponseContext(status, { ...headers }, {
-    text: async () => body,
-    binary: async () => Buffer.from(body),
-    stream: () => new Blob([body]).stream(),
-  });
+  new ResponseContext(
+    status,
+    { ...headers },
+    {
+      text: async () => body,
+      binary: async () => Buffer.from(body),
+      stream: () => new Blob([body]).stream(),
+    },
+  );
 
 export const transportLink = (transport: Transport, token: string): Link => ({
   server: 'https://in-process.invalid',
   unverified: () => false,
   authentication: bearer(async () => token),
   send: async (request, permit) => {
-    const wire = { method: request.getHttpMethod(), path: pathOf(request), headers: lowerCased(request.getHeaders()), body: textOf(request) };
+    const wire = {
+      method: request.getHttpMethod(),
+      path: pathOf(request),
+      headers: lowerCased(request.getHeaders()),
+      body: textOf(request),
+    };
     const signal = request.getSignal();
     if (!permit) return responseOf(await transport(wire, signal));
     const carried = await underPermit({ name: lineOf(request), permit, signal }, async (passage) => {
@@ -112,7 +127,10 @@ const headersOf = ({ headers, body }: Outgoing): Readonly<Record<string, string 
   ...(body !== '' && { 'Content-Length': Buffer.byteLength(body) }),
 });
 
-/** A request that waits for a connection says nothing when it is destroyed: whoever gave it up does not wait for its word. */
+/**
+ * A request that waits for a connection says nothing when it is destroyed: whoever gave it up does not wait for its
+ * word.
+ */
 const answerTo = (outgoing: Outgoing, { agent, signal }: Way): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const options = { method: outgoing.method, headers: headersOf(outgoing), agent, ...(signal && { signal }) };
@@ -121,7 +139,8 @@ const answerTo = (outgoing: Outgoing, { agent, signal }: Way): Promise<IncomingM
     request.on('error', reject).once('response', resolve).end(outgoing.body);
   });
 
-const unzipped = (answer: IncomingMessage): Readable => (answer.headers['content-encoding'] === 'gzip' ? pipeline(answer, createGunzip(), () => undefined) : answer);
+const unzipped = (answer: IncomingMessage): Readable =>
+  answer.headers['content-encoding'] === 'gzip' ? pipeline(answer, createGunzip(), () => undefined) : answer;
 
 const textIn = async (stream: Readable): Promise<string> => {
   const chunks: Buffer[] = [];
@@ -130,7 +149,9 @@ const textIn = async (stream: Readable): Promise<string> => {
 };
 
 const single = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]));
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+  );
 
 /** Sends one request, once, and reads its whole answer. @throws what Node throws when there is none */
 export const exchange = async (outgoing: Outgoing, way: Way): Promise<Answer> => {
@@ -147,20 +168,29 @@ interface HttpsEnds {
 }
 
 /**
- * By Node's own HTTPS, which the cloud's SDK has loaded already: the client's own way, undici, is half a megabyte more of
- * code and 20 MB of memory. HTTP/1.1, because an idle HTTP/2 session may be dead when a frozen function thaws.
+ * By Node's own HTTPS, which the cloud's SDK has loaded already: the client's own way, undici, is half a megabyte more
+ * of code and 20 MB of memory. HTTP/1.1, because an idle HTTP/2 session may be dead when a frozen function thaws.
  */
 export const httpsLink = ({ server, authentication, agent, unverified = false }: HttpsEnds): Link => ({
   server,
   unverified: () => unverified,
   authentication,
   send: async (request, permit) => {
-    const outgoing = { method: request.getHttpMethod(), url: request.getUrl(), headers: request.getHeaders(), body: textOf(request) };
+    const outgoing = {
+      method: request.getHttpMethod(),
+      url: request.getUrl(),
+      headers: request.getHeaders(),
+      body: textOf(request),
+    };
     const pool = await agent();
     const signal = request.getSignal();
     if (!permit) return responseOf(await exchange(outgoing, { agent: pool, signal }));
     const call = { name: lineOf(request), permit, signal };
-    return responseOf(await underPermit(call, (passage) => exchange(outgoing, { agent: passage.through(pool), signal: passage.signal })));
+    return responseOf(
+      await underPermit(call, (passage) =>
+        exchange(outgoing, { agent: passage.through(pool), signal: passage.signal }),
+      ),
+    );
   },
   // Where not even the pool can be had, there is nothing to close.
   close: () => agent().then(retire, () => undefined),

@@ -33,19 +33,31 @@ import {
   writtenRecord,
 } from './node-patch.ts';
 
-export type FenceStep = Extract<ClusterStep, { readonly do: 'mark' | 'note' | 'park' | 'readmit-volumes' | 'readmit-pods' | 'entomb' | 'note-stopping' }>;
+export type FenceStep = Extract<
+  ClusterStep,
+  { readonly do: 'mark' | 'note' | 'park' | 'readmit-volumes' | 'readmit-pods' | 'entomb' | 'note-stopping' }
+>;
 type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }>;
 
-const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [testUid(target), ...testLabel(target), testRecord(node, target)];
+const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [
+  testUid(target),
+  ...testLabel(target),
+  testRecord(node, target),
+];
 
 /** It says itself whose it is: what stands beside it may be removed without it. */
-const ourTaint = (record: FenceRecord): TaintOf => ({ ...OUT_OF_SERVICE, value: taintText(fenceInBoot(record.fence, record, record)) });
+const ourTaint = (record: FenceRecord): TaintOf => ({
+  ...OUT_OF_SERVICE,
+  value: taintText(fenceInBoot(record.fence, record, record)),
+});
 
 /** A taint that came up since, and that is not ours, must not become ours by being recorded so. */
 const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: StepTo<'mark'>): readonly TaintOf[] => {
   const stands = hasTaint(node, OUT_OF_SERVICE.key);
-  if (addOutOfService && stands && !hasOwnTaint(node)) throw new Refused(`somebody else has put ${target.name} out of service since it was read`);
-  const quarantined = node.spec?.taints?.some(({ key, effect }) => key === QUARANTINE.key && effect === QUARANTINE.effect) ?? false;
+  if (addOutOfService && stands && !hasOwnTaint(node))
+    throw new Refused(`somebody else has put ${target.name} out of service since it was read`);
+  const quarantined =
+    node.spec?.taints?.some(({ key, effect }) => key === QUARANTINE.key && effect === QUARANTINE.effect) ?? false;
   return [...(addOutOfService && !stands ? [ourTaint(record)] : []), ...(quarantined ? [] : [QUARANTINE])];
 };
 
@@ -66,7 +78,10 @@ const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
 const ownTaint = (node: V1Node): readonly TaintKind[] => (hasOwnTaint(node) ? [OUT_OF_SERVICE] : []);
 
 /** Our out-of-service taint goes, and with it the label beside it. */
-const withoutOwnTaint = (node: V1Node): NodePatch => [...removeTaints(node, ownTaint(node)), ...removeLabels(node, [TAINT_LABEL])];
+const withoutOwnTaint = (node: V1Node): NodePatch => [
+  ...removeTaints(node, ownTaint(node)),
+  ...removeLabels(node, [TAINT_LABEL]),
+];
 
 /** A parked fence names itself by our label, also one that an earlier version began. */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
@@ -77,7 +92,10 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
   ...putLabels(node, { [FENCED_LABEL]: record.fence }),
 ];
 
-/** Neither the boot nor, where the record is lost, the record is tested: the taint has to go, whatever a kubelet writes meanwhile. */
+/**
+ * Neither the boot nor, where the record is lost, the record is tested: the taint has to go, whatever a kubelet writes
+ * meanwhile.
+ */
 const liftPatch = (node: V1Node, { node: target, record }: StepTo<'readmit-volumes'>): NodePatch =>
   record === null
     ? [testUid(target), ...testLabel(target), ...withoutOwnTaint(node)]
@@ -99,9 +117,13 @@ const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'readmit-pod
 const stoppingPatch = (node: V1Node, stopping: FirstStopping | null): NodePatch =>
   stopping ? putLabels(node, { [STOPPING_LABEL]: stoppingText(stopping) }) : removeLabels(node, [STOPPING_LABEL]);
 
-/** Releasing a fence requires something of it that can be told from others': its record, its label, or our out-of-service taint. */
+/**
+ * Releasing a fence requires something of it that can be told from others': its record, its label, or our
+ * out-of-service taint.
+ */
 const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void => {
-  if (recordText === null && label === null && !hasOwnTaint(node)) throw new Refused(`${name} bore no fence when it was read`);
+  if (recordText === null && label === null && !hasOwnTaint(node))
+    throw new Refused(`${name} bore no fence when it was read`);
 };
 
 const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
@@ -117,7 +139,11 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
     case 'readmit-pods':
       return endPatch(node, step);
     case 'entomb':
-      return [...asSeen(node, step.node), ...(hasOwnTaint(node) ? [] : removeLabels(node, [TAINT_LABEL])), ...labelAfter(node, step.tombstone)];
+      return [
+        ...asSeen(node, step.node),
+        ...(hasOwnTaint(node) ? [] : removeLabels(node, [TAINT_LABEL])),
+        ...labelAfter(node, step.tombstone),
+      ];
     case 'note-stopping':
       return [testUid(step.node), ...stoppingPatch(node, step.stopping)];
   }

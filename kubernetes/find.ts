@@ -20,8 +20,11 @@ type Names = readonly string[];
 
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 
-/** One that names the machine against its own providerID is none: a kubelet could keep any machine from being fenced. */
-const isClaimant = (identitySources: readonly IdentitySource[], clues: NodeQuery): boolean => namesMachine(identitySources, clues) && !isImposter(identitySources, clues);
+/**
+ * One that names the machine against its own providerID is none: a kubelet could keep any machine from being fenced.
+ */
+const isClaimant = (identitySources: readonly IdentitySource[], clues: NodeQuery): boolean =>
+  namesMachine(identitySources, clues) && !isImposter(identitySources, clues);
 
 const proven = (nodes: readonly V1Node[], clues: NodeQuery): Names =>
   nodes.filter((node) => isClaimant(nodeIdentitySources(node), clues)).map(nameOf);
@@ -32,7 +35,10 @@ const isMachines = async (reader: Reader, name: string, clues: NodeQuery): Promi
   if (!node) return false;
   const identitySources = nodeIdentitySources(node);
   const silent = identitySources.every((source) => clues.machineOf(source) === null);
-  return isClaimant(silent ? [...identitySources, ...csiNodeIdentitySources(await readCsiNode(reader, name))] : identitySources, clues);
+  return isClaimant(
+    silent ? [...identitySources, ...csiNodeIdentitySources(await readCsiNode(reader, name))] : identitySources,
+    clues,
+  );
 };
 
 /** The likeliest name alone first: mostly it is right, and then one GET was all. */
@@ -49,13 +55,21 @@ const byGuessedName = async (reader: Reader, clues: NodeQuery): Promise<Names> =
 const byLabel = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
   if (!LABEL_VALUE.test(clues.machine)) return [];
   const lists = await Promise.all(
-    INSTANCE_LABELS.map((label) => reader.read(CoreV1Api, (core) => core.listNode({ labelSelector: `${label}=${clues.machine}` }))),
+    INSTANCE_LABELS.map((label) =>
+      reader.read(CoreV1Api, (core) => core.listNode({ labelSelector: `${label}=${clues.machine}` })),
+    ),
   );
   return [...new Set(lists.flatMap(({ items }) => proven(items, clues)))];
 };
 
-/** `complete`: every Node has an annotation that speaks of some machine of this cloud, so none can hide behind its providerID. */
-const byAnnotation = async (reader: Reader, clues: NodeQuery): Promise<{ readonly names: Names; readonly complete: boolean }> => {
+/**
+ * `complete`: every Node has an annotation that speaks of some machine of this cloud, so none can hide behind its
+ * providerID.
+ */
+const byAnnotation = async (
+  reader: Reader,
+  clues: NodeQuery,
+): Promise<{ readonly names: Names; readonly complete: boolean }> => {
   const names: string[] = [];
   let complete = true;
   for await (const page of pages((paging) => reader.readMetadata(CoreV1Api, (core) => core.listNode(paging)))) {
@@ -70,7 +84,8 @@ const byAnnotation = async (reader: Reader, clues: NodeQuery): Promise<{ readonl
 
 const byProviderID = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
   const names: string[] = [];
-  for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)))) names.push(...proven(page, clues));
+  for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging))))
+    names.push(...proven(page, clues));
   return names;
 };
 
@@ -81,10 +96,16 @@ const MOST_GETS = 100;
 const claimants = async (reader: Reader, names: Names, clues: NodeQuery): Promise<Names> => {
   if (names.length > MOST_GETS) return byProviderID(reader, clues);
   const nodes = await Promise.all(names.map((name) => readNode(reader, name)));
-  return proven(nodes.filter((node) => node !== null), clues);
+  return proven(
+    nodes.filter((node) => node !== null),
+    clues,
+  );
 };
 
-/** Names of the Nodes that prove to be the machine's, by the cheapest way that finds any. A name is a clue and never proof. */
+/**
+ * Names of the Nodes that prove to be the machine's, by the cheapest way that finds any. A name is a clue and never
+ * proof.
+ */
 export const find = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
   for (const way of [byGuessedName, byLabel]) {
     const found = await way(reader, clues);

@@ -10,16 +10,22 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const hostOf = (server: string): string => (URL.canParse(server) ? new URL(server).hostname : '');
 
 /** Over plain http whoever is on the way reads along; through a proxy that is somebody even for this very machine. */
-const isInClear = (server: string, proxied: boolean): boolean => /^http:/i.test(server) && (proxied || !LOOPBACK.test(hostOf(server)));
+const isInClear = (server: string, proxied: boolean): boolean =>
+  /^http:/i.test(server) && (proxied || !LOOPBACK.test(hostOf(server)));
 
 /** @throws InvalidConfiguration where a credential would be sent in the clear */
 export const keepSecret = (server: string, proxied = false): void => {
   if (!isInClear(server, proxied)) return;
-  throw new InvalidConfiguration([`the API server ${server} is asked over plain http, which would send its credential in the clear: write https, and the cluster's authority beside it`]);
+  throw new InvalidConfiguration([
+    `the API server ${server} is asked over plain http, which would send its credential in the clear: write https, and the cluster's authority beside it`,
+  ]);
 };
 
 const hasCredential = (user: User | null): boolean =>
-  user !== null && [user.token, user.username, user.password, user.exec, user.authProvider].some((credential) => credential !== undefined && credential !== null && credential !== '');
+  user !== null &&
+  [user.token, user.username, user.password, user.exec, user.authProvider].some(
+    (credential) => credential !== undefined && credential !== null && credential !== '',
+  );
 
 /** @throws InvalidConfiguration */
 export const keepSecretIn = (config: KubeConfig): void => {
@@ -33,17 +39,22 @@ const userFaults = ({ name, exec, authProvider, certFile, keyFile }: User): read
 ];
 
 /**
- * A kubeconfig that a cloud keeps is text that others may write: it must neither run programs with this process' rights nor
- * read its files. @throws InvalidConfiguration
+ * A kubeconfig that a cloud keeps is text that others may write: it must neither run programs with this process' rights
+ * nor read its files. @throws InvalidConfiguration
  */
 export const selfContained = (config: KubeConfig): void => {
   const faults = [
     ...config.getUsers().flatMap(userFaults),
-    ...config.getClusters().flatMap(({ name, caFile }) => (caFile ? [`cluster ${name} names a file (certificate-authority)`] : [])),
+    ...config
+      .getClusters()
+      .flatMap(({ name, caFile }) => (caFile ? [`cluster ${name} names a file (certificate-authority)`] : [])),
   ];
   if (faults.length === 0) return;
-  const remedy = 'write the data itself (certificate-authority-data, token, client-certificate-data), or use the cloud’s own way in (eks, aks, gke); `cloudfence kubeconfig` writes such a one';
-  throw new InvalidConfiguration(faults.map((fault) => `a kubeconfig from a secret may not do that: ${fault}; ${remedy}`));
+  const remedy =
+    'write the data itself (certificate-authority-data, token, client-certificate-data), or use the cloud’s own way in (eks, aks, gke); `cloudfence kubeconfig` writes such a one';
+  throw new InvalidConfiguration(
+    faults.map((fault) => `a kubeconfig from a secret may not do that: ${fault}; ${remedy}`),
+  );
 };
 
 const programOf = (config: KubeConfig): string | null => {
@@ -51,13 +62,22 @@ const programOf = (config: KubeConfig): string | null => {
   return user?.exec || user?.authProvider ? user.name : null;
 };
 
-const notStarted = (caught: unknown): string | null => (caught instanceof Error && 'syscall' in caught && 'code' in caught ? String(caught.code) : null);
+const notStarted = (caught: unknown): string | null =>
+  caught instanceof Error && 'syscall' in caught && 'code' in caught ? String(caught.code) : null;
 
-/** In our words and without a cause: what a credential plugin prints may be the credential, and the client quotes it. */
+/**
+ * In our words and without a cause: what a credential plugin prints may be the credential, and the client quotes it.
+ */
 export const withoutOutput = (config: KubeConfig, caught: unknown): Denied | InvalidConfiguration => {
   const user = programOf(config);
-  if (user === null) return new InvalidConfiguration([`the kubeconfig cannot be used as it stands: its server, files or certificates are not what the client takes`]);
+  if (user === null)
+    return new InvalidConfiguration([
+      `the kubeconfig cannot be used as it stands: its server, files or certificates are not what the client takes`,
+    ]);
   const code = notStarted(caught);
-  if (code !== null) return new InvalidConfiguration([`the credential plugin of kubeconfig user ${user} cannot be started (${code})`]);
-  return new Denied(`the credential plugin of kubeconfig user ${user} gave no credential: run it by hand to see what it says`);
+  if (code !== null)
+    return new InvalidConfiguration([`the credential plugin of kubeconfig user ${user} cannot be started (${code})`]);
+  return new Denied(
+    `the credential plugin of kubeconfig user ${user} gave no credential: run it by hand to see what it says`,
+  );
 };

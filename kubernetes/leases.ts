@@ -6,16 +6,23 @@ import { LEASE_NAMESPACE, ZONE_LABEL } from './names.ts';
 import { isFenced } from './node-facts.ts';
 import { namesMachine, nodeIdentitySources } from './node.ts';
 
-/** The client declares a date but hands a MicroTime out as the text that came, with its microseconds; both are taken. */
+/**
+ * The client declares a date but hands a MicroTime out as the text that came, with its microseconds; both are taken.
+ */
 const renewTimeOf = (lease: { readonly spec?: { readonly renewTime?: unknown } }): string | null => {
   const time = lease.spec?.renewTime;
   if (typeof time === 'string') return time;
   return time instanceof Date ? time.toISOString() : null;
 };
 
-/** When the Node's kubelet last renewed its Lease, as it stands there, or null. https://kubernetes.io/docs/concepts/architecture/leases/ */
+/**
+ * When the Node's kubelet last renewed its Lease, as it stands there, or null.
+ * https://kubernetes.io/docs/concepts/architecture/leases/
+ */
 export const readLease = async (reader: Reader, node: string): Promise<string | null> => {
-  const lease = await reader.readIfPresent(CoordinationV1Api, (api) => api.readNamespacedLease({ namespace: LEASE_NAMESPACE, name: node }));
+  const lease = await reader.readIfPresent(CoordinationV1Api, (api) =>
+    api.readNamespacedLease({ namespace: LEASE_NAMESPACE, name: node }),
+  );
   return lease && renewTimeOf(lease);
 };
 
@@ -79,11 +86,17 @@ const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<
 };
 
 /**
- * Lists unreachable Nodes, and all that claim the machine. In doubt the result argues against acting: another Node without
- * any Lease counts as unreachable, this one only when its Lease is there and stale. Nodes without a zone label form a zone
- * of their own. A silent Node under a fence is parked: it is neither unreachable nor a sign of life of its zone.
+ * Lists unreachable Nodes, and all that claim the machine. In doubt the result argues against acting: another Node
+ * without any Lease counts as unreachable, this one only when its Lease is there and stale. Nodes without a zone label
+ * form a zone of their own. A silent Node under a fence is parked: it is neither unreachable nor a sign of life of its
+ * zone.
  */
-export const surveyConnectivity = async (reader: Reader, node: string, freshness: Freshness, machine: Machine): Promise<ConnectivitySurvey> => {
+export const surveyConnectivity = async (
+  reader: Reader,
+  node: string,
+  freshness: Freshness,
+  machine: Machine,
+): Promise<ConnectivitySurvey> => {
   const [{ fresh, stale }, nodes] = await Promise.all([readLeases(reader, freshness), readNodes(reader, machine)]);
   const names = [...nodes.keys()];
   const awake = names.filter((name) => name === node || fresh.has(name) || !nodes.get(name)?.parked);

@@ -19,8 +19,8 @@ import { LEDGER } from './names.ts';
 import { type CapLift, capLiftIn, countNodes, endLift, liftCap, readSettings } from './settings-map.ts';
 
 /**
- * The one ConfigMap in which fences are entered before they begin. Every write names the version that was read: of many that
- * claim the last free place at once, the API server lets one through, and the others read again.
+ * The one ConfigMap in which fences are entered before they begin. Every write names the version that was read: of many
+ * that claim the last free place at once, the API server lets one through, and the others read again.
  */
 
 /** What a claim is made over; `jitter` draws from 0 to 1. */
@@ -50,23 +50,36 @@ export const readEntries = async (reader: Reader): Promise<readonly LedgerEntry[
   return map && entriesIn(map);
 };
 
-/** RBAC cannot allow creating one ConfigMap and no other: so the manifest brings it, and only an administrator's tools make it anew. */
+/**
+ * RBAC cannot allow creating one ConfigMap and no other: so the manifest brings it, and only an administrator's tools
+ * make it anew.
+ */
 const create = async ({ writer }: Registry, entries: readonly LedgerEntry[]): Promise<void> => {
   const body = { metadata: { namespace, name }, data: { [key]: writtenLedger(entries) } };
   try {
     await writer.write(CoreV1Api, (core) => core.createNamespacedConfigMap({ namespace, body }));
   } catch (error) {
     if (!(error instanceof Denied)) throw error;
-    throw new Denied(`the ConfigMap ${namespace}/${name}, in which fences are counted, is gone: apply infra/kubernetes/rbac.yaml again`, { cause: error });
+    throw new Denied(
+      `the ConfigMap ${namespace}/${name}, in which fences are counted, is gone: apply infra/kubernetes/rbac.yaml again`,
+      { cause: error },
+    );
   }
 };
 
 /** False when somebody else has written since. */
-const isWritten = async (registry: Registry, map: V1ConfigMap | null, entries: readonly LedgerEntry[]): Promise<boolean> => {
+const isWritten = async (
+  registry: Registry,
+  map: V1ConfigMap | null,
+  entries: readonly LedgerEntry[],
+): Promise<boolean> => {
   try {
     if (map === null) await create(registry, entries);
     else {
-      const body = { metadata: { resourceVersion: map.metadata?.resourceVersion }, data: { [key]: writtenLedger(entries) } };
+      const body = {
+        metadata: { resourceVersion: map.metadata?.resourceVersion },
+        data: { [key]: writtenLedger(entries) },
+      };
       await registry.writer.mergePatch(CoreV1Api, (core) => core.patchNamespacedConfigMap({ namespace, name, body }));
     }
     return true;
@@ -76,7 +89,8 @@ const isWritten = async (registry: Registry, map: V1ConfigMap | null, entries: r
   }
 };
 
-const pauseBetween = (tries: number, jitter: () => number): number => Math.ceil(jitter() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries));
+const pauseBetween = (tries: number, jitter: () => number): number =>
+  Math.ceil(jitter() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries));
 
 const rest = async ({ clock, signal }: Registry, ms: number): Promise<void> => {
   try {
@@ -87,7 +101,10 @@ const rest = async ({ clock, signal }: Registry, ms: number): Promise<void> => {
 };
 
 /** Reads, decides and writes until nobody has written in between. What is decided is decided on what stands. */
-const change = async <T>(registry: Registry, decide: (entries: readonly LedgerEntry[]) => { readonly says: T; readonly write: readonly LedgerEntry[] | null }): Promise<T> => {
+const change = async <T>(
+  registry: Registry,
+  decide: (entries: readonly LedgerEntry[]) => { readonly says: T; readonly write: readonly LedgerEntry[] | null },
+): Promise<T> => {
   for (let tries = 1; tries <= TRIES; tries += 1) {
     const map = await readMap(registry);
     const { says, write } = decide(entriesIn(map));
@@ -100,7 +117,10 @@ const change = async <T>(registry: Registry, decide: (entries: readonly LedgerEn
 /** Denied is a matter of the manifest of an older version, most of all. */
 const withMend = (error: unknown): never => {
   if (!(error instanceof Denied) || error.message.includes('rbac.yaml')) throw error;
-  throw new Denied(`${error.message}; fences are counted in ${namespace}/${name}: apply infra/kubernetes/rbac.yaml again`, { cause: error });
+  throw new Denied(
+    `${error.message}; fences are counted in ${namespace}/${name}: apply infra/kubernetes/rbac.yaml again`,
+    { cause: error },
+  );
 };
 
 const claimed = async (registry: Registry, { machine, boot, cap, onlyAsked }: Claim): Promise<Admission> => {
@@ -114,11 +134,15 @@ const claimed = async (registry: Registry, { machine, boot, cap, onlyAsked }: Cl
 };
 
 /** @throws Denied, Unavailable */
-export const claim = (registry: Registry, wanted: Claim): Promise<Admission> => claimed(registry, wanted).catch(withMend);
+export const claim = (registry: Registry, wanted: Claim): Promise<Admission> =>
+  claimed(registry, wanted).catch(withMend);
 
 /** Whether anything had to be written for it. */
 export const conclude = (registry: Registry, machine: MachineId): Promise<void> =>
-  change(registry, (entries) => ({ says: undefined, write: concluded(entries, shortMachine(machine), registry.clock.now()) }));
+  change(registry, (entries) => ({
+    says: undefined,
+    write: concluded(entries, shortMachine(machine), registry.clock.now()),
+  }));
 
 /**
  * The ledger as text: one line for a fence, short enough that thousands fit into one ConfigMap.
@@ -126,19 +150,32 @@ export const conclude = (registry: Registry, machine: MachineId): Promise<void> 
  */
 const LINE = /^([\w-]{10}) ([\w-]{6}|-) (\d{1,12}) ([of]) (\d{1,7})$/;
 
-const digest = (text: string, length: number): string => createHash('sha256').update(text).digest('base64url').slice(0, length);
+const digest = (text: string, length: number): string =>
+  createHash('sha256').update(text).digest('base64url').slice(0, length);
 
 /** Ids of machines are up to 300 characters long. */
 const shortMachine = (machine: string): string => digest(machine, 10);
 const shortBoot = (boot: string): string => digest(boot, 6);
 
 /** Whoever wrote a line that cannot be read: it counts as a fence begun now, and is aged from the next write on. */
-const unreadable = (line: string): LedgerEntry => ({ machine: shortMachine(line), boot: '', begun: Infinity, finished: false, nodes: 0 });
+const unreadable = (line: string): LedgerEntry => ({
+  machine: shortMachine(line),
+  boot: '',
+  begun: Infinity,
+  finished: false,
+  nodes: 0,
+});
 
 const entryIn = (line: string): LedgerEntry => {
   const [, machine, boot, begun, state, nodes] = LINE.exec(line) ?? [];
   if (machine === undefined) return unreadable(line);
-  return { machine, boot: boot === '-' ? '' : (boot ?? ''), begun: Number(begun) * 1_000, finished: state === 'f', nodes: Number(nodes) };
+  return {
+    machine,
+    boot: boot === '-' ? '' : (boot ?? ''),
+    begun: Number(begun) * 1_000,
+    finished: state === 'f',
+    nodes: Number(nodes),
+  };
 };
 
 const readLedger = (text: string): readonly LedgerEntry[] =>
@@ -149,7 +186,12 @@ const readLedger = (text: string): readonly LedgerEntry[] =>
     .map(entryIn);
 
 const writtenLedger = (entries: readonly LedgerEntry[]): string =>
-  entries.map(({ machine, boot, begun, finished, nodes }) => `${machine} ${boot || '-'} ${Math.floor(begun / 1_000)} ${finished ? 'f' : 'o'} ${nodes}`).join('\n');
+  entries
+    .map(
+      ({ machine, boot, begun, finished, nodes }) =>
+        `${machine} ${boot || '-'} ${Math.floor(begun / 1_000)} ${finished ? 'f' : 'o'} ${nodes}`,
+    )
+    .join('\n');
 
 /** How the cap of one cluster stands. */
 export interface CapStanding extends CapUse {

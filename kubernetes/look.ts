@@ -41,7 +41,12 @@ const claimOf = ({ volume }: SeenVolume): Claim | null => {
 
 const usesElsewhere = (pod: V1Pod, claim: Claim, node: string): boolean => {
   const where = pod.spec?.nodeName ?? '';
-  return where !== '' && where !== node && !isFinished(pod) && claimsOf(pod).some((other) => claimKey(other) === claimKey(claim));
+  return (
+    where !== '' &&
+    where !== node &&
+    !isFinished(pod) &&
+    claimsOf(pod).some((other) => claimKey(other) === claimKey(claim))
+  );
 };
 
 /** The Node of the pod that uses the claim now, anywhere but on this Node; null while it is scheduled nowhere. */
@@ -56,7 +61,12 @@ const nodeUsing = async (reader: Reader, claim: Claim, node: string): Promise<st
 };
 
 /** The volume's facts with its next attachment, when one is asked for and a pod elsewhere uses it. */
-const followed = async (reader: Reader, seen: SeenVolume, node: string, follow: readonly string[]): Promise<VolumeFacts> => {
+const followed = async (
+  reader: Reader,
+  seen: SeenVolume,
+  node: string,
+  follow: readonly string[],
+): Promise<VolumeFacts> => {
   const { facts } = seen;
   const claim = follow.includes(facts.key) ? claimOf(seen) : null;
   const next = claim && (await nodeUsing(reader, claim, node));
@@ -65,26 +75,41 @@ const followed = async (reader: Reader, seen: SeenVolume, node: string, follow: 
 };
 
 /** What attach-detach has attached; what the kubelet says that it uses is no more than its word. */
-const volumesReported = ({ status }: V1Node) => (status?.volumesAttached ?? []).flatMap(({ name }) => volumeNamed(name) ?? []);
+const volumesReported = ({ status }: V1Node) =>
+  (status?.volumesAttached ?? []).flatMap(({ name }) => volumeNamed(name) ?? []);
 
-const volumesOnStatus = (node: V1Node) => [...volumesReported(node), ...(node.status?.volumesInUse ?? []).flatMap((name) => volumeNamed(name) ?? [])];
+const volumesOnStatus = (node: V1Node) => [
+  ...volumesReported(node),
+  ...(node.status?.volumesInUse ?? []).flatMap((name) => volumeNamed(name) ?? []),
+];
 
-/** PersistentVolumes of attachments that only the list of all shows: those of a drained Node are on no status any more. */
+/**
+ * PersistentVolumes of attachments that only the list of all shows: those of a drained Node are on no status any more.
+ */
 const searched = async (reader: Reader, { search = false, clues }: LookRequest, node: string) => {
   const attachments = search ? await searchAttachments(reader, node, clues) : [];
-  return { read: await readSources(reader, attachments), bare: attachments.flatMap((attachment) => attachedInline(attachment) ?? []) };
+  return {
+    read: await readSources(reader, attachments),
+    bare: attachments.flatMap((attachment) => attachedInline(attachment) ?? []),
+  };
 };
 
 /**
- * Once all attachments of a Node under fence are gone, their successors are looked at whether or not that is asked for: a
- * run before this one may have died between nudging one of them and taking the nudge off.
+ * Once all attachments of a Node under fence are gone, their successors are looked at whether or not that is asked for:
+ * a run before this one may have died between nudging one of them and taking the nudge off.
  */
 const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly SeenVolume[]): readonly string[] =>
-  record?.phase === 'fencing' && volumes.every(({ facts }) => facts.attachment === null) ? volumes.map(({ facts }) => facts.key) : [];
+  record?.phase === 'fencing' && volumes.every(({ facts }) => facts.attachment === null)
+    ? volumes.map(({ facts }) => facts.key)
+    : [];
 
 /** Looks at the Node of this name; null when none stands there that names the machine. */
 const lookAtNode = async (reader: Reader, request: LookRequest, name: string): Promise<NodeLook | null> => {
-  const [standing, lease, pods] = await Promise.all([readStanding(reader, name), readLease(reader, name), readNodePods(reader, name)]);
+  const [standing, lease, pods] = await Promise.all([
+    readStanding(reader, name),
+    readLease(reader, name),
+    readNodePods(reader, name),
+  ]);
   if (!standing || !namesMachine(standing.identitySources, request.clues)) return null;
   const { remembered } = request;
   const node = nodeFacts(standing.node, standing.identitySources);
@@ -109,11 +134,14 @@ const lookAtNode = async (reader: Reader, request: LookRequest, name: string): P
   };
 };
 
-/** A kubelet renews its Lease every 10 s and is given up after 40 s: somebody lives under a name whose Lease is younger. */
+/**
+ * A kubelet renews its Lease every 10 s and is given up after 40 s: somebody lives under a name whose Lease is younger.
+ */
 const LEASE_LIVES_MS = 40_000;
 
 /** A time that lies ahead, or cannot be read, is doubt, and doubt speaks for a living kubelet. */
-const isAlive = (lease: string | null, now: number): boolean => lease !== null && !(Date.parse(lease) < now - LEASE_LIVES_MS);
+const isAlive = (lease: string | null, now: number): boolean =>
+  lease !== null && !(Date.parse(lease) < now - LEASE_LIVES_MS);
 
 /** What is read of one name under which the machine's Node once stood. */
 interface NameRead {
@@ -142,7 +170,8 @@ interface Traces {
   readonly now: number;
 }
 
-const rememberedOf = ({ remembered, clues }: LookRequest): FenceRecord | null => (remembered?.machine === clues.machine ? remembered : null);
+const rememberedOf = ({ remembered, clues }: LookRequest): FenceRecord | null =>
+  remembered?.machine === clues.machine ? remembered : null;
 
 /** Another machine uses the name by now: its pods and its Lease are none of ours, whether or not its Node stands. */
 const isTaken = ({ node, lease, standing }: NameRead, { left, now }: Traces): boolean =>
@@ -152,18 +181,37 @@ const keysOf = (volumes: readonly V1PersistentVolume[], bare: readonly VolumeHan
   new Set([...volumes.flatMap((volume) => handleOf(volume) ?? []), ...bare].map(volumeKey));
 
 /**
- * Pods are bound to a name, not to a machine. Only those are the dead machine's that its fence noted down, or that use a
- * volume which is still attached to it; any other pod without a Node is left to Kubernetes' own garbage collection. One that
- * is not deleted anyway and whose claim cannot be resolved counts as well: it may want what is attached.
+ * Pods are bound to a name, not to a machine. Only those are the dead machine's that its fence noted down, or that use
+ * a volume which is still attached to it; any other pod without a Node is left to Kubernetes' own garbage collection.
+ * One that is not deleted anyway and whose claim cannot be resolved counts as well: it may want what is attached.
  */
-const ownPods = (pods: readonly PodFacts[], request: LookRequest, attached: ReadonlySet<string>): readonly PodFacts[] => {
+const ownPods = (
+  pods: readonly PodFacts[],
+  request: LookRequest,
+  attached: ReadonlySet<string>,
+): readonly PodFacts[] => {
   const noted = new Set(rememberedOf(request)?.pods.map(({ uid }) => uid));
-  return pods.filter(({ uid, volumes, tolerates, unresolved }) => noted.has(uid) || volumes.some((volume) => attached.has(volume)) || (tolerates && unresolved.length > 0));
+  return pods.filter(
+    ({ uid, volumes, tolerates, unresolved }) =>
+      noted.has(uid) || volumes.some((volume) => attached.has(volume)) || (tolerates && unresolved.length > 0),
+  );
 };
 
-const volumesLeft = async (reader: Reader, node: string, { clues, remembered, follow }: LookRequest, found: Pick<VolumeTraces, 'bare' | 'read'>) => {
+const volumesLeft = async (
+  reader: Reader,
+  node: string,
+  { clues, remembered, follow }: LookRequest,
+  found: Pick<VolumeTraces, 'bare' | 'read'>,
+) => {
   const noted = remembered?.node === node ? remembered.volumes : [];
-  const volumes = await readVolumes(reader, { node, onStatus: [], reported: new Set(), ...found, remembered: noted, owns: notAnothers(clues) });
+  const volumes = await readVolumes(reader, {
+    node,
+    onStatus: [],
+    reported: new Set(),
+    ...found,
+    remembered: noted,
+    owns: notAnothers(clues),
+  });
   return Promise.all(volumes.map((volume) => followed(reader, volume, node, follow)));
 };
 
@@ -174,10 +222,21 @@ const leftoversOf = async (reader: Reader, name: NameRead, traces: Traces): Prom
   const attached = await readSources(reader, own);
   const bare = own.flatMap((attachment) => attachedInline(attachment) ?? []);
   const claimed = await readClaimed(reader, taken ? [] : name.pods);
-  const pods = taken ? [] : ownPods(name.pods.map((pod) => podFactsOf(pod, claimed)), request, keysOf(attached, bare));
+  const pods = taken
+    ? []
+    : ownPods(
+        name.pods.map((pod) => podFactsOf(pod, claimed)),
+        request,
+        keysOf(attached, bare),
+      );
   const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
   const used = [...claimed.values()].filter((volume) => [...keysOf([volume])].some((key) => wanted.has(key)));
-  return { taken, pods, lease: taken ? null : name.lease, volumes: await volumesLeft(reader, name.node, request, { bare, read: [...used, ...attached] }) };
+  return {
+    taken,
+    pods,
+    lease: taken ? null : name.lease,
+    volumes: await volumesLeft(reader, name.node, request, { bare, read: [...used, ...attached] }),
+  };
 };
 
 const namesOf = (request: LookRequest, { own, silent }: LeftAttachments): readonly string[] => {
@@ -185,7 +244,9 @@ const namesOf = (request: LookRequest, { own, silent }: LeftAttachments): readon
   return [...new Set([...known, ...[...own, ...silent].map(({ spec }) => spec.nodeName)])];
 };
 
-/** The machine's own Node under one of the names: only its CSINode may name the machine, and then no search finds it. */
+/**
+ * The machine's own Node under one of the names: only its CSINode may name the machine, and then no search finds it.
+ */
 const ownNode = async (reader: Reader, request: LookRequest, names: readonly NameRead[]): Promise<NodeLook | null> => {
   const own = names.find(({ standing }) => standing && namesMachine(standing.identitySources, request.clues));
   return own ? lookAtNode(reader, request, own.node) : null;
@@ -235,7 +296,10 @@ export const recheck = async (reader: Reader, name: string): Promise<Recheck> =>
   return {
     uid: node?.metadata?.uid ?? null,
     recordText: node && recordTextOf(node),
-    taints: { outOfService: node !== null && hasTaint(node, OUT_OF_SERVICE.key), ours: node !== null && hasOwnTaint(node) },
+    taints: {
+      outOfService: node !== null && hasTaint(node, OUT_OF_SERVICE.key),
+      ours: node !== null && hasOwnTaint(node),
+    },
     lease,
   };
 };

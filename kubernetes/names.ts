@@ -1,4 +1,7 @@
-/** The keys under which Cloudfence reads and writes, and the well-known ones that it meets. One place, so that docs and RBAC can quote it. */
+/**
+ * The keys under which Cloudfence reads and writes, and the well-known ones that it meets. One place, so that docs and
+ * RBAC can quote it.
+ */
 
 /** Kubernetes looks at the key only. Our value names the fence and the boot; node-facts.ts reads it. */
 export const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', effect: 'NoSchedule' } as const;
@@ -7,13 +10,17 @@ export const OUT_OF_SERVICE_VALUE = 'nodeshutdown';
 export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' } as const;
 
 /**
- * Under `node-restriction.kubernetes.io/`, where a kubelet may not write. The value names the fence; node-facts.ts reads it.
+ * Under `node-restriction.kubernetes.io/`, where a kubelet may not write. The value names the fence; node-facts.ts
+ * reads it.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
 export const FENCED_LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
 /** What earlier versions wrote as the label's value. */
 export const FENCED_BEFORE = 'true';
-/** The out-of-service taint on this Node is ours. It has the taint's own value, and goes with the taint, in one write: whoever takes the one off alone leaves a trace. */
+/**
+ * The out-of-service taint on this Node is ours. It has the taint's own value, and goes with the taint, in one write:
+ * whoever takes the one off alone leaves a trace.
+ */
 export const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 
 /** When the machine was first seen `stopping`, where its cloud gives no time: the value names the time and the boot. */
@@ -50,4 +57,7 @@ export const CSI_NODE_IDS = 'csi.volume.kubernetes.io/nodeid';
 export const ATTACHED_NODE_ID = 'csi.alpha.kubernetes.io/node-id';
 export const MIRROR_POD = 'kubernetes.io/config.mirror';
 export const ZONE_LABEL = 'topology.kubernetes.io/zone';
-export const CONTROL_PLANE_LABELS = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'] as const;
+export const CONTROL_PLANE_LABELS = [
+  'node-role.kubernetes.io/control-plane',
+  'node-role.kubernetes.io/master',
+] as const;

@@ -2,7 +2,18 @@ import type { V1Node, V1ObjectMeta, V1Taint } from '@kubernetes/client-node/dist
 import type { FenceInBoot, FirstStopping, NodeFacts, Tombstone } from '../fencing/model/cluster-facts.ts';
 import type { IdentitySource } from '../fencing/model/machine.ts';
 import { parseRecord } from '../fencing/model/record.ts';
-import { CONTROL_PLANE_LABELS, FENCED_BEFORE, FENCED_LABEL, OUT_OF_SERVICE, OUT_OF_SERVICE_VALUE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL, ZONE_LABEL } from './names.ts';
+import {
+  CONTROL_PLANE_LABELS,
+  FENCED_BEFORE,
+  FENCED_LABEL,
+  OUT_OF_SERVICE,
+  OUT_OF_SERVICE_VALUE,
+  QUARANTINE,
+  RECORD_ANNOTATION,
+  STOPPING_LABEL,
+  TAINT_LABEL,
+  ZONE_LABEL,
+} from './names.ts';
 import { optOutsOfNode } from './node.ts';
 
 type MarkedTaint = Pick<V1Taint, 'key' | 'effect' | 'value'>;
@@ -16,7 +27,8 @@ interface Marked {
 const READINESS = ['True', 'False'] as const;
 
 /** Attach-detach and PodGC look at the taint's key only, and so does this. */
-export const hasTaint = ({ spec }: V1Node, key: string): boolean => (spec?.taints ?? []).some((taint) => taint.key === key);
+export const hasTaint = ({ spec }: V1Node, key: string): boolean =>
+  (spec?.taints ?? []).some((taint) => taint.key === key);
 
 export const recordTextOf = ({ metadata }: Marked): string | null => metadata?.annotations?.[RECORD_ANNOTATION] ?? null;
 
@@ -47,7 +59,10 @@ const STOPPING = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\dZ)_in_([0-9a-z]+)$/;
 
 /** A label's value has no colon. A moment within a second counts as its end: nothing is ever older than it is. */
 export const stoppingText = ({ at, boot }: FirstStopping): string =>
-  `${new Date(Math.ceil(at / 1_000) * 1_000).toISOString().slice(0, 19).replaceAll(/(?<=T.*):/g, '-')}Z_in_${boot}`;
+  `${new Date(Math.ceil(at / 1_000) * 1_000)
+    .toISOString()
+    .slice(0, 19)
+    .replaceAll(/(?<=T.*):/g, '-')}Z_in_${boot}`;
 
 export const stoppingTextOf = ({ metadata }: V1Node): string | null => metadata?.labels?.[STOPPING_LABEL] ?? null;
 
@@ -63,26 +78,37 @@ export const isFenced = (node: V1Node): boolean => {
   return label !== null && tombstoneIn(label) === null;
 };
 
-/** Earlier versions noted only in the record whose taint it is; once they had taken theirs off, one that stands is somebody else's. */
+/**
+ * Earlier versions noted only in the record whose taint it is; once they had taken theirs off, one that stands is
+ * somebody else's.
+ */
 const notedAsOurs = (node: Marked): boolean => {
   const record = labelOf(node) === FENCED_BEFORE ? parseRecord(recordTextOf(node) ?? '') : null;
   return record?.outOfService === 'ours' && record.released === null;
 };
 
-/** The taint's own value says so, which goes and comes with it; of one that an earlier version set, the label beside it does. */
+/**
+ * The taint's own value says so, which goes and comes with it; of one that an earlier version set, the label beside it
+ * does.
+ */
 const isOurs = (node: Marked, { key, effect, value = OUT_OF_SERVICE_VALUE }: MarkedTaint): boolean => {
   if (key !== OUT_OF_SERVICE.key || effect !== OUT_OF_SERVICE.effect) return false;
-  return TAINTED.test(value) || (value === OUT_OF_SERVICE_VALUE && (node.metadata?.labels?.[TAINT_LABEL] !== undefined || notedAsOurs(node)));
+  return (
+    TAINTED.test(value) ||
+    (value === OUT_OF_SERVICE_VALUE && (node.metadata?.labels?.[TAINT_LABEL] !== undefined || notedAsOurs(node)))
+  );
 };
 
 /**
- * The out-of-service taint stands, and it is ours by what no kubelet may write: neither the taints of its Node nor that label.
+ * The out-of-service taint stands, and it is ours by what no kubelet may write: neither the taints of its Node nor that
+ * label.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
 export const hasOwnTaint = (node: Marked): boolean => (node.spec?.taints ?? []).some((taint) => isOurs(node, taint));
 
 /** A fence of ours stands on it, or what is left of one whose label somebody has removed; a tombstone is none. */
-export const bearsFence = (node: V1Node): boolean => hasOwnTaint(node) || hasTaint(node, QUARANTINE.key) || isFenced(node);
+export const bearsFence = (node: V1Node): boolean =>
+  hasOwnTaint(node) || hasTaint(node, QUARANTINE.key) || isFenced(node);
 
 const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'readySince'> => {
   const condition = status?.conditions?.find(({ type }) => type === 'Ready');
@@ -92,10 +118,16 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'rea
   };
 };
 
-const fenceOf = (node: V1Node): Pick<NodeFacts, 'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'recordText' | 'record'> => {
+const fenceOf = (
+  node: V1Node,
+): Pick<NodeFacts, 'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'recordText' | 'record'> => {
   const recordText = recordTextOf(node);
   return {
-    taints: { outOfService: hasTaint(node, OUT_OF_SERVICE.key), ours: hasOwnTaint(node), quarantine: hasTaint(node, QUARANTINE.key) },
+    taints: {
+      outOfService: hasTaint(node, OUT_OF_SERVICE.key),
+      ours: hasOwnTaint(node),
+      quarantine: hasTaint(node, QUARANTINE.key),
+    },
     label: labelOf(node),
     taintedFor: taintedFor(node),
     tombstone: tombstoneIn(labelOf(node)),

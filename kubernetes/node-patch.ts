@@ -14,7 +14,8 @@ export type NodePatch = readonly Operation[];
 export type TaintKind = Readonly<Pick<V1Taint, 'key' | 'effect'>>;
 export type TaintOf = TaintKind & { readonly value: string };
 
-const pointer = (...keys: readonly string[]): string => keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+const pointer = (...keys: readonly string[]): string =>
+  keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 const RECORD_PATH = pointer('metadata', 'annotations', RECORD_ANNOTATION);
 
@@ -24,18 +25,21 @@ export const testUid = ({ uid }: NodeTarget): Operation => test('/metadata/uid',
 export const testBoot = ({ bootID }: NodeTarget): Operation => test('/status/nodeInfo/bootID', bootID);
 
 /** The fence as our label names it, which no kubelet may write; where there was no label, there is none to test. */
-export const testLabel = ({ label }: NodeTarget): NodePatch => (label === null ? [] : [test(pointer('metadata', 'labels', FENCED_LABEL), label)]);
+export const testLabel = ({ label }: NodeTarget): NodePatch =>
+  label === null ? [] : [test(pointer('metadata', 'labels', FENCED_LABEL), label)];
 
 /** The record as it was read; where none was read, nothing at all may have been written since. */
 export const testRecord = (node: V1Node, { recordText }: NodeTarget): Operation =>
   recordText === null ? testUnwritten(node) : test(RECORD_PATH, recordText);
 
-const testUnwritten = ({ metadata }: V1Node): Operation => test('/metadata/resourceVersion', metadata?.resourceVersion ?? '');
+const testUnwritten = ({ metadata }: V1Node): Operation =>
+  test('/metadata/resourceVersion', metadata?.resourceVersion ?? '');
 
 /** What the step saw must still stand; so a record or a boot that came in between is never written over. */
 export const stillAsSeen = (node: V1Node, target: NodeTarget): void => {
   if (node.metadata?.uid !== target.uid) throw new Refused(`another Node is named ${target.name} now`);
-  if (recordTextOf(node) !== target.recordText) throw new Refused(`somebody else has written the fence of ${target.name} since it was read`);
+  if (recordTextOf(node) !== target.recordText)
+    throw new Refused(`somebody else has written the fence of ${target.name} since it was read`);
 };
 
 export const writtenRecord = (record: FenceRecord): string => JSON.stringify(record);
@@ -44,19 +48,25 @@ export const writtenRecord = (record: FenceRecord): string => JSON.stringify(rec
 export const putRecord = (node: V1Node, record: FenceRecord): NodePatch => {
   const value = writtenRecord(record);
   if (node.metadata?.annotations) return [{ op: 'add', path: RECORD_PATH, value }];
-  return [testUnwritten(node), { op: 'add', path: pointer('metadata', 'annotations'), value: { [RECORD_ANNOTATION]: value } }];
+  return [
+    testUnwritten(node),
+    { op: 'add', path: pointer('metadata', 'annotations'), value: { [RECORD_ANNOTATION]: value } },
+  ];
 };
 export type Labels = Readonly<Record<string, string>>;
 
 /** A map that is not there is added whole, with all labels at once. */
 export const putLabels = (node: V1Node, labels: Labels): NodePatch => {
-  if (!node.metadata?.labels) return [testUnwritten(node), { op: 'add', path: pointer('metadata', 'labels'), value: labels }];
+  if (!node.metadata?.labels)
+    return [testUnwritten(node), { op: 'add', path: pointer('metadata', 'labels'), value: labels }];
   return Object.entries(labels).map(([key, value]) => ({ op: 'add', path: pointer('metadata', 'labels', key), value }));
 };
 
 /** Only what stands is removed: JSON Patch refuses to remove what is not there. */
 export const removeLabels = (node: V1Node, keys: readonly string[]): NodePatch =>
-  keys.filter((key) => node.metadata?.labels?.[key] !== undefined).map((key) => ({ op: 'remove', path: pointer('metadata', 'labels', key) }));
+  keys
+    .filter((key) => node.metadata?.labels?.[key] !== undefined)
+    .map((key) => ({ op: 'remove', path: pointer('metadata', 'labels', key) }));
 
 export const addTaints = (node: V1Node, taints: readonly TaintOf[]): NodePatch => {
   if (taints.length === 0) return [];
@@ -72,7 +82,9 @@ const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => 
   ...(value === undefined ? [] : [test(`${path}/value`, value)]),
 ];
 
-/** By index, the last one first so that the others keep theirs; each index is tested for the taint that was read there. */
+/**
+ * By index, the last one first so that the others keep theirs; each index is tested for the taint that was read there.
+ */
 export const removeTaints = (node: V1Node, taints: readonly TaintKind[]): NodePatch =>
   (node.spec?.taints ?? [])
     .map((taint, at) => ({ taint, path: `/spec/taints/${at}` }))

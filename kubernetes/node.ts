@@ -35,11 +35,14 @@ export const readStanding = async (reader: Reader, name: string): Promise<Standi
 };
 
 /** Any value opts out, `false` included: doubt about what somebody meant must not lead to a fence. */
-const optOutText = (reason: string | undefined): string | null => (reason === undefined ? null : reason.trim() || 'no reason given');
+const optOutText = (reason: string | undefined): string | null =>
+  reason === undefined ? null : reason.trim() || 'no reason given';
 
 const optOut = (by: OptOut['by'], key: string, reason: string | undefined, off: string): readonly OptOut[] => {
   const says = optOutText(reason);
-  return says === null ? [] : [{ by, key, says, remedy: `kubectl ${by === 'label' ? 'label' : 'annotate'} ${off} ${key}-` }];
+  return says === null
+    ? []
+    : [{ by, key, says, remedy: `kubectl ${by === 'label' ? 'label' : 'annotate'} ${off} ${key}-` }];
 };
 
 /** The label, which no kubelet can write, before the annotation, which the Node's own can. */
@@ -59,7 +62,9 @@ const MOST_DRIVERS = 50;
 /** What the nodeid annotation says; an annotation that cannot be read names nobody. */
 export const annotatedIdentitySources = (metadata: V1ObjectMeta | undefined): readonly IdentitySource[] => {
   const read = nodeIds.safeParse(metadata?.annotations?.[CSI_NODE_IDS]);
-  return Object.entries(read.data ?? {}).slice(0, MOST_DRIVERS).map(([driver, value]) => ({ source: 'nodeIdAnnotation', driver, value }));
+  return Object.entries(read.data ?? {})
+    .slice(0, MOST_DRIVERS)
+    .map(([driver, value]) => ({ source: 'nodeIdAnnotation', driver, value }));
 };
 
 const written = (source: IdentitySource['source'], value: string | undefined): readonly IdentitySource[] =>
@@ -73,7 +78,9 @@ export const nodeIdentitySources = ({ metadata, spec, status }: V1Node): readonl
 ];
 
 export const csiNodeIdentitySources = (csiNode: V1CSINode | null): readonly IdentitySource[] =>
-  (csiNode?.spec.drivers ?? []).slice(0, MOST_DRIVERS).map(({ name, nodeID }) => ({ source: 'csiNode', driver: name, value: nodeID }));
+  (csiNode?.spec.drivers ?? [])
+    .slice(0, MOST_DRIVERS)
+    .map(({ name, nodeID }) => ({ source: 'csiNode', driver: name, value: nodeID }));
 
 export const attachmentIdentitySource = ({ metadata, spec }: V1VolumeAttachment): IdentitySource | null => {
   const value = metadata?.annotations?.[ATTACHED_NODE_ID] ?? '';
@@ -81,12 +88,14 @@ export const attachmentIdentitySource = ({ metadata, spec }: V1VolumeAttachment)
 };
 
 /**
- * The Node's own providerID names another machine. It cannot be changed once it is set, so that whatever else on the Node,
- * CSINode or annotation, names this machine, was written by a kubelet that is not its.
+ * The Node's own providerID names another machine. It cannot be changed once it is set, so that whatever else on the
+ * Node, CSINode or annotation, names this machine, was written by a kubelet that is not its.
  */
 export const isImposter = (identitySources: readonly IdentitySource[], { machine, machineOf }: NodeQuery): boolean =>
   ![machine, null].includes(ownMachine(identitySources, machineOf));
 
 /** At least one source names the machine. Whether another one contradicts, fencing judges. */
-export const namesMachine = (identitySources: readonly IdentitySource[], { machine, machineOf }: Pick<NodeQuery, 'machine' | 'machineOf'>): boolean =>
-  identitySources.some((source) => machineOf(source) === machine);
+export const namesMachine = (
+  identitySources: readonly IdentitySource[],
+  { machine, machineOf }: Pick<NodeQuery, 'machine' | 'machineOf'>,
+): boolean => identitySources.some((source) => machineOf(source) === machine);

@@ -18,7 +18,9 @@ import { claimKey, claimsOf, handleOf, inlineBackings, inlineHandles, isUnknown,
 export const readNodePods = async (reader: Reader, node: string): Promise<readonly V1Pod[]> => {
   const pods: V1Pod[] = [];
   const readPage = (paging: { limit: number; _continue?: string }) =>
-    reader.read(CoreV1Api, (core) => core.listPodForAllNamespaces({ ...paging, fieldSelector: `spec.nodeName=${node}` }));
+    reader.read(CoreV1Api, (core) =>
+      core.listPodForAllNamespaces({ ...paging, fieldSelector: `spec.nodeName=${node}` }),
+    );
   for await (const page of pages(readPage)) pods.push(...page);
   return pods;
 };
@@ -29,12 +31,15 @@ export const podFactsOf = (pod: V1Pod, claimed: ReadonlyMap<string, V1Persistent
   const handles = [...claims.flatMap(([, volume]) => (volume && handleOf(volume)) ?? []), ...inlineHandles([pod])];
   const unresolved = [
     ...claims.filter(([, volume]) => !volume || isUnknown(volume)).map(([claim]) => claim),
-    ...inlineBackings(pod).filter(([, backing]) => backing === 'unknown').map(([name]) => `volume ${name}`),
+    ...inlineBackings(pod)
+      .filter(([, backing]) => backing === 'unknown')
+      .map(([name]) => `volume ${name}`),
   ];
   return podFacts(pod, { volumes: [...new Set(handles.map(volumeKey))], unresolved });
 };
 
-const controllerOf = ({ metadata }: V1Pod): V1OwnerReference | undefined => metadata?.ownerReferences?.find(({ controller }) => controller);
+const controllerOf = ({ metadata }: V1Pod): V1OwnerReference | undefined =>
+  metadata?.ownerReferences?.find(({ controller }) => controller);
 
 const kindOf = (pod: V1Pod): PodFacts['kind'] => {
   if (pod.metadata?.annotations?.[MIRROR_POD] !== undefined) return 'mirror';
@@ -68,7 +73,10 @@ const podFacts = (pod: V1Pod, uses: Pick<PodFacts, 'volumes' | 'unresolved'>): P
   };
 };
 
-/** It names the taint, whatever the effect, or it tolerates everything. A catch-all for one effect only is not meant for this taint. */
+/**
+ * It names the taint, whatever the effect, or it tolerates everything. A catch-all for one effect only is not meant for
+ * this taint.
+ */
 const meant = ({ key = '', operator, effect = '' }: V1Toleration): boolean =>
   key === OUT_OF_SERVICE.key || (operator === 'Exists' && key === '' && effect === '');
 
@@ -78,7 +86,10 @@ export const toleratesOutOfService = ({ spec }: V1Pod): boolean => (spec?.tolera
 const readPod = (reader: Reader, { namespace, name }: PodTarget): Promise<V1Pod | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPod({ namespace, name }));
 
-/** Without grace: there is no kubelet left that could use it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination-forced */
+/**
+ * Without grace: there is no kubelet left that could use it.
+ * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination-forced
+ */
 export const deletePod = ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
   const { namespace, name, uid } = pod;
   const body = { gracePeriodSeconds: 0, preconditions: { uid } };
@@ -96,14 +107,17 @@ const failedStatus = ({ uid }: PodTarget) => [
   { op: 'add', path: '/status/message', value: 'The machine under the Node is off.' },
 ];
 
-const isOver = (pod: V1Pod | null, { uid }: PodTarget): boolean => pod === null || pod.metadata?.uid !== uid || isFinished(pod);
+const isOver = (pod: V1Pod | null, { uid }: PodTarget): boolean =>
+  pod === null || pod.metadata?.uid !== uid || isFinished(pod);
 
 /** Tells the Job controller that the pod is over, so that it lets go of its finalizer. */
 export const failPod = async ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
   if (isOver(await readPod(reader, pod), pod)) return 'already';
   const { namespace, name } = pod;
   try {
-    await writer.write(CoreV1Api, (core) => core.patchNamespacedPodStatus({ namespace, name, body: failedStatus(pod) }));
+    await writer.write(CoreV1Api, (core) =>
+      core.patchNamespacedPodStatus({ namespace, name, body: failedStatus(pod) }),
+    );
     return 'done';
   } catch (error) {
     if (saysAbsent(error)) return 'already';

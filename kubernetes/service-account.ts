@@ -33,12 +33,16 @@ const tokenIn = ({ data }: V1Secret): AccountToken | null => {
 const filled = async ({ clock, reader }: Connection, signal: AbortSignal): Promise<AccountToken> => {
   const until = clock.now() + FILLED_WITHIN_MS;
   do {
-    const secret = await reader(signal).readIfPresent(CoreV1Api, (core) => core.readNamespacedSecret({ name: SECRET, namespace: NAMESPACE }));
+    const secret = await reader(signal).readIfPresent(CoreV1Api, (core) =>
+      core.readNamespacedSecret({ name: SECRET, namespace: NAMESPACE }),
+    );
     const token = secret && tokenIn(secret);
     if (token) return token;
     await clock.sleep(POLL_MS, signal);
   } while (clock.now() < until);
-  throw new Unavailable(`Kubernetes puts no token into the Secret ${NAMESPACE}/${SECRET}: is there a service account ${ACCOUNT}? Apply infra/kubernetes/rbac.yaml`);
+  throw new Unavailable(
+    `Kubernetes puts no token into the Secret ${NAMESPACE}/${SECRET}: is there a service account ${ACCOUNT}? Apply infra/kubernetes/rbac.yaml`,
+  );
 };
 
 /**
@@ -47,7 +51,12 @@ const filled = async ({ clock, reader }: Connection, signal: AbortSignal): Promi
  * @throws Unavailable, Denied, Refused
  */
 export const accountToken = async (connection: Connection, signal: AbortSignal): Promise<AccountToken> => {
-  const known = await connection.reader(signal).readIfPresent(CoreV1Api, (core) => core.readNamespacedSecret({ name: SECRET, namespace: NAMESPACE }));
-  if (!known) await connection.writer(null, signal).write(CoreV1Api, (core) => core.createNamespacedSecret({ namespace: NAMESPACE, body: wanted }));
+  const known = await connection
+    .reader(signal)
+    .readIfPresent(CoreV1Api, (core) => core.readNamespacedSecret({ name: SECRET, namespace: NAMESPACE }));
+  if (!known)
+    await connection
+      .writer(null, signal)
+      .write(CoreV1Api, (core) => core.createNamespacedSecret({ namespace: NAMESPACE, body: wanted }));
   return filled(connection, signal);
 };

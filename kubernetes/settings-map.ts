@@ -42,16 +42,23 @@ const writeSettings = async (writer: Writer, data: Readonly<Record<string, strin
     await writer.mergePatch(CoreV1Api, (core) => core.patchNamespacedConfigMap({ namespace, name, body: { data } }));
   } catch (error) {
     if (!saysAbsent(error)) throw error;
-    const set = Object.fromEntries(Object.entries(data).filter((entry): entry is [string, string] => entry[1] !== null));
-    if (Object.keys(set).length > 0) await writer.write(CoreV1Api, (core) => core.createNamespacedConfigMap({ namespace, body: { metadata: { namespace, name }, data: set } }));
+    const set = Object.fromEntries(
+      Object.entries(data).filter((entry): entry is [string, string] => entry[1] !== null),
+    );
+    if (Object.keys(set).length > 0)
+      await writer.write(CoreV1Api, (core) =>
+        core.createNamespacedConfigMap({ namespace, body: { metadata: { namespace, name }, data: set } }),
+      );
   }
 };
 
 const inSeconds = (until: number): string => new Date(until).toISOString().replace(/\.\d+Z$/, 'Z');
 
-export const liftCap = (writer: Writer, { until, reason }: CapLift): Promise<void> => writeSettings(writer, { [CAP_LIFT.until]: inSeconds(until), [CAP_LIFT.reason]: reason });
+export const liftCap = (writer: Writer, { until, reason }: CapLift): Promise<void> =>
+  writeSettings(writer, { [CAP_LIFT.until]: inSeconds(until), [CAP_LIFT.reason]: reason });
 
-export const endLift = (writer: Writer): Promise<void> => writeSettings(writer, { [CAP_LIFT.until]: null, [CAP_LIFT.reason]: null });
+export const endLift = (writer: Writer): Promise<void> =>
+  writeSettings(writer, { [CAP_LIFT.until]: null, [CAP_LIFT.reason]: null });
 
 /** A list of metadata that is empty comes with null for its items, whatever the client's types say. */
 interface CountedList {
@@ -65,15 +72,22 @@ export const countNodes = async (reader: Reader): Promise<number> => {
   return (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0);
 };
 
-/** Names of the Nodes that bear our label, be it a tombstone, or the one beside our taint: a person may have removed either. */
+/**
+ * Names of the Nodes that bear our label, be it a tombstone, or the one beside our taint: a person may have removed
+ * either.
+ */
 export const labelledNodes = async (reader: Reader): Promise<ReadonlySet<string>> => {
   const names = new Set<string>();
   for (const labelSelector of [FENCED_LABEL, TAINT_LABEL]) {
-    const labelled = pages((paging) => reader.readMetadata(CoreV1Api, (core) => core.listNode({ ...paging, labelSelector })));
+    const labelled = pages((paging) =>
+      reader.readMetadata(CoreV1Api, (core) => core.listNode({ ...paging, labelSelector })),
+    );
     for await (const page of labelled) for (const { metadata } of page) names.add(metadata?.name ?? '');
   }
   return names;
 };
 
 /** What else goes on in the cluster. */
-export const readSurroundings = async (reader: Reader): Promise<Surroundings> => ({ paused: pauseIn(await readSettings(reader)) });
+export const readSurroundings = async (reader: Reader): Promise<Surroundings> => ({
+  paused: pauseIn(await readSettings(reader)),
+});

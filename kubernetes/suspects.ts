@@ -11,7 +11,10 @@ import { bearsFence, hasOwnTaint, recordTextOf } from './node-facts.ts';
 import { labelledNodes } from './settings-map.ts';
 
 const GETS_AT_ONCE = 8;
-/** When more Nodes than this stand out, it is mostly the network or the API server: then reading all of them in pages is cheaper. */
+/**
+ * When more Nodes than this stand out, it is mostly the network or the API server: then reading all of them in pages is
+ * cheaper.
+ */
 const MOST_GETS = 100;
 
 interface Traces {
@@ -24,7 +27,16 @@ interface Traces {
 const leftBehind = (node: string, left: readonly Attached[]): readonly Suspect[] => {
   if (left.length === 0) return [];
   const identitySources = left.map(({ source }) => source).filter((source) => source !== null);
-  return [{ because: 'node-missing', node, identitySources, record: null, marked: false, attachments: left.flatMap(({ names }) => names) }];
+  return [
+    {
+      because: 'node-missing',
+      node,
+      identitySources,
+      record: null,
+      marked: false,
+      attachments: left.flatMap(({ names }) => names),
+    },
+  ];
 };
 
 const missing = (node: string, { attached }: Traces): readonly Suspect[] => leftBehind(node, attached.get(node) ?? []);
@@ -42,21 +54,38 @@ const whySuspect = (standing: V1Node, { fresh, labelled }: Traces): Suspect['bec
   return labelled.has(node) ? 'labelled' : null;
 };
 
-/** The Node itself, if it stands out, and the machine that bore its name before, if anything is still attached to that. */
+/**
+ * The Node itself, if it stands out, and the machine that bore its name before, if anything is still attached to that.
+ */
 const judged = ({ node: standing, identitySources }: StandingNode, traces: Traces): readonly Suspect[] => {
   const { attached } = traces;
   const node = standing.metadata?.name ?? '';
   const because = whySuspect(standing, traces);
-  const before = identitySources.length === 0 ? [] : leftBehind(node, (attached.get(node) ?? []).filter(isStrange(identitySources)));
+  const before =
+    identitySources.length === 0 ? [] : leftBehind(node, (attached.get(node) ?? []).filter(isStrange(identitySources)));
   if (because === null) return before;
   const held = because === 'fenced' ? (attached.get(node) ?? []).flatMap(({ names }) => names) : [];
-  return [{ because, node, identitySources, record: parseRecord(recordTextOf(standing) ?? ''), marked: hasOwnTaint(standing), attachments: held }, ...before];
+  return [
+    {
+      because,
+      node,
+      identitySources,
+      record: parseRecord(recordTextOf(standing) ?? ''),
+      marked: hasOwnTaint(standing),
+      attachments: held,
+    },
+    ...before,
+  ];
 };
 
 /** Its CSINode is asked only where the Node itself says nothing. */
 const withIdentitySources = async (reader: Reader, node: V1Node): Promise<StandingNode> => {
   const own = nodeIdentitySources(node);
-  return { node, identitySources: own.length > 0 ? own : csiNodeIdentitySources(await readCsiNode(reader, node.metadata?.name ?? '')) };
+  return {
+    node,
+    identitySources:
+      own.length > 0 ? own : csiNodeIdentitySources(await readCsiNode(reader, node.metadata?.name ?? '')),
+  };
 };
 
 const judgeEach = async (reader: Reader, names: ReadonlySet<string>, traces: Traces): Promise<readonly Suspect[]> => {
@@ -68,7 +97,11 @@ const judgeEach = async (reader: Reader, names: ReadonlySet<string>, traces: Tra
   return (await Promise.all([...names].map((name) => atOnce(() => judge(name))))).flat();
 };
 
-const judgeInPages = async (reader: Reader, names: ReadonlySet<string>, traces: Traces): Promise<readonly Suspect[]> => {
+const judgeInPages = async (
+  reader: Reader,
+  names: ReadonlySet<string>,
+  traces: Traces,
+): Promise<readonly Suspect[]> => {
   const atOnce = pLimit(GETS_AT_ONCE);
   const suspects: Suspect[] = [];
   const absent = new Set(names);
@@ -81,8 +114,9 @@ const judgeInPages = async (reader: Reader, names: ReadonlySet<string>, traces: 
 };
 
 /**
- * Names that a sweep should look at. Four lists in pages, of which only names and ids are kept, and the Nodes that stand
- * out. A Node with neither a Lease nor anything attached is not found: there is nothing on it that waits for a detach.
+ * Names that a sweep should look at. Four lists in pages, of which only names and ids are kept, and the Nodes that
+ * stand out. A Node with neither a Lease nor anything attached is not found: there is nothing on it that waits for a
+ * detach.
  */
 export const suspects = async (reader: Reader, freshness: Freshness): Promise<readonly Suspect[]> => {
   const { fresh, stale, ahead } = await readLeases(reader, freshness);

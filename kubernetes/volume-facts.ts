@@ -33,7 +33,11 @@ interface Candidate extends VolumeHandle {
   readonly names: readonly string[];
 }
 
-const named = ({ driver, handle }: VolumeHandle, name: string | null | undefined) => ({ driver, handle, name: name ?? '' });
+const named = ({ driver, handle }: VolumeHandle, name: string | null | undefined) => ({
+  driver,
+  handle,
+  name: name ?? '',
+});
 
 const namedByRead = ({ read }: VolumeTraces) =>
   read.flatMap((volume) => {
@@ -79,13 +83,23 @@ const carrying = async (
 
 type ReadAttachment = (name: string) => Promise<V1VolumeAttachment | null>;
 
-const seen = async (reader: Reader, candidate: Candidate, { node, read, reported, owns }: VolumeTraces, attachmentAt: ReadAttachment): Promise<SeenVolume> => {
+const seen = async (
+  reader: Reader,
+  candidate: Candidate,
+  { node, read, reported, owns }: VolumeTraces,
+  attachmentAt: ReadAttachment,
+): Promise<SeenVolume> => {
   const { driver, handle } = candidate;
   const name = attachmentName(candidate, node);
   const found = await attachmentAt(name);
   const attachment = found && owns(found) ? found : null;
   const source = attachment?.spec.source.persistentVolumeName;
-  const volume = await carrying(reader, candidate, new Set([...(source === undefined ? [] : [source]), ...candidate.names]), read);
+  const volume = await carrying(
+    reader,
+    candidate,
+    new Set([...(source === undefined ? [] : [source]), ...candidate.names]),
+    read,
+  );
   const facts = {
     driver,
     handle,
@@ -100,20 +114,40 @@ const seen = async (reader: Reader, candidate: Candidate, { node, read, reported
   return { facts, volume };
 };
 
-/** A Node has about 128 attachments at the most. Where more are named, somebody makes them up, and they are not asked for one by one. */
+/**
+ * A Node has about 128 attachments at the most. Where more are named, somebody makes them up, and they are not asked
+ * for one by one.
+ */
 const MOST_ASKED = 300;
 
-/** What one list of all attachments shows on the Node, and what others than its kubelet name: of a record, as much as a Node can have. */
-const readBelievable = async (reader: Reader, traces: VolumeTraces, candidates: readonly Candidate[]): Promise<readonly SeenVolume[]> => {
-  const attached = new Map((await attachmentsOn(reader, traces.node)).map((attachment) => [attachment.metadata?.name ?? '', attachment]));
-  const sure = new Set([...namedByRead(traces), ...traces.bare, ...traces.remembered.slice(0, MOST_ASKED)].map(volumeKey));
-  const believable = candidates.filter((candidate) => sure.has(volumeKey(candidate)) || attached.has(attachmentName(candidate, traces.node)));
-  return Promise.all(believable.map((candidate) => seen(reader, candidate, traces, async (name) => attached.get(name) ?? null)));
+/**
+ * What one list of all attachments shows on the Node, and what others than its kubelet name: of a record, as much as a
+ * Node can have.
+ */
+const readBelievable = async (
+  reader: Reader,
+  traces: VolumeTraces,
+  candidates: readonly Candidate[],
+): Promise<readonly SeenVolume[]> => {
+  const attached = new Map(
+    (await attachmentsOn(reader, traces.node)).map((attachment) => [attachment.metadata?.name ?? '', attachment]),
+  );
+  const sure = new Set(
+    [...namedByRead(traces), ...traces.bare, ...traces.remembered.slice(0, MOST_ASKED)].map(volumeKey),
+  );
+  const believable = candidates.filter(
+    (candidate) => sure.has(volumeKey(candidate)) || attached.has(attachmentName(candidate, traces.node)),
+  );
+  return Promise.all(
+    believable.map((candidate) => seen(reader, candidate, traces, async (name) => attached.get(name) ?? null)),
+  );
 };
 
 /** Every volume that hangs on the Node, each once, with its attachment and PersistentVolume as they stand now. */
 export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<readonly SeenVolume[]> => {
   const candidates = candidatesOf(traces);
   if (candidates.length > MOST_ASKED) return readBelievable(reader, traces, candidates);
-  return Promise.all(candidates.map((candidate) => seen(reader, candidate, traces, (name) => readAttachment(reader, name))));
+  return Promise.all(
+    candidates.map((candidate) => seen(reader, candidate, traces, (name) => readAttachment(reader, name))),
+  );
 };

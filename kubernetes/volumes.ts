@@ -15,12 +15,32 @@ type Backing = VolumeHandle | 'never-attached' | 'unknown';
 
 /** Kinds that no CSI driver attaches: files, networks, and the former plugins that attach on their own. */
 const NEVER_ATTACHED = new Set([
-  'azureFile', 'cephfs', 'configMap', 'downwardAPI', 'emptyDir', 'fc', 'flexVolume', 'flocker', 'gitRepo', 'glusterfs', 'hostPath', 'image',
-  'iscsi', 'local', 'nfs', 'photonPersistentDisk', 'projected', 'quobyte', 'scaleIO', 'secret', 'storageos',
+  'azureFile',
+  'cephfs',
+  'configMap',
+  'downwardAPI',
+  'emptyDir',
+  'fc',
+  'flexVolume',
+  'flocker',
+  'gitRepo',
+  'glusterfs',
+  'hostPath',
+  'image',
+  'iscsi',
+  'local',
+  'nfs',
+  'photonPersistentDisk',
+  'projected',
+  'quobyte',
+  'scaleIO',
+  'secret',
+  'storageos',
 ]);
 
 /** A kind that is neither known nor handed over is one of a newer server: the client drops what it has no model for. */
-const otherKind = (volume: object): Backing => (Object.keys(volume).some((kind) => NEVER_ATTACHED.has(kind)) ? 'never-attached' : 'unknown');
+const otherKind = (volume: object): Backing =>
+  Object.keys(volume).some((kind) => NEVER_ATTACHED.has(kind)) ? 'never-attached' : 'unknown';
 
 const inTree = (volume: V1Volume | V1PersistentVolumeSpec, zones: string): Backing => {
   const translation = translatedInTree(volume, zones);
@@ -42,7 +62,10 @@ export const handleOf = (volume: V1PersistentVolume): VolumeHandle | null => asH
 
 export const isUnknown = (volume: V1PersistentVolume): boolean => backingOf(volume) === 'unknown';
 
-/** Volumes of a pod that name no claim, with what is below them. A CSI volume of the pod's own is ephemeral, and never attached. */
+/**
+ * Volumes of a pod that name no claim, with what is below them. A CSI volume of the pod's own is ephemeral, and never
+ * attached.
+ */
 export const inlineBackings = ({ spec }: V1Pod): readonly (readonly [string, Backing])[] =>
   (spec?.volumes ?? [])
     .filter(({ persistentVolumeClaim, ephemeral }) => !persistentVolumeClaim && !ephemeral)
@@ -51,7 +74,10 @@ export const inlineBackings = ({ spec }: V1Pod): readonly (readonly [string, Bac
 export const inlineHandles = (pods: readonly V1Pod[]): readonly VolumeHandle[] =>
   pods.flatMap((pod) => inlineBackings(pod).flatMap(([, backing]) => asHandle(backing) ?? []));
 
-/** The volume of an attachment that has no PersistentVolume because a pod named the volume itself. pkg/volume/csi/csi_attacher.go, Attach */
+/**
+ * The volume of an attachment that has no PersistentVolume because a pod named the volume itself.
+ * pkg/volume/csi/csi_attacher.go, Attach
+ */
 export const attachedInline = ({ spec }: V1VolumeAttachment): VolumeHandle | null =>
   spec.source.inlineVolumeSpec ? asHandle(backingOf({ spec: spec.source.inlineVolumeSpec })) : null;
 
@@ -59,20 +85,29 @@ const UNIQUE_NAME = /^kubernetes\.io\/csi\/([^^]+)\^(.+)$/;
 
 export const volumeKey = ({ driver, handle }: VolumeHandle): string => `${driver}^${handle}`;
 
-/** Reads a unique volume name of a Node's status, `kubernetes.io/csi/<driver>^<handle>`; null for volumes of another kind. */
+/**
+ * Reads a unique volume name of a Node's status, `kubernetes.io/csi/<driver>^<handle>`; null for volumes of another
+ * kind.
+ */
 export const volumeNamed = (uniqueName: string): VolumeHandle | null => {
   const [, driver, handle] = UNIQUE_NAME.exec(uniqueName) ?? [];
   return driver === undefined || handle === undefined ? null : { driver, handle };
 };
 
 /**
- * In-tree volumes as the CSI drivers see them to which Kubernetes hands them over: csi-translation-lib v0.36.3, plugins/*.go,
- * TranslateInTreePVToCSI and TranslateInTreeInlineVolumeToCSI. The handle is the translated one, without what a driver or
- * the attacher fills in later: the name of the VolumeAttachment is made of it.
+ * In-tree volumes as the CSI drivers see them to which Kubernetes hands them over: csi-translation-lib v0.36.3,
+ * plugins/*.go, TranslateInTreePVToCSI and TranslateInTreeInlineVolumeToCSI. The handle is the translated one, without
+ * what a driver or the attacher fills in later: the name of the VolumeAttachment is made of it.
  */
 
-type InTree = Pick<V1PersistentVolumeSpec, 'awsElasticBlockStore' | 'azureDisk' | 'gcePersistentDisk' | 'cinder' | 'portworxVolume' | 'vsphereVolume'> &
-  Pick<V1Volume, 'awsElasticBlockStore' | 'azureDisk' | 'gcePersistentDisk' | 'cinder' | 'portworxVolume' | 'vsphereVolume'>;
+type InTree = Pick<
+  V1PersistentVolumeSpec,
+  'awsElasticBlockStore' | 'azureDisk' | 'gcePersistentDisk' | 'cinder' | 'portworxVolume' | 'vsphereVolume'
+> &
+  Pick<
+    V1Volume,
+    'awsElasticBlockStore' | 'azureDisk' | 'gcePersistentDisk' | 'cinder' | 'portworxVolume' | 'vsphereVolume'
+  >;
 
 /** A handle; that no CSI driver ever attaches it; or null, where the translation itself fails. */
 type Translation = VolumeHandle | 'never-attached' | null;
@@ -107,7 +142,10 @@ const gce = (name: string, zones: string): Translation => {
   return place === null ? null : csi('pd.csi.storage.gke.io', `projects/UNSPECIFIED/${place}/disks/${name}`);
 };
 
-/** Undefined where the volume is none of those that were handed over. `zones`: its zone label; empty for a volume that a pod names itself. */
+/**
+ * Undefined where the volume is none of those that were handed over. `zones`: its zone label; empty for a volume that a
+ * pod names itself.
+ */
 const translatedInTree = (volume: Partial<InTree>, zones: string): Translation | undefined => {
   const { awsElasticBlockStore, azureDisk, gcePersistentDisk, cinder, portworxVolume, vsphereVolume } = volume;
   if (awsElasticBlockStore) return ebs(awsElasticBlockStore.volumeID);
@@ -155,12 +193,20 @@ const readBound = async (reader: Reader, claim: Claim): Promise<V1PersistentVolu
   return back?.namespace === claim.namespace && back.name === claim.name ? volume : null;
 };
 
-/** More claims than these no Node's pods have: those beyond are not asked for, and count as claims that cannot be resolved. */
+/**
+ * More claims than these no Node's pods have: those beyond are not asked for, and count as claims that cannot be
+ * resolved.
+ */
 const MOST_CLAIMS = 1_000;
 
 /** The PersistentVolumes behind the pods' claims, by claim key; claims without one are left out. */
-export const readClaimed = async (reader: Reader, pods: readonly V1Pod[]): Promise<ReadonlyMap<string, V1PersistentVolume>> => {
+export const readClaimed = async (
+  reader: Reader,
+  pods: readonly V1Pod[],
+): Promise<ReadonlyMap<string, V1PersistentVolume>> => {
   const claims = new Map(pods.flatMap(claimsOf).map((claim) => [claimKey(claim), claim]));
-  const bound = await Promise.all([...claims].slice(0, MOST_CLAIMS).map(async ([key, claim]) => [key, await readBound(reader, claim)] as const));
+  const bound = await Promise.all(
+    [...claims].slice(0, MOST_CLAIMS).map(async ([key, claim]) => [key, await readBound(reader, claim)] as const),
+  );
   return new Map(bound.flatMap(([key, volume]) => (volume ? [[key, volume] as const] : [])));
 };

@@ -10,16 +10,22 @@ interface ApiServer {
   readonly byEntra: boolean;
 }
 
-const cluster = z.object({ cluster: z.object({ server: z.url({ protocol: /^https$/ }), 'certificate-authority-data': z.base64() }) });
+const cluster = z.object({
+  cluster: z.object({ server: z.url({ protocol: /^https$/ }), 'certificate-authority-data': z.base64() }),
+});
 const user = z.object({ user: z.looseObject({ exec: z.unknown().optional() }) });
 
-const kubeconfig = z.object({ clusters: z.array(cluster).min(1), users: z.array(user).default([]) }).transform(({ clusters: [first], users }): ApiServer => ({
-  server: first?.cluster.server ?? '',
-  ca: Buffer.from(first?.cluster['certificate-authority-data'] ?? '', 'base64').toString(),
-  byEntra: users.some((one) => one.user.exec !== undefined),
-}));
+const kubeconfig = z
+  .object({ clusters: z.array(cluster).min(1), users: z.array(user).default([]) })
+  .transform(({ clusters: [first], users }): ApiServer => ({
+    server: first?.cluster.server ?? '',
+    ca: Buffer.from(first?.cluster['certificate-authority-data'] ?? '', 'base64').toString(),
+    byEntra: users.some((one) => one.user.exec !== undefined),
+  }));
 
-/** The server of a kubeconfig that a cloud gave out; `source` names it in messages. @throws Unavailable when it is none */
+/**
+ * The server of a kubeconfig that a cloud gave out; `source` names it in messages. @throws Unavailable when it is none
+ */
 export const apiServerIn = (text: string, source: string): ApiServer => {
   const read = kubeconfig.safeParse(parseDocument(text).toJS());
   if (read.success) return read.data;

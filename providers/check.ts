@@ -17,7 +17,10 @@ export interface Diagnosis {
 
 const gravest: readonly Verdict[] = ['fail', 'warn', 'ok'];
 
-export const diagnosisOf = (checks: readonly Check[]): Diagnosis => ({ verdict: gravest.find((one) => checks.some(({ verdict }) => verdict === one)) ?? 'ok', checks });
+export const diagnosisOf = (checks: readonly Check[]): Diagnosis => ({
+  verdict: gravest.find((one) => checks.some(({ verdict }) => verdict === one)) ?? 'ok',
+  checks,
+});
 
 const written: Record<Verdict, string> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' };
 

@@ -36,7 +36,10 @@ const aksCluster = z.strictObject({
 const VAULT = /^(?:https?:\/\/)?[a-z0-9][-a-z0-9.]*(?::\d+)?$/i;
 const keyVaultCluster = z.strictObject({
   name,
-  keyVault: z.strictObject({ vault: z.string().regex(VAULT, 'is no Key Vault'), secret: z.string().regex(/^[-0-9a-zA-Z]{1,127}$/, 'is no name of a secret') }),
+  keyVault: z.strictObject({
+    vault: z.string().regex(VAULT, 'is no Key Vault'),
+    secret: z.string().regex(/^[-0-9a-zA-Z]{1,127}$/, 'is no name of a secret'),
+  }),
   context,
 });
 
@@ -44,7 +47,10 @@ const PROJECT = /^[a-z0-9][-a-z0-9.:]*$/;
 const gkeCluster = z.strictObject({
   name,
   gke: z.strictObject({
-    cluster: z.string().regex(/^[a-z][-a-z0-9]*$/, 'is no name of a cluster').optional(),
+    cluster: z
+      .string()
+      .regex(/^[a-z][-a-z0-9]*$/, 'is no name of a cluster')
+      .optional(),
     location: z.string().regex(/^[a-z]+(?:-[a-z0-9]+)+$/, 'is no region or zone'),
     project: z.string().regex(PROJECT, 'is no id of a project'),
   }),
@@ -53,11 +59,26 @@ const gkeCluster = z.strictObject({
 const SECRET = /^projects\/[a-z0-9][-a-z0-9.:]*(?:\/locations\/[-a-z0-9]+)?\/secrets\/[-\w]+$/;
 const secretManagerCluster = z.strictObject({
   name,
-  secretManager: z.strictObject({ secret: z.string().regex(SECRET, 'is no secret: write projects/<project>/secrets/<name>'), version: z.string().regex(/^[-\w]+$/).default('latest') }),
+  secretManager: z.strictObject({
+    secret: z.string().regex(SECRET, 'is no secret: write projects/<project>/secrets/<name>'),
+    version: z
+      .string()
+      .regex(/^[-\w]+$/)
+      .default('latest'),
+  }),
   context,
 });
 
-export const clusterEntry = z.union([kubeconfigCluster, secretCluster, parameterCluster, eksCluster, aksCluster, keyVaultCluster, gkeCluster, secretManagerCluster]);
+export const clusterEntry = z.union([
+  kubeconfigCluster,
+  secretCluster,
+  parameterCluster,
+  eksCluster,
+  aksCluster,
+  keyVaultCluster,
+  gkeCluster,
+  secretManagerCluster,
+]);
 
 export type ClusterEntry = z.infer<typeof clusterEntry>;
 
@@ -65,13 +86,26 @@ export type ClusterEntry = z.infer<typeof clusterEntry>;
 export type ManagedCluster = z.infer<typeof eksCluster> | z.infer<typeof aksCluster> | z.infer<typeof gkeCluster>;
 
 /** A cluster whose kubeconfig a cloud keeps. */
-export type KeptKubeconfig = z.infer<typeof secretCluster> | z.infer<typeof parameterCluster> | z.infer<typeof keyVaultCluster> | z.infer<typeof secretManagerCluster>;
+export type KeptKubeconfig =
+  | z.infer<typeof secretCluster>
+  | z.infer<typeof parameterCluster>
+  | z.infer<typeof keyVaultCluster>
+  | z.infer<typeof secretManagerCluster>;
 
 /** Which cloud keeps the way into a cluster, by the key in its entry. */
-const keepers = { eks: 'aws', secret: 'aws', parameter: 'aws', aks: 'azure', keyVault: 'azure', gke: 'gcp', secretManager: 'gcp' } as const;
+const keepers = {
+  eks: 'aws',
+  secret: 'aws',
+  parameter: 'aws',
+  aks: 'azure',
+  keyVault: 'azure',
+  gke: 'gcp',
+  secretManager: 'gcp',
+} as const;
 
 /** The cloud that an entry speaks of; null for a kubeconfig at hand, which needs none. */
-export const keeperOf = (entry: ClusterEntry): string | null => Object.entries(keepers).find(([key]) => key in entry)?.[1] ?? null;
+export const keeperOf = (entry: ClusterEntry): string | null =>
+  Object.entries(keepers).find(([key]) => key in entry)?.[1] ?? null;
 
 /** Names of the clouds that manage clusters among these: the Nodes of such a cluster are machines of the same cloud. */
 export const managedIn = (clusters: readonly ClusterEntry[]): readonly string[] =>
@@ -79,4 +113,6 @@ export const managedIn = (clusters: readonly ClusterEntry[]): readonly string[] 
 
 /** For a kit that is asked for what another cloud keeps. */
 export const notKept = (cloud: string, { name }: ClusterEntry): InvalidConfiguration =>
-  new InvalidConfiguration([`the way into the cluster ${name} is not kept by ${cloud}, and this install has no other cloud`]);
+  new InvalidConfiguration([
+    `the way into the cluster ${name} is not kept by ${cloud}, and this install has no other cloud`,
+  ]);

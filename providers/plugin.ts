@@ -14,7 +14,10 @@ interface ManagedApiServer {
   readonly token: () => Promise<string>;
 }
 
-/** What only a cloud knows of a way into a cluster. All throw `Denied`, `Unavailable`, `Refused` or `InvalidConfiguration`. */
+/**
+ * What only a cloud knows of a way into a cluster. All throw `Denied`, `Unavailable`, `Refused` or
+ * `InvalidConfiguration`.
+ */
 export interface CloudAccess {
   /** A cluster that the cloud manages. */
   readonly managedCluster: (entry: ManagedCluster, signal: AbortSignal) => Promise<ManagedApiServer>;
@@ -34,7 +37,10 @@ export interface CloudProbe {
   readonly where: string;
   /** Makes the reads that a fence needs, and says what came of it. @throws Denied, Unavailable */
   readonly ask: (signal: AbortSignal) => Promise<string>;
-  /** Whether these credentials might give each order that a fence gives, found out without harm. @throws Denied, Unavailable */
+  /**
+   * Whether these credentials might give each order that a fence gives, found out without harm. @throws Denied,
+   * Unavailable
+   */
   readonly orders: (trial: Trial, signal: AbortSignal) => Promise<readonly Check[]>;
 }
 
@@ -43,7 +49,10 @@ export interface OpenedCloud {
   readonly cloud: Cloud;
   /** Any event of this cloud, however it is wrapped. */
   readonly readHints: (raw: unknown) => ParsedEvent;
-  /** Machines in the place of what an event may name instead, such as a scale set; left out where events name machines only. */
+  /**
+   * Machines in the place of what an event may name instead, such as a scale set; left out where events name machines
+   * only.
+   */
   readonly expand?: (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
   /** One for each place whose machines are served. */
   readonly probes: readonly CloudProbe[];
@@ -68,7 +77,9 @@ export interface PermissionTags {
 export interface TerritoryEntry {
   readonly account: string;
   readonly region: string;
-  /** ARN of a role of that account. Without one, our own credentials are good there: our own account in another region. */
+  /**
+   * ARN of a role of that account. Without one, our own credentials are good there: our own account in another region.
+   */
   readonly role?: string | undefined;
   readonly externalId?: string | undefined;
   /** URL of its API, for networks and tests in which the usual one is out of reach. */
@@ -85,7 +96,10 @@ export interface CloudOptions {
   /** The account that the credentials are of; null where nobody has told it. */
   readonly account: string | null;
   readonly territories: readonly TerritoryEntry[];
-  /** The tags that the permissions to give orders hang on, where the install says; what they look like is the cloud's matter. */
+  /**
+   * The tags that the permissions to give orders hang on, where the install says; what they look like is the cloud's
+   * matter.
+   */
   readonly tags?: PermissionTags | null;
 }
 

@@ -18,14 +18,23 @@ export const EBS = 'ebs.csi.aws.com';
 
 /** An empty cluster with its control plane running, above an empty region of EC2. */
 export const createAwsSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): AwsWorld => {
-  const parts: AwsParts = { cluster: emptyCluster(), ec2: emptyEc2({ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }) };
-  const world: AwsWorld = createWorld<AwsParts>({ ...castOf<AwsParts>(ec2Underlay), ...ec2Cast() }, parts, { now, seed });
+  const parts: AwsParts = {
+    cluster: emptyCluster(),
+    ec2: emptyEc2({ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }),
+  };
+  const world: AwsWorld = createWorld<AwsParts>({ ...castOf<AwsParts>(ec2Underlay), ...ec2Cast() }, parts, {
+    now,
+    seed,
+  });
   startControlPlane(world);
   return world;
 };
 
 /** The cluster's API server, for either of its doors. */
-export const apiOf = (world: AwsWorld, settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {}): ApiServer =>
+export const apiOf = (
+  world: AwsWorld,
+  settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {},
+): ApiServer =>
   apiServerOf({ store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world), ...settings });
 
 export { ADMIN_TOKEN };

@@ -20,12 +20,19 @@ export const AZURE_DISK = 'disk.csi.azure.com';
 /** An empty cluster with its control plane running, above an empty resource group. */
 export const createAzureSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): AzureWorld => {
   const parts: AzureParts = { cluster: emptyCluster(), azure: emptyAzure(SANDBOX_PLACE) };
-  const world: AzureWorld = createWorld<AzureParts>({ ...castOf<AzureParts>(azureUnderlay), ...azureCast(), [WATCH_NODES]: watchNodes }, parts, { now, seed });
+  const world: AzureWorld = createWorld<AzureParts>(
+    { ...castOf<AzureParts>(azureUnderlay), ...azureCast(), [WATCH_NODES]: watchNodes },
+    parts,
+    { now, seed },
+  );
   startControlPlane(world);
   world.schedule(WATCH_NODES, 5_000);
   return world;
 };
 
 /** The cluster's API server, for either of its doors. */
-export const apiOf = (world: AzureWorld, settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {}): ApiServer =>
+export const apiOf = (
+  world: AzureWorld,
+  settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {},
+): ApiServer =>
   apiServerOf({ store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world), ...settings });

@@ -12,17 +12,27 @@ import { createWorld, type World } from './world.ts';
 export type GceParts = ClusterParts & WithGce;
 export type WholeGceWorld = World<GceParts>;
 
-export const SANDBOX_PROJECT = { project: 'sandbox-project', projectNumber: '123456789012', region: 'europe-west1' } as const;
+export const SANDBOX_PROJECT = {
+  project: 'sandbox-project',
+  projectNumber: '123456789012',
+  region: 'europe-west1',
+} as const;
 export const PERSISTENT_DISK = 'pd.csi.storage.gke.io';
 
 /** An empty cluster with its control plane running, above an empty project. */
 export const createGceSandbox = ({ seed, now }: { readonly seed: number; readonly now: number }): WholeGceWorld => {
   const parts: GceParts = { cluster: emptyCluster(), gce: emptyGce(SANDBOX_PROJECT) };
-  const world: WholeGceWorld = createWorld<GceParts>({ ...castOf<GceParts>(gceUnderlay), ...gceCast() }, parts, { now, seed });
+  const world: WholeGceWorld = createWorld<GceParts>({ ...castOf<GceParts>(gceUnderlay), ...gceCast() }, parts, {
+    now,
+    seed,
+  });
   startControlPlane(world);
   return world;
 };
 
 /** The cluster's API server, for either of its doors. */
-export const apiOf = (world: WholeGceWorld, settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {}): ApiServer =>
+export const apiOf = (
+  world: WholeGceWorld,
+  settings: Partial<Pick<ApiServer, 'users' | 'faults' | 'version'>> = {},
+): ApiServer =>
   apiServerOf({ store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world), ...settings });

@@ -4,8 +4,8 @@ import type { World } from './world.ts';
 export type DriverAnswer = 'done' | 'pending' | { readonly error: string };
 
 /**
- * The cloud below the cluster, as kubelets, CSI drivers and the cloud controller meet it. The cluster half of the sandbox
- * knows only this; each cloud half implements it over its own state.
+ * The cloud below the cluster, as kubelets, CSI drivers and the cloud controller meet it. The cluster half of the
+ * sandbox knows only this; each cloud half implements it over its own state.
  */
 export interface Underlay<Parts> {
   /** CSI driver whose volumes live in this cloud, such as `ebs.csi.aws.com`. */
@@ -21,7 +21,9 @@ export interface Underlay<Parts> {
   /** ControllerPublishVolume and ControllerUnpublishVolume: called again until they answer other than `pending`. */
   readonly publish: (world: World<Parts>, handle: string, machine: string) => DriverAnswer;
   readonly unpublish: (world: World<Parts>, handle: string, machine: string) => DriverAnswer;
-  /** The guest mounts or unmounts a disk that is attached to it; a disk taken from under a mount is harm, and is noted. */
+  /**
+   * The guest mounts or unmounts a disk that is attached to it; a disk taken from under a mount is harm, and is noted.
+   */
   readonly mount: (world: World<Parts>, handle: string, machine: string) => boolean;
   readonly unmount: (world: World<Parts>, handle: string, machine: string) => void;
 }

@@ -1,6 +1,7 @@
 /**
  * The embedded world: plain data, a virtual clock and an agenda of what happens next. Nothing in it knows real time or
- * chance, so one seed is one history; and because all of it is plain data, a test can fork it anywhere and try both ways.
+ * chance, so one seed is one history; and because all of it is plain data, a test can fork it anywhere and try both
+ * ways.
  */
 
 /** Something that will happen: `actor` is looked up by name, so that an agenda can be copied. */
@@ -28,7 +29,10 @@ export interface World<Parts> {
   readonly now: () => number;
   /** The next number of the seeded sequence, 0 ≤ n < 1. */
   readonly random: () => number;
-  /** Calls the actor after `delay` ms of virtual time; one appointment for each actor and `about` at a time, the earlier wins. */
+  /**
+   * Calls the actor after `delay` ms of virtual time; one appointment for each actor and `about` at a time, the earlier
+   * wins.
+   */
   readonly schedule: (actor: string, delay: number, about?: string) => void;
   /** Lets virtual time pass, everything due happening in order. */
   readonly advance: (ms: number) => void;
@@ -36,8 +40,11 @@ export interface World<Parts> {
   readonly fork: () => World<Parts>;
 }
 
-export const createWorld = <Parts>(cast: Cast<Parts>, parts: Parts, start: { now: number; seed: number }): World<Parts> =>
-  worldOf(cast, { now: start.now, order: 0, dice: start.seed >>> 0, agenda: [], parts });
+export const createWorld = <Parts>(
+  cast: Cast<Parts>,
+  parts: Parts,
+  start: { now: number; seed: number },
+): World<Parts> => worldOf(cast, { now: start.now, order: 0, dice: start.seed >>> 0, agenda: [], parts });
 
 const worldOf = <Parts>(cast: Cast<Parts>, state: WorldState<Parts>): World<Parts> => {
   const world: World<Parts> = {

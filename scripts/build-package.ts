@@ -12,7 +12,10 @@ const FOLDER = 'dist/lib';
 /** Each cloud that has a plugin is an export of its own. */
 const cloudEntries = async (): Promise<Readonly<Record<string, string>>> => {
   const folders = await readdir(path.join(root, 'providers'));
-  const registers = folders.map((cloud): [string, string] => [`providers/${cloud}`, `providers/${cloud}/plugin/register.ts`]);
+  const registers = folders.map((cloud): [string, string] => [
+    `providers/${cloud}`,
+    `providers/${cloud}/plugin/register.ts`,
+  ]);
   return Object.fromEntries(registers.filter(([, file]) => existsSync(path.join(root, file))));
 };
 

@@ -14,10 +14,18 @@ const entryFor = (name, version, dev) => {
   const os = words.find((word) => systems.includes(word));
   const cpu = words.find((word) => processors.includes(word));
   if (os === undefined || cpu === undefined || !/^\d/.test(version)) return null;
-  return { version, cpu: [cpu], ...(dev ? { dev } : {}), optional: true, os: [os], ...(words.includes('musl') ? { libc: ['musl'] } : {}) };
+  return {
+    version,
+    cpu: [cpu],
+    ...(dev ? { dev } : {}),
+    optional: true,
+    os: [os],
+    ...(words.includes('musl') ? { libc: ['musl'] } : {}),
+  };
 };
 
-const isLocked = (parent, name) => [`${parent}/node_modules/${name}`, `node_modules/${name}`].some((at) => lock.packages[at]);
+const isLocked = (parent, name) =>
+  [`${parent}/node_modules/${name}`, `node_modules/${name}`].some((at) => lock.packages[at]);
 
 const added = Object.entries(lock.packages).flatMap(([parent, { optionalDependencies = {}, dev }]) =>
   Object.entries(optionalDependencies)

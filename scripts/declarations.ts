@@ -10,16 +10,36 @@ import { root } from './bundle.ts';
  * that they name are copied beside them, so that the package needs no other one.
  */
 
-/** Libraries whose types ours are made of. Any other one would drag in declarations that nobody who uses the package needs. */
+/**
+ * Libraries whose types ours are made of. Any other one would drag in declarations that nobody who uses the package
+ * needs.
+ */
 const LIBRARIES: readonly string[] = ['zod'];
 
 const SPECIFIER = /(?<=\bfrom\s+|\bimport\()(['"])(?<to>[^'"]+)\1/g;
 
 const emitInto = async (folder: string, sources: readonly string[]): Promise<void> => {
   const project = path.join(folder, 'tsconfig.json');
-  const compilerOptions = { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir: path.join(folder, 'out'), rootDir: root, typeRoots: [path.join(root, 'node_modules/@types')] };
-  await writeFile(project, JSON.stringify({ extends: path.join(root, 'tsconfig.json'), compilerOptions, include: [], files: sources.map((source) => path.join(root, source)) }));
-  await promisify(execFile)(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-p', project], { cwd: root });
+  const compilerOptions = {
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    outDir: path.join(folder, 'out'),
+    rootDir: root,
+    typeRoots: [path.join(root, 'node_modules/@types')],
+  };
+  await writeFile(
+    project,
+    JSON.stringify({
+      extends: path.join(root, 'tsconfig.json'),
+      compilerOptions,
+      include: [],
+      files: sources.map((source) => path.join(root, source)),
+    }),
+  );
+  await promisify(execFile)(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-p', project], {
+    cwd: root,
+  });
 };
 
 const declared = (file: string): string => file.replace(/\.(?:ts|js)$/, '.d.ts');
@@ -39,7 +59,9 @@ const pathTo = (from: string, to: string): string => {
 
 const libraryNamed = (name: string, file: string): string => {
   if (LIBRARIES.includes(name)) return name;
-  throw new Error(`the types of the package reach the library ${name} through ${file}: declare there what is needed of it, or add it to scripts/declarations.ts`);
+  throw new Error(
+    `the types of the package reach the library ${name} through ${file}: declare there what is needed of it, or add it to scripts/declarations.ts`,
+  );
 };
 
 /** Copies a declaration and what it imports, in turn. */
@@ -50,11 +72,14 @@ const copy = async (file: string, copied: Copied): Promise<void> => {
   const text = await readFile(path.join(from, file), 'utf8');
   const imports = [...text.matchAll(SPECIFIER)].map((match) => match.groups?.['to'] ?? '');
   const rewritten = text.replaceAll(SPECIFIER, (_whole, _quote, name: string) =>
-    name.startsWith('.') ? `'${name.replace(/\.ts$/, '.js')}'` : `'${pathTo(path.join(to, file), path.join(libraries, libraryNamed(name, file), 'index.js'))}'`,
+    name.startsWith('.')
+      ? `'${name.replace(/\.ts$/, '.js')}'`
+      : `'${pathTo(path.join(to, file), path.join(libraries, libraryNamed(name, file), 'index.js'))}'`,
   );
   await mkdir(path.dirname(path.join(to, file)), { recursive: true });
   await writeFile(path.join(to, file), rewritten);
-  for (const name of imports.filter((one) => one.startsWith('.'))) await copy(path.join(path.dirname(file), declared(name)), copied);
+  for (const name of imports.filter((one) => one.startsWith('.')))
+    await copy(path.join(path.dirname(file), declared(name)), copied);
 };
 
 export interface Declarations {
@@ -80,8 +105,15 @@ export const writeDeclarations = async ({ entries, folder }: Declarations): Prom
     await emitInto(work, Object.values(entries));
     const ours: Copied = { from: path.join(work, 'out'), to: types, done: new Set(), libraries };
     for (const source of Object.values(entries)) await copy(declared(source), ours);
-    for (const name of LIBRARIES) await copy('index.d.ts', { from: path.join(root, 'node_modules', name), to: path.join(libraries, name), done: new Set(), libraries });
-    for (const [name, source] of Object.entries(entries)) await writeEntry(path.join(root, folder), types, name, source);
+    for (const name of LIBRARIES)
+      await copy('index.d.ts', {
+        from: path.join(root, 'node_modules', name),
+        to: path.join(libraries, name),
+        done: new Set(),
+        libraries,
+      });
+    for (const [name, source] of Object.entries(entries))
+      await writeEntry(path.join(root, folder), types, name, source);
     return LIBRARIES.map((name) => `node_modules/${name}`);
   } finally {
     await rm(work, { recursive: true, force: true });

@@ -8,7 +8,9 @@ import { root } from './bundle.ts';
 
 const manifest = z.object({ name: z.string(), version: z.string(), license: z.string().optional() });
 
-export const library = z.object({ name: z.string(), version: z.string(), license: z.string(), text: z.string().nullable() }).readonly();
+export const library = z
+  .object({ name: z.string(), version: z.string(), license: z.string(), text: z.string().nullable() })
+  .readonly();
 
 export type Library = z.infer<typeof library>;
 
@@ -16,7 +18,9 @@ const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
 
 /** Folders of the packages whose code is in the outputs. What was read and left out is not shipped. */
 export const foldersIn = ({ outputs }: Metafile): readonly string[] => {
-  const files = Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])));
+  const files = Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])),
+  );
   return [...new Set(files.flatMap((file) => PACKAGE.exec(file)?.[0] ?? []))];
 };
 
@@ -28,7 +32,11 @@ const licenseIn = async (folder: string): Promise<string | null> => {
 
 const libraryIn = async (folder: string): Promise<Library> => {
   const at = path.join(root, folder);
-  const { name, version, license = 'see its text' } = manifest.parse(JSON.parse(await readFile(path.join(at, 'package.json'), 'utf8')));
+  const {
+    name,
+    version,
+    license = 'see its text',
+  } = manifest.parse(JSON.parse(await readFile(path.join(at, 'package.json'), 'utf8')));
   return { name, version, license, text: await licenseIn(at) };
 };
 
@@ -39,6 +47,7 @@ const HEAD = 'Cloudfence contains code of the libraries below. Each is listed wi
 const section = ({ name, version, license, text }: Library): string =>
   `${RULE}\n${name} ${version} (${license})\n${RULE}\n\n${text ?? `The package contains no license text. It declares the license ${license}.`}\n`;
 
-export const librariesIn = async (folders: readonly string[]): Promise<readonly Library[]> => (await Promise.all([...new Set(folders)].map(libraryIn))).sort(byName);
+export const librariesIn = async (folders: readonly string[]): Promise<readonly Library[]> =>
+  (await Promise.all([...new Set(folders)].map(libraryIn))).sort(byName);
 
 export const licensesText = (libraries: readonly Library[]): string => [HEAD, ...libraries.map(section)].join('\n');

@@ -11,13 +11,18 @@ import { writeStack } from './released-stack.ts';
 import { billOfMaterials } from './sbom.ts';
 
 /**
- * Makes a release: everything that is needed to install Cloudfence without a checkout. The same commit gives the same bytes:
- * nothing in it tells a time but that of the commit, or SOURCE_DATE_EPOCH where it is set.
+ * Makes a release: everything that is needed to install Cloudfence without a checkout. The same commit gives the same
+ * bytes: nothing in it tells a time but that of the commit, or SOURCE_DATE_EPOCH where it is set.
  */
 
 const run = promisify(execFile);
 const { version } = manifest;
-const { values } = parseArgs({ options: { out: { type: 'string', default: path.join(root, 'dist/release', version) }, 'made-at': { type: 'string' } } });
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string', default: path.join(root, 'dist/release', version) },
+    'made-at': { type: 'string' },
+  },
+});
 const out = path.resolve(values.out);
 
 const madeAt = async (): Promise<Date> => {
@@ -50,11 +55,19 @@ const copies: Readonly<Record<string, string>> = {
 };
 
 const filesIn = async (): Promise<readonly string[]> =>
-  (await readdir(out, { withFileTypes: true, recursive: true })).filter((entry) => entry.isFile()).map((entry) => path.relative(out, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/')).sort();
+  (await readdir(out, { withFileTypes: true, recursive: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(out, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/'))
+    .sort();
 
 /** As `sha256sum --check SHA256SUMS` reads it. */
 const sums = async (): Promise<string> => {
-  const lines = (await filesIn()).map(async (file) => `${createHash('sha256').update(await readFile(path.join(out, file))).digest('hex')}  ${file}\n`);
+  const lines = (await filesIn()).map(
+    async (file) =>
+      `${createHash('sha256')
+        .update(await readFile(path.join(out, file)))
+        .digest('hex')}  ${file}\n`,
+  );
   return (await Promise.all(lines)).join('');
 };
 
@@ -64,6 +77,9 @@ const all = new Map([...(await pack()), ...(await clouds())].map((one) => [`${on
 const libraries = [...all.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 await Promise.all(Object.entries(copies).map(([from, to]) => cp(path.join(root, from), path.join(out, to))));
 await writeFile(path.join(out, 'THIRD-PARTY-LICENSES.txt'), licensesText(libraries));
-await writeFile(path.join(out, 'sbom.cdx.json'), `${JSON.stringify(await billOfMaterials(libraries, await madeAt()), null, 2)}\n`);
+await writeFile(
+  path.join(out, 'sbom.cdx.json'),
+  `${JSON.stringify(await billOfMaterials(libraries, await madeAt()), null, 2)}\n`,
+);
 await writeFile(path.join(out, 'SHA256SUMS'), await sums());
 console.log(`${out}: ${(await filesIn()).length} files`);

@@ -12,7 +12,10 @@ import { foldersIn } from './licenses.ts';
 
 /** The functions of each cloud as zips, with the document that tells how they are installed. */
 
-const service = z.object({ provider: z.object({ name: z.string() }), functions: z.record(z.string(), z.object({ handler: z.string() })) });
+const service = z.object({
+  provider: z.object({ name: z.string() }),
+  functions: z.record(z.string(), z.object({ handler: z.string() })),
+});
 
 export interface ReleasedService {
   readonly cloud: string;
@@ -23,21 +26,40 @@ export interface ReleasedService {
 }
 
 const serviceIn = async (file: string): Promise<ReleasedService> => {
-  const { provider, functions } = service.parse(parse(await readFile(path.join(root, file), 'utf8'), { logLevel: 'error' }));
+  const { provider, functions } = service.parse(
+    parse(await readFile(path.join(root, file), 'utf8'), { logLevel: 'error' }),
+  );
   const sources = Object.values(functions).map(({ handler }) => `${handler.slice(0, handler.lastIndexOf('.'))}.ts`);
-  return { cloud: provider.name, deployable: (await deployableClouds[provider.name]?.()) ?? null, sources: [...new Set(sources)] };
+  return {
+    cloud: provider.name,
+    deployable: (await deployableClouds[provider.name]?.()) ?? null,
+    sources: [...new Set(sources)],
+  };
 };
 
 export const services = async (): Promise<readonly ReleasedService[]> =>
-  Promise.all((await readdir(root)).filter((file) => /^serverless.*\.yml$/.test(file)).sort().map(serviceIn));
+  Promise.all(
+    (await readdir(root))
+      .filter((file) => /^serverless.*\.yml$/.test(file))
+      .sort()
+      .map(serviceIn),
+  );
 
 const nameOf = (source: string): string => path.basename(source, '.ts');
 
 /** `serverless` keeps the folder of a bundle in its zip, and names it in the handler. */
-const folderInZip = (name: string, { deployable }: ReleasedService): string => (deployable === null ? `dist/functions/${name}/` : '');
+const folderInZip = (name: string, { deployable }: ReleasedService): string =>
+  deployable === null ? `dist/functions/${name}/` : '';
 
 const zipOf = async (folder: string, within: string): Promise<Buffer> =>
-  zipped(await Promise.all((await readdir(folder)).map(async (name) => ({ name: `${within}${name}`, bytes: await readFile(path.join(folder, name)) }))));
+  zipped(
+    await Promise.all(
+      (await readdir(folder)).map(async (name) => ({
+        name: `${within}${name}`,
+        bytes: await readFile(path.join(folder, name)),
+      })),
+    ),
+  );
 
 /** Writes the zips of a service. @returns the folders of the libraries in them */
 export const writeZips = async (released: ReleasedService, into: string): Promise<readonly string[]> => {
@@ -49,7 +71,8 @@ export const writeZips = async (released: ReleasedService, into: string): Promis
     const folder = path.join(work, name);
     libraries.push(...foldersIn(await bundleFunction(root, source, folder)));
     const { deployable } = released;
-    const own: Readonly<Record<string, string>> = deployable === null ? {} : { ...deployable.files, 'package.json': `${JSON.stringify(deployable.manifest)}\n` };
+    const own: Readonly<Record<string, string>> =
+      deployable === null ? {} : { ...deployable.files, 'package.json': `${JSON.stringify(deployable.manifest)}\n` };
     await Promise.all(Object.entries(own).map(([file, text]) => writeFile(path.join(folder, file), text)));
     await writeFile(path.join(into, `${name}.zip`), await zipOf(folder, folderInZip(name, released)));
   }

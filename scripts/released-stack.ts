@@ -8,12 +8,33 @@ import { root } from './bundle.ts';
 
 const CLUSTERS = JSON.stringify([{ name: 'placeholder', secret: 'placeholder' }]);
 
-/** Writes the CloudFormation template: what `serverless package` makes, with parameters in the place of a stage's file. */
+/**
+ * Writes the CloudFormation template: what `serverless package` makes, with parameters in the place of a stage's file.
+ */
 export const writeStack = async (version: string, into: string): Promise<void> => {
   const work = await mkdtemp(path.join(tmpdir(), 'cloudfence-stack-'));
-  const options = ['package', '--stage', PLACEHOLDER.stage, '--region', PLACEHOLDER.region, '--param', `clusters=${CLUSTERS}`, '--package', work];
-  await promisify(execFile)(process.execPath, [path.join(root, 'node_modules/serverless/bin/serverless.js'), ...options], { cwd: root });
-  const packaged: unknown = JSON.parse(await readFile(path.join(work, 'cloudformation-template-update-stack.json'), 'utf8'));
-  await writeFile(path.join(into, 'cloudformation.json'), `${JSON.stringify(releasedStack(packaged, version), null, 2)}\n`);
+  const options = [
+    'package',
+    '--stage',
+    PLACEHOLDER.stage,
+    '--region',
+    PLACEHOLDER.region,
+    '--param',
+    `clusters=${CLUSTERS}`,
+    '--package',
+    work,
+  ];
+  await promisify(execFile)(
+    process.execPath,
+    [path.join(root, 'node_modules/serverless/bin/serverless.js'), ...options],
+    { cwd: root },
+  );
+  const packaged: unknown = JSON.parse(
+    await readFile(path.join(work, 'cloudformation-template-update-stack.json'), 'utf8'),
+  );
+  await writeFile(
+    path.join(into, 'cloudformation.json'),
+    `${JSON.stringify(releasedStack(packaged, version), null, 2)}\n`,
+  );
   await rm(work, { recursive: true });
 };

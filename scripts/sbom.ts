@@ -6,30 +6,62 @@ import manifest from '../package.json' with { type: 'json' };
 import { root } from './bundle.ts';
 import type { Library } from './licenses.ts';
 
-/** The bill of materials, CycloneDX: what npm says of the lock file, of those libraries alone that a release contains. */
+/**
+ * The bill of materials, CycloneDX: what npm says of the lock file, of those libraries alone that a release contains.
+ */
 
 const component = z.looseObject({ 'bom-ref': z.string(), name: z.string(), version: z.string() });
 const dependency = z.looseObject({ ref: z.string(), dependsOn: z.array(z.string()).default([]) });
-const bill = z.looseObject({ metadata: z.looseObject({ component }), components: z.array(component), dependencies: z.array(dependency) });
+const bill = z.looseObject({
+  metadata: z.looseObject({ component }),
+  components: z.array(component),
+  dependencies: z.array(dependency),
+});
 
-const uuid = (text: string): string => createHash('sha256').update(text).digest('hex').replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-5$3-a$4-$5');
+const uuid = (text: string): string =>
+  createHash('sha256')
+    .update(text)
+    .digest('hex')
+    .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-5$3-a$4-$5');
 
 /** All are devDependencies, since the bundles contain them: in a release they are required. */
-const shippedAs = ({ properties: _ofTheCheckout, ...one }: z.infer<typeof component>) => ({ ...one, scope: 'required' });
+const shippedAs = ({ properties: _ofTheCheckout, ...one }: z.infer<typeof component>) => ({
+  ...one,
+  scope: 'required',
+});
+
+const SBOM = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--loglevel', 'error'];
 
 export const billOfMaterials = async (libraries: readonly Library[], madeAt: Date): Promise<object> => {
-  const { stdout } = await promisify(execFile)('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--loglevel', 'error'], { cwd: root, maxBuffer: 1 << 26 });
+  const { stdout } = await promisify(execFile)('npm', SBOM, { cwd: root, maxBuffer: 1 << 26 });
   const whole = bill.parse(JSON.parse(stdout));
   const shipped = new Set(libraries.map(({ name, version }) => `${name}@${version}`));
-  const components = [...new Map(whole.components.filter(({ name, version }) => shipped.has(`${name}@${version}`)).map((one) => [`${one.name}@${one.version}`, shippedAs(one)])).values()];
+  const components = [
+    ...new Map(
+      whole.components
+        .filter(({ name, version }) => shipped.has(`${name}@${version}`))
+        .map((one) => [`${one.name}@${one.version}`, shippedAs(one)]),
+    ).values(),
+  ];
   const missing = [...shipped].filter((id) => components.every(({ name, version }) => `${name}@${version}` !== id));
   if (missing.length > 0) throw new Error(`the lock file does not name ${missing.join(', ')}`);
   const refs = new Set(components.map((one) => one['bom-ref']));
   const own = whole.metadata.component['bom-ref'];
-  const dependencies = whole.dependencies.filter(({ ref }) => refs.has(ref)).map((one) => ({ ...one, dependsOn: one.dependsOn.filter((ref) => refs.has(ref)) }));
+  const dependencies = whole.dependencies
+    .filter(({ ref }) => refs.has(ref))
+    .map((one) => ({ ...one, dependsOn: one.dependsOn.filter((ref) => refs.has(ref)) }));
   // npm names the component by its folder, and itself by its version: neither belongs to what is released.
   const { tools: _npm, ...metadata } = whole.metadata;
-  const described = { ...metadata, timestamp: madeAt.toISOString(), component: { ...metadata.component, name: manifest.name } };
-  const content = { ...whole, metadata: described, components, dependencies: [{ ref: own, dependsOn: [...refs] }, ...dependencies] };
+  const described = {
+    ...metadata,
+    timestamp: madeAt.toISOString(),
+    component: { ...metadata.component, name: manifest.name },
+  };
+  const content = {
+    ...whole,
+    metadata: described,
+    components,
+    dependencies: [{ ref: own, dependsOn: [...refs] }, ...dependencies],
+  };
   return { ...content, serialNumber: `urn:uuid:${uuid(JSON.stringify({ components, dependencies }))}` };
 };

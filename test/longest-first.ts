@@ -1,6 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take a minute or more, or much of a minute's processor time, the longest first. Others begin when these have begun. */
+/**
+ * Files that take a minute or more, or much of a minute's processor time, the longest first. Others begin when these
+ * have begun.
+ */
 const LONG: readonly string[] = [
   'control-plane/permissions/permissions.e2e',
   'control-plane/scenarios/many-at-once.e2e',

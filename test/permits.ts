@@ -15,9 +15,13 @@ export const expired: Permit = {
 };
 
 /** By a clock that the test moves, and that runs no timers. */
-export const grantedUntil = (expires: number, mono: () => number): Permit => permitUntil(expires, { now: () => ({ mono: mono() }), timeout: () => never });
+export const grantedUntil = (expires: number, mono: () => number): Permit =>
+  permitUntil(expires, { now: () => ({ mono: mono() }), timeout: () => never });
 
-/** A proof whose end the test tells: `age` as a clock that nobody has looked at yet, `end` with the timer that runs on it. */
+/**
+ * A proof whose end the test tells: `age` as a clock that nobody has looked at yet, `end` with the timer that runs on
+ * it.
+ */
 export const proof = (): { readonly permit: Permit; readonly age: () => void; readonly end: () => void } => {
   const ending = new AbortController();
   let aged = false;

@@ -10,7 +10,8 @@ export interface Held {
   readonly giveUp: (why: Error) => void;
 }
 
-const isBeingMade = (socket: Socket): boolean => socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true);
+const isBeingMade = (socket: Socket): boolean =>
+  socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true);
 
 /** Calls back once, and at once where there is nothing to wait for. */
 const whenItStands = (socket: Socket, go: (error?: Error) => void): void => {
@@ -47,10 +48,10 @@ const lowest = (handle: object): object => {
 };
 
 /**
- * From now on the connection is reset when it is closed, as by `resetAndDestroy()`: what still lies in the system's buffers is
- * thrown away, and the other side is told. Node offers that for plain sockets only (ERR_INVALID_HANDLE_TYPE for TLS), and there it
- * ends with two errors for one request; so the handle that both have below them is told. A connection that already ends
- * in order cannot be reset any more.
+ * From now on the connection is reset when it is closed, as by `resetAndDestroy()`: what still lies in the system's
+ * buffers is thrown away, and the other side is told. Node offers that for plain sockets only (ERR_INVALID_HANDLE_TYPE
+ * for TLS), and there it ends with two errors for one request; so the handle that both have below them is told. A
+ * connection that already ends in order cannot be reset any more.
  */
 const resetsWhenClosed = (socket: Socket): void => {
   const handle: unknown = Reflect.get(socket, '_handle');
@@ -61,9 +62,9 @@ const resetsWhenClosed = (socket: Socket): void => {
 };
 
 /**
- * Holds a request back until its connection stands, and lets it go unless `refusal` says otherwise. Until then all that was
- * written to it lies in the request itself: so its first byte leaves right then, or never. A request without a connection tells
- * nobody that it was destroyed; here it is told that there will be none.
+ * Holds a request back until its connection stands, and lets it go unless `refusal` says otherwise. Until then all that
+ * was written to it lies in the request itself: so its first byte leaves right then, or never. A request without a
+ * connection tells nobody that it was destroyed; here it is told that there will be none.
  */
 export const hold = (request: ClientRequest, refusal: () => Error | null): Held => {
   const receive = receiverOf(request);

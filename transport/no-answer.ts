@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** What Node says of a connection that did not come to stand, or broke. https://nodejs.org/api/errors.html#class-systemerror */
+/**
+ * What Node says of a connection that did not come to stand, or broke.
+ * https://nodejs.org/api/errors.html#class-systemerror
+ */
 const systemError = z.object({
   code: z.string().regex(/^[A-Z][A-Z_0-9]+$/),
   hostname: z.string().optional(),
@@ -33,8 +36,9 @@ const placeOf = ({ hostname, address, port, host }: SystemError): string | null 
 };
 
 /**
- * Why there is no answer, for people: the system's code and who was asked, such as `ECONNREFUSED 10.0.0.1:443`. Null where
- * the network has nothing to do with it. `asked`: the host that the caller had in mind, for errors that name none.
+ * Why there is no answer, for people: the system's code and who was asked, such as `ECONNREFUSED 10.0.0.1:443`. Null
+ * where the network has nothing to do with it. `asked`: the host that the caller had in mind, for errors that name
+ * none.
  */
 export const noAnswer = (caught: unknown, asked: string | null = null): string | null => {
   const found = systemErrorIn(caught);
@@ -46,7 +50,9 @@ export const noAnswer = (caught: unknown, asked: string | null = null): string |
 
 const LONGEST_SENTENCE = 2_000;
 
-/** A service's own sentence: its first line, for what follows may quote the request that it was sent, signature and all. */
+/**
+ * A service's own sentence: its first line, for what follows may quote the request that it was sent, signature and all.
+ */
 export const sentenceOf = (message: string): string => {
   const [line = ''] = message.trim().split(/[\r\n]/, 1);
   return line.length > LONGEST_SENTENCE ? `${line.slice(0, LONGEST_SENTENCE)}…` : line;

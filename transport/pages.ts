@@ -1,8 +1,8 @@
 import { Unavailable } from '../fencing/model/errors.ts';
 
 /**
- * The same pages, of which there must not be more than `most`: a server that promises another page for ever would never be
- * done. What was read by then is not the whole, and so it is no answer.
+ * The same pages, of which there must not be more than `most`: a server that promises another page for ever would never
+ * be done. What was read by then is not the whole, and so it is no answer.
  */
 export async function* bounded<T>(pages: AsyncIterable<T>, most: number, list: string): AsyncGenerator<T> {
   let count = 0;

@@ -1,7 +1,10 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 
-/** The connections of one client to one cloud, shared by its reads and its orders: an order mostly finds one that a read has warmed. */
+/**
+ * The connections of one client to one cloud, shared by its reads and its orders: an order mostly finds one that a read
+ * has warmed.
+ */
 export interface Connections {
   readonly http: HttpAgent;
   readonly https: HttpsAgent;

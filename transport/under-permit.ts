@@ -23,7 +23,9 @@ export interface PermittedCall {
 export interface Passage {
   /** Ends whatever the call still waits for; an SDK is given this one and no other. */
   readonly signal: AbortSignal;
-  /** The last check where no agent makes the connection: a stand-in in this process, or a transport that takes no agent. */
+  /**
+   * The last check where no agent makes the connection: a stand-in in this process, or a transport that takes no agent.
+   */
   readonly check: () => void;
   /** The same connections; but each request is held until its own stands, and checked then. */
   readonly through: (agent: Agent) => Agent;
@@ -39,10 +41,14 @@ interface OpenPassage extends Passage {
 }
 
 const unknown = (name: string): Unavailable =>
-  new Unavailable(`${name} was not answered while its proof lasted: its connection was reset, and whether it took effect is unknown until the next look`);
+  new Unavailable(
+    `${name} was not answered while its proof lasted: its connection was reset, and whether it took effect is unknown until the next look`,
+  );
 
 const notSent = ({ name, permit }: PermittedCall): CloudfenceError =>
-  permit.ended.aborted ? new ProofExpired(`${name} found no connection while its proof lasted; it was not sent`) : new Unavailable(`${name} was given up before it was sent`);
+  permit.ended.aborted
+    ? new ProofExpired(`${name} found no connection while its proof lasted; it was not sent`)
+    : new Unavailable(`${name} was given up before it was sent`);
 
 const refusalOf = ({ permit }: PermittedCall): CloudfenceError | null => {
   try {
@@ -111,12 +117,13 @@ const openPassage = (call: PermittedCall): OpenPassage => {
 };
 
 /**
- * Sends one destructive call, so that it leaves under its permit or not at all, and is heard of under its permit or not at all.
+ * Sends one destructive call, so that it leaves under its permit or not at all, and is heard of under its permit or not
+ * at all.
  *
- * The permit is checked when the connection stands, TLS and all, right before the first byte: the way there may lead through a
- * name server, a proxy, a handshake and a queue of others. When it ends before the whole answer is there, the connection is reset,
- * so that what still lies in a buffer here does not leave later; the same when the caller gives up. Whether such a call took
- * effect nobody knows: only the next look tells.
+ * The permit is checked when the connection stands, TLS and all, right before the first byte: the way there may lead
+ * through a name server, a proxy, a handshake and a queue of others. When it ends before the whole answer is there, the
+ * connection is reset, so that what still lies in a buffer here does not leave later; the same when the caller gives
+ * up. Whether such a call took effect nobody knows: only the next look tells.
  *
  * @throws ProofExpired (nothing has left), Unavailable (nothing is known), and what `send` throws
  */

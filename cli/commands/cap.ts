@@ -25,19 +25,26 @@ const refuseMisuse = ({ lift, reason, end = false }: CapOptions): void => {
   if (lift === undefined && reason !== undefined) throw new InvalidInput('--reason is for --lift');
   if (lift === undefined) return;
   if ((reason ?? '').trim() === '') throw new InvalidInput('--lift wants a --reason: say what you checked');
-  if (lift <= 0 || lift > patience.longestLift) throw new InvalidInput(`--lift takes more than nothing and at most ${patience.longestLift / HOUR_MS}h`);
+  if (lift <= 0 || lift > patience.longestLift)
+    throw new InvalidInput(`--lift takes more than nothing and at most ${patience.longestLift / HOUR_MS}h`);
 };
 
 /** Of several clusters each is shown, but a person says whose cap is lifted. */
 const meant = ({ clusters }: Session, { cluster, lift, end = false }: CapOptions): readonly OpenCluster[] => {
   const names = clusters.map((one) => one.cluster.name).join(', ');
-  if (cluster === undefined && clusters.length > 1 && (lift !== undefined || end)) throw new InvalidInput(`name the one that is meant with --cluster: ${names}`);
+  if (cluster === undefined && clusters.length > 1 && (lift !== undefined || end))
+    throw new InvalidInput(`name the one that is meant with --cluster: ${names}`);
   const found = clusters.filter((one) => cluster === undefined || one.cluster.name === cluster);
-  if (found.length === 0) throw new InvalidInput(`there is no cluster "${cluster ?? ''}" in ${names || 'the configuration'}`);
+  if (found.length === 0)
+    throw new InvalidInput(`there is no cluster "${cluster ?? ''}" in ${names || 'the configuration'}`);
   return found;
 };
 
-const change = async (desk: CapDesk, { lift, reason = '', end = false }: CapOptions, { policy, ports: { signal, clock } }: Session): Promise<void> => {
+const change = async (
+  desk: CapDesk,
+  { lift, reason = '', end = false }: CapOptions,
+  { policy, ports: { signal, clock } }: Session,
+): Promise<void> => {
   if (policy.dryRun) return;
   if (lift !== undefined) await desk.lift({ until: clock.now().wall + lift, reason: reason.trim() }, signal);
   if (end) await desk.endLift(signal);
@@ -46,7 +53,10 @@ const change = async (desk: CapDesk, { lift, reason = '', end = false }: CapOpti
 const time = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`;
 
-const linesOf = ({ cluster, begun, unfinished, limits, nodes, opens, lifted, fences }: Shown, cap: Policy['cap']): readonly string[] => [
+const linesOf = (
+  { cluster, begun, unfinished, limits, nodes, opens, lifted, fences }: Shown,
+  cap: Policy['cap'],
+): readonly string[] => [
   `${cluster}: ${begun} of at most ${limits.begun} Nodes (${percent(cap.share)} of ${nodes}) were fenced within 15 minutes, ${unfinished} of at most ${limits.unfinished} fences (${percent(cap.atOnce)}) are unfinished`,
   ...(lifted ? [`  lifted until ${time(lifted.until)}: ${lifted.reason}`] : []),
   ...(!lifted && opens !== null ? [`  the next may begin at ${time(opens)}`] : []),
@@ -60,12 +70,20 @@ const asJson = ({ opens, lifted, fences, ...use }: Shown) => ({
   fences: fences.map(({ begun, finished }) => ({ begun: time(begun), finished })),
 });
 
-const show = (shown: readonly Shown[], { json = false, dryRun = false }: CapOptions, { policy: { cap } }: Session, { line }: Output): void => {
+const show = (
+  shown: readonly Shown[],
+  { json = false, dryRun = false }: CapOptions,
+  { policy: { cap } }: Session,
+  { line }: Output,
+): void => {
   if (json) return line(JSON.stringify({ dryRun, share: cap.share, atOnce: cap.atOnce, clusters: shown.map(asJson) }));
   for (const text of shown.flatMap((one) => linesOf(one, cap))) line(text);
 };
 
-/** Shows how far the cap is used up, lifts it for a while, or ends that. With a person's own credentials: the functions may only read it. */
+/**
+ * Shows how far the cap is used up, lifts it for a while, or ends that. With a person's own credentials: the functions
+ * may only read it.
+ */
 export const cap = async (options: CapOptions, output: Output): Promise<number> => {
   refuseMisuse(options);
   return withSession(options, output, async (session) => {
@@ -75,7 +93,10 @@ export const cap = async (options: CapOptions, output: Output): Promise<number> 
       await change(await desk(), options, session);
       const standing = await (await desk()).standing(session.policy.cap, session.ports.signal);
       if (standing) shown.push({ cluster: cluster.name, ...standing });
-      else output.complain(`cloudfence: ${cluster.name} has no ConfigMap kube-system/cloudfence-ledger, without which nothing is fenced: apply infra/kubernetes/rbac.yaml`);
+      else
+        output.complain(
+          `cloudfence: ${cluster.name} has no ConfigMap kube-system/cloudfence-ledger, without which nothing is fenced: apply infra/kubernetes/rbac.yaml`,
+        );
     }
     show(shown, options, session, output);
     return shown.length === opened.length ? 0 : 1;

@@ -33,7 +33,11 @@ const titleLines = ({ scenario, seed, mayMark }: Demo): readonly string[] => [
 /** Plays a scenario in the sandbox. 0 when it ends as it should, judged by the sandbox's objects, else 1. */
 export const demo = async (options: DemoOptions, { line }: Output): Promise<number> => {
   const json = options.json ?? false;
-  const played: Demo = { scenario: scenarioNamed(options.scenario), seed: seedFrom(options.seed), mayMark: !options.withoutMark };
+  const played: Demo = {
+    scenario: scenarioNamed(options.scenario),
+    seed: seedFrom(options.seed),
+    mayMark: !options.withoutMark,
+  };
   const print = (lines: readonly string[]): void => {
     if (!json) for (const text of lines) line(text);
   };

@@ -3,7 +3,10 @@ import { examine } from '../../config/doctor.ts';
 import type { Output } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
-/** Says in words whether a fence would work from here: with the credentials of whoever asks, for they would give the orders. */
+/**
+ * Says in words whether a fence would work from here: with the credentials of whoever asks, for they would give the
+ * orders.
+ */
 export const doctor = (options: CommonOptions, output: Output): Promise<number> =>
   withSession(options, output, async ({ kit, clusters, policy, ports }) => {
     const diagnosis = diagnosisOf((await examine(kit, clusters, { policy, gives: 'orders' }, ports.signal)).checks);

@@ -11,7 +11,10 @@ const machineNamed = async (target: string, { kit, ports }: Session): Promise<Ma
   const machine = kit.cloud.machineOf({ source: 'providerID', driver: null, value: target });
   if (machine !== null) return machine;
   const found = await machineOfNode(target, ports);
-  if (!found) throw new InvalidInput(`${quoted(target)} is neither an instance id nor a Node of ${ports.clusters.map(({ name }) => name).join(', ')}`);
+  if (!found)
+    throw new InvalidInput(
+      `${quoted(target)} is neither an instance id nor a Node of ${ports.clusters.map(({ name }) => name).join(', ')}`,
+    );
   return found.machine;
 };
 

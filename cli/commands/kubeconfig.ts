@@ -17,8 +17,16 @@ export interface KubeconfigOptions {
 }
 
 /** Prints a kubeconfig of the service account that infra/kubernetes/rbac.yaml makes, and nothing beside it. */
-export const kubeconfig = async ({ context, name, server, timeout, ...flags }: KubeconfigOptions, output: Output): Promise<number> => {
-  const wanted = { kubeconfig: kubeconfigFiles(readEnvironment(), flags), context: context ?? null, name, server: server ?? null };
+export const kubeconfig = async (
+  { context, name, server, timeout, ...flags }: KubeconfigOptions,
+  output: Output,
+): Promise<number> => {
+  const wanted = {
+    kubeconfig: kubeconfigFiles(readEnvironment(), flags),
+    context: context ?? null,
+    name,
+    server: server ?? null,
+  };
   output.line((await accountKubeconfig(wanted, AbortSignal.timeout(timeout))).trimEnd());
   return 0;
 };
@@ -47,10 +55,17 @@ const written = (name: string, server: string, { token, ca }: AccountToken): str
  * A kubeconfig for Cloudfence's own service account. Whoever has the text has the account's rights.
  * @throws InvalidConfiguration, Unavailable, Denied, Refused
  */
-export const accountKubeconfig = async ({ kubeconfig, context, name, server }: AccountKubeconfig, signal: AbortSignal): Promise<string> => {
+export const accountKubeconfig = async (
+  { kubeconfig, context, name, server }: AccountKubeconfig,
+  signal: AbortSignal,
+): Promise<string> => {
   const link = await linkFromFiles(kubeconfig, context);
   try {
-    return written(name, server ?? link.server, await accountToken(connectionOf({ name, link, clock: systemClock }), signal));
+    return written(
+      name,
+      server ?? link.server,
+      await accountToken(connectionOf({ name, link, clock: systemClock }), signal),
+    );
   } finally {
     await link.close();
   }

@@ -15,16 +15,30 @@ export interface ReleaseOptions extends CommonOptions {
   readonly all?: boolean;
 }
 
-const releaseOne = ({ machine, cluster }: NodeAt, accepted: string | null, { policy, deadline, ports }: Session): Promise<Outcome> =>
-  run(startRun({ request: { machine, intent: 'release', accepted, vouched: null }, policy, deadline, reading: ports.cloud, runId: newRunId() }), {
-    ...ports,
-    clusters: ports.clusters.filter(({ name }) => name === cluster),
-  });
+const releaseOne = (
+  { machine, cluster }: NodeAt,
+  accepted: string | null,
+  { policy, deadline, ports }: Session,
+): Promise<Outcome> =>
+  run(
+    startRun({
+      request: { machine, intent: 'release', accepted, vouched: null },
+      policy,
+      deadline,
+      reading: ports.cloud,
+      runId: newRunId(),
+    }),
+    {
+      ...ports,
+      clusters: ports.clusters.filter(({ name }) => name === cluster),
+    },
+  );
 
 const nodeNamed = async (node: string, session: Session): Promise<NodeAt> => {
   const { ports } = session;
   const found = await machineOfNode(node, ports);
-  if (!found) throw new InvalidInput(`there is no Node ${quoted(node)} in ${ports.clusters.map(({ name }) => name).join(', ')}`);
+  if (!found)
+    throw new InvalidInput(`there is no Node ${quoted(node)} in ${ports.clusters.map(({ name }) => name).join(', ')}`);
   await openFor([found.machine], session);
   return found;
 };
@@ -40,7 +54,9 @@ const allFenced = async ({ ports }: Session): Promise<readonly Fenced[]> => {
   const perCluster = await Promise.all(
     ports.clusters.map(async (cluster) => {
       const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
-      return suspects.filter(({ because }) => because === 'fenced').map(({ node, record }) => ({ cluster: cluster.name, node, machine: record?.machine ?? null }));
+      return suspects
+        .filter(({ because }) => because === 'fenced')
+        .map(({ node, record }) => ({ cluster: cluster.name, node, machine: record?.machine ?? null }));
     }),
   );
   return perCluster.flat();
@@ -49,7 +65,10 @@ const allFenced = async ({ ports }: Session): Promise<readonly Fenced[]> => {
 /** The machine of a record that cannot be read is the one that the Node's identity sources name. */
 const machineAt = async ({ cluster, node, machine }: Fenced, { ports }: Session): Promise<NodeAt> => {
   if (machine !== null) return { cluster, node, machine };
-  const found = await machineOfNode(node, { ...ports, clusters: ports.clusters.filter(({ name }) => name === cluster) });
+  const found = await machineOfNode(node, {
+    ...ports,
+    clusters: ports.clusters.filter(({ name }) => name === cluster),
+  });
   if (!found) throw new InvalidInput(`the Node ${node} is gone from ${cluster}`);
   return found;
 };
@@ -59,7 +78,8 @@ const releaseFenced = async (fenced: Fenced, accepted: string | null, session: S
   try {
     return await releaseOne(await machineAt(fenced, session), accepted, session);
   } catch (error) {
-    if (error instanceof CloudfenceError) return { ...outcomeOfError(error, session.policy.dryRun), cluster: fenced.cluster, node: fenced.node };
+    if (error instanceof CloudfenceError)
+      return { ...outcomeOfError(error, session.policy.dryRun), cluster: fenced.cluster, node: fenced.node };
     throw error;
   }
 };
@@ -75,7 +95,8 @@ export const release = async (node: string | undefined, options: ReleaseOptions,
   refuseMisuse(node, options);
   const { json = false, accept: accepted = null } = options;
   return withSession(options, output, async (session) => {
-    if (node !== undefined) return answerOne(await releaseOne(await nodeNamed(node, session), accepted, session), json, output);
+    if (node !== undefined)
+      return answerOne(await releaseOne(await nodeNamed(node, session), accepted, session), json, output);
     const fenced = await allFenced(session);
     return answerAll(await Promise.all(fenced.map((one) => releaseFenced(one, accepted, session))), json, output);
   });

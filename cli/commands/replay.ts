@@ -13,7 +13,10 @@ import { openFor, withSession, type CommonOptions } from '../session.ts';
 const inWords = ({ what, where, remedy }: Fault): string => `${where}: ${what}; ${remedy}`;
 
 const refuseFaults = ({ faults }: ParsedEvent): void => {
-  if (faults.length > 0) throw new InvalidInput(`the event cannot be replayed:\n${faults.map((fault) => `  - ${inWords(fault)}`).join('\n')}`);
+  if (faults.length > 0)
+    throw new InvalidInput(
+      `the event cannot be replayed:\n${faults.map((fault) => `  - ${inWords(fault)}`).join('\n')}`,
+    );
 };
 
 /** @throws InvalidInput */
@@ -25,7 +28,10 @@ const eventText = async (file: string): Promise<string> => {
   }
 };
 
-/** Takes an event, or many, as if it had just arrived. What cannot be read is named, and then nothing is done at all. `dryRun` may stand anywhere in it. */
+/**
+ * Takes an event, or many, as if it had just arrived. What cannot be read is named, and then nothing is done at all.
+ * `dryRun` may stand anywhere in it.
+ */
 export const replay = (file: string, options: CommonOptions, output: Output): Promise<number> =>
   withSession(options, output, async (session) => {
     const { kit, policy, deadline, ports } = session;
@@ -34,13 +40,21 @@ export const replay = (file: string, options: CommonOptions, output: Output): Pr
     refuseFaults(reading);
     for (const { what } of reading.ignored) output.complain(`nothing to do for ${what}`);
     const isDry = ({ dryRun }: Hint): boolean => policy.dryRun || dryRun === true;
-    const machinesOf = async (hints: readonly Hint[]) => openFor(hints.map(({ machine }) => machine), session);
-    const [dry, inEarnest] = await Promise.all([machinesOf(reading.hints.filter(isDry)), machinesOf(reading.hints.filter((hint) => !isDry(hint)))]);
-    if (dry.length + inEarnest.length === 0 && reading.hints.length > 0) output.complain('nothing to do: no machine is left of what the event names');
-    const lookAt = (machines: readonly MachineId[], dryRun: boolean) => react(machines, { policy: { ...policy, dryRun }, deadline, newRunId }, ports);
+    const machinesOf = async (hints: readonly Hint[]) =>
+      openFor(
+        hints.map(({ machine }) => machine),
+        session,
+      );
+    const [dry, inEarnest] = await Promise.all([
+      machinesOf(reading.hints.filter(isDry)),
+      machinesOf(reading.hints.filter((hint) => !isDry(hint))),
+    ]);
+    if (dry.length + inEarnest.length === 0 && reading.hints.length > 0)
+      output.complain('nothing to do: no machine is left of what the event names');
+    const lookAt = (machines: readonly MachineId[], dryRun: boolean) =>
+      react(machines, { policy: { ...policy, dryRun }, deadline, newRunId }, ports);
     const outcomes = (await Promise.all([lookAt(inEarnest, false), lookAt(dry, true)])).flat();
     const json = options.json ?? false;
     const [only, second] = outcomes;
     return only && !second ? answerOne(only, json, output) : answerAll(outcomes, json, output);
   });
-

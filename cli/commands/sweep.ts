@@ -5,10 +5,17 @@ import { answerAll, outcomeOfError, type Output } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
 /** A cluster that gave no answer is a result too: its nodes are unknown, not fine. */
-const unansweredBy = ({ cluster, error }: Swept['unreachable'][number], dryRun: boolean): Outcome => ({ ...outcomeOfError(error, dryRun), cluster });
+const unansweredBy = ({ cluster, error }: Swept['unreachable'][number], dryRun: boolean): Outcome => ({
+  ...outcomeOfError(error, dryRun),
+  cluster,
+});
 
 export const sweep = (options: CommonOptions, output: Output): Promise<number> =>
   withSession(options, output, async ({ policy, deadline, ports }) => {
     const { outcomes, unreachable } = await sweepAll({ policy, deadline, newRunId }, ports);
-    return answerAll([...outcomes, ...unreachable.map((other) => unansweredBy(other, policy.dryRun))], options.json ?? false, output);
+    return answerAll(
+      [...outcomes, ...unreachable.map((other) => unansweredBy(other, policy.dryRun))],
+      options.json ?? false,
+      output,
+    );
   });

@@ -14,7 +14,13 @@ interface Act {
   readonly because: Reason;
 }
 
-const report = ({ step, because: reason }: Act, sentAt: Moment, now: Moment, result: StepReport['result'], said: string | null): StepReport => ({
+const report = (
+  { step, because: reason }: Act,
+  sentAt: Moment,
+  now: Moment,
+  result: StepReport['result'],
+  said: string | null,
+): StepReport => ({
   step: step.do,
   target: targetOf(step),
   because: reason,
@@ -25,7 +31,13 @@ const report = ({ step, because: reason }: Act, sentAt: Moment, now: Moment, res
 });
 
 /** A step took effect, now or before. */
-export const applyStepResult = (known: RunState, act: Act, says: StepResult, sentAt: Moment, now: Moment): RunState => ({
+export const applyStepResult = (
+  known: RunState,
+  act: Act,
+  says: StepResult,
+  sentAt: Moment,
+  now: Moment,
+): RunState => ({
   ...known,
   ...factsAfter(known, act.step),
   record: recordAfter(known, act.step),
@@ -61,7 +73,8 @@ const recordAfter = ({ record }: RunState, step: Step): FenceRecord | null => {
 };
 
 /** What was only noted freed nothing: it does not make of a machine whose Node is gone one that was fenced. */
-const askedAfter = ({ asked }: Memory, step: Step, now: Moment): Memory['asked'] => (step.do === 'note-stopping' ? asked : new Map(asked).set(stepKey(step), now.mono));
+const askedAfter = ({ asked }: Memory, step: Step, now: Moment): Memory['asked'] =>
+  step.do === 'note-stopping' ? asked : new Map(asked).set(stepKey(step), now.mono);
 
 const deletedAfter = ({ deleted }: Memory, pods: readonly PodFacts[], step: Step, now: Moment): Memory['deleted'] => {
   const pod = step.do === 'delete-pod' ? pods.find(({ uid }) => uid === step.pod.uid) : undefined;
@@ -69,7 +82,10 @@ const deletedAfter = ({ deleted }: Memory, pods: readonly PodFacts[], step: Step
 };
 
 const memoryAfter = ({ memory, cluster, reading }: RunState, step: Step, now: Moment): Memory => {
-  const freed = step.do === 'detach-disk' ? (cluster?.says.volumes ?? []).filter((volume) => reading.diskOf(volume) === step.disk) : [];
+  const freed =
+    step.do === 'detach-disk'
+      ? (cluster?.says.volumes ?? []).filter((volume) => reading.diskOf(volume) === step.disk)
+      : [];
   return {
     ...memory,
     asked: askedAfter(memory, step, now),
@@ -91,8 +107,17 @@ const endingAfter = ({ step, because: reason }: Act): Ending | null => {
 
 const REFUSALS_BEFORE_GIVING_UP = 6;
 
-/** A step was declined, or nobody knows whether it took effect: the next look shows. What is declined for good is passed by. */
-export const applyStepError = (known: RunState, act: Act, error: CloudfenceError, sentAt: Moment, now: Moment): RunState => {
+/**
+ * A step was declined, or nobody knows whether it took effect: the next look shows. What is declined for good is passed
+ * by.
+ */
+export const applyStepError = (
+  known: RunState,
+  act: Act,
+  error: CloudfenceError,
+  sentAt: Moment,
+  now: Moment,
+): RunState => {
   const refused = error instanceof Refused;
   const key = stepKey(act.step);
   const times = refused ? (known.refusals?.step === key ? known.refusals.times : 0) + 1 : 0;
@@ -100,11 +125,15 @@ export const applyStepError = (known: RunState, act: Act, error: CloudfenceError
   const after: RunState = {
     ...known,
     refusals: refused ? { step: key, times } : null,
-    steps: [...known.steps, report(act, sentAt, now, refused || error instanceof Denied ? 'refused' : 'failed', error.message)],
+    steps: [
+      ...known.steps,
+      report(act, sentAt, now, refused || error instanceof Denied ? 'refused' : 'failed', error.message),
+    ],
   };
   if (!forGood) return after;
   const said = `${targetOf(act.step)}: ${error.message}`;
-  if (stepTraits[act.step.do].perObject) return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, said) } };
+  if (stepTraits[act.step.do].perObject)
+    return { ...after, memory: { ...after.memory, declined: new Map(after.memory.declined).set(key, said) } };
   const reason = because(error instanceof Denied ? 'denied' : 'step-refused', said);
   return { ...after, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: true } };
 };

@@ -6,17 +6,26 @@ import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 
 /**
- * How a run ends that has to wait longer than it may. What was declined below a machine that is off is named beside it, as a
- * failure, for a person has to mend it; what is waited for may still come, so that it is looked at again.
+ * How a run ends that has to wait longer than it may. What was declined below a machine that is off is named beside it,
+ * as a failure, for a person has to mend it; what is waited for may still come, so that it is looked at again.
  */
 export const waitingEnd = ({ memory: { declined, firstOff } }: RunState, reason: Reason, ms: number): Ending =>
   declined.size > 0 && firstOff !== null
-    ? { outcome: 'failed', reason: because('step-refused', `${saysDeclined(declined)}; meanwhile ${reason.says}`), lookAgainIn: ms, retry: true }
+    ? {
+        outcome: 'failed',
+        reason: because('step-refused', `${saysDeclined(declined)}; meanwhile ${reason.says}`),
+        lookAgainIn: ms,
+        retry: true,
+      }
     : { outcome: 'waiting', reason, lookAgainIn: ms, retry: false };
 
 /** The run's time is up: say what it was waiting for, or what kept failing. */
 export const endingOf = (known: RunState): Ending => {
-  const { outcome, reason, ms } = known.lately ?? { outcome: 'waiting', reason: because('not-fenced', 'the time was up before anything was learned'), ms: 1_000 };
+  const { outcome, reason, ms } = known.lately ?? {
+    outcome: 'waiting',
+    reason: because('not-fenced', 'the time was up before anything was learned'),
+    ms: 1_000,
+  };
   return outcome === 'failed' ? { outcome, reason, lookAgainIn: null, retry: true } : waitingEnd(known, reason, ms);
 };
 

@@ -7,17 +7,29 @@ import { stepKey, type Step } from '../model/steps.ts';
 import type { Moment } from '../rules/view.ts';
 
 /** Dry run: the same decisions over facts as they would be after each step. Pure; nothing is sent. */
-export const imagined = (known: RunState, act: { readonly step: Step; readonly because: Reason }, now: Moment): RunState => {
+export const imagined = (
+  known: RunState,
+  act: { readonly step: Step; readonly because: Reason },
+  now: Moment,
+): RunState => {
   const steps = [...known.steps, reportImagined(act, now)];
   const cluster = known.cluster && { ...known.cluster, says: clusterAfter(known.cluster.says, act.step) };
   const sinceLook = new Set(known.memory.sinceLook).add(stepKey(act.step));
   const asked = new Map(known.memory.asked).set(stepKey(act.step), now.mono);
-  return { ...known, cluster, steps, ending: isLast(act.step) ? wouldEnd(steps) : null, memory: { ...known.memory, sinceLook, asked } };
+  return {
+    ...known,
+    cluster,
+    steps,
+    ending: isLast(act.step) ? wouldEnd(steps) : null,
+    memory: { ...known.memory, sinceLook, asked },
+  };
 };
 
 /** Steps beyond which a dry run has nothing more to imagine. */
 const isLast = (step: Step): boolean =>
-  step.do === 'park' ? step.record.phase === 'fenced' : ['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods'].includes(step.do);
+  step.do === 'park'
+    ? step.record.phase === 'fenced'
+    : ['power-off', 'detach-disk', 'delete-node', 'readmit-volumes', 'readmit-pods'].includes(step.do);
 
 const counted = (steps: number): string => (steps === 1 ? 'one step' : `${steps} steps`);
 
@@ -25,7 +37,12 @@ const counted = (steps: number): string => (steps === 1 ? 'one step' : `${steps}
 export const wouldEnd = (steps: readonly { readonly step: Step['do'] }[], afterwards = ''): Ending => {
   const last = steps.at(-1)?.step;
   const outcome = last === 'readmit-volumes' || last === 'readmit-pods' ? 'would-release' : 'would-fence';
-  return { outcome, reason: because(outcome, `dry run: ${counted(steps.length)} would be taken${afterwards}`), lookAgainIn: null, retry: false };
+  return {
+    outcome,
+    reason: because(outcome, `dry run: ${counted(steps.length)} would be taken${afterwards}`),
+    lookAgainIn: null,
+    retry: false,
+  };
 };
 
 const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
@@ -35,9 +52,17 @@ const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
     case 'delete-pod':
       return { ...facts, pods: facts.pods.filter((pod) => pod.uid !== step.pod.uid) };
     case 'delete-attachment':
-      return { ...facts, volumes: facts.volumes.map((volume) => (volume.attachment?.uid === step.attachment.uid ? { ...volume, attachment: null } : volume)) };
+      return {
+        ...facts,
+        volumes: facts.volumes.map((volume) =>
+          volume.attachment?.uid === step.attachment.uid ? { ...volume, attachment: null } : volume,
+        ),
+      };
     case 'note':
-      return { ...facts, node: facts.node && { ...facts.node, record: step.record, recordText: JSON.stringify(step.record) } };
+      return {
+        ...facts,
+        node: facts.node && { ...facts.node, record: step.record, recordText: JSON.stringify(step.record) },
+      };
     case 'park':
       return { ...facts, node: facts.node && parkedNode(facts.node, step.record) };
     case 'entomb':
@@ -68,5 +93,9 @@ const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boole
   tombstone: null,
   record,
   recordText: JSON.stringify(record),
-  taints: { outOfService: node.taints.outOfService || addOutOfService, ours: node.taints.ours || addOutOfService, quarantine: true },
+  taints: {
+    outOfService: node.taints.outOfService || addOutOfService,
+    ours: node.taints.ours || addOutOfService,
+    quarantine: true,
+  },
 });

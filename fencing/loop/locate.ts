@@ -17,14 +17,19 @@ export interface Found {
 }
 
 /** The clusters to ask: the one that the machine's tag names, if we know it; else all. */
-export const clustersToAsk = <C extends { readonly name: string }>(machine: Pick<MachineFacts, 'clusters'>, clusters: readonly C[]): readonly C[] => {
+export const clustersToAsk = <C extends { readonly name: string }>(
+  machine: Pick<MachineFacts, 'clusters'>,
+  clusters: readonly C[],
+): readonly C[] => {
   const tagged = clusters.filter((cluster) => machine.clusters.includes(cluster.name));
   return tagged.length > 0 ? tagged : clusters;
 };
 
 const CLUSTER_RETRY_MS = 5_000;
 
-/** Two Nodes for one machine are refused; a cluster that did not answer may hold the Node, so then nothing is ignored. */
+/**
+ * Two Nodes for one machine are refused; a cluster that did not answer may hold the Node, so then nothing is ignored.
+ */
 export const placed = (known: RunState, found: readonly Found[], now: Moment): RunState => {
   const nodes = found.flatMap(({ cluster, nodes: names }) => names.map((node) => ({ cluster, node })));
   const [only, second] = nodes;
@@ -38,18 +43,38 @@ export const placed = (known: RunState, found: readonly Found[], now: Moment): R
 const notFound = (known: RunState, unreachable: readonly Found[], now: Moment): RunState => {
   const hopeless = unreachable.find(({ error }) => error instanceof Denied || error?.retry === false);
   if (!hopeless?.error) return waitForClusters(known, unreachable, now);
-  const reason = because(hopeless.error instanceof Denied ? 'denied' : 'invalid', `${hopeless.cluster}: ${hopeless.error.message}`);
+  const reason = because(
+    hopeless.error instanceof Denied ? 'denied' : 'invalid',
+    `${hopeless.cluster}: ${hopeless.error.message}`,
+  );
   const comesUp = known.lately?.reason.code === 'cluster-unreachable' || known.lately?.reason.code === 'denied';
-  return comesUp && hopeless.error.retry ? tryAgain(known, 'failed', reason, now) : { ...known, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: hopeless.error.retry } };
+  return comesUp && hopeless.error.retry
+    ? tryAgain(known, 'failed', reason, now)
+    : { ...known, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: hopeless.error.retry } };
 };
 
-export const moreThanOne = (machine: MachineId, nodes: readonly { readonly cluster: string; readonly node: string }[]): Reason =>
-  because('identity-ambiguous', `more than one Node names ${machine}: ${nodes.map(({ cluster, node }) => `${node} in ${cluster}`).join(', ')}; run cloudfence doctor for the remedy`);
+export const moreThanOne = (
+  machine: MachineId,
+  nodes: readonly { readonly cluster: string; readonly node: string }[],
+): Reason =>
+  because(
+    'identity-ambiguous',
+    `more than one Node names ${machine}: ${nodes.map(({ cluster, node }) => `${node} in ${cluster}`).join(', ')}; run cloudfence doctor for the remedy`,
+  );
 
-/** Our taint must not stand on a machine that runs, whichever Node is its own: the one that bears it is looked at before the refusal. */
-const ambiguous = (known: RunState, nodes: readonly { readonly cluster: string; readonly node: string }[], found: readonly Found[]): RunState => {
+/**
+ * Our taint must not stand on a machine that runs, whichever Node is its own: the one that bears it is looked at before
+ * the refusal.
+ */
+const ambiguous = (
+  known: RunState,
+  nodes: readonly { readonly cluster: string; readonly node: string }[],
+  found: readonly Found[],
+): RunState => {
   const reason = moreThanOne(known.request.machine, nodes);
-  const bearer = nodes.find(({ cluster, node }) => found.some((one) => one.cluster === cluster && one.marked.includes(node)));
+  const bearer = nodes.find(({ cluster, node }) =>
+    found.some((one) => one.cluster === cluster && one.marked.includes(node)),
+  );
   return bearer ? { ...known, place: bearer, ambiguity: reason, failures: 0 } : refusedFor(known, reason);
 };
 
@@ -60,7 +85,10 @@ const refusedFor = (known: RunState, reason: Reason): RunState => ({
 
 const waitForClusters = (known: RunState, unreachable: readonly Found[], now: Moment): RunState => {
   const said = unreachable.map(({ cluster, error }) => `${cluster} (${error?.message ?? 'no answer'})`).join(', ');
-  const reason = because('cluster-unreachable', `no reachable cluster holds ${known.request.machine}, and these did not answer: ${said}`);
+  const reason = because(
+    'cluster-unreachable',
+    `no reachable cluster holds ${known.request.machine}, and these did not answer: ${said}`,
+  );
   return tryAgain(known, 'waiting', reason, now);
 };
 
@@ -76,8 +104,16 @@ const hasLeftovers = ({ leftovers }: Found): boolean =>
 
 const withoutNode = (known: RunState, found: readonly Found[]): RunState => {
   const holder = found.find(hasLeftovers);
-  if (holder?.leftovers) return clusterRead({ ...known, place: { cluster: holder.cluster, node: null } }, holder.leftovers, holder.leftovers.askedAt);
+  if (holder?.leftovers)
+    return clusterRead(
+      { ...known, place: { cluster: holder.cluster, node: null } },
+      holder.leftovers,
+      holder.leftovers.askedAt,
+    );
   const names = found.map(({ cluster }) => cluster).join(', ');
-  const reason = because('no-node', `no Node, pod or volume attachment of ${names} belongs to ${known.request.machine}`);
+  const reason = because(
+    'no-node',
+    `no Node, pod or volume attachment of ${names} belongs to ${known.request.machine}`,
+  );
   return { ...known, ending: { outcome: 'ignored', reason, lookAgainIn: null, retry: false } };
 };

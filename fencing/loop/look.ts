@@ -8,7 +8,11 @@ import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
 import type { RunState, ClusterLocation, Observation } from './state.ts';
 
-const lookAtMachine = async ({ request }: RunState, disks: boolean, { cloud, clock, signal }: Ports): Promise<Observation<MachineFacts>> => {
+const lookAtMachine = async (
+  { request }: RunState,
+  disks: boolean,
+  { cloud, clock, signal }: Ports,
+): Promise<Observation<MachineFacts>> => {
   const askedAt = clock.now();
   const [says] = await cloud.look([request.machine], { disks }, signal);
   if (!says) throw new Unavailable(`the cloud gave no answer for ${request.machine}`);
@@ -21,47 +25,85 @@ const cluesFor = (known: RunState, machine: MachineFacts): NodeQuery => ({
   machineOf: known.reading.machineOf,
 });
 
-/** A look at one cluster. Where the Node is gone and attachments name no machine, their disks are asked, each time anew. */
-const lookIn = async (cluster: Cluster, request: LookRequest, known: RunState, { cloud, clock, signal }: Ports): Promise<Observation<ClusterFacts>> => {
+/**
+ * A look at one cluster. Where the Node is gone and attachments name no machine, their disks are asked, each time anew.
+ */
+const lookIn = async (
+  cluster: Cluster,
+  request: LookRequest,
+  known: RunState,
+  { cloud, clock, signal }: Ports,
+): Promise<Observation<ClusterFacts>> => {
   const askedAt = clock.now();
   const found = await cluster.look(request, signal);
   const silent = cloud.holders ? silentVolumes(found, known) : [];
-  const says = cloud.holders && silent.length > 0 ? ownLeftovers(found, silent, known, await cloud.holders(silent, signal)) : found;
+  const says =
+    cloud.holders && silent.length > 0
+      ? ownLeftovers(found, silent, known, await cloud.holders(silent, signal))
+      : found;
   return { says, askedAt, gotAt: clock.now().mono };
 };
 
 /** Names by which alone attachments may be the machine's: only where its cloud can ask their disks. */
-const namesOf = (machine: MachineFacts | undefined, place: ClusterLocation | null, { cloud }: Ports): readonly string[] =>
+const namesOf = (
+  machine: MachineFacts | undefined,
+  place: ClusterLocation | null,
+  { cloud }: Ports,
+): readonly string[] =>
   cloud.holders ? [...new Set([place?.node ?? '', ...(machine?.nodeNames ?? [])])].filter((name) => name !== '') : [];
 
 /** Without a Node its names are all there is to go by, and only the cloud knows them. */
-const lookAtCluster = async (known: RunState, search: boolean, asked: Promise<Observation<MachineFacts>> | null, ports: Ports): Promise<Observation<ClusterFacts>> => {
+const lookAtCluster = async (
+  known: RunState,
+  search: boolean,
+  asked: Promise<Observation<MachineFacts>> | null,
+  ports: Ports,
+): Promise<Observation<ClusterFacts>> => {
   const waitsForNames = ports.cloud.holders !== undefined && known.place?.node === null;
   const machine = (waitsForNames ? await asked : null) ?? known.machine;
   const clues: NodeQuery = { machine: known.request.machine, nodeNames: [], machineOf: known.reading.machineOf };
   const { attachments, detached } = known.memory;
   const named = namesOf(machine?.says, known.place, ports);
-  const request = { clues, node: known.place?.node ?? null, remembered: known.record, follow: [...detached], search, named, ...(attachments && { attachments }) };
+  const request = {
+    clues,
+    node: known.place?.node ?? null,
+    remembered: known.record,
+    follow: [...detached],
+    search,
+    named,
+    ...(attachments && { attachments }),
+  };
   return lookIn(clusterAt(known.place, ports), request, known, ports);
 };
 
 /** The machine, the cluster, or both at once. */
-export const look = async (wanted: Extract<Command, { do: 'look' }>, known: RunState, ports: Ports): Promise<CommandResult> => {
+export const look = async (
+  wanted: Extract<Command, { do: 'look' }>,
+  known: RunState,
+  ports: Ports,
+): Promise<CommandResult> => {
   const asked = wanted.machine ? lookAtMachine(known, wanted.disks, ports) : null;
-  const [machine, cluster] = await Promise.all([asked, wanted.cluster ? lookAtCluster(known, wanted.search, asked, ports) : null]);
+  const [machine, cluster] = await Promise.all([
+    asked,
+    wanted.cluster ? lookAtCluster(known, wanted.search, asked, ports) : null,
+  ]);
   return { to: 'look', machine, cluster };
 };
 
 /** Asks all clusters in which the machine may live. */
 export const locate = async (machine: MachineFacts, known: RunState, ports: Ports): Promise<readonly Found[]> => {
-  const found = await Promise.all(clustersToAsk(machine, ports.clusters).map(async (cluster) => findIn(cluster, machine, known, ports)));
+  const found = await Promise.all(
+    clustersToAsk(machine, ports.clusters).map(async (cluster) => findIn(cluster, machine, known, ports)),
+  );
   const several = found.flatMap(({ nodes }) => nodes).length > 1;
   return several ? Promise.all(found.map((one) => withMarks(one, ports))) : found;
 };
 
 const withMarks = async (found: Found, { clusters, signal }: Ports): Promise<Found> => {
   const cluster = clusters.find(({ name }) => name === found.cluster);
-  const checks = await Promise.all(found.nodes.map(async (node) => ({ node, says: await cluster?.recheck(node, signal) })));
+  const checks = await Promise.all(
+    found.nodes.map(async (node) => ({ node, says: await cluster?.recheck(node, signal) })),
+  );
   return { ...found, marked: checks.flatMap(({ node, says }) => (says?.taints.ours ? [node] : [])) };
 };
 
@@ -79,8 +121,8 @@ const findIn = async (cluster: Cluster, machine: MachineFacts, known: RunState, 
 };
 
 /**
- * Attachments to a Node that is gone and that name no machine. A Node's name alone proves nothing, for names are reused: the
- * disks below tell whose they were.
+ * Attachments to a Node that is gone and that name no machine. A Node's name alone proves nothing, for names are
+ * reused: the disks below tell whose they were.
  */
 
 type Whose = Pick<RunState, 'reading' | 'record'> & { readonly request: Pick<RunState['request'], 'machine'> };
@@ -88,21 +130,32 @@ type Whose = Pick<RunState, 'reading' | 'record'> & { readonly request: Pick<Run
 const recordOf = ({ record, request }: Whose) => (record?.machine === request.machine ? record : null);
 
 /** The machine that the attacher noted down, or null when what it noted speaks of none of this cloud. */
-const notedOn = ({ attachment }: VolumeFacts, { reading }: Whose): MachineId | null => (attachment?.source ? reading.machineOf(attachment.source) : null);
+const notedOn = ({ attachment }: VolumeFacts, { reading }: Whose): MachineId | null =>
+  attachment?.source ? reading.machineOf(attachment.source) : null;
 
 const isRecorded = ({ attachmentName }: VolumeFacts, whose: Whose): boolean =>
   recordOf(whose)?.volumes.some(({ attachment }) => attachment === attachmentName) ?? false;
 
-/** Attached volumes of a Node that is gone of which neither an attacher nor a fence before said whose they were; one word is enough for all. */
+/**
+ * Attached volumes of a Node that is gone of which neither an attacher nor a fence before said whose they were; one
+ * word is enough for all.
+ */
 export const silentVolumes = ({ node, volumes }: ClusterFacts, whose: Whose): readonly VolumeFacts[] =>
-  node || volumes.some((volume) => notedOn(volume, whose) === whose.request.machine) ? [] : volumes.filter((volume) => volume.attachment && !isRecorded(volume, whose));
+  node || volumes.some((volume) => notedOn(volume, whose) === whose.request.machine)
+    ? []
+    : volumes.filter((volume) => volume.attachment && !isRecorded(volume, whose));
 
 /**
- * One disk that the machine holds speaks for all. Without one, all of them have to be free, and Kubernetes must have seen one
- * of them attached: a disk that was merely to be attached was never there. One that somebody else holds speaks against all:
- * the name may be another machine's by now.
+ * One disk that the machine holds speaks for all. Without one, all of them have to be free, and Kubernetes must have
+ * seen one of them attached: a disk that was merely to be attached was never there. One that somebody else holds speaks
+ * against all: the name may be another machine's by now.
  */
-const speakFor = (machine: MachineId, volumes: readonly VolumeFacts[], { reading }: Whose, holdings: readonly Holding[]): boolean => {
+const speakFor = (
+  machine: MachineId,
+  volumes: readonly VolumeFacts[],
+  { reading }: Whose,
+  holdings: readonly Holding[],
+): boolean => {
   const holders = volumes.map((volume) => holdings.find(({ disk }) => disk === reading.diskOf(volume))?.by ?? null);
   if (holders.some((by) => by !== null && by.length > 0 && !by.includes(machine))) return false;
   const wasAttached = volumes.some(({ attachment }) => attachment?.attached);
@@ -114,11 +167,23 @@ const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whos
   const spoken = facts.volumes.filter((volume) => !silent.includes(volume));
   const attached = new Set(spoken.filter(({ attachment }) => attachment !== null).map(({ key }) => key));
   const noted = new Set(recordOf(whose)?.pods.map(({ uid }) => uid));
-  const pods = facts.pods.filter(({ uid, volumes, unresolved }) => noted.has(uid) || unresolved.length > 0 || volumes.some((key) => attached.has(key)));
+  const pods = facts.pods.filter(
+    ({ uid, volumes, unresolved }) =>
+      noted.has(uid) || unresolved.length > 0 || volumes.some((key) => attached.has(key)),
+  );
   const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
-  return { ...facts, pods, volumes: spoken.filter((volume) => isRecorded(volume, whose) || attached.has(volume.key) || wanted.has(volume.key)) };
+  return {
+    ...facts,
+    pods,
+    volumes: spoken.filter((volume) => isRecorded(volume, whose) || attached.has(volume.key) || wanted.has(volume.key)),
+  };
 };
 
 /** What of it is this machine's, by the word of the disks. Doubt leaves all that is silent out. */
-export const ownLeftovers = (facts: ClusterFacts, silent: readonly VolumeFacts[], whose: Whose, holdings: readonly Holding[]): ClusterFacts =>
+export const ownLeftovers = (
+  facts: ClusterFacts,
+  silent: readonly VolumeFacts[],
+  whose: Whose,
+  holdings: readonly Holding[],
+): ClusterFacts =>
   speakFor(whose.request.machine, silent, whose, holdings) ? facts : withoutSilent(facts, silent, whose);

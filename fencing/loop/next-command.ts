@@ -14,7 +14,13 @@ import type { Decision, Moment } from '../rules/view.ts';
 /** The next single thing to do. Reads may be asked for together; everything that changes the world stands alone. */
 export type Command =
   /** `disks`: ask for the machine's disks too; `search`: look for its attachments in the list of all. */
-  | { readonly do: 'look'; readonly machine: boolean; readonly cluster: boolean; readonly disks: boolean; readonly search: boolean }
+  | {
+      readonly do: 'look';
+      readonly machine: boolean;
+      readonly cluster: boolean;
+      readonly disks: boolean;
+      readonly search: boolean;
+    }
   | { readonly do: 'locate'; readonly facts: MachineFacts }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
   | { readonly do: 'census'; readonly node: string }
@@ -22,7 +28,13 @@ export type Command =
   /** Enters that the fence is over. */
   | { readonly do: 'conclude'; readonly place: ClusterLocation }
   | { readonly do: 'recheck'; readonly place: ClusterLocation; readonly node: string; readonly step: Step }
-  | { readonly do: 'act'; readonly place: ClusterLocation; readonly step: Step; readonly because: Reason; readonly expires: number }
+  | {
+      readonly do: 'act';
+      readonly place: ClusterLocation;
+      readonly step: Step;
+      readonly because: Reason;
+      readonly expires: number;
+    }
   /** Dry run: the step is only imagined. */
   | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
   | { readonly do: 'pause'; readonly ms: number; readonly because: Reason }
@@ -43,7 +55,12 @@ const RECHECK_TAKES_MS = 200;
 
 const takenByHand: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['fence-removed-by-hand', 'taint-removed-by-hand']);
 
-const lookAt = (wanted: { readonly machine?: boolean; readonly cluster?: boolean; readonly disks?: boolean; readonly search?: boolean }): Command => ({
+const lookAt = (wanted: {
+  readonly machine?: boolean;
+  readonly cluster?: boolean;
+  readonly disks?: boolean;
+  readonly search?: boolean;
+}): Command => ({
   do: 'look',
   machine: false,
   cluster: false,
@@ -70,7 +87,10 @@ export const nextCommand = (known: RunState, now: Moment): Command => {
 /** Nothing of the fence is left to do, or somebody has taken it out of our hands. */
 const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): boolean => {
   if (!ending || policy.dryRun) return false;
-  const over = ending.outcome === 'fenced' || ending.outcome === 'released' || (ending.outcome === 'ignored' && admission?.admitted === true);
+  const over =
+    ending.outcome === 'fenced' ||
+    ending.outcome === 'released' ||
+    (ending.outcome === 'ignored' && admission?.admitted === true);
   return over || takenByHand.has(ending.reason.code);
 };
 
@@ -78,20 +98,26 @@ const leave = (known: RunState, now: Moment): Command => {
   if (known.place && endsTheFence(known) && !known.concluded) return { do: 'conclude', place: known.place };
   const outcome = outcomeOf(known, now);
   const event = eventFor(outcome);
-  return known.place && event && !known.told ? { do: 'tell', place: known.place, event, outcome } : { do: 'finish', outcome };
+  return known.place && event && !known.told
+    ? { do: 'tell', place: known.place, event, outcome }
+    : { do: 'finish', outcome };
 };
 
 const pauseOrEnd = (known: RunState, now: Moment): Command => {
   const ms = (known.resumeAt ?? now.mono) - now.mono;
   const reason = known.lately?.reason ?? because('unexpected', 'paused');
   const handedOver = known.lately?.outcome === 'waiting' && known.handsOver.has(reason.code);
-  return now.mono + ms >= known.deadline || handedOver ? { do: 'end', ending: endingOf(known) } : { do: 'pause', ms, because: reason };
+  return now.mono + ms >= known.deadline || handedOver
+    ? { do: 'end', ending: endingOf(known) }
+    : { do: 'pause', ms, because: reason };
 };
 
 const follow = (known: RunState, decision: Decision, now: Moment): Command => {
   switch (decision.do) {
     case 'step':
-      return known.policy.dryRun ? { do: 'imagine', step: decision.step, because: decision.because } : towards(known, decision.step, decision.because, now);
+      return known.policy.dryRun
+        ? { do: 'imagine', step: decision.step, because: decision.because }
+        : towards(known, decision.step, decision.because, now);
     case 'witness':
       return { do: 'witness', disks: decision.disks };
     case 'census':
@@ -104,7 +130,15 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
       return dryRunEnds(known) ?? waitOrEnd(known, decision.ms, decision.because, now);
     case 'end':
       if (isImagined(known, decision.outcome)) return { do: 'end', ending: wouldEnd(known.steps) };
-      return { do: 'end', ending: { outcome: decision.outcome, reason: decision.because, lookAgainIn: decision.lookAgainIn ?? null, retry: decision.outcome === 'failed' } };
+      return {
+        do: 'end',
+        ending: {
+          outcome: decision.outcome,
+          reason: decision.because,
+          lookAgainIn: decision.lookAgainIn ?? null,
+          retry: decision.outcome === 'failed',
+        },
+      };
   }
 };
 
@@ -136,20 +170,35 @@ const towards = (known: RunState, step: Step, reason: Reason, now: Moment): Comm
   return { do: 'act', place, step, because: reason, expires: machine.askedAt.mono + PROOF_LASTS_MS };
 };
 
-/** What we put on a Node is taken off without any proof: a cloud that answers slowly must not keep our taint on a machine that runs. */
+/**
+ * What we put on a Node is taken off without any proof: a cloud that answers slowly must not keep our taint on a
+ * machine that runs.
+ */
 const isOnlyTakenBack = ({ do: what }: Step): boolean => what === 'readmit-volumes' || what === 'readmit-pods';
 
 /** A proof that was renewed for this step is used while it can be: a slow cloud gives none that is younger. */
-const carriesStep = ({ proofRenewed }: RunState, { askedAt }: Observation<MachineFacts>, cleared: boolean, now: Moment): boolean => {
+const carriesStep = (
+  { proofRenewed }: RunState,
+  { askedAt }: Observation<MachineFacts>,
+  cleared: boolean,
+  now: Moment,
+): boolean => {
   const spare = proofRenewed ? (cleared ? 0 : RECHECK_TAKES_MS) : KEPT_FOR_THE_CALL_MS;
   return now.mono - askedAt.mono < PROOF_LASTS_MS - spare;
 };
 
-/** A cloud that takes longer to answer than its answer lasts as proof gives none: then nothing is done, and tried again. */
+/**
+ * A cloud that takes longer to answer than its answer lasts as proof gives none: then nothing is done, and tried again.
+ */
 const renewProof = (known: RunState, machine: Observation<MachineFacts>, now: Moment): Command => {
   const took = machine.gotAt - machine.askedAt.mono;
   const fresh = now.mono - machine.gotAt < PROOF_LASTS_MS;
   const tooSlow = known.proofRenewed && fresh && took >= PROOF_LASTS_MS - RECHECK_TAKES_MS;
   if (!tooSlow) return lookAt({ machine: true, disks: false });
-  return waitOrEnd(known, SLOW_CLOUD_MS, because('unavailable', `the cloud took ${Math.round(took)} ms to answer: too long for a proof`), now);
+  return waitOrEnd(
+    known,
+    SLOW_CLOUD_MS,
+    because('unavailable', `the cloud took ${Math.round(took)} ms to answer: too long for a proof`),
+    now,
+  );
 };

@@ -10,13 +10,18 @@ import type { Moment } from '../rules/view.ts';
 /** What all runs of one occasion share. */
 export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'place' | 'attachments'> {
   readonly newRunId: () => string;
-  /** How long one run may take (ms), so that those that only wait leave time for the rest; without it, until the deadline of all. */
+  /**
+   * How long one run may take (ms), so that those that only wait leave time for the rest; without it, until the
+   * deadline of all.
+   */
   readonly runLasts?: number;
   /** The reason of a person who vouches that the machines are off. */
   readonly vouched?: string | null;
 }
 
-/** Where a machine was found just now: its run looks there at once and verifies it, instead of searching all clusters. */
+/**
+ * Where a machine was found just now: its run looks there at once and verifies it, instead of searching all clusters.
+ */
 export interface LocationHint {
   readonly place: ClusterLocation;
   /** Why it may not be this one, where several Nodes name it; null otherwise. */
@@ -28,8 +33,13 @@ export interface LocationHint {
 /** Runs side by side: few enough for the APIs, enough that one slow machine does not hold up the rest. */
 const AT_A_TIME = 5;
 
-/** One live look at all machines of an occasion. A look that fails is left to each run, which tries again and says why. */
-const lookAtAll = async (machines: readonly MachineId[], { cloud, clock, signal }: Ports): Promise<readonly Observation<MachineFacts>[]> => {
+/**
+ * One live look at all machines of an occasion. A look that fails is left to each run, which tries again and says why.
+ */
+const lookAtAll = async (
+  machines: readonly MachineId[],
+  { cloud, clock, signal }: Ports,
+): Promise<readonly Observation<MachineFacts>[]> => {
   const askedAt = clock.now();
   const facts = await cloud.look(machines, { disks: true }, signal).catch(() => []);
   const gotAt = clock.now().mono;
@@ -46,7 +56,9 @@ export const react = async (
   const machines = [...new Set(named)];
   const reads = machines.length > 1 ? await lookAtAll(machines, ports) : [];
   const limit = pLimit(AT_A_TIME);
-  return Promise.all(machines.map((machine) => limit(() => run(startOf(machine, reads, occasion, leads, ports), ports))));
+  return Promise.all(
+    machines.map((machine) => limit(() => run(startOf(machine, reads, occasion, leads, ports), ports))),
+  );
 };
 
 const startOf = (
@@ -69,4 +81,7 @@ const startOf = (
 };
 
 /** A run learns from a look of the batch as from one of its own: the first that says off begins the proof. */
-const momentOf = ({ askedAt, gotAt }: Observation<MachineFacts>): Moment => ({ wall: askedAt.wall + (gotAt - askedAt.mono), mono: gotAt });
+const momentOf = ({ askedAt, gotAt }: Observation<MachineFacts>): Moment => ({
+  wall: askedAt.wall + (gotAt - askedAt.mono),
+  mono: gotAt,
+});

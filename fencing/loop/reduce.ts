@@ -22,7 +22,11 @@ import type { Moment } from '../rules/view.ts';
 
 /** What came back from a command. */
 export type CommandResult =
-  | { readonly to: 'look'; readonly machine: Observation<MachineFacts> | null; readonly cluster: Observation<ClusterFacts> | null }
+  | {
+      readonly to: 'look';
+      readonly machine: Observation<MachineFacts> | null;
+      readonly cluster: Observation<ClusterFacts> | null;
+    }
   | { readonly to: 'locate'; readonly found: readonly Found[] }
   | { readonly to: 'witness'; readonly says: Witness }
   | { readonly to: 'census'; readonly says: ConnectivitySurvey }
@@ -70,7 +74,12 @@ export const reduce = (known: RunState, command: Command, answer: CommandResult,
   }
 };
 
-const looked = (known: RunState, command: Command, { machine, cluster }: Extract<CommandResult, { to: 'look' }>, now: Moment): RunState => {
+const looked = (
+  known: RunState,
+  command: Command,
+  { machine, cluster }: Extract<CommandResult, { to: 'look' }>,
+  now: Moment,
+): RunState => {
   const renewed = machine && command.do === 'look' && !command.disks ? withDisksOf(machine, known.machine) : machine;
   const withMachine = renewed ? machineRead(known, renewed, now) : known;
   const withBoth = cluster ? clusterRead(withMachine, cluster, now) : withMachine;
@@ -80,7 +89,10 @@ const looked = (known: RunState, command: Command, { machine, cluster }: Extract
 };
 
 /** A proof was renewed without asking for the disks again: they are as they were a moment ago. */
-const withDisksOf = (machine: Observation<MachineFacts>, before: Observation<MachineFacts> | null): Observation<MachineFacts> =>
+const withDisksOf = (
+  machine: Observation<MachineFacts>,
+  before: Observation<MachineFacts> | null,
+): Observation<MachineFacts> =>
   before ? { ...machine, says: { ...machine.says, disks: before.says.disks } } : machine;
 
 /** One of somebody else's in the place of ours is no longer ours. */
@@ -101,12 +113,26 @@ const rechecked = (known: RunState, says: Recheck, step: string, askedAt: Moment
   // Under a reused name the Lease is the new Node's, and says nothing of this machine.
   if (cluster.says.nameTaken) return { ...known, cleared: step };
   const lease = baselineLease(memory, says.lease, askedAt);
-  return { ...known, cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } }, memory: { ...memory, lease }, cleared: step };
+  return {
+    ...known,
+    cluster: { ...cluster, says: { ...cluster.says, lease: says.lease } },
+    memory: { ...memory, lease },
+    cleared: step,
+  };
 };
 
 const rested = (known: RunState, command: Command): RunState => {
-  const lately = command.do === 'pause' && known.resumeAt === null ? { outcome: 'waiting' as const, reason: command.because, ms: command.ms } : known.lately;
-  const memory = { ...known.memory, polls: known.memory.polls + 1, sinceLook: new Set<string>(), witness: null, census: null };
+  const lately =
+    command.do === 'pause' && known.resumeAt === null
+      ? { outcome: 'waiting' as const, reason: command.because, ms: command.ms }
+      : known.lately;
+  const memory = {
+    ...known.memory,
+    polls: known.memory.polls + 1,
+    sinceLook: new Set<string>(),
+    witness: null,
+    census: null,
+  };
   return { ...known, machine: null, cluster: null, cleared: null, resumeAt: null, lately, memory };
 };
 
@@ -117,11 +143,18 @@ const failed = (known: RunState, command: Command, error: CloudfenceError, sentA
   const after = command.do === 'act' ? applyStepError(known, command, error, sentAt, now) : known;
   if (after.ending) return after;
   const passedBy = command.do === 'act' && stepTraits[command.step.do].perObject;
-  const hopeless = (error instanceof Denied && !letThroughBefore(known, command)) || error instanceof InvalidInput || error instanceof InvalidConfiguration || error instanceof Unexpected;
+  const hopeless =
+    (error instanceof Denied && !letThroughBefore(known, command)) ||
+    error instanceof InvalidInput ||
+    error instanceof InvalidConfiguration ||
+    error instanceof Unexpected;
   return hopeless && !passedBy ? { ...after, ending: failedEnding(error) } : tryLater(after, error, now);
 };
 
-/** What this very run was let at before is not forbidden for good: an API server that has just come up knows no roles yet. */
+/**
+ * What this very run was let at before is not forbidden for good: an API server that has just come up knows no roles
+ * yet.
+ */
 const letThroughBefore = ({ memory }: RunState, command: Command): boolean =>
   memory.firstLease !== undefined && (command.do === 'recheck' || (command.do === 'look' && !command.search));
 
@@ -131,7 +164,14 @@ const EXPIRIES_BEFORE_A_PAUSE = 2;
 const expired = (known: RunState, now: Moment): RunState => {
   const failures = known.failures + 1;
   const resumeAt = failures > EXPIRIES_BEFORE_A_PAUSE ? now.mono + backOff(failures) : null;
-  const lately = { outcome: 'waiting' as const, reason: because('unavailable', 'proofs expire before they can be used: the cloud or the cluster answers too slowly'), ms: backOff(failures) };
+  const lately = {
+    outcome: 'waiting' as const,
+    reason: because(
+      'unavailable',
+      'proofs expire before they can be used: the cloud or the cluster answers too slowly',
+    ),
+    ms: backOff(failures),
+  };
   return { ...known, machine: null, cleared: null, failures, resumeAt, lately };
 };
 
@@ -146,7 +186,12 @@ const codeOf = (error: CloudfenceError): ReasonCode => {
 export const reasonOf = (error: CloudfenceError): Reason => because(codeOf(error), error.message);
 
 /** How a run ends that an error has ended. */
-export const failedEnding = (error: CloudfenceError): Ending => ({ outcome: 'failed', reason: reasonOf(error), lookAgainIn: null, retry: error.retry });
+export const failedEnding = (error: CloudfenceError): Ending => ({
+  outcome: 'failed',
+  reason: reasonOf(error),
+  lookAgainIn: null,
+  retry: error.retry,
+});
 
 const tryLater = (known: RunState, error: CloudfenceError, now: Moment): RunState => {
   const ms = backOff(known.refusals?.times ?? known.failures);

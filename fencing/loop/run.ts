@@ -1,6 +1,8 @@
 import { outcomeOf } from './ending.ts';
 import { inHierarchy } from '../model/errors.ts';
-import type { RunState, ClusterLocation } from './state.ts';
+import type { ConnectivitySurvey } from '../model/cluster-facts.ts';
+import type { StepResult } from '../model/cluster.ts';
+import type { RunState } from './state.ts';
 import { failedEnding, reduce, type CommandResult } from './reduce.ts';
 import { locate, look } from './look.ts';
 import { nextCommand, type Command } from './next-command.ts';
@@ -10,8 +12,8 @@ import { clusterAt, STALE_LEASE_MS, type Ports } from './ports.ts';
 import { stepKey, type CloudStep, type Step } from '../model/steps.ts';
 
 /**
- * The thin driver around the pure loop: asks for the next command, carries it out, learns from the answer. It always ends
- * with an outcome: a fault of ours ends this run and none beside it.
+ * The thin driver around the pure loop: asks for the next command, carries it out, learns from the answer. It always
+ * ends with an outcome: a fault of ours ends this run and none beside it.
  */
 export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
   let known = start;
@@ -25,7 +27,10 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
     }
   } catch (caught) {
     // Whatever the facts did to us, they are not looked at again.
-    return outcomeOf({ ...known, machine: null, cluster: null, ending: failedEnding(inHierarchy(caught)) }, ports.clock.now());
+    return outcomeOf(
+      { ...known, machine: null, cluster: null, ending: failedEnding(inHierarchy(caught)) },
+      ports.clock.now(),
+    );
   }
 };
 
@@ -33,7 +38,11 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
 const LAST_CALLS_MS = 1_000;
 
 /** Carries out one command. Errors are answers, too; one that nobody thought of keeps its stack as its cause. */
-export const answerTo = async (command: Exclude<Command, { do: 'finish' }>, known: RunState, ports: Ports): Promise<CommandResult> => {
+export const answerTo = async (
+  command: Exclude<Command, { do: 'finish' }>,
+  known: RunState,
+  ports: Ports,
+): Promise<CommandResult> => {
   const sentAt = ports.clock.now();
   const inFlight = new AbortController();
   const timeUp = ports.clock.timeout(Math.max(0, known.deadline - sentAt.mono) + LAST_CALLS_MS);
@@ -47,7 +56,11 @@ export const answerTo = async (command: Exclude<Command, { do: 'finish' }>, know
   }
 };
 
-const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: RunState, ports: Ports): Promise<CommandResult> => {
+const carryOut = async (
+  command: Exclude<Command, { do: 'finish' }>,
+  known: RunState,
+  ports: Ports,
+): Promise<CommandResult> => {
   const { clock, cloud, signal } = ports;
   switch (command.do) {
     case 'look':
@@ -57,7 +70,7 @@ const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: RunS
     case 'witness':
       return { to: 'witness', says: await cloud.witness(known.request.machine, command.disks, signal) };
     case 'census':
-      return { to: 'census', says: await clusterAt(known.place, ports).surveyConnectivity(command.node, STALE_LEASE_MS, { machine: known.request.machine, machineOf: known.reading.machineOf }, signal) };
+      return { to: 'census', says: await surveyed(command.node, known, ports) };
     case 'claim':
       return { to: 'claim', says: await clusterAt(command.place, ports).claim(command.claim, signal) };
     case 'conclude':
@@ -65,10 +78,8 @@ const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: RunS
       return { to: 'conclude' };
     case 'recheck':
       return recheck(command, ports);
-    case 'act': {
-      const sentAt = clock.now();
-      return { to: 'act', says: await act(command.step, command.place, command.expires, ports), sentAt };
-    }
+    case 'act':
+      return act(command, ports);
     case 'imagine':
       return { to: 'imagine' };
     case 'pause':
@@ -77,22 +88,48 @@ const carryOut = async (command: Exclude<Command, { do: 'finish' }>, known: RunS
     case 'end':
       return { to: 'end', ending: command.ending };
     case 'tell':
-      await clusterAt(command.place, ports).recordEvent({ node: command.outcome.node ?? '', uid: command.outcome.nodeUid }, command.event, signal);
-      return { to: 'tell' };
+      return record(command, ports);
   }
 };
 
-const recheck = async ({ place, node, step }: Extract<Command, { do: 'recheck' }>, ports: Ports): Promise<CommandResult> => {
-  const askedAt = ports.clock.now();
-  return { to: 'recheck', says: await clusterAt(place, ports).recheck(node, ports.signal), askedAt, step: stepKey(step) };
+const surveyed = (node: string, { place, request, reading }: RunState, ports: Ports): Promise<ConnectivitySurvey> => {
+  const query = { machine: request.machine, machineOf: reading.machineOf };
+  return clusterAt(place, ports).surveyConnectivity(node, STALE_LEASE_MS, query, ports.signal);
 };
 
-const act = async (step: Step, place: ClusterLocation, expires: number, ports: Ports) => {
+const record = async (
+  { place, event, outcome }: Extract<Command, { do: 'tell' }>,
+  ports: Ports,
+): Promise<CommandResult> => {
+  const about = { node: outcome.node ?? '', uid: outcome.nodeUid };
+  await clusterAt(place, ports).recordEvent(about, event, ports.signal);
+  return { to: 'tell' };
+};
+
+const recheck = async (
+  { place, node, step }: Extract<Command, { do: 'recheck' }>,
+  ports: Ports,
+): Promise<CommandResult> => {
+  const askedAt = ports.clock.now();
+  return {
+    to: 'recheck',
+    says: await clusterAt(place, ports).recheck(node, ports.signal),
+    askedAt,
+    step: stepKey(step),
+  };
+};
+
+const act = async (command: Extract<Command, { do: 'act' }>, ports: Ports): Promise<CommandResult> => {
+  const sentAt = ports.clock.now();
+  return { to: 'act', says: await apply(command, ports), sentAt };
+};
+
+const apply = async ({ step, place, expires }: Extract<Command, { do: 'act' }>, ports: Ports): Promise<StepResult> => {
   const permit = permitUntil(expires, ports.clock);
   if (!isCloudStep(step)) return clusterAt(place, ports).apply(step, permit, ports.signal);
   if (step.do === 'detach-disk') await ports.cloud.detach(step.from, step.disk, step.manner, permit, ports.signal);
   else await ports.cloud.powerOff(step.target, permit, ports.signal);
-  return 'done' as const;
+  return 'done';
 };
 
 const isCloudStep = (step: Step): step is CloudStep => step.do === 'detach-disk' || step.do === 'power-off';

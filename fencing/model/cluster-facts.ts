@@ -3,7 +3,10 @@ import type { FenceRecord } from './record.ts';
 
 /** What the cluster says of one Node and of what hangs on it, in fencing's words. */
 
-/** Somebody's word that a Node is not to be fenced: by a label, which no kubelet can write on a Node, or by an annotation. */
+/**
+ * Somebody's word that a Node is not to be fenced: by a label, which no kubelet can write on a Node, or by an
+ * annotation.
+ */
 export interface OptOut {
   readonly by: 'label' | 'annotation';
   readonly key: string;
@@ -39,7 +42,10 @@ export interface NodeFacts {
   readonly optOuts: readonly OptOut[];
   /** The value of our label, which no kubelet may write, or null: a record without it is not ours. */
   readonly label: string | null;
-  /** The fence and the boot for which our out-of-service taint was put there, as a label beside it says, or null. We remove both in one write. */
+  /**
+   * The fence and the boot for which our out-of-service taint was put there, as a label beside it says, or null. We
+   * remove both in one write.
+   */
   readonly taintedFor: FenceInBoot | null;
   /** The fence that a person took away, as our label says it, or null. */
   readonly tombstone: Tombstone | null;
@@ -60,7 +66,10 @@ export interface FenceInBoot {
 /** What is left of a fence that somebody else removed: it is not begun again in that boot. */
 export type Tombstone = FenceInBoot;
 
-/** When a machine was first seen `stopping`, for runs that come later: of one machine and one boot of it, and of no other. */
+/**
+ * When a machine was first seen `stopping`, for runs that come later: of one machine and one boot of it, and of no
+ * other.
+ */
 export interface FirstStopping {
   /** Epoch ms. */
   readonly at: number;
@@ -86,8 +95,8 @@ export interface PodFacts {
   /** Keys of the attachable volumes that it uses. */
   readonly volumes: readonly string[];
   /**
-   * Claims (`namespace/name`) behind which no volume can be found, and volumes of an unknown kind: each may be any volume of
-   * the Node that is not another claim's.
+   * Claims (`namespace/name`) behind which no volume can be found, and volumes of an unknown kind: each may be any
+   * volume of the Node that is not another claim's.
    */
   readonly unresolved: readonly string[];
 }
@@ -163,7 +172,10 @@ export interface Recheck {
   readonly lease: string | null;
 }
 
-/** FNV-1a, 32 bits, in 7 characters: it tells the boots of one machine apart, and leaves room for more in a label's value. */
+/**
+ * FNV-1a, 32 bits, in 7 characters: it tells the boots of one machine apart, and leaves room for more in a label's
+ * value.
+ */
 export const shortHash = (text: string): string => {
   let hash = 0x81_1c_9d_c5;
   for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01_00_01_93);
@@ -171,9 +183,14 @@ export const shortHash = (text: string): string => {
 };
 
 /** One boot by both accounts: the kubelet's bootID and the cloud's generation. */
-const bootMark = (bootID: string, generation: string | null): string => `${shortHash(bootID)}${shortHash(generation ?? '')}`;
+const bootMark = (bootID: string, generation: string | null): string =>
+  `${shortHash(bootID)}${shortHash(generation ?? '')}`;
 
-export const fenceInBoot = (fence: string, { bootID }: Pick<NodeFacts, 'bootID'>, { generation }: Pick<MachineFacts, 'generation'>): FenceInBoot => ({
+export const fenceInBoot = (
+  fence: string,
+  { bootID }: Pick<NodeFacts, 'bootID'>,
+  { generation }: Pick<MachineFacts, 'generation'>,
+): FenceInBoot => ({
   fence,
   boot: bootMark(bootID, generation),
 });
@@ -183,5 +200,11 @@ export const fenceInBoot = (fence: string, { bootID }: Pick<NodeFacts, 'bootID'>
  * be another; a cloud that knew no boot when the fence was removed said nothing of it; and where operations move the
  * generation as well, only the Node tells boots apart.
  */
-export const isOfThisBoot = ({ boot }: FenceInBoot, { bootID }: Pick<NodeFacts, 'bootID'>, { generation, generationDrifts }: Pick<MachineFacts, 'generation' | 'generationDrifts'>): boolean =>
-  generation === null || generationDrifts === true || boot === bootMark(bootID, null) ? boot.startsWith(shortHash(bootID)) : boot === bootMark(bootID, generation);
+export const isOfThisBoot = (
+  { boot }: FenceInBoot,
+  { bootID }: Pick<NodeFacts, 'bootID'>,
+  { generation, generationDrifts }: Pick<MachineFacts, 'generation' | 'generationDrifts'>,
+): boolean =>
+  generation === null || generationDrifts === true || boot === bootMark(bootID, null)
+    ? boot.startsWith(shortHash(bootID))
+    : boot === bootMark(bootID, generation);

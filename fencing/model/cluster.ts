@@ -22,14 +22,19 @@ export interface LookRequest {
   readonly remembered: FenceRecord | null;
   /** Keys of the volumes whose new attachment is to be looked up too. */
   readonly follow: readonly string[];
-  /** Look for attachments to this Node in the list of all: its own status does not explain every disk of its machine. */
+  /**
+   * Look for attachments to this Node in the list of all: its own status does not explain every disk of its machine.
+   */
   readonly search?: boolean;
   /**
    * Names of the machine's Node. Where none stands under them, attachments to them that name no machine are given, too:
    * whose they are, the caller has to find out.
    */
   readonly named?: readonly string[];
-  /** Attachments that are known to name the machine, where no Node does: read one by one, instead of found in a list of all. */
+  /**
+   * Attachments that are known to name the machine, where no Node does: read one by one, instead of found in a list of
+   * all.
+   */
   readonly attachments?: readonly string[];
 }
 
@@ -37,13 +42,16 @@ export interface LookRequest {
 export type StepResult = 'done' | 'already';
 
 /**
- * One cluster, as far as fencing needs it. Every method throws a `CloudfenceError`: `Unavailable` or `Denied` when there
- * was no answer, `Refused` when a precondition no longer held. Absence is only ever what the API server said.
+ * One cluster, as far as fencing needs it. Every method throws a `CloudfenceError`: `Unavailable` or `Denied` when
+ * there was no answer, `Refused` when a precondition no longer held. Absence is only ever what the API server said.
  */
 export interface Cluster {
   readonly name: string;
 
-  /** Names of all Nodes, of those looked at, that carry the machine's id: at constant cost where the name is guessed right. */
+  /**
+   * Names of all Nodes, of those looked at, that carry the machine's id: at constant cost where the name is guessed
+   * right.
+   */
   readonly find: (clues: NodeQuery, signal: AbortSignal) => Promise<readonly string[]>;
 
   /** Everything on a Node that may name its machine; null when there is no such Node. */
@@ -58,12 +66,27 @@ export interface Cluster {
   readonly apply: (step: ClusterStep, permit: Permit, signal: AbortSignal) => Promise<StepResult>;
 
   /** Leaves an Event on the Node (or about it, when it is gone), for people. */
-  readonly recordEvent: (about: { readonly node: string; readonly uid: string | null }, event: ClusterEvent, signal: AbortSignal) => Promise<void>;
+  readonly recordEvent: (
+    about: { readonly node: string; readonly uid: string | null },
+    event: ClusterEvent,
+    signal: AbortSignal,
+  ) => Promise<void>;
 
-  /** Which Nodes have a Lease older than `staleFor` ms, which share the zone of `node`, and which name the machine. Reads every Node. */
-  readonly surveyConnectivity: (node: string, staleFor: number, clues: Pick<NodeQuery, 'machine' | 'machineOf'>, signal: AbortSignal) => Promise<ConnectivitySurvey>;
+  /**
+   * Which Nodes have a Lease older than `staleFor` ms, which share the zone of `node`, and which name the machine.
+   * Reads every Node.
+   */
+  readonly surveyConnectivity: (
+    node: string,
+    staleFor: number,
+    clues: Pick<NodeQuery, 'machine' | 'machineOf'>,
+    signal: AbortSignal,
+  ) => Promise<ConnectivitySurvey>;
 
-  /** Enters a fence that wants to begin, if the cap lets it. Of many claims at once no more are admitted than may be: what was committed first counts. */
+  /**
+   * Enters a fence that wants to begin, if the cap lets it. Of many claims at once no more are admitted than may be:
+   * what was committed first counts.
+   */
   readonly claim: (wanted: Claim, signal: AbortSignal) => Promise<Admission>;
 
   /** The machine's fence is over: its entry, where there is one, is no longer unfinished. */

@@ -65,4 +65,6 @@ const inOneLine = (caught: unknown): string => {
 
 /** Whatever was caught, as an error of the hierarchy. */
 export const inHierarchy = (caught: unknown): CloudfenceError =>
-  caught instanceof CloudfenceError ? caught : new Unexpected(`an unexpected fault ended this: ${inOneLine(caught)}`, { cause: caught });
+  caught instanceof CloudfenceError
+    ? caught
+    : new Unexpected(`an unexpected fault ended this: ${inOneLine(caught)}`, { cause: caught });

@@ -1,8 +1,8 @@
 /** What the cloud says of one machine, in fencing's words. A provider translates; nothing here knows a cloud. */
 
 /**
- * What a cloud is asked for a machine by: an immutable id, or, in clouds that hand a name on from one machine to the next,
- * the full path of the name. There the `Incarnation` tells which of them it is.
+ * What a cloud is asked for a machine by: an immutable id, or, in clouds that hand a name on from one machine to the
+ * next, the full path of the name. There the `Incarnation` tells which of them it is.
  */
 export type MachineId = string;
 
@@ -32,7 +32,15 @@ export type DiskId = string;
  * - `missing`: the cloud does not know the id; proof only with a witness
  * - `unknown`: the cloud answers, but not with a power state
  */
-export type Power = 'off' | 'off-if-repeated' | 'stopping' | 'starting' | 'running' | 'suspended' | 'missing' | 'unknown';
+export type Power =
+  | 'off'
+  | 'off-if-repeated'
+  | 'stopping'
+  | 'starting'
+  | 'running'
+  | 'suspended'
+  | 'missing'
+  | 'unknown';
 
 export interface DiskAttachment {
   readonly disk: DiskId;
@@ -50,8 +58,8 @@ export interface MachineFacts {
   readonly incarnation: Incarnation | null;
   readonly power: Power;
   /**
-   * It is `stopping` only because an operation on it is under way, such as the detach of a disk; by its power state it is
-   * off. That proves nothing, for a start begins like this too, but it is no sign that the guest may write, either.
+   * It is `stopping` only because an operation on it is under way, such as the detach of a disk; by its power state it
+   * is off. That proves nothing, for a start begins like this too, but it is no sign that the guest may write, either.
    */
   readonly offUnderOperation?: boolean;
   /** The machine is terminated: it will never start again. */
@@ -101,7 +109,13 @@ export type Witness = 'released' | 'held' | 'none';
 
 /** A place in the cluster where a machine's id may be written. */
 export interface IdentitySource {
-  readonly source: 'providerID' | 'csiNode' | 'nodeIdAnnotation' | 'volumeAttachment' | 'systemUUID' | 'instanceIdAnnotation';
+  readonly source:
+    | 'providerID'
+    | 'csiNode'
+    | 'nodeIdAnnotation'
+    | 'volumeAttachment'
+    | 'systemUUID'
+    | 'instanceIdAnnotation';
   /** The CSI driver that wrote it; null where none did. */
   readonly driver: string | null;
   readonly value: string;
@@ -113,6 +127,15 @@ export interface VolumeHandle {
   readonly handle: string;
 }
 
-/** The machine that a Node's providerID names, which nobody can change once it is set; null where there is none, or of no such machine. */
-export const ownMachine = (identitySources: readonly IdentitySource[], machineOf: (source: IdentitySource) => MachineId | null): MachineId | null =>
-  identitySources.filter(({ source }) => source === 'providerID').map(machineOf).find((machine) => machine !== null) ?? null;
+/**
+ * The machine that a Node's providerID names, which nobody can change once it is set; null where there is none, or of
+ * no such machine.
+ */
+export const ownMachine = (
+  identitySources: readonly IdentitySource[],
+  machineOf: (source: IdentitySource) => MachineId | null,
+): MachineId | null =>
+  identitySources
+    .filter(({ source }) => source === 'providerID')
+    .map(machineOf)
+    .find((machine) => machine !== null) ?? null;

@@ -4,7 +4,15 @@ import type { FenceRecord } from './record.ts';
 import type { Step } from './steps.ts';
 
 /** How one look at one machine ended; `would-…` is how a dry run ends that has taken its steps in thought only. */
-export type OutcomeKind = 'fenced' | 'released' | 'would-fence' | 'would-release' | 'waiting' | 'refused' | 'ignored' | 'failed';
+export type OutcomeKind =
+  | 'fenced'
+  | 'released'
+  | 'would-fence'
+  | 'would-release'
+  | 'waiting'
+  | 'refused'
+  | 'ignored'
+  | 'failed';
 
 export interface StepReport {
   readonly step: Step['do'];
@@ -39,7 +47,10 @@ export interface Outcome {
   readonly provenAt: number | null;
   readonly steps: readonly StepReport[];
   readonly left: readonly LeftAlone[];
-  /** When waiting, refused until a time that is known, or failed while something else still goes: look again after this many ms. */
+  /**
+   * When waiting, refused until a time that is known, or failed while something else still goes: look again after this
+   * many ms.
+   */
   readonly lookAgainIn: number | null;
   /** A failed run may succeed later. */
   readonly retry: boolean;
@@ -58,7 +69,13 @@ export interface OutcomeJson {
   readonly mode: 'taint' | 'delete';
   readonly dryRun: boolean;
   readonly evidence: Readonly<Record<string, string>>;
-  readonly steps: readonly { readonly step: string; readonly target: string; readonly at: string; readonly ms: number; readonly result: string }[];
+  readonly steps: readonly {
+    readonly step: string;
+    readonly target: string;
+    readonly at: string;
+    readonly ms: number;
+    readonly result: string;
+  }[];
   readonly left: readonly { readonly what: string; readonly why: string }[];
 }
 

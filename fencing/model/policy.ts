@@ -12,15 +12,15 @@ export interface Policy {
   /** What to do with a machine that runs while its Node is unreachable. */
   readonly unreachable: 'report' | 'power-off';
   /**
-   * Whose opt-outs count: those of Nodes and of their Pods (`pods`), those of Nodes by a label that only administrators can
-   * write (`nodes`), or nobody's (`none`).
+   * Whose opt-outs count: those of Nodes and of their Pods (`pods`), those of Nodes by a label that only administrators
+   * can write (`nodes`), or nobody's (`none`).
    */
   readonly optOut: 'pods' | 'nodes' | 'none';
   /** Whether a person's word may stand in for a proof that no cloud can give. */
   readonly vouching: 'refused' | 'accepted';
   /**
-   * How much of a cluster may be fenced within the window, finished or not, and how much of it may be unfinished at a time:
-   * shares of all Nodes, never less than one.
+   * How much of a cluster may be fenced within the window, finished or not, and how much of it may be unfinished at a
+   * time: shares of all Nodes, never less than one.
    */
   readonly cap: { readonly share: number; readonly atOnce: number };
 }
@@ -41,9 +41,14 @@ export const defaultPolicy: Policy = {
 export const patience = {
   /** Between two reads of a state that is proof only when repeated. */
   secondRead: 5_000,
-  /** A Lease that looks later than the power-off gets a second look after this long: two renewals of a living kubelet. */
+  /**
+   * A Lease that looks later than the power-off gets a second look after this long: two renewals of a living kubelet.
+   */
   lateLease: 20_000,
-  /** A kubelet that has not renewed its Lease for so long is silent: a machine that its cloud does not know may have no other. */
+  /**
+   * A kubelet that has not renewed its Lease for so long is silent: a machine that its cloud does not know may have no
+   * other.
+   */
   silent: 60_000,
   /** Disks of a machine that was just deleted may go on naming it this long: some clouds tidy up behind the answer. */
   disksLetGo: 60_000,
@@ -59,13 +64,18 @@ export const patience = {
   nudge: 3_000,
   /** A fence begun longer ago than this no longer counts for the cap, finished or not. */
   capWindow: 15 * 60_000,
-  /** A lift of the cap is for an incident: one that ends later than this is a slip, or forgotten, and does not count. */
+  /**
+   * A lift of the cap is for an incident: one that ends later than this is a slip, or forgotten, and does not count.
+   */
   longestLift: 24 * 3_600_000,
   /** So much may clocks of our own differ: whoever wrote a time that lies further ahead, it was not we. */
   clocksDiffer: 60_000,
   /** A machine that is `stopping` for longer is an alarm. */
   stopping: 10 * 60_000,
-  /** What was noted of a stop longer ago may be of an earlier one that failed, with nobody there to see the machine run on. */
+  /**
+   * What was noted of a stop longer ago may be of an earlier one that failed, with nobody there to see the machine run
+   * on.
+   */
   stoppingNoted: 60 * 60_000,
   /** A Node must have been NotReady this long before its running machine may be powered off. */
   unreachable: 5 * 60_000,

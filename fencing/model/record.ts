@@ -25,12 +25,15 @@ export const fenceRecord = z
     version: z.literal(1),
     fence: z.string().min(1),
     /**
-     * - `fencing`: the out-of-service taint stands and works; `marked` was written by versions that could take a mark back
+     * - `fencing`: the out-of-service taint stands and works; `marked` was written by versions that could take a mark
+     * back
      * - `fenced`: everything is free, only the quarantine stands
      * - `lifted`: the cloud no longer said that the machine is off, so the out-of-service taint was taken off
      * - `releasing`: a person takes the fence back
      */
-    phase: z.enum(['marked', 'fencing', 'fenced', 'lifted', 'releasing']).transform((phase) => (phase === 'marked' ? 'fencing' : phase)),
+    phase: z
+      .enum(['marked', 'fencing', 'fenced', 'lifted', 'releasing'])
+      .transform((phase) => (phase === 'marked' ? 'fencing' : phase)),
     cloud: z.string(),
     machine: z.string().min(1),
     generation: z.string().nullable(),
@@ -50,7 +53,9 @@ export const fenceRecord = z
     evidence: z.record(z.string(), z.string()).readonly(),
     volumes: z.array(namedVolume).readonly(),
     pods: z.array(namedPod).readonly(),
-    /** What makes pods without a volume anew here as often as they are deleted (`originOf`): no taint helps with them. */
+    /**
+     * What makes pods without a volume anew here as often as they are deleted (`originOf`): no taint helps with them.
+     */
     recurring: z.array(z.string()).readonly().default([]),
   })
   .readonly();

@@ -40,19 +40,35 @@ export type ClusterStep =
   /** The out-of-service taint's work is done: it goes if it is ours, the quarantine stays. */
   | { readonly do: 'park'; readonly node: NodeTarget; readonly record: FenceRecord }
   /**
-   * The machine is not proven off any more, or a person takes the fence back: the out-of-service taint goes if it is ours,
-   * the quarantine stays. `record` is null where the record is lost, and then nothing is written beside it.
+   * The machine is not proven off any more, or a person takes the fence back: the out-of-service taint goes if it is
+   * ours, the quarantine stays. `record` is null where the record is lost, and then nothing is written beside it.
    */
   | { readonly do: 'readmit-volumes'; readonly node: NodeTarget; readonly record: FenceRecord | null }
-  /** The end of the release: quarantine taint, labels and record go. `tombstone`: the boot in which the fence is not to come back, or null. */
-  | { readonly do: 'readmit-pods'; readonly node: NodeTarget; readonly record: FenceRecord; readonly tombstone: Tombstone | null }
-  /** Remembers, where no kubelet may write, that somebody else removed the fence in this boot; null forgets one of an earlier boot. */
+  /**
+   * The end of the release: quarantine taint, labels and record go. `tombstone`: the boot in which the fence is not to
+   * come back, or null.
+   */
+  | {
+      readonly do: 'readmit-pods';
+      readonly node: NodeTarget;
+      readonly record: FenceRecord;
+      readonly tombstone: Tombstone | null;
+    }
+  /**
+   * Remembers, where no kubelet may write, that somebody else removed the fence in this boot; null forgets one of an
+   * earlier boot.
+   */
   | { readonly do: 'entomb'; readonly node: NodeTarget; readonly tombstone: Tombstone | null }
   /** Remembers, where no kubelet may write, when the machine was first seen `stopping`; null forgets it. */
   | { readonly do: 'note-stopping'; readonly node: NodeTarget; readonly stopping: FirstStopping | null };
 
 export type CloudStep =
-  | { readonly do: 'detach-disk'; readonly from: MachineTarget; readonly disk: DiskId; readonly manner: 'plain' | 'forced' }
+  | {
+      readonly do: 'detach-disk';
+      readonly from: MachineTarget;
+      readonly disk: DiskId;
+      readonly manner: 'plain' | 'forced';
+    }
   | { readonly do: 'power-off'; readonly target: MachineTarget };
 
 export type Step = ClusterStep | CloudStep;
@@ -71,9 +87,21 @@ export interface StepTraits {
   readonly ends: 'fenced' | 'released' | null;
 }
 
-const onNode: StepTraits = { destructive: false, perObject: false, makesStale: 'the cluster', record: 'stays', ends: null };
+const onNode: StepTraits = {
+  destructive: false,
+  perObject: false,
+  makesStale: 'the cluster',
+  record: 'stays',
+  ends: null,
+};
 const onPod: StepTraits = { destructive: true, perObject: true, makesStale: 'nothing', record: 'stays', ends: null };
-const inCloud: StepTraits = { destructive: true, perObject: false, makesStale: 'everything', record: 'stays', ends: null };
+const inCloud: StepTraits = {
+  destructive: true,
+  perObject: false,
+  makesStale: 'everything',
+  record: 'stays',
+  ends: null,
+};
 
 export const stepTraits: Readonly<Record<Step['do'], StepTraits>> = {
   mark: { ...onNode, destructive: true, record: 'is written' },

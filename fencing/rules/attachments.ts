@@ -6,8 +6,8 @@ import { take, type Rule, type View } from './view.ts';
 import { wantedBy } from './pods.ts';
 
 /**
- * The attachment of this volume is the dead machine's, not that of a new machine under the same Node name. What its driver
- * noted down may speak of no machine of this cloud, and then says nothing.
+ * The attachment of this volume is the dead machine's, not that of a new machine under the same Node name. What its
+ * driver noted down may speak of no machine of this cloud, and then says nothing.
  */
 export const isOfThisMachine = ({ machine, reading }: View, { source }: AttachmentFacts): boolean =>
   [machine.machine, null].includes(source && reading.machineOf(source));
@@ -24,12 +24,15 @@ const mayLinger = ({ cluster }: View): number => (cluster.node ? patience.attach
 const lingers = (view: View, volume: VolumeFacts): boolean => {
   const { attachment, key } = volume;
   if (!attachment || attachment.deletingSince !== null) return false;
-  return wantedBy(view, key).length === 0 && isOfThisMachine(view, attachment) && unwantedFor(view, key) >= mayLinger(view);
+  return (
+    wantedBy(view, key).length === 0 && isOfThisMachine(view, attachment) && unwantedFor(view, key) >= mayLinger(view)
+  );
 };
 
 /**
- * Deletes a VolumeAttachment that stands although no pod wants it. Never while a pod does (attach-detach would make a new
- * one, to the dead machine), and never under a reused Node name: the attacher would ask the CSINode of the new machine.
+ * Deletes a VolumeAttachment that stands although no pod wants it. Never while a pod does (attach-detach would make a
+ * new one, to the dead machine), and never under a reused Node name: the attacher would ask the CSINode of the new
+ * machine.
  */
 export const deleteLingeringAttachment: Rule = (view) => {
   if (view.cluster.nameTaken) return null;
@@ -37,7 +40,8 @@ export const deleteLingeringAttachment: Rule = (view) => {
     if (!volume.attachment || !lingers(view, volume)) continue;
     const { name, uid } = volume.attachment;
     const step: Step = { do: 'delete-attachment', attachment: { name, uid } };
-    if (!view.memory.sinceLook.has(stepKey(step)) && !view.memory.declined.has(stepKey(step))) return take(step, because('attachment-lingers', `no pod wants ${volume.key} here any more`));
+    if (!view.memory.sinceLook.has(stepKey(step)) && !view.memory.declined.has(stepKey(step)))
+      return take(step, because('attachment-lingers', `no pod wants ${volume.key} here any more`));
   }
   return null;
 };

@@ -14,22 +14,34 @@ export const diskBelow = ({ machine, reading }: View, volume: VolumeFacts): Disk
   return machine.disks.find((other) => other.disk === disk) ?? null;
 };
 
-/** Under a Node name that another machine uses by now, Kubernetes takes the dead one's attachment for the living one's and keeps it. */
+/**
+ * Under a Node name that another machine uses by now, Kubernetes takes the dead one's attachment for the living one's
+ * and keeps it.
+ */
 const takenForAnothers = ({ cluster }: View): boolean => cluster.node === null && cluster.nameTaken;
 
 /** Kubernetes has let go, or is letting go, of the volume on this machine, or never will. */
 const letGo = (view: View, { attachment }: VolumeFacts): boolean =>
-  attachment === null || attachment.deletingSince !== null || !isOfThisMachine(view, attachment) || takenForAnothers(view);
+  attachment === null ||
+  attachment.deletingSince !== null ||
+  !isOfThisMachine(view, attachment) ||
+  takenForAnothers(view);
 
 /** Only data disks of that Node's PersistentVolumes, which nobody there wants and Kubernetes has let go of. */
 const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boolean =>
-  disk.keep === null && volume.persistentVolume !== null && wantedBy(view, volume.key).length === 0 && letGo(view, volume);
+  disk.keep === null &&
+  volume.persistentVolume !== null &&
+  wantedBy(view, volume.key).length === 0 &&
+  letGo(view, volume);
 
 /** The API server's clock may be off; what this run saw itself counts too, whichever is longer. */
 const goingFor = (view: View, { key, attachment }: VolumeFacts): number =>
   Math.max(attachment?.deletingSince != null ? view.now.wall - attachment.deletingSince : 0, unwantedFor(view, key));
 
-/** Once Kubernetes has no attachment any more it will not ask again, nor soon after a failure: a driver may say it has detached, and have not. */
+/**
+ * Once Kubernetes has no attachment any more it will not ask again, nor soon after a failure: a driver may say it has
+ * detached, and have not.
+ */
 const patienceWith = ({ attachment }: VolumeFacts): number =>
   attachment === null || attachment.detachError !== null ? patience.detachFailed : patience.detachStuck;
 
@@ -48,8 +60,8 @@ const askedFor = ({ memory, now }: View, step: CloudStep): number | null => {
 };
 
 /**
- * Plain first. Force only when a plain detach has been under way for long and the disk has not come off, whoever asked for
- * it: the driver, a run before this one, or this one.
+ * Plain first. Force only when a plain detach has been under way for long and the disk has not come off, whoever asked
+ * for it: the driver, a run before this one, or this one.
  */
 const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): CloudStep | null => {
   const plain = detach(view, disk, 'plain');
@@ -62,7 +74,8 @@ const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): Clou
 
 /** The cloud declined to detach it, and nobody else is at it: the fence goes on around it, and its end says so. */
 export const isDetachDeclined = (view: View, disk: DiskAttachment): boolean => {
-  const isDeclined = (manner: 'plain' | 'forced'): boolean => view.memory.declined.has(stepKey(detach(view, disk, manner)));
+  const isDeclined = (manner: 'plain' | 'forced'): boolean =>
+    view.memory.declined.has(stepKey(detach(view, disk, manner)));
   return isDeclined('forced') || (isDeclined('plain') && disk.state !== 'detaching');
 };
 
@@ -74,7 +87,11 @@ export const detachDisk: Rule = (view) => {
     if (!disk || !mayDetach(view, volume, disk)) continue;
     const due = view.policy.detach === 'always' || stuck(view, volume);
     const step = due ? nextDetach(view, volume, disk) : null;
-    if (step && !view.memory.declined.has(stepKey(step))) return take(step, because('disk-still-attached', `${disk.disk} is still ${disk.state} at ${view.machine.machine}`));
+    if (step && !view.memory.declined.has(stepKey(step)))
+      return take(
+        step,
+        because('disk-still-attached', `${disk.disk} is still ${disk.state} at ${view.machine.machine}`),
+      );
   }
   return null;
 };
@@ -93,18 +110,23 @@ export const nudgeAttacher: Rule = (view) => {
 
 const nudge = ({ name, uid }: AttachmentFacts, on: boolean): Step => ({ do: 'nudge', attachment: { name, uid }, on });
 
-const nudgedLately = ({ memory, now }: View, step: Step): boolean => now.mono - (memory.asked.get(stepKey(step)) ?? -Infinity) < patience.nudge;
+const nudgedLately = ({ memory, now }: View, step: Step): boolean =>
+  now.mono - (memory.asked.get(stepKey(step)) ?? -Infinity) < patience.nudge;
 
 /** The driver failed to detach and the cloud shows the disk free by now: the attacher only has to look again. */
 const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
   const { attachment } = volume;
-  if (!attachment || attachment.deletingSince === null || attachment.detachError === null || diskBelow(view, volume)) return null;
+  if (!attachment || attachment.deletingSince === null || attachment.detachError === null || diskBelow(view, volume))
+    return null;
   const step = nudge(attachment, true);
-  return nudgedLately(view, step) ? null : take(step, because('attacher-in-back-off', `the disk of ${volume.key} is free, its attacher has not noticed`));
+  return nudgedLately(view, step)
+    ? null
+    : take(step, because('attacher-in-back-off', `the disk of ${volume.key} is free, its attacher has not noticed`));
 };
 
 /** The new attachment's driver has failed, or must have: the disk was held until we freed it. */
-const failedAtFirst = ({ memory }: View, key: string, { attachError }: AttachmentFacts): boolean => memory.detached.has(key) || attachError !== null;
+const failedAtFirst = ({ memory }: View, key: string, { attachError }: AttachmentFacts): boolean =>
+  memory.detached.has(key) || attachError !== null;
 
 /** A nudge that stands is taken off whoever made it: a run before this one may have died in between. */
 const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
@@ -118,5 +140,7 @@ const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
     return settled ? take(off, because('attacher-nudged', `the nudge of ${key} has done its work`)) : null;
   }
   if (successor.attached || view.memory.asked.has(stepKey(on)) || diskBelow(view, volume)) return null;
-  return failedAtFirst(view, key, successor) ? take(on, because('attacher-in-back-off', `${key} is free, the attacher of the new node has not noticed`)) : null;
+  return failedAtFirst(view, key, successor)
+    ? take(on, because('attacher-in-back-off', `${key} is free, the attacher of the new node has not noticed`))
+    : null;
 };

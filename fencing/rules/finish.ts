@@ -8,14 +8,17 @@ import { isHeld, isRecurring, leftAlone, namedBy, originOf, podsToDelete, recurr
 import { type Decision, fail, fenced, refuse, type Rule, take, type View } from './view.ts';
 
 const whyDelete = ({ policy, machine }: View): Reason | null => {
-  if (policy.deleteNode === 'always') return because('node-delete-by-policy', 'the policy deletes the Node of a fenced machine');
+  if (policy.deleteNode === 'always')
+    return because('node-delete-by-policy', 'the policy deletes the Node of a fenced machine');
   const forGood = machine.forGood || machine.power === 'missing';
   return forGood && policy.deleteNode === 'when-terminated'
     ? because('machine-gone-for-good', `${machine.machine} is terminated and will not come back`)
     : null;
 };
 
-/** Why the Node is kept although the machine is gone for good, or null. A NodeClaim's owner would terminate the machine. */
+/**
+ * Why the Node is kept although the machine is gone for good, or null. A NodeClaim's owner would terminate the machine.
+ */
 const nodeKept = (node: NodeFacts): string | null => {
   if (node.deleting) return 'somebody else is deleting it';
   if (node.finalizers.length > 0) return `it carries a finalizer: ${node.finalizers.join(', ')}`;
@@ -26,7 +29,9 @@ const nodeKept = (node: NodeFacts): string | null => {
 /** Pods that were passed by, or nothing. */
 const whoComesBack = (view: View): string => {
   const pods = recurringPods(view).map(({ namespace, name }) => `pod ${namespace}/${name}`);
-  return pods.length === 0 ? '' : `; ${someOf(pods)} ${pods.length === 1 ? 'comes' : 'come'} back as often as deleted and ${pods.length === 1 ? 'holds' : 'hold'} no volume: take the Node's name out of what makes ${pods.length === 1 ? 'it' : 'them'}`;
+  return pods.length === 0
+    ? ''
+    : `; ${someOf(pods)} ${pods.length === 1 ? 'comes' : 'come'} back as often as deleted and ${pods.length === 1 ? 'holds' : 'hold'} no volume: take the Node's name out of what makes ${pods.length === 1 ? 'it' : 'them'}`;
 };
 
 /** Last of all, and only a Node read after the proof that still shows the old boot. */
@@ -34,57 +39,94 @@ export const deleteNode: Rule = (view) => {
   const { node } = view.cluster;
   const reason = whyDelete(view);
   if (!node || !currentRecord(view) || !reason || nodeKept(node) !== null) return null;
-  return take({ do: 'delete-node', node: targetNode(node) }, because(reason.code, `${reason.says}${whoComesBack(view)}`));
+  return take(
+    { do: 'delete-node', node: targetNode(node) },
+    because(reason.code, `${reason.says}${whoComesBack(view)}`),
+  );
 };
 
-/** Our out-of-service taint goes with the work that it was put there for; the quarantine stays until a fresh boot is proven. */
+/**
+ * Our out-of-service taint goes with the work that it was put there for; the quarantine stays until a fresh boot is
+ * proven.
+ */
 const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision | null => {
   const { node } = view.cluster;
   const record = currentRecord(view);
   if (!node || !record || (record.phase === phase && !node.taints.ours)) return null;
   const released = new Date(view.now.wall).toISOString();
   const recurring = [...new Set(recurringPods(view).map(originOf))];
-  return take({ do: 'park', node: targetNode(node), record: { ...record, phase, generation: view.machine.generation ?? record.generation, released, recurring } }, reason);
+  return take(
+    {
+      do: 'park',
+      node: targetNode(node),
+      record: { ...record, phase, generation: view.machine.generation ?? record.generation, released, recurring },
+    },
+    reason,
+  );
 };
 
-/** What is left was declined, or waits for a finalizer, and no taint helps with that: the fence is not finished, its taint's work is. */
+/**
+ * What is left was declined, or waits for a finalizer, and no taint helps with that: the fence is not finished, its
+ * taint's work is.
+ */
 export const retireTaint: Rule = (view) => {
   const stays = view.memory.declined.size > 0 || podsToDelete(view).some((pod) => isHeld(view, pod));
   return stays && view.cluster.volumes.every(({ attachment }) => attachment === null)
-    ? park(view, 'fencing', because('fenced', 'no volume is attached any more; what was declined, or is held by finalizers, stays'))
+    ? park(
+        view,
+        'fencing',
+        because('fenced', 'no volume is attached any more; what was declined, or is held by finalizers, stays'),
+      )
     : null;
 };
 
 export const parkNode: Rule = (view) => park(view, 'fenced', because('fenced', 'everything that was held is free'));
 
-export const saysDeclined = (declined: View['memory']['declined']): string => `declined: ${[...declined.values()].join('; ')}`;
+export const saysDeclined = (declined: View['memory']['declined']): string =>
+  `declined: ${[...declined.values()].join('; ')}`;
 
 /** Everything else is done; what was declined to the end is not. */
-export const declinedSome: Rule = ({ memory: { declined } }) => (declined.size > 0 ? fail(because('step-refused', saysDeclined(declined))) : null);
+export const declinedSome: Rule = ({ memory: { declined } }) =>
+  declined.size > 0 ? fail(because('step-refused', saysDeclined(declined))) : null;
 
 /** Under a reused name the old attachment cannot be deleted: the attacher would ask the new machine to let go. */
 const oldAttachments = (view: View): readonly string[] =>
-  view.cluster.nameTaken ? view.cluster.volumes.flatMap(({ attachment }) => (attachment && isOfThisMachine(view, attachment) ? [attachment.name] : [])) : [];
+  view.cluster.nameTaken
+    ? view.cluster.volumes.flatMap(({ attachment }) =>
+        attachment && isOfThisMachine(view, attachment) ? [attachment.name] : [],
+      )
+    : [];
 
 /** Volumes that stay attached because a pod that is left alone still uses them, each with its pods. */
 const kept = (view: View): readonly string[] =>
   view.cluster.volumes.flatMap(({ key, attachment }) => {
     const pods = attachment && isOfThisMachine(view, attachment) ? wantedBy(view, key) : [];
-    return pods.length === 0 ? [] : [`${key} for ${pods.map(({ namespace, name }) => `pod ${namespace}/${name}`).join(' and ')}`];
+    return pods.length === 0
+      ? []
+      : [`${key} for ${pods.map(({ namespace, name }) => `pod ${namespace}/${name}`).join(' and ')}`];
   });
 
 const whatIsFree = (view: View): string => {
   const { machine, cluster } = view;
   const who = cluster.node ? `Node ${cluster.node.name}` : 'it';
   const keeps = kept(view);
-  if (keeps.length > 0) return `${machine.machine} is off; ${who} keeps ${someOf(keeps)}, which ${keeps.length === 1 ? 'is' : 'are'} left alone, and nothing else`;
-  return cluster.node ? `${machine.machine} is off and ${who} holds no volume any more` : `${machine.machine} is off and holds nothing any more`;
+  if (keeps.length > 0)
+    return `${machine.machine} is off; ${who} keeps ${someOf(keeps)}, which ${keeps.length === 1 ? 'is' : 'are'} left alone, and nothing else`;
+  return cluster.node
+    ? `${machine.machine} is off and ${who} holds no volume any more`
+    : `${machine.machine} is off and holds nothing any more`;
 };
 
 export const done: Rule = (view) => {
   const { machine } = view;
   const old = oldAttachments(view);
-  if (old.length > 0) return refuse(because('name-reused', `${machine.machine} holds no disk any more, but ${old.join(', ')} still says so under a Node name that is in use again: delete it by hand`));
+  if (old.length > 0)
+    return refuse(
+      because(
+        'name-reused',
+        `${machine.machine} holds no disk any more, but ${old.join(', ')} still says so under a Node name that is in use again: delete it by hand`,
+      ),
+    );
   return fenced(because('fenced', `${whatIsFree(view)}${whoComesBack(view)}`));
 };
 
@@ -102,13 +144,20 @@ const pods = (view: View): readonly LeftAlone[] => {
 };
 
 const whyWanted = ({ volumes, unresolved }: PodFacts, key: string): string =>
-  volumes.includes(key) ? `still uses ${key}` : `may still use ${key}: what is behind ${unresolved.join(', ')} cannot be told`;
+  volumes.includes(key)
+    ? `still uses ${key}`
+    : `may still use ${key}: what is behind ${unresolved.join(', ')} cannot be told`;
 
 const attachments = (view: View): readonly LeftAlone[] =>
   view.cluster.volumes.flatMap((volume) => {
     const [pod] = wantedBy(view, volume.key);
     if (!volume.attachment || !pod) return [];
-    return [{ what: `volumeattachment/${volume.attachment.name}`, why: `pod ${pod.namespace}/${pod.name} ${whyWanted(pod, volume.key)}` }];
+    return [
+      {
+        what: `volumeattachment/${volume.attachment.name}`,
+        why: `pod ${pod.namespace}/${pod.name} ${whyWanted(pod, volume.key)}`,
+      },
+    ];
   });
 
 const volumeOf = (view: View, disk: string): View['cluster']['volumes'][number] | undefined =>
@@ -134,4 +183,9 @@ const node = (view: View): readonly LeftAlone[] => {
 };
 
 /** What was not touched, and why: said with every outcome, so that nobody has to guess. */
-export const leftOver = (view: View): readonly LeftAlone[] => [...pods(view), ...attachments(view), ...disks(view), ...node(view)];
+export const leftOver = (view: View): readonly LeftAlone[] => [
+  ...pods(view),
+  ...attachments(view),
+  ...disks(view),
+  ...node(view),
+];

@@ -17,10 +17,14 @@ const byMachine = ({ identitySources }: Named, { machine }: MachineFacts, { mach
 };
 
 /**
- * Where names are handed on, an identity source of the immutable id has to name the one that bears the name now. Without such a
- * source a Node that was made later than this machine cannot be that of one before it.
+ * Where names are handed on, an identity source of the immutable id has to name the one that bears the name now.
+ * Without such a source a Node that was made later than this machine cannot be that of one before it.
  */
-const byIncarnation = ({ identitySources, created }: Named, { incarnation }: MachineFacts, { incarnationsOf }: Reading): Identity => {
+const byIncarnation = (
+  { identitySources, created }: Named,
+  { incarnation }: MachineFacts,
+  { incarnationsOf }: Reading,
+): Identity => {
   if (incarnation === null) return 'proven';
   const claims = identitySources.map(incarnationsOf).filter((ids) => ids.length > 0);
   if (claims.some((ids) => !ids.includes(incarnation.id))) return 'contradicted';
@@ -28,10 +32,17 @@ const byIncarnation = ({ identitySources, created }: Named, { incarnation }: Mac
   return claims.length > 0 || madeBefore ? 'proven' : 'silent';
 };
 
-/** An identity source names the machine and none names another; which of those that bore the name one after the other is left open. */
-export const namesMachine = (node: Named, machine: MachineFacts, reading: Reading): boolean => byMachine(node, machine, reading) === 'proven';
+/**
+ * An identity source names the machine and none names another; which of those that bore the name one after the other is
+ * left open.
+ */
+export const namesMachine = (node: Named, machine: MachineFacts, reading: Reading): boolean =>
+  byMachine(node, machine, reading) === 'proven';
 
-/** Node names are reused, so a Node is a machine's only if an identity source of the immutable id names it and none names another. */
+/**
+ * Node names are reused, so a Node is a machine's only if an identity source of the immutable id names it and none
+ * names another.
+ */
 export const identityOf = (node: Named, machine: MachineFacts, reading: Reading): Identity => {
   const machines = byMachine(node, machine, reading);
   return machines === 'proven' ? byIncarnation(node, machine, reading) : machines;
@@ -43,11 +54,15 @@ export const targetMachine = ({ machine }: Pick<View, 'machine'>): MachineTarget
   incarnation: machine.incarnation?.id ?? null,
 });
 
-const inWords = ({ machine, incarnation }: MachineFacts): string => (incarnation === null ? machine : `${machine} (${incarnation.id})`);
+const inWords = ({ machine, incarnation }: MachineFacts): string =>
+  incarnation === null ? machine : `${machine} (${incarnation.id})`;
 
 const spelledOut = ({ cluster, reading }: View): string =>
   (cluster.node?.identitySources ?? [])
-    .map((source) => `${source.source}${source.driver ? ` (${source.driver})` : ''}: ${reading.machineOf(source) ?? source.value}`)
+    .map(
+      (source) =>
+        `${source.source}${source.driver ? ` (${source.driver})` : ''}: ${reading.machineOf(source) ?? source.value}`,
+    )
     .join(', ');
 
 export const doubtfulIdentity: Rule = (view) => {
@@ -57,34 +72,54 @@ export const doubtfulIdentity: Rule = (view) => {
     case 'proven':
       return null;
     case 'contradicted':
-      return refuse(because('identity-contradicted', `Node ${node.name} does not only name ${inWords(view.machine)}: ${spelledOut(view)}`));
+      return refuse(
+        because(
+          'identity-contradicted',
+          `Node ${node.name} does not only name ${inWords(view.machine)}: ${spelledOut(view)}`,
+        ),
+      );
     case 'silent':
-      return refuse(because('identity-unproven', `nothing on Node ${node.name} names ${inWords(view.machine)}; run cloudfence doctor for the remedy`));
+      return refuse(
+        because(
+          'identity-unproven',
+          `nothing on Node ${node.name} names ${inWords(view.machine)}; run cloudfence doctor for the remedy`,
+        ),
+      );
   }
 };
 
 /** More than one Node names the machine: neither is acted on. */
 export const ambiguousIdentity: Rule = ({ ambiguity }) => (ambiguity ? refuse(ambiguity) : null);
 
-/** A record that cannot be read, or that speaks of another machine, was not written for this fence: a person must look. */
+/**
+ * A record that cannot be read, or that speaks of another machine, was not written for this fence: a person must look.
+ */
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
   if (!node || node.recordText === null) return null;
   if (!node.record) return refuse(because('record-unreadable', `the fence record on Node ${node.name} cannot be read`));
-  if (node.label === null) return refuse(because('record-not-ours', `Node ${node.name} carries a fence record without our label: whoever wrote it, it was not us`));
+  if (node.label === null)
+    return refuse(
+      because(
+        'record-not-ours',
+        `Node ${node.name} carries a fence record without our label: whoever wrote it, it was not us`,
+      ),
+    );
   if (node.record.machine === machine.machine) return null;
-  return refuse(because('record-of-another-machine', `the fence record on Node ${node.name} speaks of ${node.record.machine}`));
+  return refuse(
+    because('record-of-another-machine', `the fence record on Node ${node.name} speaks of ${node.record.machine}`),
+  );
 };
 
 /**
- * Who can testify of a machine that its cloud does not know: only somebody who was there, which is a disk that Kubernetes saw
- * attached to this very machine. One that a pod merely wants was never there, and knows nothing.
+ * Who can testify of a machine that its cloud does not know: only somebody who was there, which is a disk that
+ * Kubernetes saw attached to this very machine. One that a pod merely wants was never there, and knows nothing.
  */
 
 type Scene = Pick<View, 'cluster' | 'reading' | 'machine' | 'remembered'>;
 
 /**
- * Of an attachment whose attacher noted the Node's name and no machine. It is of this machine where it is of this Node, and
- * no older than it; where no Node stands, the disks have been asked whose it was.
+ * Of an attachment whose attacher noted the Node's name and no machine. It is of this machine where it is of this Node,
+ * and no older than it; where no Node stands, the disks have been asked whose it was.
  */
 const isOfThisNode = ({ cluster: { node, nodeName } }: Scene, { source, created }: AttachmentFacts): boolean =>
   source?.value === nodeName && created >= (node?.created ?? 0);
@@ -96,14 +131,21 @@ const notedHere = (scene: Scene, attachment: AttachmentFacts): boolean | null =>
   return noted === null ? isOfThisNode(scene, attachment) : noted === scene.machine.machine;
 };
 
-const recordOf = ({ cluster: { node }, remembered }: Scene): NodeFacts['record'] => (node ? (node.label === null ? null : node.record) : remembered);
+const recordOf = ({ cluster: { node }, remembered }: Scene): NodeFacts['record'] =>
+  node ? (node.label === null ? null : node.record) : remembered;
 
 const isRecorded = (scene: Scene, { attachmentName }: VolumeFacts): boolean => {
   const record = recordOf(scene);
-  return record?.machine === scene.machine.machine && record.volumes.some(({ attachment, attached }) => attachment === attachmentName && attached === true);
+  return (
+    record?.machine === scene.machine.machine &&
+    record.volumes.some(({ attachment, attached }) => attachment === attachmentName && attached === true)
+  );
 };
 
-/** Kubernetes saw its disk attached to this very machine: by its attachment, by the Node's status, or when our fence began. */
+/**
+ * Kubernetes saw its disk attached to this very machine: by its attachment, by the Node's status, or when our fence
+ * began.
+ */
 export const wasThere = (scene: Scene, volume: VolumeFacts): boolean => {
   const { attachment, reported } = volume;
   const here = attachment && notedHere(scene, attachment);
@@ -113,7 +155,8 @@ export const wasThere = (scene: Scene, volume: VolumeFacts): boolean => {
 };
 
 /** A volume that is neither attached nor a PersistentVolume any more: Kubernetes has let its disk be deleted. */
-export const isGone = ({ attachment, persistentVolume }: VolumeFacts): boolean => attachment === null && persistentVolume === null;
+export const isGone = ({ attachment, persistentVolume }: VolumeFacts): boolean =>
+  attachment === null && persistentVolume === null;
 
 /** The disks that were attached to the machine, as far as anybody knows: all of them are asked. */
 export const witnessesOf = (scene: Scene): readonly DiskId[] => {

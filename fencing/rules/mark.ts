@@ -16,17 +16,25 @@ export const targetNode = (node: NodeFacts): NodeTarget => ({
 });
 
 /**
- * A generation that drifts has been moved by our own detach, or the driver's, unless the kubelet has shown a sign of life
- * since the fence began: then the machine may have been started, and the fence begins again.
+ * A generation that drifts has been moved by our own detach, or the driver's, unless the kubelet has shown a sign of
+ * life since the fence began: then the machine may have been started, and the fence begins again.
  */
 const isSameGeneration = ({ generation, lease }: FenceRecord, { machine, cluster }: View): boolean =>
-  generation === machine.generation || (machine.generationDrifts === true && generation !== null && lease === cluster.lease);
+  generation === machine.generation ||
+  (machine.generationDrifts === true && generation !== null && lease === cluster.lease);
 
-/** The Node's record, if it belongs to this proof: the same boot by both accounts, and its mark neither lifted nor being taken back. */
+/**
+ * The Node's record, if it belongs to this proof: the same boot by both accounts, and its mark neither lifted nor being
+ * taken back.
+ */
 export const currentRecord = (view: View): FenceRecord | null => {
-  const { cluster: { node }, machine } = view;
+  const {
+    cluster: { node },
+    machine,
+  } = view;
   const record = node?.record;
-  if (!record || record.phase === 'releasing' || record.phase === 'lifted' || record.bootID !== node.bootID) return null;
+  if (!record || record.phase === 'releasing' || record.phase === 'lifted' || record.bootID !== node.bootID)
+    return null;
   // A machine that the cloud has forgotten by now has no boot left that could be another.
   return machine.generation === null || isSameGeneration(record, view) ? record : null;
 };
@@ -47,7 +55,13 @@ const taintOrigin = ({ cluster }: View, node: NodeFacts): OutOfServiceTaint => {
 
 const named = (view: View, volume: VolumeFacts): NamedVolume => {
   const { driver, handle, persistentVolume, attachmentName } = volume;
-  return { driver, handle, persistentVolume, attachment: attachmentName, ...(wasThere(view, volume) && { attached: true }) };
+  return {
+    driver,
+    handle,
+    persistentVolume,
+    attachment: attachmentName,
+    ...(wasThere(view, volume) && { attached: true }),
+  };
 };
 
 const namedVolumes = (view: View, before: FenceRecord | null): readonly NamedVolume[] => {
@@ -56,7 +70,8 @@ const namedVolumes = (view: View, before: FenceRecord | null): readonly NamedVol
   return [...now, ...(before?.volumes ?? []).filter((volume) => !known.has(volume.attachment))];
 };
 
-const namedPods = (pods: readonly PodFacts[]): FenceRecord['pods'] => pods.map(({ namespace, name, uid }) => ({ namespace, name, uid }));
+const namedPods = (pods: readonly PodFacts[]): FenceRecord['pods'] =>
+  pods.map(({ namespace, name, uid }) => ({ namespace, name, uid }));
 
 export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
   version: 1,
@@ -90,7 +105,13 @@ export const mark: Rule = (view) => {
   if (!node) return null;
   if (unmarked(view)) return markWith(node, newRecord(view, node), whyMark(view, node));
   const record = currentRecord(view);
-  return record && workCameBack(view, record) ? markWith(node, again(view, record), because('work-came-back', `${view.machine.machine} is still off, and holds something again`)) : null;
+  return record && workCameBack(view, record)
+    ? markWith(
+        node,
+        again(view, record),
+        because('work-came-back', `${view.machine.machine} is still off, and holds something again`),
+      )
+    : null;
 };
 
 const markWith = (node: NodeFacts, record: FenceRecord, reason: Reason): Decision => {
@@ -98,14 +119,31 @@ const markWith = (node: NodeFacts, record: FenceRecord, reason: Reason): Decisio
   return take({ do: 'mark', node: targetNode(node), record, addOutOfService }, reason);
 };
 
-/** The taint was taken off although this pod stands, for its delete was declined: that is tried again, and no taint helps with it. */
-const isKnownToStay = ({ phase, pods }: FenceRecord, { uid }: PodFacts): boolean => phase === 'fencing' && pods.some((pod) => pod.uid === uid);
+/**
+ * The taint was taken off although this pod stands, for its delete was declined: that is tried again, and no taint
+ * helps with it.
+ */
+const isKnownToStay = ({ phase, pods }: FenceRecord, { uid }: PodFacts): boolean =>
+  phase === 'fencing' && pods.some((pod) => pod.uid === uid);
 
-/** Something wants the taint again: a pod that was bound to the dead Node by name, or an attachment that no pod wants. */
+/**
+ * Something wants the taint again: a pod that was bound to the dead Node by name, or an attachment that no pod wants.
+ */
 const workCameBack = (view: View, record: FenceRecord): boolean => {
   if (record.outOfService !== 'ours' || record.released === null) return false;
-  const idle = view.cluster.volumes.some(({ key, attachment }) => attachment !== null && wantedBy(view, key).length === 0);
-  return idle || podsToDelete(view).some((pod) => !isDeclined(view, pod) && !isKnownToStay(record, pod) && !isKnownToRecur(record, pod) && !isRecurring(view, pod));
+  const idle = view.cluster.volumes.some(
+    ({ key, attachment }) => attachment !== null && wantedBy(view, key).length === 0,
+  );
+  return (
+    idle ||
+    podsToDelete(view).some(
+      (pod) =>
+        !isDeclined(view, pod) &&
+        !isKnownToStay(record, pod) &&
+        !isKnownToRecur(record, pod) &&
+        !isRecurring(view, pod),
+    )
+  );
 };
 
 /** The same fence goes on: what it named before stays named. */
@@ -123,16 +161,23 @@ const again = (view: View, record: FenceRecord): FenceRecord => {
 
 const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
   node.record
-    ? because('started-in-between', `${machine.machine} was started after the fence ${node.record.fence} and is off again`)
+    ? because(
+        'started-in-between',
+        `${machine.machine} was started after the fence ${node.record.fence} and is off again`,
+      )
     : because('off-proven', `${machine.machine} is off: its guest can write no more`);
 
 const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
-  record.nodeUid === node.uid && record.bootID === node.bootID && record.machine === view.machine.machine && isSameGeneration(record, view);
+  record.nodeUid === node.uid &&
+  record.bootID === node.bootID &&
+  record.machine === view.machine.machine &&
+  isSameGeneration(record, view);
 
 /** The record of a mark that we lifted in this very boot: our quarantine still stands for it. */
 const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null => {
   const { record } = node;
-  if (record?.phase !== 'lifted' || record.machine !== view.machine.machine || record.bootID !== node.bootID) return null;
+  if (record?.phase !== 'lifted' || record.machine !== view.machine.machine || record.bootID !== node.bootID)
+    return null;
   return view.machine.generation === null || isSameGeneration(record, view) ? record : null;
 };
 
@@ -142,7 +187,12 @@ const taintMissing = (view: View, node: NodeFacts): Reason | null => {
   if (!record) return null;
   const works = record.outOfService === 'ours' && record.released === null;
   const missing = !node.taints.quarantine || (works && !node.taints.outOfService);
-  return missing ? because('taint-removed-by-hand', `a taint of fence ${record.fence} was removed from Node ${node.name} by somebody else`) : null;
+  return missing
+    ? because(
+        'taint-removed-by-hand',
+        `a taint of fence ${record.fence} was removed from Node ${node.name} by somebody else`,
+      )
+    : null;
 };
 
 /** A fence of this very boot is gone, or is being released without another boot. */
@@ -150,18 +200,32 @@ const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
   const { remembered } = view;
   if (!remembered || !isSameBoot(remembered, node, view)) return null;
   const takenBack = node.record === null || (node.record.phase === 'releasing' && isSameBoot(node.record, node, view));
-  return takenBack ? because('fence-removed-by-hand', `fence ${remembered.fence} was taken from Node ${node.name} while its machine is off, in the same boot`) : null;
+  return takenBack
+    ? because(
+        'fence-removed-by-hand',
+        `fence ${remembered.fence} was taken from Node ${node.name} while its machine is off, in the same boot`,
+      )
+    : null;
 };
 
-/** The label beside our taint still stands, and the taint does not: whoever removed the fence left that, and we never do. */
+/**
+ * The label beside our taint still stands, and the taint does not: whoever removed the fence left that, and we never
+ * do.
+ */
 const leftBehind = ({ machine }: View, node: NodeFacts): Reason | null =>
   node.taintedFor && !node.taints.ours && isOfThisBoot(node.taintedFor, node, machine)
-    ? because('fence-removed-by-hand', `fence ${node.taintedFor.fence} was taken from Node ${node.name} by somebody else, in this boot of its machine`)
+    ? because(
+        'fence-removed-by-hand',
+        `fence ${node.taintedFor.fence} was taken from Node ${node.name} by somebody else, in this boot of its machine`,
+      )
     : null;
 
 const buried = (view: View, node: NodeFacts): Reason | null =>
   node.tombstone && isOfThisBoot(node.tombstone, node, view.machine)
-    ? because('fence-removed-by-hand', `fence ${node.tombstone.fence} was taken from Node ${node.name} by somebody else, in this boot of its machine`)
+    ? because(
+        'fence-removed-by-hand',
+        `fence ${node.tombstone.fence} was taken from Node ${node.name} by somebody else, in this boot of its machine`,
+      )
     : null;
 
 /**
@@ -169,7 +233,11 @@ const buried = (view: View, node: NodeFacts): Reason | null =>
  * tombstone tells the runs that come later, which remember nothing.
  */
 export const removedByHand: Rule = (view) => {
-  const { cluster: { node }, machine, remembered } = view;
+  const {
+    cluster: { node },
+    machine,
+    remembered,
+  } = view;
   if (!node) return null;
   const removed = taintMissing(view, node) ?? fenceMissing(view, node) ?? leftBehind(view, node);
   const known = buried(view, node);

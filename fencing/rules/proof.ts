@@ -11,19 +11,30 @@ export const vouchedFor = (view: View): string | null => view.request.vouched ??
 
 /** Everything that may say where the machine stands, and does speak of this very machine. */
 const ownIdentitySources = ({ cluster: { node, volumes }, machine, reading }: View): readonly IdentitySource[] =>
-  [...(node?.identitySources ?? []), ...volumes.flatMap(({ attachment }) => attachment?.source ?? [])].filter((source) => reading.machineOf(source) === machine.machine);
+  [...(node?.identitySources ?? []), ...volumes.flatMap(({ attachment }) => attachment?.source ?? [])].filter(
+    (source) => reading.machineOf(source) === machine.machine,
+  );
 
 /** "Not found" in one place says nothing of a machine that stands in another, where nobody asked. */
 export const placeNotServed: Rule = (view) => {
   const { machine, power } = view.machine;
   if ((power !== 'missing' && power !== 'unknown') || vouchedFor(view) !== null) return null;
-  const unserved = ownIdentitySources(view).map(view.reading.unservedPlace).find((place) => place !== null);
-  return unserved ? refuse(because('place-not-served', `${machine} stands in ${unserved.place}, where nobody asks about it from here: ${unserved.remedy}`)) : null;
+  const unserved = ownIdentitySources(view)
+    .map(view.reading.unservedPlace)
+    .find((place) => place !== null);
+  return unserved
+    ? refuse(
+        because(
+          'place-not-served',
+          `${machine} stands in ${unserved.place}, where nobody asks about it from here: ${unserved.remedy}`,
+        ),
+      )
+    : null;
 };
 
 /**
- * "Not found" alone is no proof: a wrong account or region looks the same. The disks that were attached to the machine are the
- * witnesses that it is really gone, when all of them are found where it stood, and none names it any more.
+ * "Not found" alone is no proof: a wrong account or region looks the same. The disks that were attached to the machine
+ * are the witnesses that it is really gone, when all of them are found where it stood, and none names it any more.
  */
 export const missingNeedsWitness: Rule = (view) => {
   if (view.machine.power !== 'missing' || vouchedFor(view) !== null || witnessesAreGone(view)) return null;
@@ -34,13 +45,21 @@ export const missingNeedsWitness: Rule = (view) => {
     case 'held':
       return stillHeld(view);
     case 'none':
-      return refuse(because('missing-without-witness', `the cloud does not know ${machine}, and not every disk that was attached to it can be found to confirm that: ${witnessesOf(view).join(', ')}`));
+      return refuse(
+        because(
+          'missing-without-witness',
+          `the cloud does not know ${machine}, and not every disk that was attached to it can be found to confirm that: ${witnessesOf(view).join(', ')}`,
+        ),
+      );
     case null:
       return askWitness(view);
   }
 };
 
-/** Those that testified when the fence began have been deleted with their volumes: nobody is left to be asked, and nothing to be freed. */
+/**
+ * Those that testified when the fence began have been deleted with their volumes: nobody is left to be asked, and
+ * nothing to be freed.
+ */
 const witnessesAreGone = (view: View): boolean =>
   (currentRecord(view)?.volumes.some(({ attached }) => attached) ?? false) && view.cluster.volumes.every(isGone);
 
@@ -55,9 +74,26 @@ const askWitness = (view: View): Decision => {
   const disks = witnessesOf(view);
   const { machine } = view.machine;
   // An attachment of a drained Node stands on no status any more.
-  if (disks.length === 0 && view.cluster.node && !view.memory.searched) return { do: 'search', because: because('missing-without-witness', `the cloud does not know ${machine}: looking for a disk that was attached to it`) };
-  if (disks.length > 0) return { do: 'witness', disks, because: because('missing-without-witness', `asking ${disks.length} disks about ${machine}`) };
-  return refuse(because('missing-without-witness', `the cloud does not know ${machine}, and no disk is known to have been attached to it: there is none to ask`));
+  if (disks.length === 0 && view.cluster.node && !view.memory.searched)
+    return {
+      do: 'search',
+      because: because(
+        'missing-without-witness',
+        `the cloud does not know ${machine}: looking for a disk that was attached to it`,
+      ),
+    };
+  if (disks.length > 0)
+    return {
+      do: 'witness',
+      disks,
+      because: because('missing-without-witness', `asking ${disks.length} disks about ${machine}`),
+    };
+  return refuse(
+    because(
+      'missing-without-witness',
+      `the cloud does not know ${machine}, and no disk is known to have been attached to it: there is none to ask`,
+    ),
+  );
 };
 
 /**
@@ -68,7 +104,9 @@ export const unexplainedDisk: Rule = ({ machine, cluster, memory, reading }) => 
   if (memory.searched || !cluster.node) return null;
   const explained = new Set(cluster.volumes.map((volume) => reading.diskOf(volume)));
   const disk = machine.disks.find(({ disk: id, keep }) => keep === null && !explained.has(id));
-  return disk ? { do: 'search', because: because('disks-going', `no volume of Node ${cluster.node.name} explains ${disk.disk}`) } : null;
+  return disk
+    ? { do: 'search', because: because('disks-going', `no volume of Node ${cluster.node.name} explains ${disk.disk}`) }
+    : null;
 };
 
 /** Some clouds show "stopped" for a moment while a machine starts: there it takes two reads that agree. */
@@ -84,7 +122,10 @@ export const generationUnknown: Rule = (view) =>
     ? refuse(because('generation-unknown', `the cloud does not say which boot of ${view.machine.machine} has ended`))
     : null;
 
-/** A person's word counts only where the configuration lets it, and never against a cloud that says that the machine is up. */
+/**
+ * A person's word counts only where the configuration lets it, and never against a cloud that says that the machine is
+ * up.
+ */
 export const vouchingRefused: Rule = (view) =>
   vouchedFor(view) !== null && view.policy.vouching === 'refused'
     ? refuse(because('vouching-refused', 'the configuration lets nobody vouch for a machine (policy.vouching)'))
@@ -94,16 +135,20 @@ export const vouchingRefused: Rule = (view) =>
 export const doubtfulPower: Rule = (view) => {
   const { machine, power, evidence } = view.machine;
   if (vouchedFor(view) !== null) return null;
-  const said = Object.entries(evidence).map(([key, value]) => `${key} ${value}`).join(', ');
-  if (power === 'suspended') return refuse(because('suspended', `${machine} is suspended or may be: its memory would write again (${said})`));
-  if (power === 'unknown') return refuse(because('power-unknown', `the cloud gives no power state for ${machine} (${said})`));
+  const said = Object.entries(evidence)
+    .map(([key, value]) => `${key} ${value}`)
+    .join(', ');
+  if (power === 'suspended')
+    return refuse(because('suspended', `${machine} is suspended or may be: its memory would write again (${said})`));
+  if (power === 'unknown')
+    return refuse(because('power-unknown', `the cloud gives no power state for ${machine} (${said})`));
   return null;
 };
 
 /**
  * A kubelet that renews its Lease after the cloud said off contradicts the cloud: stop, and tell people.
- * Kubelets renew every 10 s and while the machine is `stopping`, so only a *change* counts, against what the record holds
- * for this very boot, else against what this run read first.
+ * Kubelets renew every 10 s and while the machine is `stopping`, so only a *change* counts, against what the record
+ * holds for this very boot, else against what this run read first.
  */
 export const leaseContradicts: Rule = (view) => {
   const record = currentRecord(view);
@@ -114,7 +159,10 @@ export const leaseContradicts: Rule = (view) => {
   return record ? untilSilent(view, record, lease, says) : refuse(because('lease-renewed-after-off', says));
 };
 
-/** A renewal that stays the only one for long was under way when the machine went off. Its date is the kubelet's word, so we time it ourselves. */
+/**
+ * A renewal that stays the only one for long was under way when the machine went off. Its date is the kubelet's word,
+ * so we time it ourselves.
+ */
 const untilSilent = (view: View, record: FenceRecord, lease: string, says: string): Decision => {
   const { node } = view.cluster;
   const { now } = view;
@@ -122,31 +170,70 @@ const untilSilent = (view: View, record: FenceRecord, lease: string, says: strin
   // A kubelet may write the record: what is dated ahead is timed anew.
   if (record.renewed?.lease !== lease || Date.parse(record.renewed.seen) > now.wall) {
     const seen = new Date(now.wall).toISOString();
-    return take({ do: 'note', node: targetNode(node), record: { ...record, renewed: { lease, seen } } }, because('lease-renewed-after-off', says));
+    return take(
+      { do: 'note', node: targetNode(node), record: { ...record, renewed: { lease, seen } } },
+      because('lease-renewed-after-off', says),
+    );
   }
   const silentFor = now.wall - Date.parse(record.renewed.seen);
-  if (silentFor < patience.silence) return refuse(because('lease-renewed-after-off', `${says}; the fence goes on once it has been silent for ${patience.silence / 60_000} minutes`));
-  return take({ do: 'note', node: targetNode(node), record: { ...record, lease, renewed: null } }, because('silent-again', `the kubelet has not renewed its Lease since ${record.renewed.seen}`));
+  if (silentFor < patience.silence)
+    return refuse(
+      because(
+        'lease-renewed-after-off',
+        `${says}; the fence goes on once it has been silent for ${patience.silence / 60_000} minutes`,
+      ),
+    );
+  return take(
+    { do: 'note', node: targetNode(node), record: { ...record, lease, renewed: null } },
+    because('silent-again', `the kubelet has not renewed its Lease since ${record.renewed.seen}`),
+  );
 };
 
-/** By its own date or, where its clock is off, since this run saw the machine missing; NaN of a Lease that cannot be read is no silence. */
+/**
+ * By its own date or, where its clock is off, since this run saw the machine missing; NaN of a Lease that cannot be
+ * read is no silence.
+ */
 const silentFor = (lease: string, { memory: { firstOff }, now }: View): number =>
   Math.max(now.wall - (Date.parse(lease) || now.wall), firstOff ? now.mono - firstOff.mono : 0);
 
-/** A machine that its cloud does not know may run where nobody asked: a kubelet that renewed its Lease just now says that it does. */
+/**
+ * A machine that its cloud does not know may run where nobody asked: a kubelet that renewed its Lease just now says
+ * that it does.
+ */
 export const kubeletNotSilent: Rule = (view) => {
-  const { machine: { machine, power }, cluster: { lease } } = view;
+  const {
+    machine: { machine, power },
+    cluster: { lease },
+  } = view;
   if (power !== 'missing' || lease === null) return null;
   const left = patience.silent - silentFor(lease, view);
-  return left > 0 ? wait(left, because('kubelet-not-silent', `the cloud does not know ${machine}, yet its kubelet renewed its Lease at ${lease}: it has to be silent for ${patience.silent / 1_000} s`)) : null;
+  return left > 0
+    ? wait(
+        left,
+        because(
+          'kubelet-not-silent',
+          `the cloud does not know ${machine}, yet its kubelet renewed its Lease at ${lease}: it has to be silent for ${patience.silent / 1_000} s`,
+        ),
+      )
+    : null;
 };
 
-/** A renewal dated after the power-off may be a fast clock. It gets a second look; a living kubelet renews until then. */
+/**
+ * A renewal dated after the power-off may be a fast clock. It gets a second look; a living kubelet renews until then.
+ */
 export const leaseLooksLate: Rule = (view) => {
   const { cluster, now } = view;
   const { firstOff } = view.memory;
   if (!firstOff || cluster.lease === null || currentRecord(view)) return null;
   if (Date.parse(cluster.lease) <= firstOff.wall) return null;
   const left = patience.lateLease - (now.mono - firstOff.mono);
-  return left > 0 ? wait(left, because('lease-looks-late', `the Lease is dated ${cluster.lease}, after the machine was seen off; looking again`)) : null;
+  return left > 0
+    ? wait(
+        left,
+        because(
+          'lease-looks-late',
+          `the Lease is dated ${cluster.lease}, after the machine was seen off; looking again`,
+        ),
+      )
+    : null;
 };

@@ -23,7 +23,10 @@ export interface Request {
   readonly vouched: string | null;
 }
 
-/** What this run remembers beside the newest facts. It does not outlive the run: what a later one must know stands in the record. */
+/**
+ * What this run remembers beside the newest facts. It does not outlive the run: what a later one must know stands in
+ * the record.
+ */
 export interface Memory {
   /** The first of the off-reads that agree on one generation. */
   readonly firstOff: (Moment & { readonly generation: string | null }) | null;
@@ -69,7 +72,10 @@ export interface View {
   readonly cluster: ClusterFacts;
   /** The fence as last seen by this run. */
   readonly remembered: FenceRecord | null;
-  /** Why this Node may not be the machine's although it names it, or null: then nothing but the lifting of our own mark is done. */
+  /**
+   * Why this Node may not be the machine's although it names it, or null: then nothing but the lifting of our own mark
+   * is done.
+   */
   readonly ambiguity: Reason | null;
   readonly memory: Memory;
   readonly now: Moment;
@@ -84,7 +90,12 @@ export type Decision =
   /** Look again, and this time through the list of all attachments. */
   | { readonly do: 'search'; readonly because: Reason }
   | { readonly do: 'wait'; readonly ms: number; readonly because: Reason }
-  | { readonly do: 'end'; readonly outcome: 'fenced' | 'released' | 'refused' | 'ignored' | 'failed'; readonly because: Reason; readonly lookAgainIn?: number };
+  | {
+      readonly do: 'end';
+      readonly outcome: 'fenced' | 'released' | 'refused' | 'ignored' | 'failed';
+      readonly because: Reason;
+      readonly lookAgainIn?: number;
+    };
 
 /** One line of the ladder in `decide`: speaks, or leaves it to the next. */
 export type Rule = (view: View) => Decision | null;

@@ -6,12 +6,15 @@ import { diskBelow, isDetachDeclined } from './disks.ts';
 import { isBack, isDeclined, isHeld, isRecurring, leftAlone, namedBy, wantedBy } from './pods.ts';
 
 /** Looks come quickly at first, then at leisure: what goes by itself goes within a second or within minutes. */
-export const pollDelay = ({ memory }: View): number => Math.min(patience.pollLongest, Math.round(patience.pollShortest * 1.3 ** memory.polls));
+export const pollDelay = ({ memory }: View): number =>
+  Math.min(patience.pollLongest, Math.round(patience.pollShortest * 1.3 ** memory.polls));
 
 /** Pods that we deleted and that still stand. */
 export const waitForPods: Rule = (view) => {
   const named = namedBy(view);
-  const going = view.cluster.pods.filter((pod) => leftAlone(pod, named) === null && !isDeclined(view, pod) && !isRecurring(view, pod));
+  const going = view.cluster.pods.filter(
+    (pod) => leftAlone(pod, named) === null && !isDeclined(view, pod) && !isRecurring(view, pod),
+  );
   if (going.length === 0) return null;
   const told = (which: (view: View, pod: PodFacts) => boolean, what: string): string => {
     const pods = going.filter((pod) => which(view, pod)).map(({ namespace, name }) => `pod ${namespace}/${name}`);
@@ -28,7 +31,13 @@ export const waitForAttachments: Rule = (view) => {
   if (going.length === 0) return null;
   const errors = going.map((volume) => volume.attachment?.detachError).filter((error) => error != null);
   const said = errors.length > 0 ? `; the driver says: ${errors.join('; ')}` : '';
-  return wait(pollDelay(view), because('attachments-going', `${going.length} volumes are being detached (${going.map((v) => v.key).join(', ')})${said}`));
+  return wait(
+    pollDelay(view),
+    because(
+      'attachments-going',
+      `${going.length} volumes are being detached (${going.map((v) => v.key).join(', ')})${said}`,
+    ),
+  );
 };
 
 /** Disks that the cloud still shows at the machine although Kubernetes has let go of them. */
@@ -38,7 +47,9 @@ export const waitForDisks: Rule = (view) => {
     .filter((volume) => volume.persistentVolume !== null && wantedBy(view, volume.key).length === 0)
     .map((volume) => diskBelow(view, volume))
     .filter((disk) => disk !== null && disk.keep === null && !isDetachDeclined(view, disk));
-  return going.length > 0 ? wait(pollDelay(view), because('disks-going', `${going.length} disks are still attached`)) : null;
+  return going.length > 0
+    ? wait(pollDelay(view), because('disks-going', `${going.length} disks are still attached`))
+    : null;
 };
 
 /** A nudge that stands on a new attachment is waited for, so that it can be taken off. */

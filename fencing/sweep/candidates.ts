@@ -27,10 +27,15 @@ export interface Asked {
   readonly unreachable: readonly { readonly cluster: string; readonly error: CloudfenceError }[];
 }
 
-/** A Node is its providerID's machine's alone: its run tells whatever else the Node claims, and keeps no other from its own. */
+/**
+ * A Node is its providerID's machine's alone: its run tells whatever else the Node claims, and keeps no other from its
+ * own.
+ */
 const machinesOf = ({ identitySources }: Suspect, { cloud }: Ports): readonly MachineId[] => {
   const own = ownMachine(identitySources, cloud.machineOf);
-  return own === null ? [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))] : [own];
+  return own === null
+    ? [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))]
+    : [own];
 };
 
 /** Where a Node itself does not name its machine, all that may name it is asked; where it is gone, its disks are. */
@@ -38,13 +43,22 @@ const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise
   const sighting = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
   if (sighting.machines.length > 0) return sighting;
   if (suspect.because === 'node-missing') return { ...sighting, ...(await machinesBelow(cluster, suspect, ports)) };
-  const asked = { ...suspect, identitySources: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.identitySources };
+  const asked = {
+    ...suspect,
+    identitySources: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.identitySources,
+  };
   const machines = machinesOf(asked, ports);
-  const doubt = machines.length > 0 ? null : `nothing on Node ${suspect.node} names a machine of ${ports.cloud.name}; run cloudfence doctor for the remedy`;
+  const doubt =
+    machines.length > 0
+      ? null
+      : `nothing on Node ${suspect.node} names a machine of ${ports.cloud.name}; run cloudfence doctor for the remedy`;
   return { ...sighting, suspect: asked, machines, doubt };
 };
 
-/** A fault of ours with one suspect says nothing of the others; a cluster or cloud that does not answer says nothing of any. */
+/**
+ * A fault of ours with one suspect says nothing of the others; a cluster or cloud that does not answer says nothing of
+ * any.
+ */
 const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
   try {
     return await toldOf(cluster, suspect, ports);
@@ -58,7 +72,10 @@ const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promis
 export const candidatesIn = async (cluster: Cluster, ports: Ports): Promise<Asked> => {
   try {
     const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
-    return { sightings: await Promise.all(suspects.map((suspect) => sighted(cluster, suspect, ports))), unreachable: [] };
+    return {
+      sightings: await Promise.all(suspects.map((suspect) => sighted(cluster, suspect, ports))),
+      unreachable: [],
+    };
   } catch (error) {
     return { sightings: [], unreachable: [{ cluster: cluster.name, error: inHierarchy(error) }] };
   }
@@ -74,22 +91,53 @@ export const byMachine = (sightings: readonly SweepCandidate[]): ReadonlyMap<Mac
 
 const placeOf = ({ cluster, suspect }: SweepCandidate) => ({ cluster, node: suspect.node });
 
-const standingIn = (sightings: readonly SweepCandidate[]): readonly SweepCandidate[] => sightings.filter(({ suspect }) => suspect.because !== 'node-missing');
+const standingIn = (sightings: readonly SweepCandidate[]): readonly SweepCandidate[] =>
+  sightings.filter(({ suspect }) => suspect.because !== 'node-missing');
 
-/** Seen in one place only: the run goes there at once. Of several Nodes it goes to the one that bears our taint, which may have to go. */
-export const locationHint = (machine: MachineId, sightings: readonly SweepCandidate[]): readonly (readonly [MachineId, LocationHint])[] => {
+/**
+ * Seen in one place only: the run goes there at once. Of several Nodes it goes to the one that bears our taint, which
+ * may have to go.
+ */
+export const locationHint = (
+  machine: MachineId,
+  sightings: readonly SweepCandidate[],
+): readonly (readonly [MachineId, LocationHint])[] => {
   const standing = standingIn(sightings);
   const bearer = standing.find(({ suspect }) => suspect.marked);
-  if (standing.length > 1 && bearer) return [[machine, { place: placeOf(bearer), ambiguity: moreThanOne(machine, standing.map(placeOf)), attachments: null }]];
+  if (standing.length > 1 && bearer)
+    return [
+      [machine, { place: placeOf(bearer), ambiguity: moreThanOne(machine, standing.map(placeOf)), attachments: null }],
+    ];
   const [only, ...others] = sightings;
   if (!only || others.length > 0) return [];
   const { cluster, suspect } = only;
   const gone = suspect.because === 'node-missing';
-  return [[machine, { place: { cluster, node: gone ? null : suspect.node }, ambiguity: null, attachments: gone ? suspect.attachments : null }]];
+  return [
+    [
+      machine,
+      {
+        place: { cluster, node: gone ? null : suspect.node },
+        ambiguity: null,
+        attachments: gone ? suspect.attachments : null,
+      },
+    ],
+  ];
 };
 
-const ended = (machine: MachineId, { cluster, suspect }: SweepCandidate, ending: Ending, { newRunId, ...occasion }: Occasion, { cloud, clock }: Ports): Outcome => {
-  const known = startRun({ ...occasion, place: { cluster, node: suspect.node }, request: { machine, intent: 'react', accepted: null, vouched: null }, reading: cloud, runId: newRunId() });
+const ended = (
+  machine: MachineId,
+  { cluster, suspect }: SweepCandidate,
+  ending: Ending,
+  { newRunId, ...occasion }: Occasion,
+  { cloud, clock }: Ports,
+): Outcome => {
+  const known = startRun({
+    ...occasion,
+    place: { cluster, node: suspect.node },
+    request: { machine, intent: 'react', accepted: null, vouched: null },
+    reading: cloud,
+    runId: newRunId(),
+  });
   return outcomeOf({ ...known, ending }, clock.now());
 };
 
@@ -108,7 +156,12 @@ export const unnamed = (sightings: readonly SweepCandidate[], occasion: Occasion
   });
 
 /** Two standing Nodes that claim one machine: neither is acted on, and one that bears our taint is looked at first. */
-export const claimedTwice = (machine: MachineId, sightings: readonly SweepCandidate[], occasion: Occasion, ports: Ports): Outcome | null => {
+export const claimedTwice = (
+  machine: MachineId,
+  sightings: readonly SweepCandidate[],
+  occasion: Occasion,
+  ports: Ports,
+): Outcome | null => {
   const standing = standingIn(sightings);
   const [first, second] = standing;
   if (!first || !second || standing.some(({ suspect }) => suspect.marked)) return null;
@@ -138,13 +191,23 @@ const NOTHING_HELD: Below = { machines: [], doubt: null };
 const NOBODY: MachineId = '';
 
 /** Volumes of this cloud that are still attached to the Node; none when another machine has its name by now. */
-const volumesLeft = async (cluster: Cluster, { node, attachments }: Suspect, { cloud, signal }: Ports): Promise<readonly VolumeFacts[]> => {
+const volumesLeft = async (
+  cluster: Cluster,
+  { node, attachments }: Suspect,
+  { cloud, signal }: Ports,
+): Promise<readonly VolumeFacts[]> => {
   const clues = { machine: NOBODY, nodeNames: [], machineOf: cloud.machineOf };
-  const facts = await cluster.look({ clues, node: null, remembered: null, follow: [], attachments, named: [node] }, signal);
+  const facts = await cluster.look(
+    { clues, node: null, remembered: null, follow: [], attachments, named: [node] },
+    signal,
+  );
   return facts.nameTaken ? [] : facts.volumes.filter((volume) => cloud.diskOf(volume) !== null);
 };
 
-/** Nobody holds the disks, so only ids that the cloud would give to a Node of that name are left: one that it knows before one that it forgot. */
+/**
+ * Nobody holds the disks, so only ids that the cloud would give to a Node of that name are left: one that it knows
+ * before one that it forgot.
+ */
 const guessed = async (suspect: Suspect, volumes: readonly VolumeFacts[], { cloud, signal }: Ports): Promise<Below> => {
   const guesses = new Set(volumes.flatMap((volume) => cloud.machinesNamed?.(suspect.node, volume) ?? []));
   const facts = guesses.size === 0 ? [] : await cloud.look([...guesses], { disks: false }, signal);
@@ -156,13 +219,17 @@ const guessed = async (suspect: Suspect, volumes: readonly VolumeFacts[], { clou
 const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], ports: Ports): Promise<Below> => {
   const holdings = (await ports.cloud.holders?.(volumes, ports.signal)) ?? [];
   const [holder, ...others] = new Set(holdings.flatMap(({ by }) => by));
-  if (holder === undefined) return volumes.some(({ attachment }) => attachment?.attached) ? guessed(suspect, volumes, ports) : NOTHING_HELD;
-  return others.length === 0 ? known(holder) : unknown(suspect, `more than one machine holds their disks: ${[holder, ...others].join(', ')}`);
+  if (holder === undefined)
+    return volumes.some(({ attachment }) => attachment?.attached) ? guessed(suspect, volumes, ports) : NOTHING_HELD;
+  return others.length === 0
+    ? known(holder)
+    : unknown(suspect, `more than one machine holds their disks: ${[holder, ...others].join(', ')}`);
 };
 
 /**
- * The machine that was below a Node which is gone, by the disks that were attached to it: the one that holds them, or where
- * they are free, the one that their place and the Node's name speak for. A clue: a run has to prove that it was this one.
+ * The machine that was below a Node which is gone, by the disks that were attached to it: the one that holds them, or
+ * where they are free, the one that their place and the Node's name speak for. A clue: a run has to prove that it was
+ * this one.
  */
 export const machinesBelow = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Below> => {
   if (!ports.cloud.holders) return { machines: [], doubt: null };

@@ -4,7 +4,15 @@ import type { Outcome } from '../model/outcome.ts';
 import { react, type Occasion } from '../loop/react.ts';
 import { longWaits } from '../model/reason.ts';
 import type { Ports } from '../loop/ports.ts';
-import { byMachine, claimedTwice, locationHint, candidatesIn, unnamed, type Asked, type SweepCandidate } from './candidates.ts';
+import {
+  byMachine,
+  claimedTwice,
+  locationHint,
+  candidatesIn,
+  unnamed,
+  type Asked,
+  type SweepCandidate,
+} from './candidates.ts';
 
 export interface Swept {
   readonly outcomes: readonly Outcome[];
@@ -17,7 +25,8 @@ const LONGEST_RUN_MS = 30_000;
 
 /**
  * Finds what events missed: stale Leases, fences under way or waiting for a return, attachments of Nodes that are gone.
- * Costs a few lists per cluster and one look at the machines that they name; a run then goes where its machine was seen.
+ * Costs a few lists per cluster and one look at the machines that they name; a run then goes where its machine was
+ * seen.
  */
 export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> => {
   const asked = await Promise.all(ports.clusters.map((cluster) => candidatesIn(cluster, ports)));
@@ -27,7 +36,12 @@ export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> =>
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
   const facts = await factsOf([...clear.keys()], ports);
   const leads = new Map([...clear].flatMap(([machine, seen]) => locationHint(machine, seen)));
-  const outcomes = await react(inTurn(clear, facts, occasion.newRunId), { ...occasion, runLasts: LONGEST_RUN_MS, handsOver: longWaits }, ports, leads);
+  const outcomes = await react(
+    inTurn(clear, facts, occasion.newRunId),
+    { ...occasion, runLasts: LONGEST_RUN_MS, handsOver: longWaits },
+    ports,
+    leads,
+  );
   return {
     outcomes: [...outcomes.filter(isNews), ...doubtful, ...unnamed(sightings, occasion, ports)],
     unreachable: asked.flatMap(({ unreachable }) => unreachable),
@@ -41,9 +55,17 @@ const isNews = ({ outcome, steps }: Outcome): boolean => outcome !== 'fenced' ||
 const factsOf = async (machines: readonly MachineId[], { cloud, signal }: Ports): Promise<readonly MachineFacts[]> =>
   machines.length === 0 ? [] : cloud.look(machines, { disks: false }, signal).catch(() => []);
 
-/** A fence that is finished and whose machine is still off in the same boot, with nothing attached: its work is done until it comes back, or goes for good. */
+/**
+ * A fence that is finished and whose machine is still off in the same boot, with nothing attached: its work is done
+ * until it comes back, or goes for good.
+ */
 const isParked = ({ record, marked, attachments }: Suspect, { power, generation, forGood }: MachineFacts): boolean =>
-  record?.phase === 'fenced' && !marked && attachments.length === 0 && power === 'off' && !forGood && record.generation === generation;
+  record?.phase === 'fenced' &&
+  !marked &&
+  attachments.length === 0 &&
+  power === 'off' &&
+  !forGood &&
+  record.generation === generation;
 
 /**
  * - 0: our out-of-service taint stands on a machine that is not off: it has to go before anything else
@@ -65,10 +87,21 @@ const urgency = (named: readonly SweepCandidate[], facts: MachineFacts | undefin
 /** So many parked Nodes are looked at in each sweep, for a pod that somebody has bound there by name since. */
 const PARKED_LOOKED_AT = 3;
 
-/** The machines that want a look, the most urgent first; those of one urgency in an order of chance, so that each gets its turn. */
-const inTurn = (sightings: ReadonlyMap<MachineId, readonly SweepCandidate[]>, facts: readonly MachineFacts[], chance: () => string): readonly MachineId[] => {
+/**
+ * The machines that want a look, the most urgent first; those of one urgency in an order of chance, so that each gets
+ * its turn.
+ */
+const inTurn = (
+  sightings: ReadonlyMap<MachineId, readonly SweepCandidate[]>,
+  facts: readonly MachineFacts[],
+  chance: () => string,
+): readonly MachineId[] => {
   const seenAs = new Map(facts.map((seen) => [seen.machine, seen]));
-  const drawn = [...sightings].map(([machine, named]) => ({ machine, urgency: urgency(named, seenAs.get(machine)), lot: chance() }));
+  const drawn = [...sightings].map(([machine, named]) => ({
+    machine,
+    urgency: urgency(named, seenAs.get(machine)),
+    lot: chance(),
+  }));
   const ordered = drawn.sort((a, b) => a.urgency - b.urgency || a.lot.localeCompare(b.lot));
   const parked = ordered.filter(({ urgency: of }) => of === 5).slice(PARKED_LOOKED_AT);
   return ordered.filter((one) => !parked.includes(one)).map(({ machine }) => machine);

@@ -7,7 +7,9 @@ import { wireOnce } from './wire.ts';
 /** What is not well, a line each. It has no stack: Lambda would hand that to whoever asked. */
 const failing = ({ checks }: Diagnosis): Error => {
   const wrong = checks.filter(({ verdict }) => verdict !== 'ok');
-  const error = new Error(`a fence would not work; of ${checks.length} checks ${wrong.length} are not well:\n${wrong.map(checkLine).join('\n')}`);
+  const error = new Error(
+    `a fence would not work; of ${checks.length} checks ${wrong.length} are not well:\n${wrong.map(checkLine).join('\n')}`,
+  );
   error.name = 'ChecksFailed';
   error.stack = '';
   return error;

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type ByHandAnswer, runFenceRequest, fenceRequestFields, parseFenceRequest, type TimeLimit } from '../invocation.ts';
+import {
+  type ByHandAnswer,
+  runFenceRequest,
+  fenceRequestFields,
+  parseFenceRequest,
+  type TimeLimit,
+} from '../invocation.ts';
 import type { Wiring } from '../wiring.ts';
 import { messagesIn } from './on-event.ts';
 import { fencing } from './lambda.ts';

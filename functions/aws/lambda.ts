@@ -5,7 +5,9 @@ import type { DoctorWiring } from '../wiring.ts';
 
 export type LambdaFunction<Answer> = (event: unknown, limit: TimeLimit) => Promise<Answer>;
 
-/** Lambda answers with the stack of what is thrown. https://docs.aws.amazon.com/lambda/latest/dg/nodejs-exceptions.html */
+/**
+ * Lambda answers with the stack of what is thrown. https://docs.aws.amazon.com/lambda/latest/dg/nodejs-exceptions.html
+ */
 const withoutStack = (error: unknown): Error => {
   const told = new Error(sentenceOf(error));
   told.name = error instanceof Error ? error.name : 'Error';
@@ -26,5 +28,8 @@ export const lambda =
   };
 
 /** The same of a function that fences: the doctor may ask it what its role lets it do. */
-export const fencing = <Answer>(wired: () => Promise<DoctorWiring>, work: (wired: () => Promise<DoctorWiring>) => LambdaFunction<Answer>): LambdaFunction<Answer | AccessAnswer> =>
+export const fencing = <Answer>(
+  wired: () => Promise<DoctorWiring>,
+  work: (wired: () => Promise<DoctorWiring>) => LambdaFunction<Answer>,
+): LambdaFunction<Answer | AccessAnswer> =>
   lambda(async (event, limit) => (await accessOf(event, wired)) ?? work(wired)(event, limit));

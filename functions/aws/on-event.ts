@@ -12,9 +12,9 @@ interface BatchAnswer {
 }
 
 /**
- * Takes a batch of SQS messages. Each is acknowledged with a stated end, sent again with a delay, sent to the dead-letter
- * queue with its reason, or, when something failed, given back for redelivery. One message never decides over another.
- * An event that came without a queue is answered as if a person had sent it.
+ * Takes a batch of SQS messages. Each is acknowledged with a stated end, sent again with a delay, sent to the
+ * dead-letter queue with its reason, or, when something failed, given back for redelivery. One message never decides
+ * over another. An event that came without a queue is answered as if a person had sent it.
  */
 export const onEvent =
   (wired: () => Promise<Wiring>) =>
@@ -25,12 +25,18 @@ export const onEvent =
     const items = messages.flatMap((message) => message.items);
     const outcomes = await processItems(items, { policy: wiring.policy, queued: true, vouched: null }, wiring, context);
     const again = await acknowledgeAll(messages, outcomes, wiring);
-    return { batchItemFailures: again.flatMap(({ message }) => (message.messageId === null ? [] : [{ itemIdentifier: message.messageId }])) };
+    return {
+      batchItemFailures: again.flatMap(({ message }) =>
+        message.messageId === null ? [] : [{ itemIdentifier: message.messageId }],
+      ),
+    };
   };
 
 export const handler = fencing(wireOnce(), onEvent);
 
-/** https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html: body and messageId are all that is needed of a record. */
+/**
+ * https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html: body and messageId are all that is needed of a record.
+ */
 const sqsRecord = z.looseObject({ messageId: z.string(), body: z.string() });
 /** What stands beside the records is meant for all of them. */
 const sqsBatch = z.looseObject({ Records: z.array(sqsRecord).min(1) });
@@ -38,5 +44,7 @@ const sqsBatch = z.looseObject({ Records: z.array(sqsRecord).min(1) });
 export const messagesIn = (event: unknown): readonly Message[] => {
   const batch = sqsBatch.safeParse(event);
   if (!batch.success) return [parseMessage(null, textOf(event), () => readHints(event))];
-  return batch.data.Records.map((record) => parseMessage(record.messageId, record.body, () => readHints({ ...batch.data, Records: [record] })));
+  return batch.data.Records.map((record) =>
+    parseMessage(record.messageId, record.body, () => readHints({ ...batch.data, Records: [record] })),
+  );
 };

@@ -9,7 +9,9 @@ import { messagesIn } from './on-event.ts';
 import { wireOnce } from './wire.ts';
 
 /** `{"replay": {"from": "2026-01-01T00:00:00Z", "to": "…"}}`: every archived event of that time once more. */
-const archiveRange = z.object({ replay: z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) }) });
+const archiveRange = z.object({
+  replay: z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) }),
+});
 
 type Replayed = ByHandAnswer | ReplayStarted;
 
@@ -17,10 +19,15 @@ const rangeIn = (event: unknown): z.infer<typeof archiveRange>['replay'] | null 
   if (typeof event !== 'object' || event === null || !('replay' in event)) return null;
   const read = archiveRange.safeParse(event);
   if (read.success) return read.data.replay;
-  throw new InvalidInput(`the range is not understood: ${z.prettifyError(read.error)}; send {"replay": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T01:00:00Z"}}`);
+  throw new InvalidInput(
+    `the range is not understood: ${z.prettifyError(read.error)}; send {"replay": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T01:00:00Z"}}`,
+  );
 };
 
-/** Takes any event, a whole batch, or `{"instanceId": "i-…", "dryRun": true}`, as if it had just arrived, and answers as the CLI does. */
+/**
+ * Takes any event, a whole batch, or `{"instanceId": "i-…", "dryRun": true}`, as if it had just arrived, and answers as
+ * the CLI does.
+ */
 export const replay =
   (wired: () => Promise<Wiring>, start: typeof startReplay = startReplay) =>
   async (event: unknown, limit: TimeLimit): Promise<Replayed> => {
@@ -46,12 +53,19 @@ const startReplay = async (
   { from, to }: { readonly from: string; readonly to: string },
   { archiveArn, busArn, ruleArns, region }: Pick<FunctionEnvironment, 'archiveArn' | 'busArn' | 'ruleArns' | 'region'>,
 ): Promise<ReplayStarted> => {
-  if (archiveArn === null || busArn === null) throw new InvalidConfiguration(['there is no event archive: deploy with archive days above 0']);
+  if (archiveArn === null || busArn === null)
+    throw new InvalidConfiguration(['there is no event archive: deploy with archive days above 0']);
   const { EventBridgeClient, StartReplayCommand } = await import('@aws-sdk/client-eventbridge');
   const client = new EventBridgeClient(region === null ? {} : { region });
   const ReplayName = nameFor(from, to, archiveArn);
   const answer = await client.send(
-    new StartReplayCommand({ ReplayName, EventSourceArn: archiveArn, EventStartTime: new Date(from), EventEndTime: new Date(to), Destination: { Arn: busArn, ...(ruleArns.length > 0 && { FilterArns: [...ruleArns] }) } }),
+    new StartReplayCommand({
+      ReplayName,
+      EventSourceArn: archiveArn,
+      EventStartTime: new Date(from),
+      EventEndTime: new Date(to),
+      Destination: { Arn: busArn, ...(ruleArns.length > 0 && { FilterArns: [...ruleArns] }) },
+    }),
   );
   return { replay: ReplayName, state: answer.State ?? 'STARTING' };
 };

@@ -29,10 +29,19 @@ const wire = async (): Promise<DoctorWiring> => {
   const environment = readFunctionEnvironment();
   const settings = await settingsFrom(environment);
   const { account } = environment;
-  const kit = await openAws({ region: settings.region ?? null, account, territories: settings.territories, tags: permissionTags(environment.onlyTagged, settings.clusters) });
+  const kit = await openAws({
+    region: settings.region ?? null,
+    account,
+    territories: settings.territories,
+    tags: permissionTags(environment.onlyTagged, settings.clusters),
+  });
   const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
   const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: settings.region ?? '' });
-  const lambda = async () => new (await import('@aws-sdk/client-lambda')).LambdaClient({ region: settings.region ?? '', requestHandler: { requestTimeout: FENCER_ANSWERS_MS } });
+  const lambda = async () =>
+    new (await import('@aws-sdk/client-lambda')).LambdaClient({
+      region: settings.region ?? '',
+      requestHandler: { requestTimeout: FENCER_ANSWERS_MS },
+    });
   const clock = systemClock();
   // Our own first.
   const territories = [{ account, region: settings.region ?? null }, ...settings.territories];
@@ -58,7 +67,8 @@ interface QueueUrls {
 }
 
 const named = (url: string | null, variable: string): string => {
-  if (url === null) throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.yml`]);
+  if (url === null)
+    throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.yml`]);
   return url;
 };
 
@@ -66,13 +76,25 @@ const named = (url: string | null, variable: string): string => {
 const sqsQueues = (client: () => Promise<SQSClient>, { queueUrl, deadLetterQueueUrl }: QueueUrls): Queues => ({
   again: async (message, delaySeconds) => {
     const { SendMessageCommand } = await import('@aws-sdk/client-sqs');
-    const input = { QueueUrl: named(queueUrl, 'CLOUDFENCE_QUEUE_URL'), MessageBody: JSON.stringify(message), DelaySeconds: delaySeconds };
+    const input = {
+      QueueUrl: named(queueUrl, 'CLOUDFENCE_QUEUE_URL'),
+      MessageBody: JSON.stringify(message),
+      DelaySeconds: delaySeconds,
+    };
     await (await client()).send(new SendMessageCommand(input));
   },
   dead: async ({ reason, body }) => {
     const { SendMessageCommand } = await import('@aws-sdk/client-sqs');
     const MessageAttributes = { reason: { DataType: 'String', StringValue: reason.slice(0, LONGEST_REASON) } };
-    await (await client()).send(new SendMessageCommand({ QueueUrl: named(deadLetterQueueUrl, 'CLOUDFENCE_DEAD_LETTER_QUEUE_URL'), MessageBody: body, MessageAttributes }));
+    await (
+      await client()
+    ).send(
+      new SendMessageCommand({
+        QueueUrl: named(deadLetterQueueUrl, 'CLOUDFENCE_DEAD_LETTER_QUEUE_URL'),
+        MessageBody: body,
+        MessageAttributes,
+      }),
+    );
   },
 });
 
@@ -85,15 +107,20 @@ interface ServedTerritory {
 /** An account number; samples and documentation have words in its place. */
 const ACCOUNT = /^\d{12}$/;
 
-const agrees = (told: string | null, served: string | null): boolean => told === null || served === null || told === served;
+const agrees = (told: string | null, served: string | null): boolean =>
+  told === null || served === null || told === served;
 
-const placeOf = ({ account, region }: ServedTerritory): string => `account ${account ?? '(unknown)'} in ${region ?? 'any region'}`;
+const placeOf = ({ account, region }: ServedTerritory): string =>
+  `account ${account ?? '(unknown)'} in ${region ?? 'any region'}`;
 
 /**
  * Why an item is not ours, or null. An install serves its own region of its own account, and the territories that it is
  * configured with: elsewhere the same id is not found, and "not found" must never come near a proof.
  */
-export const foreign = ({ account, region }: Pick<WorkItem, 'account' | 'region'>, territories: readonly ServedTerritory[]): string | null => {
+export const foreign = (
+  { account, region }: Pick<WorkItem, 'account' | 'region'>,
+  territories: readonly ServedTerritory[],
+): string | null => {
   const told = account !== null && ACCOUNT.test(account) ? account : null;
   if (territories.some((served) => agrees(told, served.account) && agrees(region, served.region))) return null;
   const event = [told === null ? '' : ` of account ${told}`, region === null ? '' : ` of region ${region}`].join('');
@@ -103,19 +130,31 @@ export const foreign = ({ account, region }: Pick<WorkItem, 'account' | 'region'
 interface MetricLine {
   readonly _aws: {
     readonly Timestamp: number;
-    readonly CloudWatchMetrics: readonly { readonly Namespace: string; readonly Dimensions: readonly (readonly string[])[]; readonly Metrics: readonly { readonly Name: string; readonly Unit: string }[] }[];
+    readonly CloudWatchMetrics: readonly {
+      readonly Namespace: string;
+      readonly Dimensions: readonly (readonly string[])[];
+      readonly Metrics: readonly { readonly Name: string; readonly Unit: string }[];
+    }[];
   };
 }
 
 /**
- * CloudWatch's embedded metric format, a log line that is a metric too: one line for what was measured at one moment, each
- * measure under its own dimensions.
+ * CloudWatch's embedded metric format, a log line that is a metric too: one line for what was measured at one moment,
+ * each measure under its own dimensions.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
-export const metricLine = (namespace: string, at: number, measured: readonly Measured[]): MetricLine & Readonly<Record<string, unknown>> => ({
+export const metricLine = (
+  namespace: string,
+  at: number,
+  measured: readonly Measured[],
+): MetricLine & Readonly<Record<string, unknown>> => ({
   _aws: {
     Timestamp: at,
-    CloudWatchMetrics: measured.map(({ name, unit, by = {} }) => ({ Namespace: namespace, Dimensions: [Object.keys(by)], Metrics: [{ Name: name, Unit: unit }] })),
+    CloudWatchMetrics: measured.map(({ name, unit, by = {} }) => ({
+      Namespace: namespace,
+      Dimensions: [Object.keys(by)],
+      Metrics: [{ Name: name, Unit: unit }],
+    })),
   },
   ...metricFields(measured),
 });
@@ -123,9 +162,18 @@ export const metricLine = (namespace: string, at: number, measured: readonly Mea
 /** What Lambda answers for a function that threw. */
 const failed = z.object({ errorMessage: z.string() });
 
-const asked = async (client: LambdaClient, name: string, question: object, abortSignal: AbortSignal): Promise<unknown> => {
+const asked = async (
+  client: LambdaClient,
+  name: string,
+  question: object,
+  abortSignal: AbortSignal,
+): Promise<unknown> => {
   const { InvokeCommand } = await import('@aws-sdk/client-lambda');
-  const answer = await withCloudfenceErrors(`lambda:InvokeFunction of ${name}`, () => client.send(new InvokeCommand({ FunctionName: name, Payload: Buffer.from(JSON.stringify(question)) }), { abortSignal }));
+  const answer = await withCloudfenceErrors(`lambda:InvokeFunction of ${name}`, () =>
+    client.send(new InvokeCommand({ FunctionName: name, Payload: Buffer.from(JSON.stringify(question)) }), {
+      abortSignal,
+    }),
+  );
   const said = jsonIn(Buffer.from(answer.Payload ?? []).toString());
   if (answer.FunctionError === undefined) return said;
   throw new Refused(`it fails: ${failed.safeParse(said).data?.errorMessage ?? answer.FunctionError}`);

@@ -3,7 +3,10 @@ import { doctor as doctorOver, fence as fenceOver, replay as replayOver, sweep a
 import { onEvent as onEventOver } from './on-event.ts';
 import { wireOnce } from './wire.ts';
 
-/** All functions of an app are in one process, as Azure has it: these have the identity that fences. https://learn.microsoft.com/azure/azure-functions/functions-reference-node */
+/**
+ * All functions of an app are in one process, as Azure has it: these have the identity that fences.
+ * https://learn.microsoft.com/azure/azure-functions/functions-reference-node
+ */
 
 const wired = wireOnce();
 
@@ -14,7 +17,12 @@ export const fence = fenceOver(wired);
 export const doctor = doctorOver(wired);
 
 /** Names between per cent signs are settings of the app. */
-app.serviceBusQueue('on-event', { connection: 'CLOUDFENCE_BUS', queueName: '%CLOUDFENCE_EVENTS_QUEUE%', cardinality: 'many', handler: onEvent });
+app.serviceBusQueue('on-event', {
+  connection: 'CLOUDFENCE_BUS',
+  queueName: '%CLOUDFENCE_EVENTS_QUEUE%',
+  cardinality: 'many',
+  handler: onEvent,
+});
 app.timer('sweep', {
   schedule: '%CLOUDFENCE_SWEEP%',
   handler: async (timer, context) => {

@@ -14,13 +14,21 @@ const order = z.strictObject({ resourceId, ...fenceRequestFields });
 /** Fences one machine that a person names: `{"resourceId": "/subscriptions/…/virtualMachines/…", "dryRun": true}`. */
 export const fence = (wired: Wired): HttpFunction =>
   byHand(wired, (asked, { wiring, limit }) => {
-    const { resourceId, ...wanted } = parseFenceRequest(asked, order, '{"resourceId": "/subscriptions/…/virtualMachines/…"}');
+    const { resourceId, ...wanted } = parseFenceRequest(
+      asked,
+      order,
+      '{"resourceId": "/subscriptions/…/virtualMachines/…"}',
+    );
     return runFenceRequest([sentByHand({ resourceId })], wanted, wiring, limit);
   });
 
-/** Takes any event, a list of them, or `{"resourceId": "/subscriptions/…", "dryRun": true}`, as if it had just arrived. */
+/**
+ * Takes any event, a list of them, or `{"resourceId": "/subscriptions/…", "dryRun": true}`, as if it had just arrived.
+ */
 export const replay = (wired: Wired): HttpFunction =>
-  byHand(wired, async (event, { wiring, limit }) => replayByHand([await expanded(sentByHand(event), wiring.expand, limit)], wiring, limit));
+  byHand(wired, async (event, { wiring, limit }) =>
+    replayByHand([await expanded(sentByHand(event), wiring.expand, limit)], wiring, limit),
+  );
 
 /** For a timer, which takes no answer; what was found is in the log, and handed back for tests and runs by hand. */
 export const sweep =
@@ -31,4 +39,8 @@ export const sweep =
   };
 
 export const doctor = (wired: Wired): HttpFunction =>
-  byHand(wired, (question, { wiring }) => diagnose(async () => wiring)(question), (answer) => (isFailing(answer) ? 500 : 200));
+  byHand(
+    wired,
+    (question, { wiring }) => diagnose(async () => wiring)(question),
+    (answer) => (isFailing(answer) ? 500 : 200),
+  );

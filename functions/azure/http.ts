@@ -5,7 +5,9 @@ import type { TimeLimit } from '../invocation.ts';
 import { decision } from '../metrics.ts';
 import type { AzureWiring, Wired } from './wire.ts';
 
-/** What is used of the platform's request. https://learn.microsoft.com/azure/azure-functions/functions-reference-node */
+/**
+ * What is used of the platform's request. https://learn.microsoft.com/azure/azure-functions/functions-reference-node
+ */
 interface HttpRequest {
   readonly method: string;
   readonly headers: Iterable<readonly [string, string]>;
@@ -20,13 +22,25 @@ export interface HttpAnswer {
 
 export type HttpFunction = (request: HttpRequest, context: Logging) => Promise<HttpAnswer>;
 
-export const json = (status: number, body: object): HttpAnswer => ({ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+export const json = (status: number, body: object): HttpAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
 
-const failure = (error: unknown): HttpAnswer => json(error instanceof InvalidInput ? 400 : 500, { error: sentenceOf(error) });
+const failure = (error: unknown): HttpAnswer =>
+  json(error instanceof InvalidInput ? 400 : 500, { error: sentenceOf(error) });
 
-/** A function that a person calls, with a key. Errors are answered in a sentence; how an unexpected one came about stays in the log. */
+/**
+ * A function that a person calls, with a key. Errors are answered in a sentence; how an unexpected one came about stays
+ * in the log.
+ */
 export const byHand =
-  <Answer extends object>(wired: Wired, answer: (asked: unknown, invocation: Invoked) => Promise<Answer>, statusOf: (answer: Answer) => number = () => 200): HttpFunction =>
+  <Answer extends object>(
+    wired: Wired,
+    answer: (asked: unknown, invocation: Invoked) => Promise<Answer>,
+    statusOf: (answer: Answer) => number = () => 200,
+  ): HttpFunction =>
   async (request, context) => {
     try {
       const text = await request.text();

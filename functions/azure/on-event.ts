@@ -30,8 +30,8 @@ const opened = async (batch: readonly Received[], { wiring, limit }: Invoked): P
 
 /**
  * Takes a batch of Service Bus messages. Each ends with a stated outcome, is sent again with a delay, or is sent to the
- * queue of dead letters with its reason; one message never decides over another. Only when not even that can be sent does
- * this throw, and Service Bus delivers the batch again, which is harmless: each look sees what is there.
+ * queue of dead letters with its reason; one message never decides over another. Only when not even that can be sent
+ * does this throw, and Service Bus delivers the batch again, which is harmless: each look sees what is there.
  */
 export const onEvent =
   (wired: Wired) =>
@@ -45,7 +45,9 @@ export const onEvent =
     for (const { message, why } of [...batch.failures, ...again]) await tryAgain(message, why, wiring);
   };
 
-/** A message that failed, in an envelope that counts: Service Bus would bring it back at once, ten times in a second. */
+/**
+ * A message that failed, in an envelope that counts: Service Bus would bring it back at once, ten times in a second.
+ */
 const retry = z.strictObject({ cloudfence: z.literal('retry'), failures: z.int().min(1), body: z.string() }).readonly();
 
 type Retry = z.infer<typeof retry>;
@@ -61,8 +63,11 @@ const receivedAt = (text: string, at: number): Received => {
   return { ...parseMessage(`${at}`, body, () => readHints(body)), failures };
 };
 
-/** Messages of a queue, one or a batch of them; the platform parses JSON by itself when a message says that it is some. */
-const receivedIn = (messages: unknown): readonly Received[] => (Array.isArray(messages) ? messages : [messages]).map((message, at) => receivedAt(textOf(message), at));
+/**
+ * Messages of a queue, one or a batch of them; the platform parses JSON by itself when a message says that it is some.
+ */
+const receivedIn = (messages: unknown): readonly Received[] =>
+  (Array.isArray(messages) ? messages : [messages]).map((message, at) => receivedAt(textOf(message), at));
 
 /** What a person sends. */
 export const sentByHand = (sent: unknown): Message => {
@@ -78,7 +83,10 @@ const machinesOf = async (item: WorkItem, expand: Expand, signal: AbortSignal): 
 /** Left for what is to be done with the machines (ms). */
 const MARGIN_MS = 5_000;
 
-const goneSet = ({ machine }: WorkItem): IgnoredEvent => ({ what: `news of a scale set that has no machines any more (${machine}); the sweep finds what it left behind`, where: '$' });
+const goneSet = ({ machine }: WorkItem): IgnoredEvent => ({
+  what: `news of a scale set that has no machines any more (${machine}); the sweep finds what it left behind`,
+  where: '$',
+});
 
 /** An event may speak of a whole scale set: its machines take its place. @throws Unavailable, Denied, Refused */
 export const expanded = async (message: Message, expand: Expand, limit: TimeLimit): Promise<Message> => {
@@ -96,7 +104,11 @@ const LONGEST_WAIT_S = 900;
 const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_S, SHORTEST_WAIT_S * 2 ** (failures - 1));
 
 /** Sends a failed message once more, later each time, and in the end to the dead letters. */
-const tryAgain = async ({ body, failures }: Received, why: string, { queues, log }: Pick<AzureWiring, 'queues' | 'log'>): Promise<void> => {
+const tryAgain = async (
+  { body, failures }: Received,
+  why: string,
+  { queues, log }: Pick<AzureWiring, 'queues' | 'log'>,
+): Promise<void> => {
   const failed = failures + 1;
   if (failed > MOST_FAILURES) return queues.dead({ body, reason: `failed ${failed} times: ${why}` });
   const message: Retry = { cloudfence: 'retry', failures: failed, body };

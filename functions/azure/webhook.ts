@@ -11,7 +11,10 @@ const empty = (status: number): HttpAnswer => ({ status, headers: {}, body: '' }
 
 const TAKEN = empty(202);
 const LATER = empty(503);
-/** What a queue of the basic tier takes, its headers aside. https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas */
+/**
+ * What a queue of the basic tier takes, its headers aside.
+ * https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas
+ */
 const LARGEST_MESSAGE = 190_000;
 const TOO_LARGE = empty(413);
 /** An OPTIONS request that shakes no hands brings no event. */

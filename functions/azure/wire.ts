@@ -34,8 +34,14 @@ const settingsFrom = (settings: string | null): Promise<Configuration> | Configu
   settings === null ? loadSettings(readEnvironment()) : parseConfiguration(settings, 'CLOUDFENCE_SETTINGS');
 
 const senderTo = async (host: string | null): Promise<Send> => {
-  if (host === null) throw new InvalidConfiguration(['the function has no CLOUDFENCE_BUS__fullyQualifiedNamespace: it was not deployed by serverless.azure.yml']);
-  const [{ busSender }, { lazyCredential }] = await Promise.all([import('../../providers/azure/service-bus.ts'), import('../../providers/azure/lazy-credential.ts')]);
+  if (host === null)
+    throw new InvalidConfiguration([
+      'the function has no CLOUDFENCE_BUS__fullyQualifiedNamespace: it was not deployed by serverless.azure.yml',
+    ]);
+  const [{ busSender }, { lazyCredential }] = await Promise.all([
+    import('../../providers/azure/service-bus.ts'),
+    import('../../providers/azure/lazy-credential.ts'),
+  ]);
   return busSender({ host, credential: lazyCredential() });
 };
 
@@ -55,7 +61,11 @@ const wire: Wired = async () => {
     opened,
     policy: policyOf(settings, false),
     foreign: (item) => foreign(item, served),
-    queues: busQueues(once(() => senderTo(environment.busHost)), environment, () => clock.now().wall),
+    queues: busQueues(
+      once(() => senderTo(environment.busHost)),
+      environment,
+      () => clock.now().wall,
+    ),
     expand: expandServed(kit.cloud.expand, served),
     measured: metricFields,
     newRunId,
@@ -76,25 +86,34 @@ interface BusQueues extends Queues {
 }
 
 const named = (queue: string | null, variable: string): string => {
-  if (queue === null) throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.azure.yml`]);
+  if (queue === null)
+    throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.azure.yml`]);
   return queue;
 };
 
 /**
- * The queue is the timer: Service Bus holds a message back until it is due. The sender is loaded when something has to be
- * sent, as most events need no queue.
+ * The queue is the timer: Service Bus holds a message back until it is due. The sender is loaded when something has to
+ * be sent, as most events need no queue.
  */
-export const busQueues = (send: () => Promise<Send>, { eventsQueue, deadLettersQueue }: QueueNames, now: () => number): BusQueues => {
+export const busQueues = (
+  send: () => Promise<Send>,
+  { eventsQueue, deadLettersQueue }: QueueNames,
+  now: () => number,
+): BusQueues => {
   const events: BusQueues['events'] = async (text, delaySeconds) => {
     const notBefore = delaySeconds > 0 ? now() + delaySeconds * 1_000 : null;
-    await (await send())(named(eventsQueue, 'CLOUDFENCE_EVENTS_QUEUE'), { text, notBefore, properties: {} });
+    await (
+      await send()
+    )(named(eventsQueue, 'CLOUDFENCE_EVENTS_QUEUE'), { text, notBefore, properties: {} });
   };
   return {
     events,
     again: (message, delaySeconds) => events(JSON.stringify(message), delaySeconds),
     dead: async ({ reason, body }) => {
       const message = { text: body, notBefore: null, properties: { reason: reason.slice(0, LONGEST_REASON) } };
-      await (await send())(named(deadLettersQueue, 'CLOUDFENCE_DEAD_LETTERS_QUEUE'), message);
+      await (
+        await send()
+      )(named(deadLettersQueue, 'CLOUDFENCE_DEAD_LETTERS_QUEUE'), message);
     },
   };
 };
@@ -112,17 +131,26 @@ type Told = Pick<WorkItem, 'machine' | 'account'>;
 export const foreign = ({ machine, account }: Told, { subscription: served, groups }: Served): string | null => {
   const subject = subjectOf(machine);
   const told = subject?.subscription ?? account?.toLowerCase() ?? null;
-  if (served === null || told !== served.toLowerCase()) return `the machine is of the subscription ${told ?? '(unknown)'}; this install serves ${served ?? 'none'}: install Cloudfence there as well (docs/azure.md, "Subscriptions")`;
-  if (subject === null || groups.length === 0 || groups.some((group) => group.toLowerCase() === subject.group)) return null;
+  if (served === null || told !== served.toLowerCase())
+    return `the machine is of the subscription ${told ?? '(unknown)'}; this install serves ${served ?? 'none'}: install Cloudfence there as well (docs/azure.md, "Subscriptions")`;
+  if (subject === null || groups.length === 0 || groups.some((group) => group.toLowerCase() === subject.group))
+    return null;
   return `the machine is of the resource group ${subject.group}; this install serves ${groups.join(', ')}: add it to resourceGroups if it is to be served (docs/azure.md, "Install")`;
 };
 
-const isServed = (machine: Told['machine'], served: Served): boolean => foreign({ machine, account: null }, served) === null;
+const isServed = (machine: Told['machine'], served: Served): boolean =>
+  foreign({ machine, account: null }, served) === null;
 
-/** A scale set that is not served is left as it is told: ARM would deny its list, and whoever runs the item says why it is not ours. */
+/**
+ * A scale set that is not served is left as it is told: ARM would deny its list, and whoever runs the item says why it
+ * is not ours.
+ */
 export const expandServed =
   (expand: Expand, served: Served): Expand =>
   async (named, signal) => {
-    const ours = await expand(named.filter((machine) => isServed(machine, served)), signal);
+    const ours = await expand(
+      named.filter((machine) => isServed(machine, served)),
+      signal,
+    );
     return [...ours, ...named.filter((machine) => !isServed(machine, served))];
   };

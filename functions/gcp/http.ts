@@ -1,12 +1,21 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { type GcpFunctionEnvironment, readGcpFunctionEnvironment } from '../../config/environment.ts';
-import { CloudfenceError, Denied, InvalidConfiguration, InvalidInput, Unavailable } from '../../fencing/model/errors.ts';
+import {
+  CloudfenceError,
+  Denied,
+  InvalidConfiguration,
+  InvalidInput,
+  Unavailable,
+} from '../../fencing/model/errors.ts';
 import { failureLine, messageLine, sentenceOf } from '../decision-log.ts';
 import type { TimeLimit } from '../invocation.ts';
 import type { GcpWiring } from './wire.ts';
 
-/** What the Functions Framework hands in: the body is parsed already when it is JSON. https://cloud.google.com/run/docs/write-functions */
+/**
+ * What the Functions Framework hands in: the body is parsed already when it is JSON.
+ * https://cloud.google.com/run/docs/write-functions
+ */
 export interface HttpRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body?: unknown;
@@ -21,9 +30,15 @@ export type Answering = (request: HttpRequest, limit: TimeLimit) => Promise<Http
 
 type HttpFunction = (request: HttpRequest, response: ServerResponse) => Promise<void>;
 
-const failure = (error: unknown): HttpAnswer => ({ status: error instanceof InvalidInput ? 400 : 500, body: { error: sentenceOf(error) } });
+const failure = (error: unknown): HttpAnswer => ({
+  status: error instanceof InvalidInput ? 400 : 500,
+  body: { error: sentenceOf(error) },
+});
 
-/** Errors are answered in a sentence: whoever may call is let in by then. How an unexpected one came about stays in the log. */
+/**
+ * Errors are answered in a sentence: whoever may call is let in by then. How an unexpected one came about stays in the
+ * log.
+ */
 const answered = async (answer: Answering, request: HttpRequest, limit: TimeLimit): Promise<HttpAnswer> => {
   try {
     return await answer(request, limit);
@@ -38,7 +53,9 @@ export const httpFunction =
   (answer: Answering): HttpFunction =>
   async (request, response) => {
     const until = performance.now() + readGcpFunctionEnvironment().lasts;
-    const { status, body } = await answered(answer, request, { getRemainingTimeInMillis: () => until - performance.now() });
+    const { status, body } = await answered(answer, request, {
+      getRemainingTimeInMillis: () => until - performance.now(),
+    });
     if (body === undefined) response.writeHead(status).end();
     else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
@@ -61,7 +78,10 @@ export const turnedAway = async ({ headers }: HttpRequest, { letIn, log }: GcpWi
   }
 };
 
-/** The doctor's questions, put to a function that runs as the account which fences: only there is its access the one that counts. */
+/**
+ * The doctor's questions, put to a function that runs as the account which fences: only there is its access the one
+ * that counts.
+ */
 
 const question = z.looseObject({ question: z.string() });
 
@@ -72,24 +92,37 @@ const answer = z.looseObject({});
 const MARGIN_MS = 3_000;
 
 /** Whoever asks nothing wants to know everything. */
-const asked = (body: unknown): object => question.safeParse(body).data ?? { ...z.looseObject({}).safeParse(body).data, question: 'checks' };
+const asked = (body: unknown): object =>
+  question.safeParse(body).data ?? { ...z.looseObject({}).safeParse(body).data, question: 'checks' };
 
 /** Hands the question on, and what is answered back as it is. @throws InvalidConfiguration, Denied, Unavailable */
 export const asking =
   (environment: () => Pick<GcpFunctionEnvironment, 'askedAt'>): Answering =>
   async ({ body }, limit) => {
     const { askedAt: url } = environment();
-    if (url === null) throw new InvalidConfiguration(['the function doctor is not told whom to ask: it has no CLOUDFENCE_ASKED_AT']);
+    if (url === null)
+      throw new InvalidConfiguration(['the function doctor is not told whom to ask: it has no CLOUDFENCE_ASKED_AT']);
     const { callFunction } = await import('../../providers/gcp/call-function.ts');
-    const { status, body: said } = await callFunction(url, asked(body), Math.max(1, limit.getRemainingTimeInMillis() - MARGIN_MS));
+    const { status, body: said } = await callFunction(
+      url,
+      asked(body),
+      Math.max(1, limit.getRemainingTimeInMillis() - MARGIN_MS),
+    );
     const read = answer.safeParse(said);
-    if (!read.success) throw new Unavailable(`the function sweep answered the doctor ${status}, and nothing that could be read`);
+    if (!read.success)
+      throw new Unavailable(`the function sweep answered the doctor ${status}, and nothing that could be read`);
     return { status, body: read.data };
   };
 
-/** What a person sends is JSON, and so is the answer. Cloud Run lets in those only who may invoke; nobody pushes here. */
+/**
+ * What a person sends is JSON, and so is the answer. Cloud Run lets in those only who may invoke; nobody pushes here.
+ */
 export const answering =
-  <Answer extends object>(wired: () => Promise<GcpWiring>, answer: (asked: unknown, wiring: GcpWiring, limit: TimeLimit) => Promise<Answer>, statusOf: (answer: Answer) => number = () => 200): Answering =>
+  <Answer extends object>(
+    wired: () => Promise<GcpWiring>,
+    answer: (asked: unknown, wiring: GcpWiring, limit: TimeLimit) => Promise<Answer>,
+    statusOf: (answer: Answer) => number = () => 200,
+  ): Answering =>
   async ({ body }, limit) => {
     const said = await answer(body, await wired(), limit);
     return { status: statusOf(said), body: said };

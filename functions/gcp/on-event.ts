@@ -11,9 +11,9 @@ const TOO_EARLY = { status: 429 };
 const AGAIN = { status: 503 };
 
 /**
- * Takes what Pub/Sub pushes: a log entry by the sink, or a message of our own that waited; and CloudEvents of Eventarc. It
- * is acknowledged with a stated end, published again with a time before which nobody need look, or published as a dead
- * letter with its reason; only what failed is given back.
+ * Takes what Pub/Sub pushes: a log entry by the sink, or a message of our own that waited; and CloudEvents of Eventarc.
+ * It is acknowledged with a stated end, published again with a time before which nobody need look, or published as a
+ * dead letter with its reason; only what failed is given back.
  */
 export const onEvent =
   (wired: () => Promise<GcpWiring>): Answering =>
@@ -23,7 +23,12 @@ export const onEvent =
     if (refusal) return refusal;
     const { message, notBefore } = messageIn(request.body);
     if (notBefore !== null && wiring.ports.clock.now().wall < notBefore) return TOO_EARLY;
-    const outcomes = await processItems(message.items, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
+    const outcomes = await processItems(
+      message.items,
+      { policy: wiring.policy, queued: true, vouched: null },
+      wiring,
+      limit,
+    );
     const again = await acknowledgeAll([message], outcomes, wiring);
     return again.length === 0 ? DONE : AGAIN;
   };
@@ -45,7 +50,8 @@ interface Pushed {
   readonly notBefore: number | null;
 }
 
-const momentIn = (text: string | undefined): number | null => (text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null);
+const momentIn = (text: string | undefined): number | null =>
+  text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 
 /** A subscription that takes the wrapping off sends the data alone, of a type that the platform may not parse. */
 export const messageIn = (body: unknown): Pushed => {

@@ -33,11 +33,22 @@ const settingsFrom = (settings: string | null): Promise<Configuration> | Configu
 /** Checked for each request, under its own time limit. */
 const KEYS_LAST_MS = 10_000;
 
-const doorOf = ({ audience, certificatesUrl, behindCloudRun }: GcpFunctionEnvironment, serviceAccount: string | null): (() => Promise<GcpWiring['letIn']>) =>
+const doorOf = (
+  { audience, certificatesUrl, behindCloudRun }: GcpFunctionEnvironment,
+  serviceAccount: string | null,
+): (() => Promise<GcpWiring['letIn']>) =>
   once(async () => {
-    if (audience === null || serviceAccount === null) throw new InvalidConfiguration(['nobody is let in: the function has no CLOUDFENCE_AUDIENCE, or is not told whom (CLOUDFENCE_CALLER, CLOUDFENCE_DOCTOR)']);
+    if (audience === null || serviceAccount === null)
+      throw new InvalidConfiguration([
+        'nobody is let in: the function has no CLOUDFENCE_AUDIENCE, or is not told whom (CLOUDFENCE_CALLER, CLOUDFENCE_DOCTOR)',
+      ]);
     const { pushIdentity } = await import('../../providers/gcp/push-identity.ts');
-    const rules = { audience, serviceAccount, ...(certificatesUrl !== null && { certificatesUrl }), ...(behindCloudRun && { behindCloudRun: { now: Date.now } }) };
+    const rules = {
+      audience,
+      serviceAccount,
+      ...(certificatesUrl !== null && { certificatesUrl }),
+      ...(behindCloudRun && { behindCloudRun: { now: Date.now } }),
+    };
     const check = pushIdentity(rules);
     return (authorization) => check(authorization, AbortSignal.timeout(KEYS_LAST_MS));
   });
@@ -77,30 +88,46 @@ interface TopicNames {
 }
 
 const named = (topic: string | null, variable: string): string => {
-  if (topic === null) throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.gcp.yml`]);
+  if (topic === null)
+    throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.gcp.yml`]);
   return topic;
 };
 
 /** The client is loaded when something has to be sent: most events need no queue. */
-export const topicQueues = (publish: () => Promise<Publish>, { againTopic, deadLetterTopic }: TopicNames, now: () => number): Queues => ({
+export const topicQueues = (
+  publish: () => Promise<Publish>,
+  { againTopic, deadLetterTopic }: TopicNames,
+  now: () => number,
+): Queues => ({
   again: async (message, delaySeconds) => {
     const attributes = { [NOT_BEFORE]: String(now() + delaySeconds * 1_000) };
-    await (await publish())(named(againTopic, 'CLOUDFENCE_AGAIN_TOPIC'), { text: JSON.stringify(message), attributes });
+    await (
+      await publish()
+    )(named(againTopic, 'CLOUDFENCE_AGAIN_TOPIC'), { text: JSON.stringify(message), attributes });
   },
   dead: async ({ reason, body }) => {
     const attributes = { reason: shortened(reason) };
-    await (await publish())(named(deadLetterTopic, 'CLOUDFENCE_DEAD_LETTER_TOPIC'), { text: body, attributes });
+    await (
+      await publish()
+    )(named(deadLetterTopic, 'CLOUDFENCE_DEAD_LETTER_TOPIC'), { text: body, attributes });
   },
 });
 
 /** Attributes are measured in bytes: https://cloud.google.com/pubsub/quotas */
-const shortened = (reason: string): string => Buffer.from(reason).subarray(0, LONGEST_REASON).toString('utf8').replace(/\uFFFD+$/, '');
+const shortened = (reason: string): string =>
+  Buffer.from(reason)
+    .subarray(0, LONGEST_REASON)
+    .toString('utf8')
+    .replace(/\uFFFD+$/, '');
 
 /**
  * Why an item is not ours, or null. An install serves its own project, and the projects that it is configured with; a
  * machine names its project itself, whoever brings word of it.
  */
-export const foreign = ({ machine, account }: Pick<WorkItem, 'machine' | 'account'>, projects: readonly string[]): string | null => {
+export const foreign = (
+  { machine, account }: Pick<WorkItem, 'machine' | 'account'>,
+  projects: readonly string[],
+): string | null => {
   const project = instancePath(machine)?.project ?? account;
   if (project !== null && projects.includes(project)) return null;
   return `the machine is of the project ${project ?? '(unknown)'}; this install serves ${projects.join(', ')}. To serve it too, name it in \`projects\` (docs/gcp.md, "Other projects")`;

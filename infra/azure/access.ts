@@ -6,7 +6,10 @@ import { appNames, DEAD_LETTERS, EVENTS, type App } from './names.ts';
 export const IDENTITY_API = '2023-01-31';
 export const AUTHORIZATION_API = '2022-04-01';
 
-/** Roles of Azure's own that its Functions host asks for. https://learn.microsoft.com/azure/role-based-access-control/built-in-roles */
+/**
+ * Roles of Azure's own that its Functions host asks for.
+ * https://learn.microsoft.com/azure/role-based-access-control/built-in-roles
+ */
 export const builtIn = {
   blobOwner: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b',
   blobContributor: 'ba92f5b4-2d11-453d-a403-e96b0029c9fe',
@@ -36,7 +39,8 @@ export interface Grant {
   readonly to: string;
 }
 
-export const assignmentId = ({ names }: Install, { role, on, to }: Grant): string => `${on}/providers/Microsoft.Authorization/roleAssignments/${names.assignment(role, on, to)}`;
+export const assignmentId = ({ names }: Install, { role, on, to }: Grant): string =>
+  `${on}/providers/Microsoft.Authorization/roleAssignments/${names.assignment(role, on, to)}`;
 
 /** How the template around it spells what the grant is on; without a scope it is what the template is deployed into. */
 interface Spelt {
@@ -45,19 +49,32 @@ interface Spelt {
 }
 
 /** The type of the principal is named because a new one may not be known everywhere yet. */
-export const assignment = ({ names }: Install, { role, on, to }: Grant, { scope, dependsOn }: Spelt): TemplateResource => ({
+export const assignment = (
+  { names }: Install,
+  { role, on, to }: Grant,
+  { scope, dependsOn }: Spelt,
+): TemplateResource => ({
   type: 'Microsoft.Authorization/roleAssignments',
   apiVersion: AUTHORIZATION_API,
   name: names.assignment(role, on, to),
   ...(scope !== undefined && { scope }),
   dependsOn,
-  properties: { roleDefinitionId: role, principalId: known(to, IDENTITY_API, 'principalId'), principalType: 'ServicePrincipal' },
+  properties: {
+    roleDefinitionId: role,
+    principalId: known(to, IDENTITY_API, 'principalId'),
+    principalType: 'ServicePrincipal',
+  },
 });
 
-const roleOf = ({ names }: Install, role: string): string => `${names.scope}/providers/Microsoft.Authorization/roleDefinitions/${role}`;
+const roleOf = ({ names }: Install, role: string): string =>
+  `${names.scope}/providers/Microsoft.Authorization/roleDefinitions/${role}`;
 
 /** Event Grid's own identity may send to the one queue, and nothing else. */
-export const deliveryGrant = (install: Install): Grant => ({ role: roleOf(install, builtIn.busSender), on: install.names.queueId(EVENTS), to: install.names.deliveryId });
+export const deliveryGrant = (install: Install): Grant => ({
+  role: roleOf(install, builtIn.busSender),
+  on: install.names.queueId(EVENTS),
+  to: install.names.deliveryId,
+});
 
 /** What the Functions host and Azure's logs ask of each app: on what is its own. */
 const hostGrants = (install: Install, { identityId: to, storageId, containerId }: App): readonly Grant[] => [
@@ -81,9 +98,14 @@ const queueGrants = (install: Install): readonly Grant[] => {
 };
 
 /** What the apps, and Event Grid, may do in the install's own group. */
-export const ownGrants = (install: Install): readonly Grant[] => [...appNames.flatMap((name) => hostGrants(install, install.names.apps[name])), ...queueGrants(install)];
+export const ownGrants = (install: Install): readonly Grant[] => [
+  ...appNames.flatMap((name) => hostGrants(install, install.names.apps[name])),
+  ...queueGrants(install),
+];
 
 export const ownAssignments = (install: Install): readonly TemplateResource[] => {
   const within = (id: string): string => id.slice(`${install.names.groupId}/providers/`.length);
-  return ownGrants(install).map((grant) => assignment(install, grant, { scope: within(grant.on), dependsOn: [grant.to, grant.on] }));
+  return ownGrants(install).map((grant) =>
+    assignment(install, grant, { scope: within(grant.on), dependsOn: [grant.to, grant.on] }),
+  );
 };

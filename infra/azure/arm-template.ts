@@ -33,8 +33,15 @@ export const subscriptionTemplate = (resources: readonly TemplateResource[]): Te
   resources,
 });
 
-/** What is deployed into a group, from a template of the subscription. All ids in it are written out, so that none is relative to it. */
-export const inGroup = (name: string, group: { readonly id: string; readonly dependsOn: readonly string[] }, resources: readonly TemplateResource[]): TemplateResource => ({
+/**
+ * What is deployed into a group, from a template of the subscription. All ids in it are written out, so that none is
+ * relative to it.
+ */
+export const inGroup = (
+  name: string,
+  group: { readonly id: string; readonly dependsOn: readonly string[] },
+  resources: readonly TemplateResource[],
+): TemplateResource => ({
   type: 'Microsoft.Resources/deployments',
   apiVersion: DEPLOYMENTS_API,
   name,
@@ -47,7 +54,9 @@ export const inGroup = (name: string, group: { readonly id: string; readonly dep
   },
 });
 
-export const nestedId = (groupId: string, name: string): string => `${groupId}/providers/Microsoft.Resources/deployments/${name}`;
+export const nestedId = (groupId: string, name: string): string =>
+  `${groupId}/providers/Microsoft.Resources/deployments/${name}`;
 
 /** A property of a resource that only Azure knows. */
-export const known = (id: string, api: string, property: string): string => `[reference('${id}', '${api}').${property}]`;
+export const known = (id: string, api: string, property: string): string =>
+  `[reference('${id}', '${api}').${property}]`;

@@ -14,7 +14,9 @@ import { armScope, armUrl } from '../../providers/azure/client.ts';
 import { toCloudfenceError } from '../../providers/azure/errors.ts';
 import type { RestOptions } from '../../providers/azure/rest.ts';
 
-/** Azure Resource Manager, as far as a deployment calls it; and hosts that take the same token, or a key of their own. */
+/**
+ * Azure Resource Manager, as far as a deployment calls it; and hosts that take the same token, or a key of their own.
+ */
 
 interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -55,14 +57,20 @@ const ANSWER_LASTS_MS = 120_000;
 const RETRIES = 3;
 
 const pipelineFor = (credential: RestOptions['credential'], scope: string | null): Pipeline => {
-  const pipeline = createPipelineFromOptions({ retryOptions: { maxRetries: RETRIES }, userAgentOptions: { userAgentPrefix: 'cloudfence' } });
+  const pipeline = createPipelineFromOptions({
+    retryOptions: { maxRetries: RETRIES },
+    userAgentOptions: { userAgentPrefix: 'cloudfence' },
+  });
   pipeline.removePolicy({ name: 'redirectPolicy' });
-  if (scope !== null) pipeline.addPolicy(bearerTokenAuthenticationPolicy({ credential, scopes: scope }), { phase: 'Sign' });
+  if (scope !== null)
+    pipeline.addPolicy(bearerTokenAuthenticationPolicy({ credential, scopes: scope }), { phase: 'Sign' });
   return pipeline;
 };
 
 /** https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations#provisioningstate-values */
-const problem = z.object({ error: z.object({ code: z.string(), message: z.string().default(''), details: z.unknown().optional() }) });
+const problem = z.object({
+  error: z.object({ code: z.string(), message: z.string().default(''), details: z.unknown().optional() }),
+});
 
 /** The innermost reasons are what helps. */
 const reasonOf = (body: unknown): string => {
@@ -74,12 +82,26 @@ const reasonOf = (body: unknown): string => {
 /** ARM's own code for why it declines; null where what answered is not ARM, such as a proxy. */
 const codeOf = ({ body }: Pick<Answer, 'body'>): string | null => problem.safeParse(body).data?.error.code ?? null;
 
-/** With these ARM says that a thing, or its group, is not there; others such as SubscriptionNotFound say that it was asked wrongly. */
-const ABSENT: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGroupNotFound', 'ParentResourceNotFound', 'NotFound', 'DeploymentNotFound', 'RoleDefinitionDoesNotExist', 'RoleAssignmentNotFound']);
+/**
+ * With these ARM says that a thing, or its group, is not there; others such as SubscriptionNotFound say that it was
+ * asked wrongly.
+ */
+const ABSENT: ReadonlySet<string> = new Set([
+  'ResourceNotFound',
+  'ResourceGroupNotFound',
+  'ParentResourceNotFound',
+  'NotFound',
+  'DeploymentNotFound',
+  'RoleDefinitionDoesNotExist',
+  'RoleAssignmentNotFound',
+]);
 
 export const isGood = ({ status }: Answer): boolean => status >= 200 && status < 300;
 
-export const failureOf = ({ method, path }: Pick<Call, 'method' | 'path'>, { status, body }: Pick<Answer, 'status' | 'body'>): CloudfenceError => {
+export const failureOf = (
+  { method, path }: Pick<Call, 'method' | 'path'>,
+  { status, body }: Pick<Answer, 'status' | 'body'>,
+): CloudfenceError => {
   const message = `${method} ${path.split('?')[0]} answered ${status}${reasonOf(body)}`;
   if (status === 401 || status === 403) return new Denied(message);
   return status >= 400 && status < 500 && status !== 429 ? new Refused(message) : new Unavailable(message);
@@ -95,10 +117,16 @@ export const armAt = ({ credential, endpoint, wait, httpClient = createDefaultHt
   const ask = async ({ method, path, body, headers, scope = armScope(endpoint) }: Call): Promise<Answer> => {
     const url = path.startsWith('/') ? `${origin}${path}` : path;
     const sent = Buffer.isBuffer(body) ? new Uint8Array(body) : body && JSON.stringify(body);
-    const request = createPipelineRequest({ method, url, timeout: ANSWER_LASTS_MS, headers: createHttpHeaders({ ...contentOf(body), ...headers }), ...(sent !== undefined && { body: sent }) });
+    const request = createPipelineRequest({
+      method,
+      url,
+      timeout: ANSWER_LASTS_MS,
+      headers: createHttpHeaders({ ...contentOf(body), ...headers }),
+      ...(sent !== undefined && { body: sent }),
+    });
     try {
-      const { status, headers: told, bodyAsText } = await pipelineFor(credential, scope).sendRequest(httpClient, request);
-      return { status, headers: told, body: jsonOrText(bodyAsText ?? '') };
+      const answer = await pipelineFor(credential, scope).sendRequest(httpClient, request);
+      return { status: answer.status, headers: answer.headers, body: jsonOrText(answer.bodyAsText ?? '') };
     } catch (caught) {
       throw toCloudfenceError(caught, `${method} ${path.split('?')[0]}`);
     }
@@ -136,7 +164,8 @@ const pace = ({ headers }: Answer): number => {
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : BETWEEN_MS;
 };
 
-const placeOf = ({ headers }: Answer): string | undefined => headers.get('azure-asyncoperation') ?? headers.get('location');
+const placeOf = ({ headers }: Answer): string | undefined =>
+  headers.get('azure-asyncoperation') ?? headers.get('location');
 
 /** Orders something, and waits for its end; what the end says. @throws Denied, Refused, Unavailable */
 export const carriedOut = async (arm: Arm, order: Call): Promise<Answer> => {
@@ -156,5 +185,7 @@ export const carriedOut = async (arm: Arm, order: Call): Promise<Answer> => {
 const ended = (order: Call, answer: Answer): Answer => {
   const state = stateOf.safeParse(answer.body).data?.status.toLowerCase();
   if (state !== 'failed' && state !== 'canceled') return answer;
-  throw new Refused(failureOf(order, { status: answer.status, body: answer.body }).message.replace(/answered \d+/, `has ${state}:`));
+  throw new Refused(
+    failureOf(order, { status: answer.status, body: answer.body }).message.replace(/answered \d+/, `has ${state}:`),
+  );
 };

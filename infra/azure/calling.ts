@@ -28,14 +28,22 @@ export interface Site {
 }
 
 /** Null when ARM says that there is none. @throws CloudfenceError for any doubt */
-export const readSite = async (arm: Arm, { site: name, siteId }: Pick<App, 'site' | 'siteId'>): Promise<Site | null> => {
+export const readSite = async (
+  arm: Arm,
+  { site: name, siteId }: Pick<App, 'site' | 'siteId'>,
+): Promise<Site | null> => {
   const answer = await arm.find({ method: 'GET', path: `${siteId}?api-version=${WEB_API}` });
   if (answer === null) return null;
   const read = site.safeParse(answer.body);
   if (!read.success) throw new Refused(`the app ${name} is described as no app is`, { cause: read.error });
   const { tags, properties } = read.data;
   const door = properties.hostNameSslStates.find(({ hostType }) => hostType === 'Repository');
-  return { published: tags?.[PACKAGE] ?? null, state: properties.state, host: properties.defaultHostName, door: door?.name ?? null };
+  return {
+    published: tags?.[PACKAGE] ?? null,
+    state: properties.state,
+    host: properties.defaultHostName,
+    door: door?.name ?? null,
+  };
 };
 
 /** https://learn.microsoft.com/rest/api/appservice/web-apps/list-function-keys */
@@ -46,16 +54,22 @@ const keys = z.record(z.string(), z.unknown()).transform((all, context) => {
   return z.NEVER;
 });
 
-/** An app without it has stopped half-way through a deployment, or never came to its package: what it did before that nobody knows. */
+/**
+ * An app without it has stopped half-way through a deployment, or never came to its package: what it did before that
+ * nobody knows.
+ */
 const keyOf = async (arm: Arm, { site, siteId }: App, name: string): Promise<string> => {
-  const answer = await arm.find({ method: 'POST', path: `${siteId}/functions/${name}/listkeys?api-version=${WEB_API}` });
+  const answer = await arm.find({
+    method: 'POST',
+    path: `${siteId}/functions/${name}/listkeys?api-version=${WEB_API}`,
+  });
   if (answer === null) throw new Refused(`the app ${site} stands, and has no function ${name}: deploy again`);
   return keys.parse(answer.body);
 };
 
 /**
- * What a function answers, called with its key where the app itself says that it is; undefined when ARM says that there is no
- * such app. Whatever else is in the way throws: a removal takes no answer for "no fence stands".
+ * What a function answers, called with its key where the app itself says that it is; undefined when ARM says that there
+ * is no such app. Whatever else is in the way throws: a removal takes no answer for "no fence stands".
  */
 export const invoke = async (arm: Arm, install: Install, name: string, payload: unknown): Promise<unknown> => {
   const called = appOf(name);
@@ -65,10 +79,19 @@ export const invoke = async (arm: Arm, install: Install, name: string, payload: 
   if (site === null) return undefined;
   const key = await keyOf(arm, app, name);
   const body = Buffer.from(JSON.stringify(payload));
-  const call = { method: 'POST', path: `https://${site.host}/api/${name}`, body, headers: { 'x-functions-key': key, 'content-type': 'application/json' }, scope: null } as const;
+  const call = {
+    method: 'POST',
+    path: `https://${site.host}/api/${name}`,
+    body,
+    headers: { 'x-functions-key': key, 'content-type': 'application/json' },
+    scope: null,
+  } as const;
   const answer = await arm.ask(call);
   if (isGood(answer)) return answer.body;
-  throw failureOf(call, { status: answer.status, body: { error: { code: 'said', message: JSON.stringify(answer.body) } } });
+  throw failureOf(call, {
+    status: answer.status,
+    body: { error: { code: 'said', message: JSON.stringify(answer.body) } },
+  });
 };
 
 const table = z.object({ tables: z.array(z.object({ rows: z.array(z.array(z.unknown())) })).min(1) });
@@ -80,11 +103,21 @@ const LOGS_SCOPE = 'https://api.loganalytics.io/.default';
 const MOST_LINES = 100;
 
 /** The latest lines, the oldest first. https://learn.microsoft.com/azure/azure-monitor/logs/api/overview */
-export const logLines = async (arm: Arm, install: Install, name: string, endpoint: string | null): Promise<readonly string[]> => {
+export const logLines = async (
+  arm: Arm,
+  install: Install,
+  name: string,
+  endpoint: string | null,
+): Promise<readonly string[]> => {
   const found = await arm.find({ method: 'GET', path: `${install.names.workspaceId}?api-version=${WORKSPACE_API}` });
   if (found === null) return [];
   const { customerId } = workspace.parse(found.body).properties;
   const query = `AppTraces | where OperationName == "${name.replaceAll(/[^\w-]/g, '')}" | top ${MOST_LINES} by TimeGenerated desc | order by TimeGenerated asc | project TimeGenerated, Message`;
-  const { body } = await arm.call({ method: 'POST', path: `${endpoint ?? LOGS}/v1/workspaces/${customerId}/query`, body: { query, timespan: 'P1D' }, scope: LOGS_SCOPE });
+  const { body } = await arm.call({
+    method: 'POST',
+    path: `${endpoint ?? LOGS}/v1/workspaces/${customerId}/query`,
+    body: { query, timespan: 'P1D' },
+    scope: LOGS_SCOPE,
+  });
   return (table.parse(body).tables[0]?.rows ?? []).map((row) => row.map(String).join(' '));
 };

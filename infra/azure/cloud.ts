@@ -11,7 +11,9 @@ import { type CheckedInstall, checkInstall, installOf } from './install.ts';
 import { appOf } from './names.ts';
 import { releasedTemplate } from './released-template.ts';
 
-const handler = z.custom<(request: object, context: object) => Promise<unknown>>((value) => typeof value === 'function');
+const handler = z.custom<(request: object, context: object) => Promise<unknown>>(
+  (value) => typeof value === 'function',
+);
 const answered = z.object({ status: z.int(), body: z.string() });
 
 const context = { log: console.error, warn: console.error, error: console.error };
@@ -26,7 +28,10 @@ export const invokeLocally = async (exported: unknown, payload: unknown): Promis
   return { status, ...(body !== '' && { body: JSON.parse(body) as unknown }) };
 };
 
-/** host.json, with which the Functions host starts. https://learn.microsoft.com/azure/azure-functions/functions-host-json */
+/**
+ * host.json, with which the Functions host starts.
+ * https://learn.microsoft.com/azure/azure-functions/functions-host-json
+ */
 export const host = {
   version: '2.0',
   extensionBundle: { id: 'Microsoft.Azure.Functions.ExtensionBundle', version: '[4.*, 5.0.0)' },
@@ -47,7 +52,11 @@ const whenRight = (prefix: string) => (checked: CheckedInstall) => {
   const install = installOf(prefix, checked);
   const open = () => {
     const { endpoint } = azurePlace(readVariable);
-    return azureDeployer(armAt({ credential: lazyCredential(), endpoint, wait: patienceAt(endpoint) }), install, endpoint);
+    return azureDeployer(
+      armAt({ credential: lazyCredential(), endpoint, wait: patienceAt(endpoint) }),
+      install,
+      endpoint,
+    );
   };
   return { environmentOf: (name: string) => ownSettings(install, appOf(name) ?? 'app'), open };
 };

@@ -20,13 +20,15 @@ import { templateOf } from './template.ts';
 
 /** As it stands: the tag of an app's package is not the template's to change. */
 const asItStands = async (arm: Arm, install: Install): Promise<Install> => {
-  const published = async (name: AppName): Promise<string | null> => (await readSite(arm, install.names.apps[name]))?.published ?? null;
+  const published = async (name: AppName): Promise<string | null> =>
+    (await readSite(arm, install.names.apps[name]))?.published ?? null;
   return { ...install, published: { app: await published('app'), door: await published('door') } };
 };
 
 const preview = async (arm: Arm, install: Install, say: Say): Promise<void> => {
   const changes = await previewed(arm, await asItStands(arm, install));
-  for (const { changeType, resourceId, delta } of changes) say(`${changeType}: ${resourceId}${delta?.length ? ` (${delta.map(({ path }) => path).join(', ')})` : ''}`);
+  for (const { changeType, resourceId, delta } of changes)
+    say(`${changeType}: ${resourceId}${delta?.length ? ` (${delta.map(({ path }) => path).join(', ')})` : ''}`);
   if (changes.length === 0) say('nothing would change');
 };
 
@@ -46,8 +48,8 @@ const upload = async (arm: Arm, app: App, zip: Buffer, say: Say): Promise<void> 
 };
 
 /**
- * What would change is asked first, so that nothing is said to be done that was not. ARM's preview does not see into every
- * nested deployment, so its silence counts only for a template that was deployed before.
+ * What would change is asked first, so that nothing is said to be done that was not. ARM's preview does not see into
+ * every nested deployment, so its silence counts only for a template that was deployed before.
  */
 const deploy = async (arm: Arm, wanted: Install, functions: readonly PackagedFunction[], say: Say): Promise<void> => {
   const packages = appNames.map((name) => ({ app: wanted.names.apps[name], zip: packageOf(name, functions) }));
@@ -77,7 +79,12 @@ const info = async (arm: Arm, install: Install): Promise<readonly string[]> => {
   const { names, parameters } = install;
   const { app, door } = names.apps;
   const sites = { app: await readSite(arm, app), door: await readSite(arm, door) };
-  const lines = [`subscription: ${parameters.subscription}`, `group: ${names.group}`, `location: ${parameters.location}`, `app: ${sites.app ? `${app.site}, ${sites.app.state}` : 'not deployed'}`];
+  const lines = [
+    `subscription: ${parameters.subscription}`,
+    `group: ${names.group}`,
+    `location: ${parameters.location}`,
+    `app: ${sites.app ? `${app.site}, ${sites.app.state}` : 'not deployed'}`,
+  ];
   if (!sites.app) return lines;
   const principal = await principalOf(arm, app.identityId);
   return [

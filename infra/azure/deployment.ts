@@ -6,14 +6,21 @@ import { type Arm, carriedOut } from './arm.ts';
 import { type Install, noPackages, OURS } from './install.ts';
 import { templateOf } from './template.ts';
 
-const pathOf = ({ names }: Install, verb = ''): string => `${names.scope}/providers/Microsoft.Resources/deployments/${names.deployment}${verb}?api-version=${DEPLOYMENTS_API}`;
+const pathOf = ({ names }: Install, verb = ''): string =>
+  `${names.scope}/providers/Microsoft.Resources/deployments/${names.deployment}${verb}?api-version=${DEPLOYMENTS_API}`;
 
 /** What was last asked for, beside the app's package. Kept as a tag of the deployment. */
 const TEMPLATE = 'cloudfence-template';
-const hashOf = (install: Install): string => createHash('sha256').update(JSON.stringify(templateOf({ ...install, published: noPackages }))).digest('hex');
+const hashOf = (install: Install): string =>
+  createHash('sha256')
+    .update(JSON.stringify(templateOf({ ...install, published: noPackages })))
+    .digest('hex');
 
 /** A preview takes no tags. */
-const questionOf = (install: Install) => ({ location: install.parameters.location, properties: { mode: 'Incremental', template: templateOf(install) } });
+const questionOf = (install: Install) => ({
+  location: install.parameters.location,
+  properties: { mode: 'Incremental', template: templateOf(install) },
+});
 const orderOf = (install: Install) => ({ ...questionOf(install), tags: { [TEMPLATE]: hashOf(install) } });
 
 const deployed = z.object({ tags: z.record(z.string(), z.string()).nullish() });
@@ -36,7 +43,14 @@ interface Difference {
   readonly children?: readonly Difference[] | null | undefined;
 }
 
-const difference: z.ZodType<Difference> = z.lazy(() => z.looseObject({ path: z.string(), propertyChangeType: z.string().optional(), after: z.unknown().optional(), children: z.array(difference).nullish() }));
+const difference: z.ZodType<Difference> = z.lazy(() =>
+  z.looseObject({
+    path: z.string(),
+    propertyChangeType: z.string().optional(),
+    after: z.unknown().optional(),
+    children: z.array(difference).nullish(),
+  }),
+);
 const change = z.object({ resourceId: z.string(), changeType: z.string(), delta: z.array(difference).nullish() });
 const changes = z.object({ properties: z.object({ changes: z.array(change).default([]) }) });
 
@@ -53,11 +67,15 @@ const isChange = ({ propertyChangeType, after, children }: Difference): boolean 
 const known = (one: Change): Change => (one.delta ? { ...one, delta: one.delta.filter(isChange) } : one);
 
 /** A change that says of what, and of nothing that counts, is none. */
-const counts = ({ changeType, delta }: Change): boolean => !UNCHANGED.has(changeType) && !(changeType === 'Modify' && delta?.length === 0);
+const counts = ({ changeType, delta }: Change): boolean =>
+  !UNCHANGED.has(changeType) && !(changeType === 'Modify' && delta?.length === 0);
 
 const UNCHANGED: ReadonlySet<string> = new Set(['NoChange', 'Ignore', 'NoEffect']);
 
-/** What a deployment would change. https://learn.microsoft.com/rest/api/resources/deployments/what-if-at-subscription-scope */
+/**
+ * What a deployment would change.
+ * https://learn.microsoft.com/rest/api/resources/deployments/what-if-at-subscription-scope
+ */
 export const previewed = async (arm: Arm, install: Install): Promise<readonly Change[]> => {
   const answer = await carriedOut(arm, { method: 'POST', path: pathOf(install, '/whatIf'), body: questionOf(install) });
   return changes.parse(answer.body).properties.changes.map(known).filter(counts);
@@ -65,17 +83,23 @@ export const previewed = async (arm: Arm, install: Install): Promise<readonly Ch
 
 /** The note of it alone; what it made is removed by other means. */
 export const forgetDeployment = async (arm: Arm, install: Install): Promise<void> => {
-  if (await arm.find({ method: 'GET', path: pathOf(install) })) await carriedOut(arm, { method: 'DELETE', path: pathOf(install) });
+  if (await arm.find({ method: 'GET', path: pathOf(install) }))
+    await carriedOut(arm, { method: 'DELETE', path: pathOf(install) });
 };
 
 /** The group of an install: everything in it goes with it, so it has to be ours. */
 
 const group = z.object({ tags: z.record(z.string(), z.string()).nullish() });
 
-/** Whether it is there. @throws Refused when it is, and does not bear our tag: it is somebody else's, to fill as much as to remove */
+/**
+ * Whether it is there. @throws Refused when it is, and does not bear our tag: it is somebody else's, to fill as much as
+ * to remove
+ */
 export const ownGroupStands = async (arm: Arm, { names, prefix }: Install): Promise<boolean> => {
   const answer = await arm.find({ method: 'GET', path: `${names.groupId}?api-version=${DEPLOYMENTS_API}` });
   if (answer === null) return false;
   if (group.parse(answer.body).tags?.[OURS] === prefix) return true;
-  throw new Refused(`the resource group ${names.group} does not bear our tag ${OURS}: ${prefix}, so nothing was changed. If it is this install's, put the tag back on it; if it is not, choose another stage`);
+  throw new Refused(
+    `the resource group ${names.group} does not bear our tag ${OURS}: ${prefix}, so nothing was changed. If it is this install's, put the tag back on it; if it is not, choose another stage`,
+  );
 };

@@ -36,7 +36,11 @@ const storage = (install: Install): readonly TemplateResource[] => {
     dependsOn: [names.packagesId],
     properties: { publicAccess: 'None' },
   }));
-  return [...appNames.map((name) => account(install, names.apps[name].storage)), account(install, names.packages), ...containers];
+  return [
+    ...appNames.map((name) => account(install, names.apps[name].storage)),
+    account(install, names.packages),
+    ...containers,
+  ];
 };
 
 /** A plan holds one app. https://learn.microsoft.com/azure/azure-functions/flex-consumption-plan */
@@ -63,7 +67,10 @@ const appConfig = ({ parameters }: Install, { containerUrl, identityId }: App): 
   scaleAndConcurrency: { instanceMemoryMB: parameters.memory, maximumInstanceCount: parameters.maximumInstances },
 });
 
-/** Flex Consumption refuses what other plans know, such as `ftpsState`: https://learn.microsoft.com/azure/azure-functions/functions-app-settings#flex-consumption-plan-deprecations */
+/**
+ * Flex Consumption refuses what other plans know, such as `ftpsState`:
+ * https://learn.microsoft.com/azure/azure-functions/functions-app-settings#flex-consumption-plan-deprecations
+ */
 const siteOf = (install: Install, app: App): object => {
   const { parameters } = install;
   return {
@@ -72,7 +79,12 @@ const siteOf = (install: Install, app: App): object => {
     keyVaultReferenceIdentity: app.identityId,
     ...(parameters.subnet !== null && { virtualNetworkSubnetId: parameters.subnet }),
     functionAppConfig: appConfig(install, app),
-    siteConfig: { minTlsVersion: '1.2', scmMinTlsVersion: '1.2', http20Enabled: true, appSettings: settingsOf(install, app) },
+    siteConfig: {
+      minTlsVersion: '1.2',
+      scmMinTlsVersion: '1.2',
+      http20Enabled: true,
+      appSettings: settingsOf(install, app),
+    },
   };
 };
 
@@ -104,7 +116,9 @@ const noPasswords = ({ site: name, siteId }: App): readonly TemplateResource[] =
 
 export const hosting = (install: Install): readonly TemplateResource[] => [
   ...storage(install),
-  ...appNames.map((name) => install.names.apps[name]).flatMap((app) => [plan(install, app), site(install, app), ...noPasswords(app)]),
+  ...appNames
+    .map((name) => install.names.apps[name])
+    .flatMap((app) => [plan(install, app), site(install, app), ...noPasswords(app)]),
 ];
 
 export const INSIGHTS_API = '2020-02-02';
@@ -112,7 +126,10 @@ export const INSIGHTS_API = '2020-02-02';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** Six fields, of which the first are seconds. https://learn.microsoft.com/azure/azure-functions/functions-bindings-timer */
+/**
+ * Six fields, of which the first are seconds.
+ * https://learn.microsoft.com/azure/azure-functions/functions-bindings-timer
+ */
 const cron = (every: number): string => (every === 60 * MINUTE ? '0 0 * * * *' : `0 */${every / MINUTE} * * * *`);
 
 const forEach = ({ names, parameters }: Install): Readonly<Record<string, string>> => ({
@@ -124,13 +141,23 @@ const forEach = ({ names, parameters }: Install): Readonly<Record<string, string
   CLOUDFENCE_TIMEOUT_SECONDS: String(parameters.timeout / SECOND),
 });
 
-const served = ({ resourceGroups }: AzureParameters): Readonly<Record<string, string>> => (resourceGroups === WHOLE_SUBSCRIPTION ? {} : { CLOUDFENCE_RESOURCE_GROUPS: resourceGroups.join(',') });
+const served = ({ resourceGroups }: AzureParameters): Readonly<Record<string, string>> =>
+  resourceGroups === WHOLE_SUBSCRIPTION ? {} : { CLOUDFENCE_RESOURCE_GROUPS: resourceGroups.join(',') };
 
-/** What the functions of an app read themselves: no secret is in it. The door puts what comes into the queue, and knows no cluster. */
+/**
+ * What the functions of an app read themselves: no secret is in it. The door puts what comes into the queue, and knows
+ * no cluster.
+ */
 export const ownSettings = (install: Install, name: AppName): Readonly<Record<string, string>> => {
   const { parameters, settings } = install;
   if (name === 'door') return { ...forEach(install), CLOUDFENCE_SETTINGS: '{}' };
-  return { ...forEach(install), CLOUDFENCE_SETTINGS: settings, ...served(parameters), CLOUDFENCE_DEAD_LETTERS_QUEUE: DEAD_LETTERS, CLOUDFENCE_SWEEP: cron(parameters.sweepEvery) };
+  return {
+    ...forEach(install),
+    CLOUDFENCE_SETTINGS: settings,
+    ...served(parameters),
+    CLOUDFENCE_DEAD_LETTERS_QUEUE: DEAD_LETTERS,
+    CLOUDFENCE_SWEEP: cron(parameters.sweepEvery),
+  };
 };
 
 /** Where the platform finds storage, queue and logs, each by the app's identity. */
@@ -150,7 +177,14 @@ const platformSettings = ({ names }: Install, { identityId, storage }: App): Rea
 };
 
 const settingsOf = (install: Install, app: App): readonly { readonly name: string; readonly value: string }[] =>
-  Object.entries({ ...ownSettings(install, app.name), ...platformSettings(install, app) }).map(([name, value]) => ({ name, value: literal(value) }));
+  Object.entries({ ...ownSettings(install, app.name), ...platformSettings(install, app) }).map(([name, value]) => ({
+    name,
+    value: literal(value),
+  }));
 
-/** Text that begins with a bracket would be read as an expression: https://learn.microsoft.com/azure/azure-resource-manager/templates/template-expressions */
-const literal = (value: string): string => (value.startsWith('[') && !value.startsWith('[reference(') && !value.startsWith('[concat(') ? `[${value}` : value);
+/**
+ * Text that begins with a bracket would be read as an expression:
+ * https://learn.microsoft.com/azure/azure-resource-manager/templates/template-expressions
+ */
+const literal = (value: string): string =>
+  value.startsWith('[') && !value.startsWith('[reference(') && !value.startsWith('[concat(') ? `[${value}` : value;

@@ -8,10 +8,20 @@ import { type AppName, names, type Names } from './names.ts';
 
 const MINUTE = 60_000;
 
-const between = (least: number, most: number, words: string) => duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
+const between = (least: number, most: number, words: string) =>
+  duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
 
-/** Types are spelt in any letter case. https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules */
-const resource = (type: string, what: string) => z.string().regex(new RegExp(`^/subscriptions/[0-9a-f-]{36}/resourceGroups/[^/]+/providers/${type}/[^/]+$`, 'i'), `is no resource id of ${what}`);
+/**
+ * Types are spelt in any letter case.
+ * https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
+ */
+const resource = (type: string, what: string) =>
+  z
+    .string()
+    .regex(
+      new RegExp(`^/subscriptions/[0-9a-f-]{36}/resourceGroups/[^/]+/providers/${type}/[^/]+$`, 'i'),
+      `is no resource id of ${what}`,
+    );
 
 const group = z.string().regex(/^[-\w.()]{0,89}[-\w()]$/, 'is no name of a resource group');
 
@@ -20,29 +30,39 @@ export const WHOLE_SUBSCRIPTION = 'all-of-subscription';
 
 const WHICH_GROUPS = `name the resource groups whose machines and disks may be looked at and acted on (of AKS: its node resource group), or write ${WHOLE_SUBSCRIPTION}`;
 
-const resourceGroups = z.union([z.literal(WHOLE_SUBSCRIPTION), z.array(group).min(1, WHICH_GROUPS)], { error: WHICH_GROUPS });
+const resourceGroups = z.union([z.literal(WHOLE_SUBSCRIPTION), z.array(group).min(1, WHICH_GROUPS)], {
+  error: WHICH_GROUPS,
+});
 
 /** A system topic of somebody else's does not bear our identity, and it is not ours to give it one. */
-const KEYS_THERE = 'Event Grid delivers from a topic that was there before by its keys: set keylessDelivery: false beside systemTopic';
+const KEYS_THERE =
+  'Event Grid delivers from a topic that was there before by its keys: set keylessDelivery: false beside systemTopic';
 
-export const azureParameters = z.strictObject({
-  subscription: z.guid('name the id of a subscription'),
-  location: z.string().regex(/^[a-z]+[a-z0-9]*$/, 'is no location: write it as in westeurope'),
-  resourceGroups,
-  keyVaults: z.array(resource('Microsoft.KeyVault/vaults', 'a Key Vault')),
-  systemTopic: resource('Microsoft.EventGrid/systemTopics', 'a system topic').nullable(),
-  health: z.boolean(),
-  keylessDelivery: z.boolean(),
-  node: z.literal([22, 24]),
-  sweepEvery: between(MINUTE, 60 * MINUTE, '1m to 60m').refine((ms) => 60 % (ms / MINUTE) === 0, 'must be whole minutes that divide an hour'),
-  maximumInstances: z.int().min(40).max(1_000),
-  timeout: between(10_000, 4 * MINUTE, '10s to 4m').refine((ms) => ms % 1_000 === 0, 'must be whole seconds'),
-  memory: z.literal([512, 2_048, 4_096]),
-  subnet: resource('Microsoft.Network/virtualNetworks/[^/]+/subnets', 'a subnet').nullable(),
-  logDays: z.int().min(30).max(730),
-  actionGroup: resource('Microsoft.Insights/actionGroups', 'an action group').nullable(),
-})
-  .refine(({ systemTopic, keylessDelivery }) => systemTopic === null || !keylessDelivery, { path: ['keylessDelivery'], message: KEYS_THERE });
+export const azureParameters = z
+  .strictObject({
+    subscription: z.guid('name the id of a subscription'),
+    location: z.string().regex(/^[a-z]+[a-z0-9]*$/, 'is no location: write it as in westeurope'),
+    resourceGroups,
+    keyVaults: z.array(resource('Microsoft.KeyVault/vaults', 'a Key Vault')),
+    systemTopic: resource('Microsoft.EventGrid/systemTopics', 'a system topic').nullable(),
+    health: z.boolean(),
+    keylessDelivery: z.boolean(),
+    node: z.literal([22, 24]),
+    sweepEvery: between(MINUTE, 60 * MINUTE, '1m to 60m').refine(
+      (ms) => 60 % (ms / MINUTE) === 0,
+      'must be whole minutes that divide an hour',
+    ),
+    maximumInstances: z.int().min(40).max(1_000),
+    timeout: between(10_000, 4 * MINUTE, '10s to 4m').refine((ms) => ms % 1_000 === 0, 'must be whole seconds'),
+    memory: z.literal([512, 2_048, 4_096]),
+    subnet: resource('Microsoft.Network/virtualNetworks/[^/]+/subnets', 'a subnet').nullable(),
+    logDays: z.int().min(30).max(730),
+    actionGroup: resource('Microsoft.Insights/actionGroups', 'an action group').nullable(),
+  })
+  .refine(({ systemTopic, keylessDelivery }) => systemTopic === null || !keylessDelivery, {
+    path: ['keylessDelivery'],
+    message: KEYS_THERE,
+  });
 
 export type AzureParameters = z.infer<typeof azureParameters>;
 
@@ -50,7 +70,11 @@ export type CheckedInstall = install.CheckedInstall<AzureParameters>;
 
 /** Names of storage accounts have 24 characters, of which a stage gets 14. */
 const stageFaults = (stage: string): readonly string[] =>
-  /^[a-z][a-z0-9-]{0,13}$/.test(stage) && !stage.endsWith('-') ? [] : [`stage: "${stage}" has to begin with a letter, to consist of up to 14 small letters, digits and hyphens, and not to end with a hyphen`];
+  /^[a-z][a-z0-9-]{0,13}$/.test(stage) && !stage.endsWith('-')
+    ? []
+    : [
+        `stage: "${stage}" has to begin with a letter, to consist of up to 14 small letters, digits and hyphens, and not to end with a hyphen`,
+      ];
 
 const rules: install.InstallRules<AzureParameters> = {
   cloud: 'azure',

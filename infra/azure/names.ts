@@ -2,12 +2,18 @@ import { createHash } from 'node:crypto';
 
 /** Everything that an install makes bears its prefix, `cloudfence-<stage>`, so that stages stand beside each other. */
 
-/** An app has one set of identities, whatever its functions are: what may fence stands apart from what is open to the outside. */
+/**
+ * An app has one set of identities, whatever its functions are: what may fence stands apart from what is open to the
+ * outside.
+ */
 export const appNames = ['app', 'door'] as const;
 
 export type AppName = (typeof appNames)[number];
 
-const functionsIn: Readonly<Record<AppName, readonly string[]>> = { app: ['on-event', 'sweep', 'replay', 'fence', 'doctor'], door: ['webhook'] };
+const functionsIn: Readonly<Record<AppName, readonly string[]>> = {
+  app: ['on-event', 'sweep', 'replay', 'fence', 'doctor'],
+  door: ['webhook'],
+};
 
 export const functionNames: readonly string[] = appNames.flatMap((name) => functionsIn[name]);
 
@@ -63,7 +69,13 @@ const placesOf = ({ subscription, prefix }: Place, naming: Naming) => {
   const groupId = `${scope}/resourceGroups/${prefix}`;
   const own = (...what: readonly string[]): string => naming.short(subscription, prefix, ...what);
   const accountFor = (...what: readonly string[]): string => `${naming.plain(prefix)}${own(...what)}`;
-  return { scope, groupId, own: own(), accountFor, resource: (type: string, name: string): string => `${groupId}/providers/${type}/${name}` };
+  return {
+    scope,
+    groupId,
+    own: own(),
+    accountFor,
+    resource: (type: string, name: string): string => `${groupId}/providers/${type}/${name}`,
+  };
 };
 
 const appsOf = (place: Place, naming: Naming): Readonly<Record<AppName, App>> => {
@@ -80,7 +92,10 @@ const appsOf = (place: Place, naming: Naming): Readonly<Record<AppName, App>> =>
     containerId: `${resource('Microsoft.Storage/storageAccounts', packages)}/blobServices/default/containers/${name}`,
     containerUrl: `https://${packages}.blob.core.windows.net/${name}`,
   });
-  return { app: appAt('app', place.prefix, accountFor()), door: appAt('door', `${place.prefix}-door`, accountFor('door')) };
+  return {
+    app: appAt('app', place.prefix, accountFor()),
+    door: appAt('door', `${place.prefix}-door`, accountFor('door')),
+  };
 };
 
 export const names = (place: Place, naming: Naming = worked) => {
@@ -110,8 +125,10 @@ export const names = (place: Place, naming: Naming = worked) => {
     workspaceId: resource('Microsoft.OperationalInsights/workspaces', prefix),
     insightsId: resource('Microsoft.Insights/components', prefix),
     topicId: resource('Microsoft.EventGrid/systemTopics', prefix),
-    roleId: (role: string) => `${scope}/providers/Microsoft.Authorization/roleDefinitions/${naming.guid('role', subscription, prefix, role)}`,
-    assignment: (role: string, on: string, of: string) => naming.guid('assignment', subscription, prefix, role, naming.lower(on), of),
+    roleId: (role: string) =>
+      `${scope}/providers/Microsoft.Authorization/roleDefinitions/${naming.guid('role', subscription, prefix, role)}`,
+    assignment: (role: string, on: string, of: string) =>
+      naming.guid('assignment', subscription, prefix, role, naming.lower(on), of),
   };
 };
 

@@ -6,10 +6,14 @@ import { failureOf, type Arm } from './arm.ts';
 import { PACKAGE } from './install.ts';
 import type { App } from './names.ts';
 
-/** The app's package: handed to the app's own door, which puts it into the container. https://learn.microsoft.com/azure/azure-functions/functions-deployment-technologies */
+/**
+ * The app's package: handed to the app's own door, which puts it into the container.
+ * https://learn.microsoft.com/azure/azure-functions/functions-deployment-technologies
+ */
 
 /** Where it lies is a part of it: a package in another container is not published yet. */
-export const hashOf = ({ containerUrl }: Pick<App, 'containerUrl'>, zip: Buffer): string => createHash('sha256').update(`${containerUrl}\n`).update(zip).digest('hex');
+export const hashOf = ({ containerUrl }: Pick<App, 'containerUrl'>, zip: Buffer): string =>
+  createHash('sha256').update(`${containerUrl}\n`).update(zip).digest('hex');
 
 const progress = z.object({ status: z.int(), status_text: z.string().nullish() });
 /** https://github.com/projectkudu/kudu/wiki/REST-API */
@@ -41,13 +45,17 @@ const published = async (arm: Arm, door: string, zip: Buffer): Promise<void> => 
   await untilPublished(arm, door, z.string().min(1).parse(body));
 };
 
-/** As long as Azure says that a new role may take until it is known everywhere. https://learn.microsoft.com/azure/role-based-access-control/troubleshooting */
+/**
+ * As long as Azure says that a new role may take until it is known everywhere.
+ * https://learn.microsoft.com/azure/role-based-access-control/troubleshooting
+ */
 const ROLE_SPREADS_MS = 600_000;
 const AGAIN_MS = 20_000;
 
 /**
- * The door writes the package with the app's identity, whose role may be minutes old and not known yet: then it is denied, or
- * takes the package and fails. Neither says so in a code of its own, so that a refusal is believed only when it lasts.
+ * The door writes the package with the app's identity, whose role may be minutes old and not known yet: then it is
+ * denied, or takes the package and fails. Neither says so in a code of its own, so that a refusal is believed only when
+ * it lasts.
  */
 const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: Say): Promise<void> => {
   for (let waited = 0; ; waited += AGAIN_MS) {
@@ -64,5 +72,9 @@ const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: Say): Promis
 export const publish = async (arm: Arm, app: App, door: string, zip: Buffer, say: Say): Promise<void> => {
   await untilTaken(arm, door, zip, say);
   const tags = { [PACKAGE]: hashOf(app, zip) };
-  await arm.call({ method: 'PATCH', path: `${app.siteId}/providers/Microsoft.Resources/tags/default?api-version=2021-04-01`, body: { operation: 'Merge', properties: { tags } } });
+  await arm.call({
+    method: 'PATCH',
+    path: `${app.siteId}/providers/Microsoft.Resources/tags/default?api-version=2021-04-01`,
+    body: { operation: 'Merge', properties: { tags } },
+  });
 };

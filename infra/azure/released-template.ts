@@ -5,8 +5,8 @@ import { templateOf } from './template.ts';
 import type { Written } from '../serverless/deployer.ts';
 
 /**
- * The template of a release: the one that a deployment sends, with parameters in the place of a stage's file. It is made of
- * an install whose names are tokens, and each text that contains one becomes an expression of ARM's.
+ * The template of a release: the one that a deployment sends, with parameters in the place of a stage's file. It is
+ * made of an install whose names are tokens, and each text that contains one becomes an expression of ARM's.
  */
 
 interface Parameter {
@@ -17,15 +17,27 @@ interface Parameter {
   readonly maxLength?: number;
 }
 
-const text = (description: string, more: Partial<Parameter> = {}): Parameter => ({ type: 'string', metadata: { description }, ...more });
+const text = (description: string, more: Partial<Parameter> = {}): Parameter => ({
+  type: 'string',
+  metadata: { description },
+  ...more,
+});
 
 const parameters: Readonly<Record<string, Parameter>> = {
-  stage: text('Every name begins with cloudfence-<stage>: small letters, digits, hyphens', { defaultValue: 'prod', minLength: 1, maxLength: 14 }),
+  stage: text('Every name begins with cloudfence-<stage>: small letters, digits, hyphens', {
+    defaultValue: 'prod',
+    minLength: 1,
+    maxLength: 14,
+  }),
   location: text('Where the functions run, such as westeurope'),
-  machineResourceGroup: text('The resource group whose machines and disks may be acted on; of AKS the node resource group, MC_…'),
+  machineResourceGroup: text(
+    'The resource group whose machines and disks may be acted on; of AKS the node resource group, MC_…',
+  ),
   aksResourceGroup: text('The resource group of the AKS cluster'),
   aksCluster: text('The name of the AKS cluster'),
-  settings: text('The configuration as one line of JSON, such as {"clusters":[{"name":"prod","aks":{"resourceGroup":"prod"}}],"shadow":true}'),
+  settings: text(
+    'The configuration as one line of JSON, such as {"clusters":[{"name":"prod","aks":{"resourceGroup":"prod"}}],"shadow":true}',
+  ),
 };
 
 const TOKEN = /⟦(\d+)⟧/;
@@ -36,13 +48,18 @@ const tokens = () => {
   const token = (expression: string): string => `⟦${expressions.push(expression) - 1}⟧`;
   /** A text with tokens as an expression. */
   const expressionOf = (value: string): string => {
-    const parts = value.split(TOKEN).flatMap((part, at) => (at % 2 === 1 ? [expressions[Number(part)] ?? ''] : part === '' ? [] : [quoted(part)]));
+    const parts = value
+      .split(TOKEN)
+      .flatMap((part, at) => (at % 2 === 1 ? [expressions[Number(part)] ?? ''] : part === '' ? [] : [quoted(part)]));
     return parts.length === 1 ? (parts[0] ?? '') : `concat(${parts.join(', ')})`;
   };
   /** In what is an expression already, texts between quotes. */
   const written = (value: string): string => {
     if (!TOKEN.test(value)) return value;
-    if (value.startsWith('[') && !value.startsWith('[[')) return value.replaceAll(/'([^']*)'/g, (whole, inner: string) => (TOKEN.test(inner) ? expressionOf(inner) : whole));
+    if (value.startsWith('[') && !value.startsWith('[['))
+      return value.replaceAll(/'([^']*)'/g, (whole, inner: string) =>
+        TOKEN.test(inner) ? expressionOf(inner) : whole,
+      );
     return `[${expressionOf(value)}]`;
   };
   return { token, expressionOf, written };
@@ -63,29 +80,43 @@ const CLUSTER = 'placeholder';
 const installBy = (tokensOf: Tokens, defaults: Written): Install => {
   const own = (name: string): string => tokensOf.token(`parameters('${name}')`);
   const { clusters: _clusters, policy: _policy, pause: _pause, shadow: _shadow, ...rest } = defaults;
-  const checked = azureParameters.parse({ ...rest, subscription: '00000000-0000-4000-8000-000000000000', resourceGroups: [CLUSTER] });
+  const checked = azureParameters.parse({
+    ...rest,
+    subscription: '00000000-0000-4000-8000-000000000000',
+    resourceGroups: [CLUSTER],
+  });
   const subscription = tokensOf.token('subscription().subscriptionId');
-  const configuration = { ...parseConfiguration('{}', 'configuration'), clusters: [{ name: CLUSTER, aks: { resourceGroup: own('aksResourceGroup'), cluster: own('aksCluster') } }] };
+  const configuration = {
+    ...parseConfiguration('{}', 'configuration'),
+    clusters: [{ name: CLUSTER, aks: { resourceGroup: own('aksResourceGroup'), cluster: own('aksCluster') } }],
+  };
   const prefix = `cloudfence-${own('stage')}`;
   const given = { ...checked, subscription, location: own('location'), resourceGroups: [own('machineResourceGroup')] };
   const install = installOf(prefix, { parameters: given, settings: own('settings'), configuration });
   return { ...install, names: names({ subscription, prefix }, namingBy(tokensOf)), published: noPackages };
 };
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const handedOn = Object.fromEntries(Object.keys(parameters).map((name) => [name, { value: `[parameters('${name}')]` }]));
+const handedOn = Object.fromEntries(
+  Object.keys(parameters).map((name) => [name, { value: `[parameters('${name}')]` }]),
+);
 const declared = Object.fromEntries(Object.keys(parameters).map((name) => [name, { type: 'string' }]));
 
 /** A template within a template sees no parameters but those that it is given. */
 const nested = (properties: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
-  isObject(properties['template']) ? { ...properties, parameters: handedOn, template: { ...properties['template'], parameters: declared } } : properties;
+  isObject(properties['template'])
+    ? { ...properties, parameters: handedOn, template: { ...properties['template'], parameters: declared } }
+    : properties;
 
 const expressed = (value: unknown, written: Tokens['written']): unknown => {
   if (Array.isArray(value)) return value.map((one) => expressed(one, written));
   if (typeof value === 'string') return written(value);
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(nested(value)).map(([key, inner]) => [written(key), expressed(inner, written)]));
+  return Object.fromEntries(
+    Object.entries(nested(value)).map(([key, inner]) => [written(key), expressed(inner, written)]),
+  );
 };
 
 export const releasedTemplate = (defaults: Written): object => {
@@ -97,6 +128,10 @@ export const releasedTemplate = (defaults: Written): object => {
     ...head,
     parameters,
     resources: expressed(resources, tokensOf.written),
-    outputs: { resourceGroup: output(install.names.group), app: output(install.names.apps.app.site), door: output(install.names.apps.door.site) },
+    outputs: {
+      resourceGroup: output(install.names.group),
+      app: output(install.names.apps.app.site),
+      door: output(install.names.apps.door.site),
+    },
   };
 };

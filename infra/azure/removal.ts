@@ -19,7 +19,8 @@ const gone = async (arm: Arm, path: string, say: Say): Promise<void> => {
 export const remove = async (arm: Arm, install: Install, say: Say): Promise<void> => {
   const { names, parameters, prefix } = install;
   const hasGroup = await ownGroupStands(arm, install);
-  if (parameters.systemTopic !== null) await gone(arm, `${parameters.systemTopic}/eventSubscriptions/${prefix}?api-version=${EVENT_GRID_API}`, say);
+  if (parameters.systemTopic !== null)
+    await gone(arm, `${parameters.systemTopic}/eventSubscriptions/${prefix}?api-version=${EVENT_GRID_API}`, say);
   await removeAssignments(arm, install, null, say);
   await removeStaleAssignments(arm, install, say);
   for (const role of roleNames) await gone(arm, `${names.roleId(role)}?api-version=${AUTHORIZATION_API}`, say);
@@ -27,19 +28,31 @@ export const remove = async (arm: Arm, install: Install, say: Say): Promise<void
   await forgetDeployment(arm, install);
 };
 
-/** What an earlier deployment made and this one does not want any more: a template adds and changes, and takes nothing away. */
+/**
+ * What an earlier deployment made and this one does not want any more: a template adds and changes, and takes nothing
+ * away.
+ */
 
-const listed = z.object({ value: z.array(z.object({ id: z.string(), type: z.string(), tags: z.record(z.string(), z.string()).nullish() })) });
+const listed = z.object({
+  value: z.array(z.object({ id: z.string(), type: z.string(), tags: z.record(z.string(), z.string()).nullish() })),
+});
 
 const nested = z.object({ template: z.object({ resources: z.array(z.custom<TemplateResource>()) }) });
 
 const flat = (resources: readonly TemplateResource[]): readonly TemplateResource[] =>
-  resources.flatMap((one) => [one, ...(one.type === 'Microsoft.Resources/deployments' ? flat(nested.parse(one.properties).template.resources) : [])]);
+  resources.flatMap((one) => [
+    one,
+    ...(one.type === 'Microsoft.Resources/deployments' ? flat(nested.parse(one.properties).template.resources) : []),
+  ]);
 
-const spelt = ({ type, name }: { readonly type: string; readonly name: string }): string => `${type}/${name}`.toLowerCase();
+const spelt = ({ type, name }: { readonly type: string; readonly name: string }): string =>
+  `${type}/${name}`.toLowerCase();
 
 /** How ARM deletes a resource differs by its version only. */
-const versionFor = (type: string, wanted: readonly TemplateResource[]): string => wanted.find((one) => one.type.toLowerCase() === type.toLowerCase())?.apiVersion ?? ALERTS_API[type.toLowerCase()] ?? DEPLOYMENTS_API;
+const versionFor = (type: string, wanted: readonly TemplateResource[]): string =>
+  wanted.find((one) => one.type.toLowerCase() === type.toLowerCase())?.apiVersion ??
+  ALERTS_API[type.toLowerCase()] ??
+  DEPLOYMENTS_API;
 
 /** Of types of which a template may have none. */
 const ALERTS_API: Readonly<Record<string, string>> = {
@@ -48,7 +61,12 @@ const ALERTS_API: Readonly<Record<string, string>> = {
 };
 
 /** In our own group, by our tag. */
-export const removeLeftovers = async (arm: Arm, { names, prefix }: Install, template: Template, say: Say): Promise<void> => {
+export const removeLeftovers = async (
+  arm: Arm,
+  { names, prefix }: Install,
+  template: Template,
+  say: Say,
+): Promise<void> => {
   const wanted = flat(template.resources);
   const kept = new Set(wanted.map(spelt));
   const { body } = await arm.call({ method: 'GET', path: `${names.groupId}/resources?api-version=${DEPLOYMENTS_API}` });
@@ -60,7 +78,9 @@ export const removeLeftovers = async (arm: Arm, { names, prefix }: Install, temp
 };
 
 const principal = z.object({ properties: z.object({ principalId: z.string() }) });
-const assignments = z.object({ value: z.array(z.object({ id: z.string(), name: z.string(), properties: z.object({ principalId: z.string() }) })) });
+const assignments = z.object({
+  value: z.array(z.object({ id: z.string(), name: z.string(), properties: z.object({ principalId: z.string() }) })),
+});
 
 export const principalOf = async (arm: Arm, id: string): Promise<string | null> => {
   const answer = await arm.find({ method: 'GET', path: `${id}?api-version=${IDENTITY_API}` });
@@ -68,10 +88,18 @@ export const principalOf = async (arm: Arm, id: string): Promise<string | null> 
 };
 
 /** Of any identity that ever was ours, as far as it still is there. */
-const identityIds = ({ names }: Install): readonly string[] => [...appNames.map((name) => names.apps[name].identityId), names.deliveryId];
+const identityIds = ({ names }: Install): readonly string[] => [
+  ...appNames.map((name) => names.apps[name].identityId),
+  names.deliveryId,
+];
 
 /** What our identities may do anywhere in the subscription, but for what the template wants. */
-export const removeAssignments = async (arm: Arm, install: Install, template: Template | null, say: Say): Promise<void> => {
+export const removeAssignments = async (
+  arm: Arm,
+  install: Install,
+  template: Template | null,
+  say: Say,
+): Promise<void> => {
   const { names } = install;
   const kept = new Set(template ? flat(template.resources).map(({ name }) => name) : []);
   for (const id of identityIds(install)) {
@@ -79,7 +107,8 @@ export const removeAssignments = async (arm: Arm, install: Install, template: Te
     if (of === null) continue;
     const path = `${names.scope}/providers/Microsoft.Authorization/roleAssignments?api-version=${AUTHORIZATION_API}&$filter=${encodeURIComponent(`principalId eq '${of}'`)}`;
     const { value } = assignments.parse((await arm.call({ method: 'GET', path })).body);
-    for (const one of value.filter(({ name, properties }) => properties.principalId === of && !kept.has(name))) await removeAssignment(arm, one.id, say);
+    for (const one of value.filter(({ name, properties }) => properties.principalId === of && !kept.has(name)))
+      await removeAssignment(arm, one.id, say);
   }
 };
 
@@ -98,6 +127,7 @@ export const removeStaleAssignments = async (arm: Arm, install: Install, say: Sa
   for (const grant of [...ownGrants(install), ...customGrants(install)]) {
     const id = assignmentId(install, grant);
     const found = await arm.find({ method: 'GET', path: `${id}?api-version=${AUTHORIZATION_API}` });
-    if (found && principal.parse(found.body).properties.principalId !== present.get(grant.to)) await removeAssignment(arm, id, say);
+    if (found && principal.parse(found.body).properties.principalId !== present.get(grant.to))
+      await removeAssignment(arm, id, say);
   }
 };

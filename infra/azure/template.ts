@@ -34,7 +34,11 @@ const subscribed = (install: Install): readonly TemplateResource[] => {
   const foreign = onForeignTopic(install);
   if (!foreign) return [];
   const { names, prefix } = install;
-  return [inGroup(`${prefix}-events`, { id: foreign.groupId, dependsOn: [nestedId(names.groupId, prefix)] }, [foreign.resource])];
+  return [
+    inGroup(`${prefix}-events`, { id: foreign.groupId, dependsOn: [nestedId(names.groupId, prefix)] }, [
+      foreign.resource,
+    ]),
+  ];
 };
 
 /**
@@ -43,13 +47,11 @@ const subscribed = (install: Install): readonly TemplateResource[] => {
  */
 export const templateOf = (install: Install): Template => {
   const { names, prefix } = install;
-  return subscriptionTemplate(
-    [
-      ownGroup(install),
-      inGroup(prefix, { id: names.groupId, dependsOn: [names.groupMade] }, inOwnGroup(install)),
-      ...customRoles(install),
-      ...customAssignments(install),
-      ...subscribed(install),
-    ],
-  );
+  return subscriptionTemplate([
+    ownGroup(install),
+    inGroup(prefix, { id: names.groupId, dependsOn: [names.groupMade] }, inOwnGroup(install)),
+    ...customRoles(install),
+    ...customAssignments(install),
+    ...subscribed(install),
+  ]);
 };

@@ -29,17 +29,30 @@ export const tellingEndings = [
   '/write',
 ] as const;
 
-/** Our own detaches, and what is beside or inside a machine, are left out. At most 25 values in all: https://learn.microsoft.com/azure/event-grid/event-filtering */
+/**
+ * Our own detaches, and what is beside or inside a machine, are left out. At most 25 values in all:
+ * https://learn.microsoft.com/azure/event-grid/event-filtering
+ */
 const operationsOnMachines = [
-  { operatorType: 'StringBeginsWith', key: 'data.operationName', values: ['Microsoft.Compute/virtualMachines/', 'Microsoft.Compute/virtualMachineScaleSets/'] },
+  {
+    operatorType: 'StringBeginsWith',
+    key: 'data.operationName',
+    values: ['Microsoft.Compute/virtualMachines/', 'Microsoft.Compute/virtualMachineScaleSets/'],
+  },
   { operatorType: 'StringEndsWith', key: 'data.operationName', values: tellingEndings },
   { operatorType: 'StringNotContains', key: 'data.operationName', values: ['/extensions/', '/runCommands/'] },
 ];
 
 const outcomes = ['Success', 'Failure', 'Cancel'];
-const operationTypes = ['Action', 'Delete', 'Write'].flatMap((verb) => outcomes.map((outcome) => `Microsoft.Resources.Resource${verb}${outcome}`));
-const healthTypes = ['AvailabilityStatusChanged', 'ResourceAnnotated'].map((type) => `Microsoft.ResourceNotifications.HealthResources.${type}`);
-const healthOfMachines = [{ operatorType: 'StringContains', key: 'subject', values: ['/providers/Microsoft.Compute/virtualMachine'] }];
+const operationTypes = ['Action', 'Delete', 'Write'].flatMap((verb) =>
+  outcomes.map((outcome) => `Microsoft.Resources.Resource${verb}${outcome}`),
+);
+const healthTypes = ['AvailabilityStatusChanged', 'ResourceAnnotated'].map(
+  (type) => `Microsoft.ResourceNotifications.HealthResources.${type}`,
+);
+const healthOfMachines = [
+  { operatorType: 'StringContains', key: 'subject', values: ['/providers/Microsoft.Compute/virtualMachine'] },
+];
 
 const topic = (install: Install, name: string, topicType: string): TemplateResource => {
   const { names, parameters } = install;
@@ -49,7 +62,12 @@ const topic = (install: Install, name: string, topicType: string): TemplateResou
     name,
     location: 'global',
     tags: tagsOf(install),
-    ...(parameters.keylessDelivery ? { dependsOn: [names.deliveryId], identity: { type: 'UserAssigned', userAssignedIdentities: { [names.deliveryId]: {} } } } : { identity: { type: 'None' } }),
+    ...(parameters.keylessDelivery
+      ? {
+          dependsOn: [names.deliveryId],
+          identity: { type: 'UserAssigned', userAssignedIdentities: { [names.deliveryId]: {} } },
+        }
+      : { identity: { type: 'None' } }),
     properties: { source: names.scope, topicType },
   };
 };
@@ -57,14 +75,28 @@ const topic = (install: Install, name: string, topicType: string): TemplateResou
 const toQueue = ({ names, parameters }: Install): object => {
   const destination = { endpointType: 'ServiceBusQueue', properties: { resourceId: names.queueId(EVENTS) } };
   if (!parameters.keylessDelivery) return { destination };
-  return { deliveryWithResourceIdentity: { identity: { type: 'UserAssigned', userAssignedIdentity: names.deliveryId }, destination } };
+  return {
+    deliveryWithResourceIdentity: {
+      identity: { type: 'UserAssigned', userAssignedIdentity: names.deliveryId },
+      destination,
+    },
+  };
 };
 
-const subscription = (install: Install, topicName: string, filter: object, dependsOn: readonly string[]): TemplateResource => ({
+const subscription = (
+  install: Install,
+  topicName: string,
+  filter: object,
+  dependsOn: readonly string[],
+): TemplateResource => ({
   type: 'Microsoft.EventGrid/systemTopics/eventSubscriptions',
   apiVersion: EVENT_GRID_API,
   name: `${topicName}/${install.prefix}`,
-  dependsOn: [...dependsOn, install.names.queueId(EVENTS), ...(install.parameters.keylessDelivery ? [assignmentId(install, deliveryGrant(install))] : [])],
+  dependsOn: [
+    ...dependsOn,
+    install.names.queueId(EVENTS),
+    ...(install.parameters.keylessDelivery ? [assignmentId(install, deliveryGrant(install))] : []),
+  ],
   properties: {
     ...toQueue(install),
     filter,
@@ -78,14 +110,30 @@ const MOST_GROUPS = 5;
 
 const inServedGroups = ({ names, parameters: { resourceGroups } }: Install): readonly object[] => {
   if (resourceGroups === WHOLE_SUBSCRIPTION || resourceGroups.length > MOST_GROUPS) return [];
-  return [{ operatorType: 'StringBeginsWith', key: 'subject', values: resourceGroups.map((group) => `${names.scope}/resourceGroups/${group}/`) }];
+  return [
+    {
+      operatorType: 'StringBeginsWith',
+      key: 'subject',
+      values: resourceGroups.map((group) => `${names.scope}/resourceGroups/${group}/`),
+    },
+  ];
 };
 
-const operations = (install: Install) => ({ includedEventTypes: operationTypes, advancedFilters: [...operationsOnMachines, ...inServedGroups(install)], enableAdvancedFilteringOnArrays: false });
-const health = { includedEventTypes: healthTypes, advancedFilters: healthOfMachines, enableAdvancedFilteringOnArrays: false };
+const operations = (install: Install) => ({
+  includedEventTypes: operationTypes,
+  advancedFilters: [...operationsOnMachines, ...inServedGroups(install)],
+  enableAdvancedFilteringOnArrays: false,
+});
+const health = {
+  includedEventTypes: healthTypes,
+  advancedFilters: healthOfMachines,
+  enableAdvancedFilteringOnArrays: false,
+};
 
 /** The subscription on a topic that was there before us, for its own group; null when we make the topic. */
-export const onForeignTopic = (install: Install): { readonly groupId: string; readonly resource: TemplateResource } | null => {
+export const onForeignTopic = (
+  install: Install,
+): { readonly groupId: string; readonly resource: TemplateResource } | null => {
   const { systemTopic } = install.parameters;
   if (systemTopic === null) return null;
   const [groupId = '', name = ''] = systemTopic.split(/\/providers\/Microsoft\.EventGrid\/systemTopics\//i);
@@ -95,11 +143,21 @@ export const onForeignTopic = (install: Install): { readonly groupId: string; re
 
 export const topics = (install: Install): readonly TemplateResource[] => {
   const { names, parameters, prefix } = install;
-  const own = parameters.systemTopic === null ? [topic(install, prefix, 'Microsoft.Resources.Subscriptions'), subscription(install, prefix, operations(install), [names.topicId])] : [];
+  const own =
+    parameters.systemTopic === null
+      ? [
+          topic(install, prefix, 'Microsoft.Resources.Subscriptions'),
+          subscription(install, prefix, operations(install), [names.topicId]),
+        ]
+      : [];
   if (!parameters.health) return own;
   const name = `${prefix}-health`;
   const id = `${names.groupId}/providers/Microsoft.EventGrid/systemTopics/${name}`;
-  return [...own, topic(install, name, 'Microsoft.ResourceNotifications.HealthResources'), subscription(install, name, health, [id])];
+  return [
+    ...own,
+    topic(install, name, 'Microsoft.ResourceNotifications.HealthResources'),
+    subscription(install, name, health, [id]),
+  ];
 };
 
 const API = '2024-01-01';
@@ -115,7 +173,12 @@ const queue = ({ names }: Install, name: string): TemplateResource => ({
   apiVersion: API,
   name: `${names.bus}/${name}`,
   dependsOn: [names.busId],
-  properties: { lockDuration: LOCK, maxDeliveryCount: MOST_DELIVERIES, defaultMessageTimeToLive: KEPT, deadLetteringOnMessageExpiration: true },
+  properties: {
+    lockDuration: LOCK,
+    maxDeliveryCount: MOST_DELIVERIES,
+    defaultMessageTimeToLive: KEPT,
+    deadLetteringOnMessageExpiration: true,
+  },
 });
 
 /** Event Grid needs keys unless it delivers by an identity: docs/decisions/0008-service-bus.md. */
@@ -128,7 +191,11 @@ export const bus = (install: Install): readonly TemplateResource[] => {
     location: parameters.location,
     tags: tagsOf(install),
     sku: { name: 'Basic', tier: 'Basic' },
-    properties: { minimumTlsVersion: '1.2', disableLocalAuth: parameters.keylessDelivery, publicNetworkAccess: 'Enabled' },
+    properties: {
+      minimumTlsVersion: '1.2',
+      disableLocalAuth: parameters.keylessDelivery,
+      publicNetworkAccess: 'Enabled',
+    },
   };
   return [namespace, queue(install, EVENTS), queue(install, DEAD_LETTERS)];
 };

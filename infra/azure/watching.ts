@@ -49,17 +49,56 @@ interface Counted {
   readonly queue?: string;
 }
 
-const counted = ({ names, parameters }: Install): readonly Counted[] => {
+const countedInQueues = ({ names }: Install): readonly Counted[] => {
   const queues = { on: names.busId, namespace: 'Microsoft.ServiceBus/namespaces' } as const;
   return [
-    { ...queues, name: 'dead-letters', says: 'A message could not be dealt with: its property `reason` says why', metricName: 'ActiveMessages', aggregation: 'Maximum', window: 'PT5M', queue: DEAD_LETTERS },
-    { ...queues, name: 'given-up', says: 'Service Bus gave up on messages of the queue of events', metricName: 'DeadletteredMessages', aggregation: 'Maximum', window: 'PT5M', queue: EVENTS },
-    { ...queues, name: 'backlog', says: 'Events have been waiting for fifteen minutes', metricName: 'ActiveMessages', aggregation: 'Minimum', window: 'PT15M', queue: EVENTS },
-    { name: 'dropped-events', says: 'Event Grid could not deliver events; the sweep finds what they told', on: parameters.systemTopic ?? names.topicId, namespace: 'Microsoft.EventGrid/systemTopics', metricName: 'DroppedEventCount', aggregation: 'Total', window: 'PT5M' },
+    {
+      ...queues,
+      name: 'dead-letters',
+      says: 'A message could not be dealt with: its property `reason` says why',
+      metricName: 'ActiveMessages',
+      aggregation: 'Maximum',
+      window: 'PT5M',
+      queue: DEAD_LETTERS,
+    },
+    {
+      ...queues,
+      name: 'given-up',
+      says: 'Service Bus gave up on messages of the queue of events',
+      metricName: 'DeadletteredMessages',
+      aggregation: 'Maximum',
+      window: 'PT5M',
+      queue: EVENTS,
+    },
+    {
+      ...queues,
+      name: 'backlog',
+      says: 'Events have been waiting for fifteen minutes',
+      metricName: 'ActiveMessages',
+      aggregation: 'Minimum',
+      window: 'PT15M',
+      queue: EVENTS,
+    },
   ];
 };
 
-const metricAlert = (install: Install, { name, says, on, namespace, metricName, aggregation, window, queue }: Counted): TemplateResource => {
+const counted = (install: Install): readonly Counted[] => [
+  ...countedInQueues(install),
+  {
+    name: 'dropped-events',
+    says: 'Event Grid could not deliver events; the sweep finds what they told',
+    on: install.parameters.systemTopic ?? install.names.topicId,
+    namespace: 'Microsoft.EventGrid/systemTopics',
+    metricName: 'DroppedEventCount',
+    aggregation: 'Total',
+    window: 'PT5M',
+  },
+];
+
+const metricAlert = (
+  install: Install,
+  { name, says, on, namespace, metricName, aggregation, window, queue }: Counted,
+): TemplateResource => {
   const { actionGroup } = install.parameters;
   const criterion = {
     name,
@@ -107,8 +146,11 @@ const swept = `${lines} | where tostring(line.decision) == "swept"`;
 /** So many in a row lie so far apart, the first and the last; one says it where they are further apart anyway. */
 const sweepsFor = (ms: number, every: number): number => (every > ms ? 1 : Math.ceil(ms / every) + 1);
 
-/** A machine that all sweeps of five minutes found dead and unfenced; more of them than the cap lets be fenced; no sweep at all for a while. */
-const asked = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
+/**
+ * A machine that all sweeps of five minutes found dead and unfenced; more of them than the cap lets be fenced; no sweep
+ * at all for a while.
+ */
+const askedOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
   {
     name: 'dead-node-unfenced',
     says: 'A machine has been proven off for five minutes and is not fenced',
@@ -117,6 +159,17 @@ const asked = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
     threshold: sweepsFor(FIVE_MINUTES, sweepEvery),
     window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
   },
+  {
+    name: 'sweep-missing',
+    says: 'The sweep does not run',
+    query: swept,
+    operator: 'LessThan',
+    threshold: 1,
+    window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
+  },
+];
+
+const askedOfRuns: readonly Asked[] = [
   {
     name: 'cap-reached',
     says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin',
@@ -133,11 +186,27 @@ const asked = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
     threshold: 0,
     window: 'PT5M',
   },
-  { name: 'sweep-missing', says: 'The sweep does not run', query: swept, operator: 'LessThan', threshold: 1, window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M' },
-  // One table each: a rule may have only one, and a union of two is refused where the first line of either is not there yet.
-  { name: 'failed-invocations', says: 'An invocation failed as a whole', query: 'AppRequests | where Success == false', operator: 'GreaterThan', threshold: 0, window: 'PT15M' },
-  { name: 'failures', says: 'A cluster or the cloud cannot be reached', query: `${lines} | where tostring(line.decision) == "failed"`, operator: 'GreaterThan', threshold: 0, window: 'PT15M' },
+  // One table each: a rule may have only one, and a union of two is refused where the first line of either is not there
+  // yet.
+  {
+    name: 'failed-invocations',
+    says: 'An invocation failed as a whole',
+    query: 'AppRequests | where Success == false',
+    operator: 'GreaterThan',
+    threshold: 0,
+    window: 'PT15M',
+  },
+  {
+    name: 'failures',
+    says: 'A cluster or the cloud cannot be reached',
+    query: `${lines} | where tostring(line.decision) == "failed"`,
+    operator: 'GreaterThan',
+    threshold: 0,
+    window: 'PT15M',
+  },
 ];
+
+const asked = (install: Install): readonly Asked[] => [...askedOfSweeps(install), ...askedOfRuns];
 
 const logAlert = (install: Install, { name, says, query, operator, threshold, window }: Asked): TemplateResource => {
   const { names, parameters, prefix } = install;
@@ -159,7 +228,17 @@ const logAlert = (install: Install, { name, says, query, operator, threshold, wi
       skipQueryValidation: true,
       evaluationFrequency: window === 'PT3H' ? 'PT1H' : 'PT5M',
       windowSize: window,
-      criteria: { allOf: [{ query, timeAggregation: 'Count', operator, threshold, failingPeriods: { numberOfEvaluationPeriods: 1, minFailingPeriodsToAlert: 1 } }] },
+      criteria: {
+        allOf: [
+          {
+            query,
+            timeAggregation: 'Count',
+            operator,
+            threshold,
+            failingPeriods: { numberOfEvaluationPeriods: 1, minFailingPeriodsToAlert: 1 },
+          },
+        ],
+      },
       actions: { actionGroups: parameters.actionGroup === null ? [] : [parameters.actionGroup] },
     },
   };

@@ -5,24 +5,45 @@ import { covers } from './ensure.ts';
 import type { Install } from './install.ts';
 import { policies, type Policy } from './watching.ts';
 
-/** Cloud Monitoring gives a policy its name, so ours are known by their labels: nothing without them is ever touched. */
+/**
+ * Cloud Monitoring gives a policy its name, so ours are known by their labels: nothing without them is ever touched.
+ */
 
-const present = z.looseObject({ name: z.string().min(1), displayName: z.string().default(''), userLabels: z.record(z.string(), z.string()).default({}) });
+const present = z.looseObject({
+  name: z.string().min(1),
+  displayName: z.string().default(''),
+  userLabels: z.record(z.string(), z.string()).default({}),
+});
 const page = z.looseObject({ alertPolicies: z.array(present).default([]), nextPageToken: z.string().default('') });
 
 type Present = z.infer<typeof present>;
 
-const OURS = ['displayName', 'userLabels', 'documentation', 'severity', 'combiner', 'conditions', 'notificationChannels'].join(',');
+const OURS = [
+  'displayName',
+  'userLabels',
+  'documentation',
+  'severity',
+  'combiner',
+  'conditions',
+  'notificationChannels',
+].join(',');
 /** "If a metric was created recently, it could take up to 10 minutes to become available." */
 const METRIC_APPEARS_MS = 15 * 60_000;
 
 const ours = async (api: Api, { names, prefix }: Install): Promise<readonly Present[]> => {
   const all: Present[] = [];
-  for (let token = ''; ; ) {
+  for (let token = ''; ;) {
     const query = new URLSearchParams({ pageSize: '500', ...(token !== '' && { pageToken: token }) });
-    const { alertPolicies, nextPageToken } = page.parse(await api.call({ method: 'GET', host: 'monitoring', path: `v3/${names.project}/alertPolicies?${query.toString()}` }));
+    const { alertPolicies, nextPageToken } = page.parse(
+      await api.call({
+        method: 'GET',
+        host: 'monitoring',
+        path: `v3/${names.project}/alertPolicies?${query.toString()}`,
+      }),
+    );
     all.push(...alertPolicies);
-    if (nextPageToken === '' || nextPageToken === token) return all.filter(({ userLabels }) => userLabels['cloudfence'] === prefix);
+    if (nextPageToken === '' || nextPageToken === token)
+      return all.filter(({ userLabels }) => userLabels['cloudfence'] === prefix);
     token = nextPageToken;
   }
 };
@@ -34,12 +55,16 @@ const isOf =
 
 const make = async (api: Api, { names }: Install, wanted: Policy, say: Say): Promise<void> => {
   const call: Call = { method: 'POST', host: 'monitoring', path: `v3/${names.project}/alertPolicies`, body: wanted };
-  const answer = await persistently(api, () => api.ask(call), { mayPass: ({ status }) => status === 404, within: METRIC_APPEARS_MS });
+  const answer = await persistently(api, () => api.ask(call), {
+    mayPass: ({ status }) => status === 404,
+    within: METRIC_APPEARS_MS,
+  });
   if (!isGood(answer)) throw failureOf(call, answer);
   say(`alarm ${wanted.displayName}: made`);
 };
 
-const isAsWanted = (found: Present, wanted: Policy): boolean => covers(found, wanted) && ('notificationChannels' in wanted || !('notificationChannels' in found));
+const isAsWanted = (found: Present, wanted: Policy): boolean =>
+  covers(found, wanted) && ('notificationChannels' in wanted || !('notificationChannels' in found));
 
 const change = async (api: Api, { name }: Present, wanted: Policy, say: Say): Promise<void> => {
   await api.call({ method: 'PATCH', host: 'monitoring', path: `v3/${name}?updateMask=${OURS}`, body: wanted });

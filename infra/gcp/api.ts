@@ -62,18 +62,30 @@ const INVOCATION_LASTS_MS = 10 * 60_000;
 const json = z.record(z.string(), z.unknown());
 /** https://cloud.google.com/apis/design/errors */
 const problem = z.object({
-  error: z.object({ message: z.string(), status: z.string().optional(), details: z.array(z.looseObject({ reason: z.string().optional() })).optional() }),
+  error: z.object({
+    message: z.string(),
+    status: z.string().optional(),
+    details: z.array(z.looseObject({ reason: z.string().optional() })).optional(),
+  }),
 });
 
-/** What Google calls an error, such as NOT_FOUND; empty where it does not say. https://cloud.google.com/apis/design/errors#handling_errors */
+/**
+ * What Google calls an error, such as NOT_FOUND; empty where it does not say.
+ * https://cloud.google.com/apis/design/errors#handling_errors
+ */
 export const codeOf = ({ body }: Answer): string => problem.safeParse(body).data?.error.status ?? '';
 
 /** The API itself is not enabled in the project. https://cloud.google.com/apis/design/errors#error_info */
-export const isSwitchedOff = ({ status, body }: Answer): boolean => status === 403 && (problem.safeParse(body).data?.error.details ?? []).some(({ reason }) => reason === 'SERVICE_DISABLED');
+export const isSwitchedOff = ({ status, body }: Answer): boolean =>
+  status === 403 &&
+  (problem.safeParse(body).data?.error.details ?? []).some(({ reason }) => reason === 'SERVICE_DISABLED');
 
 export const isGood = ({ status }: Answer): boolean => status >= 200 && status < 300;
 
-export const failureOf = ({ method, path }: Pick<Call, 'method' | 'path'>, { status, body }: Answer): CloudfenceError => {
+export const failureOf = (
+  { method, path }: Pick<Call, 'method' | 'path'>,
+  { status, body }: Answer,
+): CloudfenceError => {
   const said = problem.safeParse(body).data?.error;
   const message = `${method} ${path} answered ${status}${said ? ` ${said.status ?? ''}: ${said.message}` : ''}`;
   if (status === 401 || status === 403) return new Denied(message);
@@ -85,7 +97,13 @@ export const apiAt = ({ endpoint, wait }: ApiOptions): Api => {
   const auth = isOpen ? new GoogleAuth({ authClient: new PassThroughClient() }) : new GoogleAuth({ scopes: SCOPES });
   const ask = async (call: Call): Promise<Answer> => {
     const { method, host, path, body } = call;
-    const request = { url: `${endpoint ?? hosts[host]}/${path}`, method, timeout: ANSWER_LASTS_MS, validateStatus: () => true, ...(body && { data: body }) };
+    const request = {
+      url: `${endpoint ?? hosts[host]}/${path}`,
+      method,
+      timeout: ANSWER_LASTS_MS,
+      validateStatus: () => true,
+      ...(body && { data: body }),
+    };
     const { status, data } = await answered(`${method} ${path}`, () => auth.request<unknown>(request));
     return { status, body: json.safeParse(data).data ?? {} };
   };
@@ -105,28 +123,46 @@ const answered = async <T>(what: string, send: () => Promise<T>): Promise<T> => 
   try {
     return await send();
   } catch (cause) {
-    throw new Unavailable(`${what} was not answered: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Unavailable(`${what} was not answered: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
   }
 };
 
 const upload = async (url: string, bytes: Buffer): Promise<void> => {
-  const { status } = await answered('the upload', () => fetch(url, { method: 'PUT', headers: { 'content-type': 'application/zip' }, body: new Uint8Array(bytes) }));
+  const { status } = await answered('the upload', () =>
+    fetch(url, { method: 'PUT', headers: { 'content-type': 'application/zip' }, body: new Uint8Array(bytes) }),
+  );
   if (status < 200 || status >= 300) throw new Unavailable(`the upload answered ${status}`);
 };
 
 const invoke = async (auth: GoogleAuth, url: string, audience: string, payload: unknown): Promise<unknown> => {
   const client = url.startsWith('https:') ? await auth.getIdTokenClient(audience) : auth;
   const { status, data } = await answered(`POST ${url}`, () =>
-    client.request<unknown>({ url, method: 'POST', headers: { 'content-type': 'application/json' }, data: JSON.stringify(payload), timeout: INVOCATION_LASTS_MS, validateStatus: () => true }),
+    client.request<unknown>({
+      url,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      data: JSON.stringify(payload),
+      timeout: INVOCATION_LASTS_MS,
+      validateStatus: () => true,
+    }),
   );
   if (status >= 200 && status < 300) return data;
   throw failureOf({ method: 'POST', path: url }, { status, body: { error: { message: JSON.stringify(data) } } });
 };
 
 const BETWEEN_MS = 2_000;
-const operation = z.object({ name: z.string().min(1), done: z.boolean().default(false), error: z.object({ message: z.string() }).optional() });
+const operation = z.object({
+  name: z.string().min(1),
+  done: z.boolean().default(false),
+  error: z.object({ message: z.string() }).optional(),
+});
 
-/** A build takes a minute or two. https://cloud.google.com/functions/docs/reference/rest/v2/projects.locations.operations */
+/**
+ * A build takes a minute or two.
+ * https://cloud.google.com/functions/docs/reference/rest/v2/projects.locations.operations
+ */
 const POLLS = 300;
 
 /** Where an operation is asked about. */
@@ -138,7 +174,12 @@ interface Place {
 const OF_FUNCTIONS: Place = { host: 'functions', version: 'v2' };
 
 /** @throws Unavailable when it fails, with what it says, or takes ten minutes */
-export const finished = async (api: Api, begun: unknown, what: string, { host, version } = OF_FUNCTIONS): Promise<void> => {
+export const finished = async (
+  api: Api,
+  begun: unknown,
+  what: string,
+  { host, version } = OF_FUNCTIONS,
+): Promise<void> => {
   let current = operation.parse(begun);
   for (let polls = 0; !current.done && polls < POLLS; polls += 1) {
     await api.wait(BETWEEN_MS);
@@ -153,7 +194,10 @@ export const finished = async (api: Api, begun: unknown, what: string, { host, v
 const SECOND = 1_000;
 const FIRST_PAUSE_MS = SECOND;
 const LONGEST_PAUSE_MS = 30 * SECOND;
-/** https://cloud.google.com/iam/docs/service-accounts-create: "it can take 60 seconds or more" until a new account can be used */
+/**
+ * https://cloud.google.com/iam/docs/service-accounts-create: "it can take 60 seconds or more" until a new account can
+ * be used
+ */
 const ACCOUNT_KNOWN_WITHIN_MS = 3 * 60 * SECOND;
 
 interface Persistence {
@@ -164,7 +208,11 @@ interface Persistence {
 }
 
 /** Asks until the answer is one that stays, with longer and longer pauses; the last answer, whatever it is. */
-export const persistently = async (api: Pick<Api, 'wait'>, ask: () => Promise<Answer>, { mayPass, within }: Persistence): Promise<Answer> => {
+export const persistently = async (
+  api: Pick<Api, 'wait'>,
+  ask: () => Promise<Answer>,
+  { mayPass, within }: Persistence,
+): Promise<Answer> => {
   let waited = 0;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const answer = await ask();
@@ -174,14 +222,21 @@ export const persistently = async (api: Pick<Api, 'wait'>, ask: () => Promise<An
   }
 };
 
-/** "Policy changes take effect within 2 minutes typically, and up to 7": https://cloud.google.com/iam/docs/access-change-propagation */
+/**
+ * "Policy changes take effect within 2 minutes typically, and up to 7":
+ * https://cloud.google.com/iam/docs/access-change-propagation
+ */
 export const SPREADS_WITHIN_MS = 7 * 60 * SECOND;
 
 /** A refusal that an account, or a grant, of a moment ago is answered with until it is known. */
 const isEarly = ({ status }: Answer): boolean => status === 400 || status === 403 || status === 404;
 
 /** @throws what the last answer says, when it is not a good one by then */
-export const callSoon = async (api: Pick<Api, 'ask' | 'wait'>, call: Call, within = ACCOUNT_KNOWN_WITHIN_MS): Promise<Answer['body']> => {
+export const callSoon = async (
+  api: Pick<Api, 'ask' | 'wait'>,
+  call: Call,
+  within = ACCOUNT_KNOWN_WITHIN_MS,
+): Promise<Answer['body']> => {
   const answer = await persistently(api, () => api.ask(call), { mayPass: isEarly, within });
   if (!isGood(answer)) throw failureOf(call, answer);
   return answer.body;

@@ -10,9 +10,13 @@ import { gcpDeployer } from './deployer.ts';
 import { type CheckedInstall, checkInstall, environmentOf, installOf } from './install.ts';
 import { releasedRequests } from './released-requests.ts';
 
-const handler = z.custom<(request: object, response: ServerResponse) => Promise<void>>((value) => typeof value === 'function');
+const handler = z.custom<(request: object, response: ServerResponse) => Promise<void>>(
+  (value) => typeof value === 'function',
+);
 
-/** Stands for the Functions Framework: a request whose body is parsed, and a response that is caught before the wire. */
+/**
+ * Stands for the Functions Framework: a request whose body is parsed, and a response that is caught before the wire.
+ */
 export const invokeLocally = async (exported: unknown, body: unknown): Promise<unknown> => {
   const response = new ServerResponse(new IncomingMessage(new Socket()));
   const said = Promise.withResolvers<string>();

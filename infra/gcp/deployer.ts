@@ -42,13 +42,24 @@ const grantAll = async (api: Api, granted: readonly Granted[], say: Say): Promis
 const opened = async (api: Api, install: Install, say: Say): Promise<Api> => {
   const enabled = await ensureServices(api, install, say);
   if (install.parameters.checkPermissions) await checkPermissions(enabled, install, say);
-  const elsewhere = (await functionsAnywhere(enabled, install)).filter((name) => !name.startsWith(`${install.names.region}/`));
-  if (elsewhere.length > 0) throw new Refused(`nothing was deployed: this install stands in another region already (${elsewhere.join(', ')}); remove it with --param='region=…' first`);
+  const elsewhere = (await functionsAnywhere(enabled, install)).filter(
+    (name) => !name.startsWith(`${install.names.region}/`),
+  );
+  if (elsewhere.length > 0)
+    throw new Refused(
+      `nothing was deployed: this install stands in another region already (${elsewhere.join(', ')}); remove it with --param='region=…' first`,
+    );
   return enabled;
 };
 
 /** Their addresses, by their names. */
-const functionsOf = async (api: Api, install: Install, packaged: readonly PackagedFunction[], isFresh: boolean, say: Say): Promise<(name: string) => string> => {
+const functionsOf = async (
+  api: Api,
+  install: Install,
+  packaged: readonly PackagedFunction[],
+  isFresh: boolean,
+  say: Say,
+): Promise<(name: string) => string> => {
   const addresses = new Map<string, string>();
   for (const one of packaged) addresses.set(one.name, await ensureFunction(api, install, one, isFresh, say));
   for (const { on, members } of invokers(install)) await restrict(api, on, INVOKER, members, say);
@@ -56,7 +67,12 @@ const functionsOf = async (api: Api, install: Install, packaged: readonly Packag
 };
 
 /** In the order in which one needs the other; events flow last, when all that takes them stands. */
-const deploy = async (closed: Api, install: Install, packaged: readonly PackagedFunction[], say: Say): Promise<void> => {
+const deploy = async (
+  closed: Api,
+  install: Install,
+  packaged: readonly PackagedFunction[],
+  say: Say,
+): Promise<void> => {
   const api = await opened(closed, install, say);
   await ensureAll(api, accounts(install), say);
   const isFresh = await grantAll(api, grantsToBuilder(install), say);
@@ -87,7 +103,11 @@ const remove = async (api: Api, install: Install, say: Say): Promise<void> => {
 
 const info = async (api: Api, install: Install): Promise<readonly string[]> => {
   const { names, parameters } = install;
-  const lines: string[] = [`project: ${parameters.project}`, `region: ${parameters.region}`, `runs as: ${names.runner}`];
+  const lines: string[] = [
+    `project: ${parameters.project}`,
+    `region: ${parameters.region}`,
+    `runs as: ${names.runner}`,
+  ];
   for (const name of functionNames) {
     const present = await functionAt(api, install, name);
     lines.push(`${name}: ${present ? `${present.state} at ${addressOf(install, name, present)}` : 'not deployed'}`);
@@ -98,9 +118,13 @@ const info = async (api: Api, install: Install): Promise<readonly string[]> => {
 const invoke = async (api: Api, install: Install, name: string, payload: unknown): Promise<unknown> => {
   const present = await functionAt(api, install, name);
   // An empty answer is one: only a function that is not there has none.
-  if (present) return (await api.invoke(addressOf(install, name, present), install.names.address(name), payload)) ?? null;
+  if (present)
+    return (await api.invoke(addressOf(install, name, present), install.names.address(name), payload)) ?? null;
   const others = await functionsAnywhere(api, install);
-  if (others.length > 0) throw new Refused(`there is no function ${name} in ${install.parameters.region}, and yet there are ${others.join(', ')}: is the region right? deploy again`);
+  if (others.length > 0)
+    throw new Refused(
+      `there is no function ${name} in ${install.parameters.region}, and yet there are ${others.join(', ')}: is the region right? deploy again`,
+    );
   return undefined;
 };
 

@@ -19,14 +19,18 @@ export interface Resource {
   readonly namesAccount?: true;
 }
 
-const isFields = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
-const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((one) => typeof one === 'string');
+const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string');
 
 /** Whether all that is wanted is found; lists of texts in any order. */
 export const covers = (found: unknown, wanted: unknown): boolean => {
   if (isTexts(found) && isTexts(wanted)) return isDeepStrictEqual(found.toSorted(), wanted.toSorted());
-  if (Array.isArray(found) && Array.isArray(wanted)) return found.length === wanted.length && wanted.every((one, at) => covers(found[at], one));
-  if (isFields(found) && isFields(wanted)) return Object.entries(wanted).every(([key, value]) => covers(found[key], value));
+  if (Array.isArray(found) && Array.isArray(wanted))
+    return found.length === wanted.length && wanted.every((one, at) => covers(found[at], one));
+  if (isFields(found) && isFields(wanted))
+    return Object.entries(wanted).every(([key, value]) => covers(found[key], value));
   return Object.is(found, wanted);
 };
 
@@ -43,7 +47,10 @@ export const found = async (api: Api, host: Call['host'], path: string): Promise
 export const ensure = async (api: Api, resource: Resource, say: Say): Promise<Answer['body']> => {
   const { what, host, path, wanted, create, change, namesAccount } = resource;
   const present = await found(api, host, path);
-  if (present === null) return told(say, `${what}: made`, () => (namesAccount ? callSoon(api, { host, ...create }) : api.call({ host, ...create })));
+  if (present === null)
+    return told(say, `${what}: made`, () =>
+      namesAccount ? callSoon(api, { host, ...create }) : api.call({ host, ...create }),
+    );
   if (covers(present, wanted)) return present;
   if (change === null) throw new Refused(`${what} is there, and not as it should be: delete it, and deploy again`);
   return told(say, `${what}: changed`, () => api.call({ host, ...change }));
@@ -56,7 +63,11 @@ const told = async <T>(say: Say, what: string, act: () => Promise<T>): Promise<T
 };
 
 /** Gone afterwards, whether or not it was there. */
-export const absent = async (api: Api, { what, host, path }: Pick<Resource, 'what' | 'host' | 'path'>, say: Say): Promise<Answer['body'] | null> => {
+export const absent = async (
+  api: Api,
+  { what, host, path }: Pick<Resource, 'what' | 'host' | 'path'>,
+  say: Say,
+): Promise<Answer['body'] | null> => {
   const present = await found(api, host, path);
   if (present === null) return null;
   return told(say, `${what}: removed`, () => api.call({ host, method: 'DELETE', path }));

@@ -36,7 +36,11 @@ const wantedOf = (install: Install, { name, zip }: PackagedFunction) => {
     description: descriptions[name] ?? name,
     environment: 'GEN_2',
     labels: { [SOURCE]: digestOf(zip) },
-    buildConfig: { runtime: parameters.runtime, entryPoint: 'handler', serviceAccount: `${names.project}/serviceAccounts/${names.builder}` },
+    buildConfig: {
+      runtime: parameters.runtime,
+      entryPoint: 'handler',
+      serviceAccount: `${names.project}/serviceAccounts/${names.builder}`,
+    },
     serviceConfig: {
       // The doctor may look at nothing and stop nothing: it asks the sweep, which runs as the account that fences.
       serviceAccountEmail: name === 'doctor' ? names.doctor : names.runner,
@@ -57,7 +61,14 @@ const wantedOf = (install: Install, { name, zip }: PackagedFunction) => {
 const uploadUrl = z.object({ uploadUrl: z.string(), storageSource: z.record(z.string(), z.unknown()) });
 
 const uploaded = async (api: Api, { names }: Install, zip: Buffer) => {
-  const given = uploadUrl.parse(await api.call({ method: 'POST', host: 'functions', path: `v2/${names.region}/functions:generateUploadUrl`, body: { environment: 'GEN_2' } }));
+  const given = uploadUrl.parse(
+    await api.call({
+      method: 'POST',
+      host: 'functions',
+      path: `v2/${names.region}/functions:generateUploadUrl`,
+      body: { environment: 'GEN_2' },
+    }),
+  );
   await api.upload(given.uploadUrl, zip);
   return given.storageSource;
 };
@@ -67,21 +78,37 @@ export const functionAt = async (api: Api, { names }: Install, name: string): Pr
   return answer === null ? null : deployed.parse(answer);
 };
 
-export const addressOf = ({ names }: Install, name: string, { url, serviceConfig }: DeployedFunction): string => url ?? serviceConfig.uri ?? names.address(name);
+export const addressOf = ({ names }: Install, name: string, { url, serviceConfig }: DeployedFunction): string =>
+  url ?? serviceConfig.uri ?? names.address(name);
 
 const built = async (api: Api, install: Install, packaged: PackagedFunction, isThere: boolean): Promise<void> => {
   const { names } = install;
   const wanted = wantedOf(install, packaged);
   const storageSource = await uploaded(api, install, packaged.zip);
   const body = { ...wanted, buildConfig: { ...wanted.buildConfig, source: { storageSource } } };
-  const path = isThere ? `v2/${wanted.name}?updateMask=description,labels,buildConfig,serviceConfig` : `v2/${names.region}/functions?functionId=${names.functionId(packaged.name)}`;
-  await finished(api, await callSoon(api, { method: isThere ? 'PATCH' : 'POST', host: 'functions', path, body }), `the build of ${packaged.name}`);
+  const path = isThere
+    ? `v2/${wanted.name}?updateMask=description,labels,buildConfig,serviceConfig`
+    : `v2/${names.region}/functions?functionId=${names.functionId(packaged.name)}`;
+  await finished(
+    api,
+    await callSoon(api, { method: isThere ? 'PATCH' : 'POST', host: 'functions', path, body }),
+    `the build of ${packaged.name}`,
+  );
 };
 
 const BETWEEN_BUILDS_MS = 60_000;
 
-/** The account that builds is allowed to from now on, and that may not be known yet: until it is, a build fails in many words. */
-const builtSoon = async (api: Api, install: Install, packaged: PackagedFunction, isFresh: boolean, say: Say): Promise<void> => {
+/**
+ * The account that builds is allowed to from now on, and that may not be known yet: until it is, a build fails in many
+ * words.
+ */
+const builtSoon = async (
+  api: Api,
+  install: Install,
+  packaged: PackagedFunction,
+  isFresh: boolean,
+  say: Say,
+): Promise<void> => {
   for (let waited = 0; ; waited += BETWEEN_BUILDS_MS) {
     const isThere = (await functionAt(api, install, packaged.name)) !== null;
     try {
@@ -95,12 +122,19 @@ const builtSoon = async (api: Api, install: Install, packaged: PackagedFunction,
 };
 
 /**
- * Built anew only when its code or its configuration differs, or the last build did not come off. Answers with its address.
- * `isFresh` says that the account which builds it was allowed to by this very deployment.
+ * Built anew only when its code or its configuration differs, or the last build did not come off. Answers with its
+ * address. `isFresh` says that the account which builds it was allowed to by this very deployment.
  */
-export const ensureFunction = async (api: Api, install: Install, packaged: PackagedFunction, isFresh: boolean, say: Say): Promise<string> => {
+export const ensureFunction = async (
+  api: Api,
+  install: Install,
+  packaged: PackagedFunction,
+  isFresh: boolean,
+  say: Say,
+): Promise<string> => {
   const present = await functionAt(api, install, packaged.name);
-  if (present && present.state === 'ACTIVE' && covers(present, wantedOf(install, packaged))) return addressOf(install, packaged.name, present);
+  if (present && present.state === 'ACTIVE' && covers(present, wantedOf(install, packaged)))
+    return addressOf(install, packaged.name, present);
   say(`function ${packaged.name}: being built`);
   await builtSoon(api, install, packaged, isFresh, say);
   say(`function ${packaged.name}: ${present ? 'changed' : 'made'}`);
@@ -108,7 +142,11 @@ export const ensureFunction = async (api: Api, install: Install, packaged: Packa
   return now ? addressOf(install, packaged.name, now) : install.names.address(packaged.name);
 };
 
-const listed = z.looseObject({ functions: z.array(z.looseObject({ name: z.string() })).default([]), unreachable: z.array(z.string()).default([]), nextPageToken: z.string().default('') });
+const listed = z.looseObject({
+  functions: z.array(z.looseObject({ name: z.string() })).default([]),
+  unreachable: z.array(z.string()).default([]),
+  nextPageToken: z.string().default(''),
+});
 
 /**
  * Our functions in all regions, by their names.
@@ -117,12 +155,20 @@ const listed = z.looseObject({ functions: z.array(z.looseObject({ name: z.string
 export const functionsAnywhere = async (api: Api, { names, prefix }: Install): Promise<readonly string[]> => {
   const ours = new Set(functionNames.map((name) => names.functionId(name)));
   const all: string[] = [];
-  for (let token = ''; ; ) {
+  for (let token = ''; ;) {
     const page = new URLSearchParams({ pageSize: '1000', ...(token !== '' && { pageToken: token }) });
-    const { functions, unreachable, nextPageToken } = listed.parse(await api.call({ method: 'GET', host: 'functions', path: `v2/${names.project}/locations/-/functions?${page.toString()}` }));
-    if (unreachable.length > 0) throw new Unavailable(`nobody can say whether functions of ${prefix} stand in ${unreachable.join(', ')}`);
+    const { functions, unreachable, nextPageToken } = listed.parse(
+      await api.call({
+        method: 'GET',
+        host: 'functions',
+        path: `v2/${names.project}/locations/-/functions?${page.toString()}`,
+      }),
+    );
+    if (unreachable.length > 0)
+      throw new Unavailable(`nobody can say whether functions of ${prefix} stand in ${unreachable.join(', ')}`);
     all.push(...functions.map(({ name }) => name));
-    if (nextPageToken === '' || nextPageToken === token) return all.filter((name) => ours.has(name.slice(name.lastIndexOf('/') + 1)));
+    if (nextPageToken === '' || nextPageToken === token)
+      return all.filter((name) => ours.has(name.slice(name.lastIndexOf('/') + 1)));
     token = nextPageToken;
   }
 };
@@ -130,7 +176,14 @@ export const functionsAnywhere = async (api: Api, { names, prefix }: Install): P
 export const removeFunction = async (api: Api, install: Install, name: string, say: Say): Promise<void> => {
   const present = await functionAt(api, install, name);
   if (present === null) return;
-  if (!(SOURCE in present.labels)) throw new Refused(`${install.names.function(name)} bears no label ${SOURCE}: it is none of ours, and is not removed`);
-  await finished(api, await api.call({ method: 'DELETE', host: 'functions', path: `v2/${install.names.function(name)}` }), `the removal of ${name}`);
+  if (!(SOURCE in present.labels))
+    throw new Refused(
+      `${install.names.function(name)} bears no label ${SOURCE}: it is none of ours, and is not removed`,
+    );
+  await finished(
+    api,
+    await api.call({ method: 'DELETE', host: 'functions', path: `v2/${install.names.function(name)}` }),
+    `the removal of ${name}`,
+  );
   say(`function ${name}: removed`);
 };

@@ -21,31 +21,50 @@ const project = z.looseObject({ projectNumber: z.string().regex(/^\d+$/) });
 
 /** The account that Pub/Sub itself acts as. https://cloud.google.com/iam/docs/service-agents */
 export const pubSubAgent = async (api: Api, { names }: Install): Promise<string> => {
-  const { projectNumber } = project.parse(await api.call({ method: 'GET', host: 'projects', path: `v1/${names.project}` }));
+  const { projectNumber } = project.parse(
+    await api.call({ method: 'GET', host: 'projects', path: `v1/${names.project}` }),
+  );
   return serviceAccount(`service-${projectNumber}@gcp-sa-pubsub.iam.gserviceaccount.com`);
 };
 
 export const secretsOf = ({ configuration: { clusters } }: Install): readonly string[] =>
   clusters.flatMap((cluster) => ('secretManager' in cluster ? [cluster.secretManager.secret] : []));
 
-const ofProject = ({ names }: Install): Guarded => ({ host: 'projects', path: `v1/${names.project}`, read: 'POST with a body' });
+const ofProject = ({ names }: Install): Guarded => ({
+  host: 'projects',
+  path: `v1/${names.project}`,
+  read: 'POST with a body',
+});
 const ofSecret = (secret: string): Guarded => ({ host: 'secrets', path: `v1/${secret}`, read: 'GET' });
 
 /** What the functions run as, with the name of the role that it has in the project. */
 export const grantsToRunner = (install: Install, role: string): readonly Granted[] => {
   const member = serviceAccount(install.names.runner);
-  return [{ on: ofProject(install), role, member }, ...secretsOf(install).map((secret): Granted => ({ on: ofSecret(secret), role: 'roles/secretmanager.secretAccessor', member }))];
+  return [
+    { on: ofProject(install), role, member },
+    ...secretsOf(install).map((secret): Granted => ({
+      on: ofSecret(secret),
+      role: 'roles/secretmanager.secretAccessor',
+      member,
+    })),
+  ];
 };
 
 /**
- * Left to itself, a build acts as the project's Compute account, which may do almost everything in an old project and not
- * enough in a new one. https://cloud.google.com/functions/docs/securing/build-custom-sa
+ * Left to itself, a build acts as the project's Compute account, which may do almost everything in an old project and
+ * not enough in a new one. https://cloud.google.com/functions/docs/securing/build-custom-sa
  */
 export const grantsToBuilder = (install: Install): readonly Granted[] =>
-  ['roles/artifactregistry.writer', 'roles/logging.logWriter', 'roles/storage.objectViewer'].map((role) => ({ on: ofProject(install), role, member: serviceAccount(install.names.builder) }));
+  ['roles/artifactregistry.writer', 'roles/logging.logWriter', 'roles/storage.objectViewer'].map((role) => ({
+    on: ofProject(install),
+    role,
+    member: serviceAccount(install.names.builder),
+  }));
 
 /** Stands on what we have not made, so it has to be taken back by itself: whose, and where. */
-export const leftElsewhere = (install: Install): { readonly members: readonly string[]; readonly on: readonly Guarded[] } => ({
+export const leftElsewhere = (
+  install: Install,
+): { readonly members: readonly string[]; readonly on: readonly Guarded[] } => ({
   members: [install.names.runner, install.names.builder].map(serviceAccount),
   on: [ofProject(install), ...secretsOf(install).map(ofSecret)],
 });
@@ -57,13 +76,24 @@ export const grantsOnOurs = ({ names }: Install, agent: string): readonly Grante
   { on: ofPubSub(names.topic('dead-letters')), role: PUBLISHER, member: agent },
   { on: ofPubSub(names.subscription('events')), role: SUBSCRIBER, member: agent },
   { on: ofPubSub(names.subscription('again')), role: SUBSCRIBER, member: agent },
-  { on: { host: 'iam', path: `v1/${names.project}/serviceAccounts/${names.caller}`, read: 'POST' }, role: 'roles/iam.serviceAccountTokenCreator', member: agent },
+  {
+    on: { host: 'iam', path: `v1/${names.project}/serviceAccounts/${names.caller}`, read: 'POST' },
+    role: 'roles/iam.serviceAccountTokenCreator',
+    member: agent,
+  },
 ];
 
-export const mayPublishEvents = ({ names }: Install, writer: string): Granted => ({ on: ofPubSub(names.topic('events')), role: PUBLISHER, member: writer });
+export const mayPublishEvents = ({ names }: Install, writer: string): Granted => ({
+  on: ofPubSub(names.topic('events')),
+  role: PUBLISHER,
+  member: writer,
+});
 
 /** Who may call each function: those that push, or those that the parameters name. */
-export const invokers = ({ names, parameters }: Install): readonly { readonly on: Guarded; readonly members: readonly string[] }[] =>
+export const invokers = ({
+  names,
+  parameters,
+}: Install): readonly { readonly on: Guarded; readonly members: readonly string[] }[] =>
   functionNames.map((name) => ({
     on: { host: 'run', path: `v2/${names.service(name)}`, read: 'GET' },
     members: callersOf(name, names, parameters.invokers),

@@ -6,15 +6,26 @@ import { covers, type Resource } from './ensure.ts';
 import type { Install } from './install.ts';
 import type { Names } from './names.ts';
 
-/** The accounts of an install, and what those may do that the functions run as: docs/gcp.md has the reason for each permission. */
+/**
+ * The accounts of an install, and what those may do that the functions run as: docs/gcp.md has the reason for each
+ * permission.
+ */
 
 const account = ({ names, parameters }: Install, email: string, displayName: string): Resource => ({
   what: `service account ${email}`,
   host: 'iam',
   path: `v1/${names.project}/serviceAccounts/${email}`,
   wanted: { displayName },
-  create: { method: 'POST', path: `v1/projects/${parameters.project}/serviceAccounts`, body: { accountId: email.slice(0, email.indexOf('@')), serviceAccount: { displayName } } },
-  change: { method: 'PATCH', path: `v1/${names.project}/serviceAccounts/${email}`, body: { serviceAccount: { displayName }, updateMask: 'displayName' } },
+  create: {
+    method: 'POST',
+    path: `v1/projects/${parameters.project}/serviceAccounts`,
+    body: { accountId: email.slice(0, email.indexOf('@')), serviceAccount: { displayName } },
+  },
+  change: {
+    method: 'PATCH',
+    path: `v1/${names.project}/serviceAccounts/${email}`,
+    body: { serviceAccount: { displayName }, updateMask: 'displayName' },
+  },
 });
 
 export const accounts = (install: Install): readonly Resource[] => [
@@ -43,9 +54,9 @@ export const fencingRole = (install: Install): CustomRole => ({
 });
 
 /**
- * Custom roles. The id of one that is deleted is taken for some five weeks: for seven days it can be taken back, then it is
- * neither there nor free. So ours are never deleted, one that somebody has deleted is taken back, and where that is too late
- * another id is taken. https://cloud.google.com/iam/docs/creating-custom-roles#deleting-custom-role
+ * Custom roles. The id of one that is deleted is taken for some five weeks: for seven days it can be taken back, then
+ * it is neither there nor free. So ours are never deleted, one that somebody has deleted is taken back, and where that
+ * is too late another id is taken. https://cloud.google.com/iam/docs/creating-custom-roles#deleting-custom-role
  */
 
 interface CustomRole {
@@ -61,23 +72,39 @@ const listing = z.looseObject({ roles: z.array(present).default([]), nextPageTok
 type Present = z.infer<typeof present>;
 
 /** No stage has a dot in it, so no other install's role is called so. */
-const candidates = (id: string): readonly string[] => [id, ...[2, 3, 4, 5, 6, 7, 8, 9].map((count) => `${id}.${count}`)];
+const candidates = (id: string): readonly string[] => [
+  id,
+  ...[2, 3, 4, 5, 6, 7, 8, 9].map((count) => `${id}.${count}`),
+];
 
 const rolesOf = async (api: Api, project: string): Promise<ReadonlyMap<string, Present>> => {
   const all: Present[] = [];
-  for (let token = ''; ; ) {
-    const query = new URLSearchParams({ showDeleted: 'true', view: 'FULL', pageSize: '1000', ...(token !== '' && { pageToken: token }) });
-    const { roles, nextPageToken } = listing.parse(await api.call({ method: 'GET', host: 'iam', path: `v1/${project}/roles?${query.toString()}` }));
+  for (let token = ''; ;) {
+    const query = new URLSearchParams({
+      showDeleted: 'true',
+      view: 'FULL',
+      pageSize: '1000',
+      ...(token !== '' && { pageToken: token }),
+    });
+    const { roles, nextPageToken } = listing.parse(
+      await api.call({ method: 'GET', host: 'iam', path: `v1/${project}/roles?${query.toString()}` }),
+    );
     all.push(...roles);
     if (nextPageToken === '' || nextPageToken === token) return new Map(all.map((role) => [role.name, role]));
     token = nextPageToken;
   }
 };
 
-const wantedOf = ({ title, description, permissions }: CustomRole) => ({ title, description, includedPermissions: permissions, stage: 'GA' });
+const wantedOf = ({ title, description, permissions }: CustomRole) => ({
+  title,
+  description,
+  includedPermissions: permissions,
+  stage: 'GA',
+});
 
 /** The id is somebody's, or was: another has to do. */
-const isTaken = (answer: Answer): boolean => ['FAILED_PRECONDITION', 'ALREADY_EXISTS', 'NOT_FOUND'].includes(codeOf(answer));
+const isTaken = (answer: Answer): boolean =>
+  ['FAILED_PRECONDITION', 'ALREADY_EXISTS', 'NOT_FOUND'].includes(codeOf(answer));
 
 const tried = async (api: Api, call: Call): Promise<Answer['body'] | null> => {
   const answer = await api.ask(call);
@@ -89,14 +116,27 @@ const tried = async (api: Api, call: Call): Promise<Answer['body'] | null> => {
 const asWanted = async (api: Api, found: unknown, name: string, role: CustomRole, say: Say): Promise<string> => {
   const body = wantedOf(role);
   if (covers(found, body)) return name;
-  await api.call({ method: 'PATCH', host: 'iam', path: `v1/${name}?updateMask=title,description,includedPermissions,stage`, body });
+  await api.call({
+    method: 'PATCH',
+    host: 'iam',
+    path: `v1/${name}?updateMask=title,description,includedPermissions,stage`,
+    body,
+  });
   say(`role ${name}: changed`);
   return name;
 };
 
 const made = async (api: Api, project: string, name: string, role: CustomRole, say: Say): Promise<string | null> => {
   const roleId = name.slice(name.lastIndexOf('/') + 1);
-  if (!(await tried(api, { method: 'POST', host: 'iam', path: `v1/${project}/roles`, body: { roleId, role: wantedOf(role) } }))) return null;
+  if (
+    !(await tried(api, {
+      method: 'POST',
+      host: 'iam',
+      path: `v1/${project}/roles`,
+      body: { roleId, role: wantedOf(role) },
+    }))
+  )
+    return null;
   say(`role ${name}: made`);
   return name;
 };

@@ -10,11 +10,15 @@ const MINUTE = 60_000;
 /** https://cloud.google.com/resource-manager/docs/creating-managing-projects */
 const projectId = z.string('name the id of a project').regex(/^[a-z][a-z0-9-]{4,28}[a-z0-9]$/, 'is no id of a project');
 
-const between = (least: number, most: number, words: string) => duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
+const between = (least: number, most: number, words: string) =>
+  duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
 
 const GIB = 1_024;
 
-/** https://cloud.google.com/run/docs/configuring/services/cpu: from how much memory (MB) to how much, for so many virtual CPUs. */
+/**
+ * https://cloud.google.com/run/docs/configuring/services/cpu: from how much memory (MB) to how much, for so many
+ * virtual CPUs.
+ */
 const memoryFor: readonly (readonly [cpu: number, least: number, most: number])[] = [
   [8, 4 * GIB, 32 * GIB],
   [6, 4 * GIB, 24 * GIB],
@@ -25,33 +29,67 @@ const memoryFor: readonly (readonly [cpu: number, least: number, most: number])[
   [0, 0, GIB / 2],
 ];
 
-const memory = z.int().min(256).max(32 * GIB);
-const cpu = z.union([z.literal([1, 2, 4, 6, 8]), z.number().min(0.08).max(1)], 'must be 1, 2, 4, 6, 8 or from 0.08 to 1');
+const memory = z
+  .int()
+  .min(256)
+  .max(32 * GIB);
+const cpu = z.union(
+  [z.literal([1, 2, 4, 6, 8]), z.number().min(0.08).max(1)],
+  'must be 1, 2, 4, 6, 8 or from 0.08 to 1',
+);
 const size = z.object({ memory, cpu });
 
 /** Cloud Run checks the two together. */
 const sizeFault = ({ memory, cpu }: z.infer<typeof size>): string | null => {
   const [, least, most] = memoryFor.find(([from]) => cpu >= from) ?? [0, 0, 0];
-  return memory < least || memory > most ? `${memory} MB do not go with ${cpu} virtual CPUs: Cloud Run wants ${least > 0 ? `${least} to ${most}` : `no more than ${most}`} MB` : null;
+  return memory < least || memory > most
+    ? `${memory} MB do not go with ${cpu} virtual CPUs: Cloud Run wants ${least > 0 ? `${least} to ${most}` : `no more than ${most}`} MB`
+    : null;
 };
 
-export const gcpParameters = z.strictObject({
-  project: projectId,
-  region: z.string().regex(/^[a-z]+-[a-z]+\d+$/, 'is no region'),
-  projects: z.array(projectId),
-  invokers: z.array(z.string().regex(/^(?:user|group|serviceAccount|domain):\S+$/, 'is no member: write user:…, group:…, serviceAccount:… or domain:…')),
-  runtime: z.enum(['nodejs24', 'nodejs22']),
-  sweepEvery: between(MINUTE, 60 * MINUTE, '1m to 60m').refine((ms) => 60 % (ms / MINUTE) === 0, 'must be whole minutes that divide an hour'),
-  maximumInstances: z.int().min(1).max(1_000),
-  timeout: between(10_000, 9 * MINUTE, '10s to 9m').refine((ms) => ms % 1_000 === 0, 'must be whole seconds'),
-  memory,
-  cpu,
-  notificationChannels: z.array(z.string().regex(/^projects\/[a-z0-9-]+\/notificationChannels\/\d+$/, 'is no channel: write projects/…/notificationChannels/…')),
-  oldestMessage: between(MINUTE, 24 * 60 * MINUTE, '1m to 24h').refine((ms) => ms % 1_000 === 0, 'must be whole seconds'),
-  deliveries: z.int().min(5).max(100),
-  retentionDays: z.int().min(1).max(7),
-  checkPermissions: z.boolean(),
-}).refine((size) => sizeFault(size) === null, { path: ['memory'], error: ({ input }) => sizeFault(size.parse(input)) ?? '', when: ({ value }) => size.safeParse(value).success });
+export const gcpParameters = z
+  .strictObject({
+    project: projectId,
+    region: z.string().regex(/^[a-z]+-[a-z]+\d+$/, 'is no region'),
+    projects: z.array(projectId),
+    invokers: z.array(
+      z
+        .string()
+        .regex(
+          /^(?:user|group|serviceAccount|domain):\S+$/,
+          'is no member: write user:…, group:…, serviceAccount:… or domain:…',
+        ),
+    ),
+    runtime: z.enum(['nodejs24', 'nodejs22']),
+    sweepEvery: between(MINUTE, 60 * MINUTE, '1m to 60m').refine(
+      (ms) => 60 % (ms / MINUTE) === 0,
+      'must be whole minutes that divide an hour',
+    ),
+    maximumInstances: z.int().min(1).max(1_000),
+    timeout: between(10_000, 9 * MINUTE, '10s to 9m').refine((ms) => ms % 1_000 === 0, 'must be whole seconds'),
+    memory,
+    cpu,
+    notificationChannels: z.array(
+      z
+        .string()
+        .regex(
+          /^projects\/[a-z0-9-]+\/notificationChannels\/\d+$/,
+          'is no channel: write projects/…/notificationChannels/…',
+        ),
+    ),
+    oldestMessage: between(MINUTE, 24 * 60 * MINUTE, '1m to 24h').refine(
+      (ms) => ms % 1_000 === 0,
+      'must be whole seconds',
+    ),
+    deliveries: z.int().min(5).max(100),
+    retentionDays: z.int().min(1).max(7),
+    checkPermissions: z.boolean(),
+  })
+  .refine((size) => sizeFault(size) === null, {
+    path: ['memory'],
+    error: ({ input }) => sizeFault(size.parse(input)) ?? '',
+    when: ({ value }) => size.safeParse(value).success,
+  });
 
 type GcpParameters = z.infer<typeof gcpParameters>;
 
@@ -59,7 +97,9 @@ export type CheckedInstall = install.CheckedInstall<GcpParameters>;
 
 /** `cloudfence-<stage>-push` has at most 30 characters: https://cloud.google.com/iam/docs/service-accounts-create */
 const stageFaults = (stage: string): readonly string[] =>
-  /^[a-z][a-z0-9-]{0,13}$/.test(stage) ? [] : [`stage: "${stage}" has to begin with a letter and consist of up to 14 small letters, digits and hyphens`];
+  /^[a-z][a-z0-9-]{0,13}$/.test(stage)
+    ? []
+    : [`stage: "${stage}" has to begin with a letter and consist of up to 14 small letters, digits and hyphens`];
 
 const rules: install.InstallRules<GcpParameters> = {
   cloud: 'gcp',
@@ -88,7 +128,10 @@ const SECOND = 1_000;
 export const seconds = (ms: number): string => `${ms / SECOND}s`;
 
 /** What each function is started with: no secret is in it. */
-export const environmentOf = ({ parameters, settings, names }: Install, name: string): Readonly<Record<string, string>> => ({
+export const environmentOf = (
+  { parameters, settings, names }: Install,
+  name: string,
+): Readonly<Record<string, string>> => ({
   // One arena for all threads of Node's: 5 MB less of memory, and no slower.
   MALLOC_ARENA_MAX: '1',
   CLOUDFENCE_SETTINGS: settings,

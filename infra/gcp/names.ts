@@ -16,7 +16,10 @@ export const names = ({ project, region, prefix }: Place) => {
   return {
     project: inProject,
     region: inRegion,
-    /** What the functions run as but the doctor, what Pub/Sub and Cloud Scheduler call them as, what the doctor runs as, and what all are built as. */
+    /**
+     * What the functions run as but the doctor, what Pub/Sub and Cloud Scheduler call them as, what the doctor runs as,
+     * and what all are built as.
+     */
     runner: account('run'),
     caller: account('push'),
     doctor: account('read'),

@@ -5,7 +5,10 @@ import { failureOf, isGood, type Api, type Call } from './api.ts';
 import { secretsOf } from './grants.ts';
 import type { Install } from './install.ts';
 
-/** What the person who deploys has to be allowed: docs/gcp.md has the same list, and a test holds both against the calls that are made. */
+/**
+ * What the person who deploys has to be allowed: docs/gcp.md has the same list, and a test holds both against the calls
+ * that are made.
+ */
 
 export const onProject = [
   'cloudfunctions.functions.create',
@@ -71,8 +74,18 @@ const allowed = z.looseObject({ permissions: z.array(z.string()).default([]) });
 /** https://cloud.google.com/resource-manager/reference/rest/v1/projects/testIamPermissions */
 const MOST_AT_ONCE = 100;
 
-const lacking = async (api: Api, call: Omit<Call, 'method' | 'body'>, permissions: readonly string[], say: Say): Promise<readonly string[]> => {
-  const asked: Call = { method: 'POST', ...call, path: `${call.path}:testIamPermissions`, body: { permissions: permissions.slice(0, MOST_AT_ONCE) } };
+const lacking = async (
+  api: Api,
+  call: Omit<Call, 'method' | 'body'>,
+  permissions: readonly string[],
+  say: Say,
+): Promise<readonly string[]> => {
+  const asked: Call = {
+    method: 'POST',
+    ...call,
+    path: `${call.path}:testIamPermissions`,
+    body: { permissions: permissions.slice(0, MOST_AT_ONCE) },
+  };
   const answer = await api.ask(asked);
   // A permission that Google no longer knows makes the question itself a wrong one, which is no reason not to deploy.
   if (answer.status === 400) say(`what you may do was not checked: ${failureOf(asked, answer).message}`);
@@ -85,7 +98,17 @@ const lacking = async (api: Api, call: Omit<Call, 'method' | 'body'>, permission
 /** @throws Denied, with everything that the caller lacks, before anything of the install is made */
 export const checkPermissions = async (api: Api, install: Install, say: Say): Promise<void> => {
   const { names } = install;
-  const faults = (await lacking(api, { host: 'projects', path: `v1/${names.project}` }, onProject, say)).map((one) => `${one} on ${names.project}`);
-  for (const secret of secretsOf(install)) faults.push(...(await lacking(api, { host: 'secrets', path: `v1/${secret}` }, onSecret, say)).map((one) => `${one} on ${secret}`));
-  if (faults.length > 0) throw new Denied(`nothing was deployed, because these credentials lack ${faults.join(', ')} (docs/gcp.md, "Who deploys"; checkPermissions: false deploys without asking)`);
+  const faults = (await lacking(api, { host: 'projects', path: `v1/${names.project}` }, onProject, say)).map(
+    (one) => `${one} on ${names.project}`,
+  );
+  for (const secret of secretsOf(install))
+    faults.push(
+      ...(await lacking(api, { host: 'secrets', path: `v1/${secret}` }, onSecret, say)).map(
+        (one) => `${one} on ${secret}`,
+      ),
+    );
+  if (faults.length > 0)
+    throw new Denied(
+      `nothing was deployed, because these credentials lack ${faults.join(', ')} (docs/gcp.md, "Who deploys"; checkPermissions: false deploys without asking)`,
+    );
 };

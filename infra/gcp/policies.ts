@@ -2,7 +2,10 @@ import { z } from 'zod';
 import type { Say } from '../serverless/deployer.ts';
 import { type Answer, type Api, type Call, codeOf, failureOf, isGood, persistently, SPREADS_WITHIN_MS } from './api.ts';
 
-/** Whose policy it is, and how it is read: each API has its own way, with the version to be shown in the query or the body. */
+/**
+ * Whose policy it is, and how it is read: each API has its own way, with the version to be shown in the query or the
+ * body.
+ */
 export interface Guarded {
   readonly host: Call['host'];
   readonly path: string;
@@ -14,7 +17,11 @@ export interface Grant {
   readonly member: string;
 }
 
-const binding = z.looseObject({ role: z.string(), members: z.array(z.string()).default([]), condition: z.unknown().optional() });
+const binding = z.looseObject({
+  role: z.string(),
+  members: z.array(z.string()).default([]),
+  condition: z.unknown().optional(),
+});
 /** https://cloud.google.com/iam/docs/reference/rest/v1/Policy */
 const policy = z.looseObject({ etag: z.string().optional(), bindings: z.array(binding).default([]) });
 
@@ -24,24 +31,34 @@ type Policy = z.infer<typeof policy>;
 const SHOWN = 3;
 
 const reading = ({ host, path, read }: Guarded): Call => {
-  if (read === 'POST with a body') return { method: 'POST', host, path: `${path}:getIamPolicy`, body: { options: { requestedPolicyVersion: SHOWN } } };
+  if (read === 'POST with a body')
+    return { method: 'POST', host, path: `${path}:getIamPolicy`, body: { options: { requestedPolicyVersion: SHOWN } } };
   return { method: read, host, path: `${path}:getIamPolicy?options.requestedPolicyVersion=${SHOWN}` };
 };
 
-const isPlain = ({ role, condition }: Policy['bindings'][number], wanted: string): boolean => role === wanted && condition === undefined;
+const isPlain = ({ role, condition }: Policy['bindings'][number], wanted: string): boolean =>
+  role === wanted && condition === undefined;
 
 const including = ({ bindings, ...rest }: Policy, { role, member }: Grant): Policy => {
   const there = bindings.find((one) => isPlain(one, role));
   if (!there) return { ...rest, bindings: [...bindings, { role, members: [member] }] };
-  return { ...rest, bindings: bindings.map((one) => (one === there ? { ...one, members: [...new Set([...one.members, member])] } : one)) };
+  return {
+    ...rest,
+    bindings: bindings.map((one) =>
+      one === there ? { ...one, members: [...new Set([...one.members, member])] } : one,
+    ),
+  };
 };
 
 const without = ({ bindings, ...rest }: Policy, members: readonly string[]): Policy => ({
   ...rest,
-  bindings: bindings.map((one) => ({ ...one, members: one.members.filter((other) => !members.includes(other)) })).filter((one) => one.members.length > 0),
+  bindings: bindings
+    .map((one) => ({ ...one, members: one.members.filter((other) => !members.includes(other)) }))
+    .filter((one) => one.members.length > 0),
 });
 
-const holds = ({ bindings }: Policy, { role, member }: Grant): boolean => bindings.some((one) => isPlain(one, role) && one.members.includes(member));
+const holds = ({ bindings }: Policy, { role, member }: Grant): boolean =>
+  bindings.some((one) => isPlain(one, role) && one.members.includes(member));
 
 interface Rewriting {
   readonly isDone: (policy: Policy) => boolean;
@@ -61,10 +78,18 @@ const rewritten = async (api: Api, guarded: Guarded, { isDone, change, mayPass }
     if (!isGood(read)) return read;
     const present = policy.parse(read.body);
     if (isDone(present)) return NOTHING_TO_DO;
-    call = { method: 'POST', host: guarded.host, path: `${guarded.path}:setIamPolicy`, body: { policy: { ...change(present), version: SHOWN } } };
+    call = {
+      method: 'POST',
+      host: guarded.host,
+      path: `${guarded.path}:setIamPolicy`,
+      body: { policy: { ...change(present), version: SHOWN } },
+    };
     return api.ask(call);
   };
-  const answer = await persistently(api, attempt, { mayPass: (one) => !isGood(one) && (isRaced(one) || mayPass(one, call)), within: SPREADS_WITHIN_MS });
+  const answer = await persistently(api, attempt, {
+    mayPass: (one) => !isGood(one) && (isRaced(one) || mayPass(one, call)),
+    within: SPREADS_WITHIN_MS,
+  });
   if (isGood(answer) || isGone(answer)) return answer;
   throw failureOf(call, answer);
 };
@@ -90,7 +115,11 @@ const mustBeThere = (guarded: Guarded, answer: Answer): void => {
 
 /** Whether it was not granted before. */
 export const grant = async (api: Api, guarded: Guarded, wanted: Grant, say: Say): Promise<boolean> => {
-  const answer = await rewritten(api, guarded, { isDone: (present) => holds(present, wanted), change: (present) => including(present, wanted), mayPass: untilKnown(guarded) });
+  const answer = await rewritten(api, guarded, {
+    isDone: (present) => holds(present, wanted),
+    change: (present) => including(present, wanted),
+    mayPass: untilKnown(guarded),
+  });
   mustBeThere(guarded, answer);
   if (answer === NOTHING_TO_DO) return false;
   say(`${wanted.role} on ${guarded.path}: granted to ${wanted.member}`);
@@ -99,17 +128,35 @@ export const grant = async (api: Api, guarded: Guarded, wanted: Grant, say: Say)
 
 /** These members may nothing there any more. What is gone itself lets nobody in. */
 export const expel = async (api: Api, guarded: Guarded, members: readonly string[], say: Say): Promise<void> => {
-  const isOut = ({ bindings }: Policy): boolean => bindings.every((one) => one.members.every((member) => !members.includes(member)));
-  const answer = await rewritten(api, guarded, { isDone: isOut, change: (present) => without(present, members), mayPass: () => false });
+  const isOut = ({ bindings }: Policy): boolean =>
+    bindings.every((one) => one.members.every((member) => !members.includes(member)));
+  const answer = await rewritten(api, guarded, {
+    isDone: isOut,
+    change: (present) => without(present, members),
+    mayPass: () => false,
+  });
   if (isGone(answer)) say(`${guarded.path}: is gone already`);
   else if (answer !== NOTHING_TO_DO) say(`${guarded.path}: lets ${members.join(', ')} do nothing any more`);
 };
 
 /** This role for these members, and nothing for anybody else: somebody may have let everybody in. */
-export const restrict = async (api: Api, guarded: Guarded, role: string, members: readonly string[], say: Say): Promise<void> => {
+export const restrict = async (
+  api: Api,
+  guarded: Guarded,
+  role: string,
+  members: readonly string[],
+  say: Say,
+): Promise<void> => {
   const wanted = members.length === 0 ? [] : [{ role, members: members.toSorted() }];
-  const isAsWanted = ({ bindings }: Policy): boolean => JSON.stringify(bindings.map(({ role: one, members: of }) => ({ role: one, members: of.toSorted() }))) === JSON.stringify(wanted);
-  const answer = await rewritten(api, guarded, { isDone: isAsWanted, change: (present) => ({ ...present, bindings: wanted }), mayPass: untilKnown(guarded) });
+  const isAsWanted = ({ bindings }: Policy): boolean =>
+    JSON.stringify(bindings.map(({ role: one, members: of }) => ({ role: one, members: of.toSorted() }))) ===
+    JSON.stringify(wanted);
+  const answer = await rewritten(api, guarded, {
+    isDone: isAsWanted,
+    change: (present) => ({ ...present, bindings: wanted }),
+    mayPass: untilKnown(guarded),
+  });
   mustBeThere(guarded, answer);
-  if (answer !== NOTHING_TO_DO) say(`${guarded.path}: may be called by ${members.join(', ') || 'nobody but those whom the project lets'}`);
+  if (answer !== NOTHING_TO_DO)
+    say(`${guarded.path}: may be called by ${members.join(', ') || 'nobody but those whom the project lets'}`);
 };

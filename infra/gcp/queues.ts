@@ -2,7 +2,9 @@ import type { Resource } from './ensure.ts';
 import { type Install, seconds } from './install.ts';
 
 const DAY_S = 86_400;
-/** Pub/Sub waits that long for an answer, at the most: a function that takes longer is called twice, which does no harm. */
+/**
+ * Pub/Sub waits that long for an answer, at the most: a function that takes longer is called twice, which does no harm.
+ */
 const LONGEST_ACK_S = 600;
 
 const topicNames = ['events', 'again', 'dead-letters'] as const;
@@ -17,7 +19,12 @@ export const topics = ({ names }: Install): readonly Resource[] =>
     change: null,
   }));
 
-const subscription = ({ names }: Install, name: string, topic: string, rest: Readonly<Record<string, unknown>>): Resource => {
+const subscription = (
+  { names }: Install,
+  name: string,
+  topic: string,
+  rest: Readonly<Record<string, unknown>>,
+): Resource => {
   const path = `v1/${names.subscription(name)}`;
   const body = { topic: names.topic(topic), expirationPolicy: {}, ...rest };
   return {
@@ -27,7 +34,14 @@ const subscription = ({ names }: Install, name: string, topic: string, rest: Rea
     wanted: body,
     create: { method: 'PUT', path, body },
     ...('pushConfig' in rest && { namesAccount: true }),
-    change: { method: 'PATCH', path, body: { subscription: { name: names.subscription(name), ...body }, updateMask: ['expirationPolicy', ...Object.keys(rest)].join(',') } },
+    change: {
+      method: 'PATCH',
+      path,
+      body: {
+        subscription: { name: names.subscription(name), ...body },
+        updateMask: ['expirationPolicy', ...Object.keys(rest)].join(','),
+      },
+    },
   };
 };
 
@@ -38,8 +52,8 @@ const pushed = ({ names, parameters }: Install, pushEndpoint: string) => ({
 });
 
 /**
- * Events are given back only when something failed, and kept for a replay by time. Messages that wait are given back until
- * their time has come, and so have a subscription of their own: docs/decisions/0006-waiting-on-pub-sub.md.
+ * Events are given back only when something failed, and kept for a replay by time. Messages that wait are given back
+ * until their time has come, and so have a subscription of their own: docs/decisions/0006-waiting-on-pub-sub.md.
  */
 export const subscriptions = (install: Install, pushEndpoint: string): readonly Resource[] => {
   const { names, parameters } = install;
@@ -56,7 +70,10 @@ export const subscriptions = (install: Install, pushEndpoint: string): readonly 
       retryPolicy: { minimumBackoff: seconds(5_000), maximumBackoff: seconds(30_000) },
       deadLetterPolicy: { deadLetterTopic, maxDeliveryAttempts: 100 },
     }),
-    subscription(install, 'dead-letters', 'dead-letters', { ackDeadlineSeconds: 60, messageRetentionDuration: `${parameters.retentionDays * DAY_S}s` }),
+    subscription(install, 'dead-letters', 'dead-letters', {
+      ackDeadlineSeconds: 60,
+      messageRetentionDuration: `${parameters.retentionDays * DAY_S}s`,
+    }),
   ];
 };
 
@@ -71,7 +88,11 @@ export const schedule = ({ names, parameters }: Install, uri: string): Resource 
     schedule: cron(parameters.sweepEvery),
     timeZone: 'Etc/UTC',
     attemptDeadline: seconds(Math.max(15_000, parameters.timeout)),
-    httpTarget: { uri, httpMethod: 'POST', oidcToken: { serviceAccountEmail: names.caller, audience: names.address('sweep') } },
+    httpTarget: {
+      uri,
+      httpMethod: 'POST',
+      oidcToken: { serviceAccountEmail: names.caller, audience: names.address('sweep') },
+    },
   };
   const body = { name: names.job, description: 'Finds what no event told', ...wanted };
   return {
@@ -86,11 +107,11 @@ export const schedule = ({ names, parameters }: Install, uri: string): Resource 
 };
 
 /**
- * What the log sink lets through: the end of every call that switches an instance on or off, and what Google and the guest
- * do of themselves, such as at the end of a time limit or for want of a key: Google adds to those as it goes, so all come but
- * what leaves an instance up. Each is a hint to look; what a fence is released by counts as well.
- * https://cloud.google.com/logging/docs/view/logging-query-language: OR binds tighter than AND, so every parenthesis stays;
- * and a backslash means something in its texts, so there is none.
+ * What the log sink lets through: the end of every call that switches an instance on or off, and what Google and the
+ * guest do of themselves, such as at the end of a time limit or for want of a key: Google adds to those as it goes, so
+ * all come but what leaves an instance up. Each is a hint to look; what a fence is released by counts as well.
+ * https://cloud.google.com/logging/docs/view/logging-query-language: OR binds tighter than AND, so every parenthesis
+ * stays; and a backslash means something in its texts, so there is none.
  */
 const calls = ['delete', 'insert', 'resume', 'start', 'startWithEncryptionKey', 'stop', 'suspend'].join('|');
 /** As providers/gcp/events/log-entry.ts has them. */
@@ -104,7 +125,11 @@ export const logFilter = [
 
 /** Every log entry about a machine that goes or comes is a message of the topic of events. */
 export const sink = ({ names, prefix }: Install): Resource => {
-  const body = { name: `${prefix}-events`, destination: `pubsub.googleapis.com/${names.topic('events')}`, filter: logFilter };
+  const body = {
+    name: `${prefix}-events`,
+    destination: `pubsub.googleapis.com/${names.topic('events')}`,
+    filter: logFilter,
+  };
   return {
     what: `log sink ${names.sink}`,
     host: 'logging',

@@ -7,12 +7,15 @@ import { gcpParameters, type Install } from './install.ts';
 import { functionNames, names } from './names.ts';
 
 /**
- * What a deployment sends to a project that has nothing of it yet, in its order. Google Cloud has no template that could hold
- * all of it, so that a release lists the requests themselves, with names in braces where an install has values of its own.
+ * What a deployment sends to a project that has nothing of it yet, in its order. Google Cloud has no template that
+ * could hold all of it, so that a release lists the requests themselves, with names in braces where an install has
+ * values of its own.
  */
 
 const request = z.object({
-  /** `GRANT` is no request: the role of the body is granted to its members there, and what others were granted stays. */
+  /**
+   * `GRANT` is no request: the role of the body is granted to its members there, and what others were granted stays.
+   */
   method: z.string(),
   url: z.string(),
   body: z.unknown().optional(),
@@ -22,7 +25,13 @@ const request = z.object({
 
 type Request = z.infer<typeof request>;
 
-const VALUES = { project: '{PROJECT}', projectNumber: '{PROJECT_NUMBER}', region: '{REGION}', stage: '{STAGE}', settings: '{SETTINGS}' } as const;
+const VALUES = {
+  project: '{PROJECT}',
+  projectNumber: '{PROJECT_NUMBER}',
+  region: '{REGION}',
+  stage: '{STAGE}',
+  settings: '{SETTINGS}',
+} as const;
 /** A number has to be one while the requests are made. */
 const NUMBER = '999999999999';
 const PLACE = { project: 'placeholder', region: 'europe-west1' } as const;
@@ -30,9 +39,18 @@ const PLACE = { project: 'placeholder', region: 'europe-west1' } as const;
 const installOf = (defaults: Written): Install => {
   const { clusters: _clusters, policy: _policy, pause: _pause, shadow: _shadow, ...rest } = defaults;
   const parameters = { ...gcpParameters.parse({ ...rest, ...PLACE }), project: VALUES.project, region: VALUES.region };
-  const configuration = { ...parseConfiguration('{}', 'configuration'), clusters: [{ name: 'placeholder', gke: { project: VALUES.project, location: VALUES.region } }] };
+  const configuration = {
+    ...parseConfiguration('{}', 'configuration'),
+    clusters: [{ name: 'placeholder', gke: { project: VALUES.project, location: VALUES.region } }],
+  };
   const prefix = `cloudfence-${VALUES.stage}`;
-  return { parameters, settings: VALUES.settings, configuration, prefix, names: names({ project: VALUES.project, region: VALUES.region, prefix }) };
+  return {
+    parameters,
+    settings: VALUES.settings,
+    configuration,
+    prefix,
+    names: names({ project: VALUES.project, region: VALUES.region, prefix }),
+  };
 };
 
 const good = (body: Answer['body']): Answer => ({ status: 200, body });
@@ -43,7 +61,10 @@ const UPLOAD = 'https://storage.googleapis.com/{UPLOAD_URL}';
 const answers: readonly (readonly [RegExp, (call: Call) => Answer])[] = [
   [/:testIamPermissions$/, ({ body }) => good({ ...body })],
   [/:getIamPolicy/, () => good({ bindings: [] })],
-  [/:generateUploadUrl$/, () => good({ uploadUrl: UPLOAD, storageSource: { bucket: '{UPLOAD_BUCKET}', object: '{UPLOAD_OBJECT}' } })],
+  [
+    /:generateUploadUrl$/,
+    () => good({ uploadUrl: UPLOAD, storageSource: { bucket: '{UPLOAD_BUCKET}', object: '{UPLOAD_OBJECT}' } }),
+  ],
   [/\/services:batchGet/, () => good({ services: [] })],
   [/^GET v1\/projects\/[^/]+$/, () => good({ name: VALUES.project, projectNumber: NUMBER })],
   [/^GET .*\/(?:roles|alertPolicies|functions)\?/, () => good({})],
@@ -51,7 +72,8 @@ const answers: readonly (readonly [RegExp, (call: Call) => Answer])[] = [
   [/./, () => good({ name: 'operations/done', done: true, writerIdentity: 'serviceAccount:{SINK_WRITER}' })],
 ];
 
-const answerTo = (call: Call): Answer => answers.find(([form]) => form.test(`${call.method} ${call.path}`))?.[1](call) ?? NOT_THERE;
+const answerTo = (call: Call): Answer =>
+  answers.find(([form]) => form.test(`${call.method} ${call.path}`))?.[1](call) ?? NOT_THERE;
 
 const over = (ask: Asking['ask']): Asking => ({
   ask,
@@ -62,18 +84,25 @@ const over = (ask: Asking['ask']): Asking => ({
   },
 });
 
-const policy = z.object({ policy: z.object({ bindings: z.array(z.object({ role: z.string(), members: z.array(z.string()) })) }) });
+const policy = z.object({
+  policy: z.object({ bindings: z.array(z.object({ role: z.string(), members: z.array(z.string()) })) }),
+});
 
-/** A policy is read, extended and written back: what a deployment writes here would take away what others were granted. */
+/**
+ * A policy is read, extended and written back: what a deployment writes here would take away what others were granted.
+ */
 const asGrants = (url: string, body: unknown): readonly Request[] =>
-  policy.parse(body).policy.bindings.map((binding) => ({ method: 'GRANT', url: url.replace(/:setIamPolicy$/, ''), body: binding }));
+  policy
+    .parse(body)
+    .policy.bindings.map((binding) => ({ method: 'GRANT', url: url.replace(/:setIamPolicy$/, ''), body: binding }));
 
 const requestsOf = ({ method, host, path, body }: Call): readonly Request[] => {
   const url = `${hosts[host]}/${path}`;
   return path.endsWith(':setIamPolicy') ? asGrants(url, body) : [{ method, url, ...(body && { body }) }];
 };
 
-const isAsked = ({ method, path }: Call): boolean => method === 'GET' || /:(?:testIamPermissions|getIamPolicy)/.test(path);
+const isAsked = ({ method, path }: Call): boolean =>
+  method === 'GET' || /:(?:testIamPermissions|getIamPolicy)/.test(path);
 
 const refuse = (): never => {
   throw new Error('a deployment calls no function');
@@ -89,7 +118,10 @@ export const releasedRequests = async (defaults: Written): Promise<readonly Requ
     requests.push({ method: 'PUT', url, upload: bytes.toString() });
   };
   const api: Api = { ...over(ask), over, upload, invoke: refuse, wait: async () => {} };
-  await gcpDeployer(api, installOf(defaults)).deploy(functionNames.map((name) => ({ name, zip: Buffer.from(`${name}.zip`) })), () => {});
+  await gcpDeployer(api, installOf(defaults)).deploy(
+    functionNames.map((name) => ({ name, zip: Buffer.from(`${name}.zip`) })),
+    () => {},
+  );
   const numbered = JSON.stringify(requests).replaceAll(NUMBER, VALUES.projectNumber);
   return z.array(request).parse(JSON.parse(numbered));
 };

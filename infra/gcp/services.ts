@@ -3,7 +3,10 @@ import type { Say } from '../serverless/deployer.ts';
 import { type Api, finished, isSwitchedOff, persistently, SPREADS_WITHIN_MS } from './api.ts';
 import type { Install } from './install.ts';
 
-/** The APIs that an install lives by, and that a deployment switches on where they are not. docs/gcp.md has the same list. */
+/**
+ * The APIs that an install lives by, and that a deployment switches on where they are not. docs/gcp.md has the same
+ * list.
+ */
 
 const ALWAYS = [
   'artifactregistry',
@@ -21,13 +24,20 @@ const ALWAYS = [
 ] as const;
 
 export const servicesOf = ({ configuration: { clusters } }: Pick<Install, 'configuration'>): readonly string[] =>
-  [...ALWAYS, ...(clusters.some((cluster) => 'gke' in cluster) ? ['container'] : []), ...(clusters.some((cluster) => 'secretManager' in cluster) ? ['secretmanager'] : [])].map((name) => `${name}.googleapis.com`);
+  [
+    ...ALWAYS,
+    ...(clusters.some((cluster) => 'gke' in cluster) ? ['container'] : []),
+    ...(clusters.some((cluster) => 'secretManager' in cluster) ? ['secretmanager'] : []),
+  ].map((name) => `${name}.googleapis.com`);
 
-const states = z.looseObject({ services: z.array(z.looseObject({ name: z.string(), state: z.string().default('') })).default([]) });
+const states = z.looseObject({
+  services: z.array(z.looseObject({ name: z.string(), state: z.string().default('') })).default([]),
+});
 
 /** What was switched on a moment ago is refused as switched off for some minutes more. */
 const patient = (api: Api): Api => {
-  const ask: Api['ask'] = (call) => persistently(api, () => api.ask(call), { mayPass: isSwitchedOff, within: SPREADS_WITHIN_MS });
+  const ask: Api['ask'] = (call) =>
+    persistently(api, () => api.ask(call), { mayPass: isSwitchedOff, within: SPREADS_WITHIN_MS });
   return { ...api, ...api.over(ask) };
 };
 
@@ -36,11 +46,25 @@ export const ensureServices = async (api: Api, install: Install, say: Say): Prom
   const { project } = install.names;
   const wanted = servicesOf(install);
   const query = wanted.map((name) => `names=${encodeURIComponent(`${project}/services/${name}`)}`).join('&');
-  const { services } = states.parse(await api.call({ method: 'GET', host: 'services', path: `v1/${project}/services:batchGet?${query}` }));
-  const on = new Set(services.filter(({ state }) => state === 'ENABLED').map(({ name }) => name.slice(name.lastIndexOf('/') + 1)));
+  const { services } = states.parse(
+    await api.call({ method: 'GET', host: 'services', path: `v1/${project}/services:batchGet?${query}` }),
+  );
+  const on = new Set(
+    services.filter(({ state }) => state === 'ENABLED').map(({ name }) => name.slice(name.lastIndexOf('/') + 1)),
+  );
   const missing = wanted.filter((name) => !on.has(name));
   if (missing.length === 0) return api;
-  await finished(api, await api.call({ method: 'POST', host: 'services', path: `v1/${project}/services:batchEnable`, body: { serviceIds: missing } }), `switching on ${missing.join(', ')}`, { host: 'services', version: 'v1' });
+  await finished(
+    api,
+    await api.call({
+      method: 'POST',
+      host: 'services',
+      path: `v1/${project}/services:batchEnable`,
+      body: { serviceIds: missing },
+    }),
+    `switching on ${missing.join(', ')}`,
+    { host: 'services', version: 'v1' },
+  );
   say(`APIs switched on: ${missing.join(', ')}`);
   return patient(api);
 };

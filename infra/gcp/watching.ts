@@ -5,13 +5,18 @@ import type { Resource } from './ensure.ts';
 import { type Install, seconds } from './install.ts';
 import { functionNames } from './names.ts';
 
-/** What is counted of what the functions log, and what is to be heard of: a new metric of functions/metrics.ts is a row of `lines`. */
+/**
+ * What is counted of what the functions log, and what is to be heard of: a new metric of functions/metrics.ts is a row
+ * of `lines`.
+ */
 
 const MINUTE = 60_000;
 const FIVE_MINUTES = 5 * MINUTE;
 
 /** When an alarm goes off: by how many there are within some time (ms), or how high the highest is. */
-type Threshold = { readonly moreThan: number; readonly within: number } | { readonly fewerThan: number; readonly within: number };
+type Threshold =
+  | { readonly moreThan: number; readonly within: number }
+  | { readonly fewerThan: number; readonly within: number };
 
 interface Told {
   /** As its policy is labelled, so that the next deployment knows it again. */
@@ -34,21 +39,50 @@ interface Line {
   readonly alarm?: LineAlarm;
 }
 
-const lines = ({ parameters: { sweepEvery } }: Install): readonly Line[] => {
+const linesOfRuns: readonly Line[] = [
+  {
+    name: metric.outcomes,
+    label: dimension.outcome,
+    alarm: {
+      name: 'failures',
+      says: 'Runs failed. The log of on-event and sweep says why.',
+      only: 'failed',
+      moreThan: 0,
+      within: 15 * MINUTE,
+    },
+  },
+  { name: metric.refusals, label: dimension.reason },
+  {
+    name: metric.capReached,
+    alarm: {
+      name: 'cap-reached',
+      says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin.',
+      moreThan: 0,
+      within: FIVE_MINUTES,
+    },
+  },
+  { name: metric.wouldFence },
+  { name: metric.wouldRelease },
+  {
+    name: metric.clusterUnreachable,
+    alarm: {
+      name: 'cluster-unreachable',
+      says: 'A cluster could not be asked, so nobody knows what is wrong in it. The logs of sweep and on-event name it and say why.',
+      moreThan: 0,
+      within: FIVE_MINUTES,
+    },
+  },
+  { name: metric.notUnderstood },
+  ...[metric.eventToProof, metric.proofToMark, metric.markToPodsGone, metric.podsGoneToFenced].map((name): Line => ({
+    name,
+    condition: `jsonPayload.${name}>=0`,
+    value: true,
+  })),
+];
+
+const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[] => {
   const sweeps = Math.max(1, Math.ceil(FIVE_MINUTES / sweepEvery));
   return [
-    { name: metric.outcomes, label: dimension.outcome, alarm: { name: 'failures', says: 'Runs failed. The log of on-event and sweep says why.', only: 'failed', moreThan: 0, within: 15 * MINUTE } },
-    { name: metric.refusals, label: dimension.reason },
-    {
-      name: metric.capReached,
-      alarm: { name: 'cap-reached', says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin.', moreThan: 0, within: FIVE_MINUTES },
-    },
-    { name: metric.wouldFence },
-    { name: metric.wouldRelease },
-    {
-      name: metric.clusterUnreachable,
-      alarm: { name: 'cluster-unreachable', says: 'A cluster could not be asked, so nobody knows what is wrong in it. The logs of sweep and on-event name it and say why.', moreThan: 0, within: FIVE_MINUTES },
-    },
     {
       name: metric.deadNodeUnfenced,
       alarm: {
@@ -61,12 +95,17 @@ const lines = ({ parameters: { sweepEvery } }: Install): readonly Line[] => {
     {
       name: 'Sweeps',
       condition: 'jsonPayload.decision="swept"',
-      alarm: { name: 'sweep-missing', says: 'No sweep has come to its end for three times its rate. Nothing would find a lost event.', fewerThan: 1, within: Math.max(10 * MINUTE, 3 * sweepEvery) },
+      alarm: {
+        name: 'sweep-missing',
+        says: 'No sweep has come to its end for three times its rate. Nothing would find a lost event.',
+        fewerThan: 1,
+        within: Math.max(10 * MINUTE, 3 * sweepEvery),
+      },
     },
-    { name: metric.notUnderstood },
-    ...[metric.eventToProof, metric.proofToMark, metric.markToPodsGone, metric.podsGoneToFenced].map((name): Line => ({ name, condition: `jsonPayload.${name}>=0`, value: true })),
   ];
 };
+
+const lines = (install: Install): readonly Line[] => [...linesOfRuns, ...linesOfSweeps(install)];
 
 /** What Google itself measures of our things. */
 interface Measured extends Told {
@@ -105,22 +144,41 @@ const measured = (install: Install): readonly Measured[] => [
 ];
 
 /** https://cloud.google.com/logging/docs/reference/v2/rest/v2/projects.metrics */
-const logMetric = ({ names, prefix }: Install, { name, condition = `jsonPayload.${name}>0`, label, value }: Line): Resource => {
+const logMetric = (
+  { names, prefix }: Install,
+  { name, condition = `jsonPayload.${name}>0`, label, value }: Line,
+): Resource => {
   const body = {
     name: `${prefix}-${name}`,
     filter: `resource.type="cloud_run_revision" AND resource.labels.service_name=~"^${prefix}-(on-event|sweep|replay|fence)$" AND ${condition}`,
-    metricDescriptor: { metricKind: 'DELTA', valueType: value ? 'DISTRIBUTION' : 'INT64', unit: value ? 'ms' : '1', ...(label !== undefined && { labels: [{ key: label }] }) },
+    metricDescriptor: {
+      metricKind: 'DELTA',
+      valueType: value ? 'DISTRIBUTION' : 'INT64',
+      unit: value ? 'ms' : '1',
+      ...(label !== undefined && { labels: [{ key: label }] }),
+    },
     ...(label !== undefined && { labelExtractors: { [label]: `EXTRACT(jsonPayload.${label})` } }),
     ...(value && { valueExtractor: `EXTRACT(jsonPayload.${name})` }),
   };
   const path = `v2/${names.metric(name)}`;
-  return { what: `metric ${body.name}`, host: 'logging', path, wanted: body, create: { method: 'POST', path: `v2/${names.project}/metrics`, body }, change: { method: 'PUT', path, body } };
+  return {
+    what: `metric ${body.name}`,
+    host: 'logging',
+    path,
+    wanted: body,
+    create: { method: 'POST', path: `v2/${names.project}/metrics`, body },
+    change: { method: 'PUT', path, body },
+  };
 };
 
 /** What the functions log, as metrics under the same names as everywhere: functions/metrics.ts. */
-export const metrics = (install: Install): readonly Resource[] => lines(install).map((line) => logMetric(install, line));
+export const metrics = (install: Install): readonly Resource[] =>
+  lines(install).map((line) => logMetric(install, line));
 
-/** The whole of an alert policy that is ours to say. https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies */
+/**
+ * The whole of an alert policy that is ours to say.
+ * https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies
+ */
 export interface Policy {
   readonly displayName: string;
   readonly userLabels: { readonly cloudfence: string; readonly alarm: string };
@@ -138,7 +196,12 @@ const policy = (install: Install, { name, says, filter, aligner, threshold, by }
     // Where nothing is logged nothing is measured: that is well, unless something had to be logged.
     evaluationMissingData: isFew ? 'EVALUATION_MISSING_DATA_ACTIVE' : 'EVALUATION_MISSING_DATA_INACTIVE',
     aggregations: [
-      { alignmentPeriod: seconds(threshold.within), perSeriesAligner: aligner, crossSeriesReducer: aligner === 'ALIGN_MAX' ? 'REDUCE_MAX' : 'REDUCE_SUM', ...(by !== undefined && { groupByFields: [by] }) },
+      {
+        alignmentPeriod: seconds(threshold.within),
+        perSeriesAligner: aligner,
+        crossSeriesReducer: aligner === 'ALIGN_MAX' ? 'REDUCE_MAX' : 'REDUCE_SUM',
+        ...(by !== undefined && { groupByFields: [by] }),
+      },
     ],
   };
   return {
@@ -148,19 +211,34 @@ const policy = (install: Install, { name, says, filter, aligner, threshold, by }
     severity: 'ERROR',
     combiner: 'OR',
     conditions: [{ displayName: name, conditionThreshold }],
-    ...(install.parameters.notificationChannels.length > 0 && { notificationChannels: install.parameters.notificationChannels }),
+    ...(install.parameters.notificationChannels.length > 0 && {
+      notificationChannels: install.parameters.notificationChannels,
+    }),
   };
 };
 
 const ofLine = ({ prefix }: Install, { name, label, alarm }: Line): readonly Measured[] => {
   if (!alarm) return [];
   const chosen = label !== undefined && alarm.only !== undefined ? ` AND metric.labels.${label}="${alarm.only}"` : '';
-  return [{ name: alarm.name, says: alarm.says, filter: `metric.type="logging.googleapis.com/user/${prefix}-${name}" AND resource.type="cloud_run_revision"${chosen}`, aligner: 'ALIGN_SUM', threshold: alarm }];
+  return [
+    {
+      name: alarm.name,
+      says: alarm.says,
+      filter: `metric.type="logging.googleapis.com/user/${prefix}-${name}" AND resource.type="cloud_run_revision"${chosen}`,
+      aligner: 'ALIGN_SUM',
+      threshold: alarm,
+    },
+  ];
 };
 
-export const policies = (install: Install): readonly Policy[] => [...measured(install), ...lines(install).flatMap((line) => ofLine(install, line))].map((one) => policy(install, one));
+export const policies = (install: Install): readonly Policy[] =>
+  [...measured(install), ...lines(install).flatMap((line) => ofLine(install, line))].map((one) => policy(install, one));
 
-const entry = z.looseObject({ timestamp: z.string().default(''), textPayload: z.string().optional(), jsonPayload: z.record(z.string(), z.unknown()).optional() });
+const entry = z.looseObject({
+  timestamp: z.string().default(''),
+  textPayload: z.string().optional(),
+  jsonPayload: z.record(z.string(), z.unknown()).optional(),
+});
 const entries = z.looseObject({ entries: z.array(entry).default([]) });
 
 const LATEST = 50;
@@ -170,5 +248,9 @@ export const logLines = async (api: Api, { names, parameters }: Install, name: s
   const filter = `resource.type="cloud_run_revision" AND resource.labels.service_name="${names.functionId(name)}" AND resource.labels.location="${parameters.region}"`;
   const body = { resourceNames: [names.project], filter, orderBy: 'timestamp desc', pageSize: LATEST };
   const answer = entries.parse(await api.call({ method: 'POST', host: 'logging', path: 'v2/entries:list', body }));
-  return answer.entries.toReversed().map(({ timestamp, textPayload, jsonPayload }) => `${timestamp} ${textPayload ?? JSON.stringify(jsonPayload ?? {})}`);
+  return answer.entries
+    .toReversed()
+    .map(
+      ({ timestamp, textPayload, jsonPayload }) => `${timestamp} ${textPayload ?? JSON.stringify(jsonPayload ?? {})}`,
+    );
 };

@@ -51,4 +51,13 @@ const partsOf = async (root: string, entry: string): Promise<Bundled> => {
 };
 
 const commonJs = async (text: string): Promise<string> =>
-  (await transform(text, { format: 'cjs', platform: 'node', target: TARGET, minify: true, supported: { 'dynamic-import': false }, legalComments: 'none' })).code;
+  (
+    await transform(text, {
+      format: 'cjs',
+      platform: 'node',
+      target: TARGET,
+      minify: true,
+      supported: { 'dynamic-import': false },
+      legalComments: 'none',
+    })
+  ).code;

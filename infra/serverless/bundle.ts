@@ -28,7 +28,8 @@ export default function bundle(serverless: Serverless, options: Options): { read
   };
   const write = async (names: readonly string[]): Promise<void> => {
     const wanted = [...bundles].filter(([name]) => names.includes(name));
-    for (const [, { source, folder }] of wanted) await bundleFunction(serviceDir, source, path.join(serviceDir, folder));
+    for (const [, { source, folder }] of wanted)
+      await bundleFunction(serviceDir, source, path.join(serviceDir, folder));
   };
   const writeAll = (): Promise<void> => write([...bundles.keys()]);
   const writeOne = (): Promise<void> => write(options.function === undefined ? [] : [options.function]);

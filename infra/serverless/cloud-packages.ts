@@ -25,11 +25,17 @@ const DATE = (1 << 5) | 1;
 const MODE = (0o100644 << 16) >>> 0;
 const MADE_ON_UNIX = (3 << 8) | VERSION;
 
-const shorts = (...values: readonly number[]): Buffer => Buffer.concat(values.map((value) => Buffer.from(Uint16Array.of(value).buffer)));
-const longs = (...values: readonly number[]): Buffer => Buffer.concat(values.map((value) => Buffer.from(Uint32Array.of(value).buffer)));
+const shorts = (...values: readonly number[]): Buffer =>
+  Buffer.concat(values.map((value) => Buffer.from(Uint16Array.of(value).buffer)));
+const longs = (...values: readonly number[]): Buffer =>
+  Buffer.concat(values.map((value) => Buffer.from(Uint32Array.of(value).buffer)));
 
 const described = ({ name, bytes }: ZippedFile, packed: Buffer): Buffer =>
-  Buffer.concat([shorts(VERSION, UTF8_NAMES, DEFLATED, 0, DATE), longs(crc32(bytes), packed.length, bytes.length), shorts(Buffer.byteLength(name), 0)]);
+  Buffer.concat([
+    shorts(VERSION, UTF8_NAMES, DEFLATED, 0, DATE),
+    longs(crc32(bytes), packed.length, bytes.length),
+    shorts(Buffer.byteLength(name), 0),
+  ]);
 
 export const zipped = (files: readonly ZippedFile[]): Buffer => {
   const locals: Buffer[] = [];
@@ -45,10 +51,20 @@ export const zipped = (files: readonly ZippedFile[]): Buffer => {
     at += local.length;
   }
   const directory = Buffer.concat(central);
-  return Buffer.concat([...locals, directory, longs(0x06054b50), shorts(0, 0, files.length, files.length), longs(directory.length, at), shorts(0)]);
+  return Buffer.concat([
+    ...locals,
+    directory,
+    longs(0x06054b50),
+    shorts(0, 0, files.length, files.length),
+    longs(directory.length, at),
+    shorts(0),
+  ]);
 };
 
-/** The functions of a service for a cloud that `serverless` knows nothing about: each bundled, and zipped with its manifest. */
+/**
+ * The functions of a service for a cloud that `serverless` knows nothing about: each bundled, and zipped with its
+ * manifest.
+ */
 
 const HANDLER = /^(?<file>.+)\.(?<name>\w+)$/;
 
@@ -61,7 +77,11 @@ const sourceOf = ({ handler }: FunctionConfig): { readonly file: string; readonl
 type Read = Pick<DeployableCloud, 'manifest' | 'files'>;
 
 /** The folder with the bundle of one function. */
-const bundled = async ({ serviceDir, service }: Serverless, name: string, { manifest, files = {} }: Read): Promise<string> => {
+const bundled = async (
+  { serviceDir, service }: Serverless,
+  name: string,
+  { manifest, files = {} }: Read,
+): Promise<string> => {
   const folder = path.join(serviceDir, 'dist/functions', service.provider.name, name);
   await bundleFunction(serviceDir, sourceOf(service.getFunction(name)).file, folder);
   const written = { ...files, 'package.json': `${JSON.stringify(manifest)}\n` };
@@ -70,9 +90,14 @@ const bundled = async ({ serviceDir, service }: Serverless, name: string, { mani
 };
 
 const zipOf = async (folder: string): Promise<Buffer> =>
-  zipped(await Promise.all((await readdir(folder)).map(async (name) => ({ name, bytes: await readFile(path.join(folder, name)) }))));
+  zipped(
+    await Promise.all(
+      (await readdir(folder)).map(async (name) => ({ name, bytes: await readFile(path.join(folder, name)) })),
+    ),
+  );
 
-const folderFor = ({ serviceDir }: Serverless, { package: wanted }: Options): string => path.resolve(serviceDir, wanted ?? '.serverless');
+const folderFor = ({ serviceDir }: Serverless, { package: wanted }: Options): string =>
+  path.resolve(serviceDir, wanted ?? '.serverless');
 
 /** Writes a zip for each function, where the core then finds it and makes none of its own. */
 export const writePackages = async (serverless: Serverless, options: Options, read: Read): Promise<void> => {
@@ -92,17 +117,30 @@ export const writePackages = async (serverless: Serverless, options: Options, re
 };
 
 export const readPackages = (serverless: Serverless, options: Options): Promise<readonly PackagedFunction[]> =>
-  Promise.all(serverless.service.getAllFunctions().map(async (name) => ({ name, zip: await readFile(path.join(folderFor(serverless, options), `${name}.zip`)) })));
+  Promise.all(
+    serverless.service
+      .getAllFunctions()
+      .map(async (name) => ({ name, zip: await readFile(path.join(folderFor(serverless, options), `${name}.zip`)) })),
+  );
 
 /** What a person wants a function to be called with: `--data`, or the file of `--path`, as JSON if it is any. */
 export const payloadOf = ({ serviceDir }: Serverless, { data, path: file }: Options): unknown =>
   jsonOrText(data ?? (file === undefined ? '{}' : readFileSync(path.resolve(serviceDir, file), 'utf8')));
 
 /** The bundle that would be deployed, in this process and with the caller's own credentials. */
-export const invokedLocally = async (serverless: Serverless, name: string, cloud: DeployableCloud, { environmentOf }: Prepared, payload: unknown): Promise<unknown> => {
+export const invokedLocally = async (
+  serverless: Serverless,
+  name: string,
+  cloud: DeployableCloud,
+  { environmentOf }: Prepared,
+  payload: unknown,
+): Promise<unknown> => {
   const folder = await bundled(serverless, name, cloud);
   liveAsFunction(environmentOf(name));
   const exported: unknown = createRequire(import.meta.url)(path.join(folder, 'index.js'));
   const { name: handler } = sourceOf(serverless.service.getFunction(name));
-  return cloud.invokeLocally(typeof exported === 'object' && exported !== null ? Reflect.get(exported, handler) : undefined, payload);
+  return cloud.invokeLocally(
+    typeof exported === 'object' && exported !== null ? Reflect.get(exported, handler) : undefined,
+    payload,
+  );
 };

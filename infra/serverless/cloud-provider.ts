@@ -10,7 +10,10 @@ const stageOf = ({ service: { provider } }: Serverless, { stage }: Options): str
 const cloudOf = (serverless: Serverless): Promise<DeployableCloud> => {
   const { name } = serverless.service.provider;
   const load = deployableClouds[name];
-  if (!load) throw new serverless.classes.Error(`there is no cloud named "${name}"; there is ${Object.keys(deployableClouds).join(', ')}`);
+  if (!load)
+    throw new serverless.classes.Error(
+      `there is no cloud named "${name}"; there is ${Object.keys(deployableClouds).join(', ')}`,
+    );
   return load();
 };
 
@@ -24,16 +27,27 @@ const opened = async (serverless: Serverless, options: Options): Promise<Opened>
   const { serviceDir, service, classes } = serverless;
   const cloud = await cloudOf(serverless);
   const stage = stageOf(serverless, options);
-  const written = { ...fromFile(serviceDir, cloud.defaults), ...fromFile(serviceDir, `stages/${stage}.${service.provider.name}.yml`), ...fromCommandLine(options.param ?? []) };
+  const written = {
+    ...fromFile(serviceDir, cloud.defaults),
+    ...fromFile(serviceDir, `stages/${stage}.${service.provider.name}.yml`),
+    ...fromCommandLine(options.param ?? []),
+  };
   const prepared = cloud.prepare({ service: service.service, stage, written });
-  if (prepared.faults.length > 0) throw new classes.Error(`nothing was done, because the parameters cannot be used:\n${prepared.faults.map((fault) => `  - ${fault}`).join('\n')}`);
+  if (prepared.faults.length > 0)
+    throw new classes.Error(
+      `nothing was done, because the parameters cannot be used:\n${prepared.faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    );
   return { cloud, prepared };
 };
 
 const commands = {
   deploy: { options: { preview: { usage: 'Say what would change, and change nothing', type: 'boolean' } } },
   remove: { options: { 'force-remove': forceRemove } },
-  logs: { usage: 'The latest log lines of a function', lifecycleEvents: ['logs'], options: { function: { usage: 'Its name', shortcut: 'f', required: true, type: 'string' } } },
+  logs: {
+    usage: 'The latest log lines of a function',
+    lifecycleEvents: ['logs'],
+    options: { function: { usage: 'Its name', shortcut: 'f', required: true, type: 'string' } },
+  },
 };
 
 /** What a cloud refused, or did not answer, is told in a sentence: its stack says nothing to the person who deploys. */
@@ -49,7 +63,8 @@ const inWords =
 
 const hooksOf = (serverless: Serverless, options: Options, writers: Writers): Hooks => {
   const say = (line: string): void => writers.log.notice(line);
-  const write = (answer: unknown): void => writers.writeText?.(typeof answer === 'string' ? answer : JSON.stringify(answer, null, 2));
+  const write = (answer: unknown): void =>
+    writers.writeText?.(typeof answer === 'string' ? answer : JSON.stringify(answer, null, 2));
   const open = () => opened(serverless, options);
   const named = (): string => options.function ?? '';
   return {
@@ -73,17 +88,24 @@ const hooksOf = (serverless: Serverless, options: Options, writers: Writers): Ho
     },
     'remove:remove': async () => {
       const deployer = (await open()).prepared.open();
-      await guardRemoval({ name: 'doctor', ask: () => deployer.invoke('doctor', QUESTION) }, serverless, options, writers);
+      const doctor = { name: 'doctor', ask: () => deployer.invoke('doctor', QUESTION) };
+      await guardRemoval(doctor, serverless, options, writers);
       await deployer.remove(say);
     },
   };
 };
 
-/** A plugin of `serverless`: the provider for clouds that it knows nothing about. What each of them is, `clouds.ts` says. */
+/**
+ * A plugin of `serverless`: the provider for clouds that it knows nothing about. What each of them is, `clouds.ts`
+ * says.
+ */
 export default function cloudProvider(serverless: Serverless, options: Options, writers: Writers): object {
   const { name } = serverless.service.provider;
   serverless.setProvider(name, { getStage: () => stageOf(serverless, options) });
   serverless.configSchemaHandler.defineProvider(name, { function: { properties: { handler: { type: 'string' } } } });
-  const hooks = Object.entries(hooksOf(serverless, options, writers)).map(([when, act]) => [when, inWords(serverless, act)]);
+  const hooks = Object.entries(hooksOf(serverless, options, writers)).map(([when, act]) => [
+    when,
+    inWords(serverless, act),
+  ]);
   return { commands, hooks: Object.fromEntries(hooks) };
 }

@@ -5,7 +5,10 @@ import type { Configuration } from '../../config/schema.ts';
 
 const secretCluster = z.looseObject({ name: z.string(), secret: z.string() });
 const parameterCluster = z.looseObject({ name: z.string(), parameter: z.string() });
-const eksCluster = z.looseObject({ name: z.string(), eks: z.looseObject({ cluster: z.string().optional(), region: z.string().optional() }) });
+const eksCluster = z.looseObject({
+  name: z.string(),
+  eks: z.looseObject({ cluster: z.string().optional(), region: z.string().optional() }),
+});
 const deployableCluster = z.union([secretCluster, parameterCluster, eksCluster]);
 
 export type DeployableCluster = z.infer<typeof deployableCluster>;
@@ -22,24 +25,33 @@ const given = (name: string): boolean => name.startsWith('arn:');
 /** Secrets Manager ends each ARN in six characters that nobody knows before: six `?` stand for exactly those. */
 const secretArn = (secret: string): Arn => (given(secret) ? secret : here('secretsmanager', `secret:${secret}-??????`));
 
-const parameterArn = (parameter: string): Arn => (given(parameter) ? parameter : here('ssm', `parameter/${parameter.replace(/^\//, '')}`));
+const parameterArn = (parameter: string): Arn =>
+  given(parameter) ? parameter : here('ssm', `parameter/${parameter.replace(/^\//, '')}`);
 
 export const secretsOf = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
-  clusters.flatMap((cluster) => ('secret' in cluster && typeof cluster.secret === 'string' ? [secretArn(cluster.secret)] : []));
+  clusters.flatMap((cluster) =>
+    'secret' in cluster && typeof cluster.secret === 'string' ? [secretArn(cluster.secret)] : [],
+  );
 
 export const parametersOf = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
-  clusters.flatMap((cluster) => ('parameter' in cluster && typeof cluster.parameter === 'string' ? [parameterArn(cluster.parameter)] : []));
+  clusters.flatMap((cluster) =>
+    'parameter' in cluster && typeof cluster.parameter === 'string' ? [parameterArn(cluster.parameter)] : [],
+  );
 
 export const managedClustersOf = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
   clusters.flatMap((cluster) => {
     const read = eksCluster.safeParse(cluster);
-    return read.success ? [here('eks', `cluster/${read.data.eks.cluster ?? read.data.name}`, read.data.eks.region)] : [];
+    return read.success
+      ? [here('eks', `cluster/${read.data.eks.cluster ?? read.data.name}`, read.data.eks.region)]
+      : [];
   });
 
 const faultOf = (cluster: unknown, at: number): readonly string[] =>
   deployableCluster.safeParse(cluster).success
     ? []
-    : [`clusters.${at}: a deployed function reads a kubeconfig from a \`secret\` or a \`parameter\`, or finds a cluster by \`eks\``];
+    : [
+        `clusters.${at}: a deployed function reads a kubeconfig from a \`secret\` or a \`parameter\`, or finds a cluster by \`eks\``,
+      ];
 
 interface Clusters {
   readonly clusters: readonly DeployableCluster[];
@@ -47,7 +59,11 @@ interface Clusters {
 }
 
 export const deployableClusters = (written: unknown): Clusters => {
-  if (!Array.isArray(written) || written.length === 0) return { clusters: [], faults: ['clusters: name at least one, in stages/<stage>.yml or with --param; without any nothing can be fenced'] };
+  if (!Array.isArray(written) || written.length === 0)
+    return {
+      clusters: [],
+      faults: ['clusters: name at least one, in stages/<stage>.yml or with --param; without any nothing can be fenced'],
+    };
   const clusters = written.flatMap((cluster) => {
     const read = deployableCluster.safeParse(cluster);
     return read.success ? [read.data] : [];
@@ -55,14 +71,21 @@ export const deployableClusters = (written: unknown): Clusters => {
   return { clusters, faults: written.flatMap(faultOf) };
 };
 
-/** What the functions must be allowed so that they can serve other territories. In another account its role says the rest. */
+/**
+ * What the functions must be allowed so that they can serve other territories. In another account its role says the
+ * rest.
+ */
 
 type Territories = Configuration['territories'];
 
-export const rolesOf = (territories: Territories): readonly string[] => [...new Set(territories.flatMap(({ role }) => role ?? []))];
+export const rolesOf = (territories: Territories): readonly string[] => [
+  ...new Set(territories.flatMap(({ role }) => role ?? [])),
+];
 
 /** Every volume, or instance, of our own account: in our region, and in those that are served without a role. */
 export const resourcesOf = (kind: 'volume' | 'instance', territories: Territories): readonly Arn[] =>
-  ['${AWS::Region}', ...territories.flatMap(({ role, region }) => (role === undefined ? [region] : []))].map((region) => ({
-    'Fn::Sub': `arn:\${AWS::Partition}:ec2:${region}:\${AWS::AccountId}:${kind}/*`,
-  }));
+  ['${AWS::Region}', ...territories.flatMap(({ role, region }) => (role === undefined ? [region] : []))].map(
+    (region) => ({
+      'Fn::Sub': `arn:\${AWS::Partition}:ec2:${region}:\${AWS::AccountId}:${kind}/*`,
+    }),
+  );

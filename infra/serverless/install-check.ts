@@ -4,7 +4,9 @@ import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
 import type { Prepared, Written } from './deployer.ts';
 
-/** What was written for an install, on any cloud, in its two halves: the configuration of the functions, and the rest. */
+/**
+ * What was written for an install, on any cloud, in its two halves: the configuration of the functions, and the rest.
+ */
 export interface Halves {
   /** The configuration, as JSON. */
   readonly settings: string;
@@ -14,7 +16,9 @@ export interface Halves {
 export const halvesOf = (written: Written, settingNames: readonly string[]): Halves => {
   const isSetting = (name: string): boolean => settingNames.includes(name);
   const only = (wanted: (name: string) => boolean): Written =>
-    Object.fromEntries(Object.entries(written).filter(([name, value]) => wanted(name) && !(value === null && isSetting(name))));
+    Object.fromEntries(
+      Object.entries(written).filter(([name, value]) => wanted(name) && !(value === null && isSetting(name))),
+    );
   return { settings: JSON.stringify(only(isSetting)), parameters: only((name) => !isSetting(name)) };
 };
 
@@ -22,7 +26,9 @@ export const parameterFaults = (error: z.ZodError | undefined): readonly string[
   (error?.issues ?? []).map(({ path, message }) => `${path.map(String).join('.') || 'parameters'}: ${message}`);
 
 /** Null, with all that is wrong with it, for one that cannot be used. */
-export const configurationIn = (settings: string): { readonly configuration: Configuration | null; readonly faults: readonly string[] } => {
+export const configurationIn = (
+  settings: string,
+): { readonly configuration: Configuration | null; readonly faults: readonly string[] } => {
   try {
     return { configuration: parseConfiguration(settings, 'configuration'), faults: [] };
   } catch (error) {
@@ -57,22 +63,42 @@ export interface InstallRules<Parameters> {
 /** Names that belong to the configuration of the functions and are checked by its own schema. */
 const settingNames = ['clusters', 'policy', 'pause', 'shadow'] as const;
 
-const clusterFaults = <Parameters>({ clusters }: Configuration, { cloud, isReachable, waysIn }: InstallRules<Parameters>): readonly string[] => {
-  if (clusters.length === 0) return [`clusters: name at least one, in stages/<stage>.${cloud}.yml or with --param; without any nothing can be fenced`];
+const clusterFaults = <Parameters>(
+  { clusters }: Configuration,
+  { cloud, isReachable, waysIn }: InstallRules<Parameters>,
+): readonly string[] => {
+  if (clusters.length === 0)
+    return [
+      `clusters: name at least one, in stages/<stage>.${cloud}.yml or with --param; without any nothing can be fenced`,
+    ];
   return clusters.flatMap((cluster, at) => (isReachable(cluster) ? [] : [`clusters.${at}: ${waysIn}`]));
 };
 
 /** All that is wrong at once. */
-export const checkInstall = <Parameters>(rules: InstallRules<Parameters>, stage: string, written: Written): Checked<Parameters> => {
+export const checkInstall = <Parameters>(
+  rules: InstallRules<Parameters>,
+  stage: string,
+  written: Written,
+): Checked<Parameters> => {
   const { settings, parameters } = halvesOf(written, settingNames);
   const { configuration, faults } = configurationIn(settings);
   const { data, error } = rules.parameters.safeParse(parameters);
-  const all = [...rules.stageFaults(stage), ...parameterFaults(error), ...faults, ...(configuration ? clusterFaults(configuration, rules) : [])];
-  return data && configuration && all.length === 0 ? { faults: [], install: { parameters: data, settings, configuration } } : { faults: all, install: null };
+  const all = [
+    ...rules.stageFaults(stage),
+    ...parameterFaults(error),
+    ...faults,
+    ...(configuration ? clusterFaults(configuration, rules) : []),
+  ];
+  return data && configuration && all.length === 0
+    ? { faults: [], install: { parameters: data, settings, configuration } }
+    : { faults: all, install: null };
 };
 
 /** With any fault there is nothing that could be started or deployed. */
-export const prepared = <Parameters>({ faults, install }: Checked<Parameters>, whenRight: (install: CheckedInstall<Parameters>) => Omit<Prepared, 'faults'>): Prepared => {
+export const prepared = <Parameters>(
+  { faults, install }: Checked<Parameters>,
+  whenRight: (install: CheckedInstall<Parameters>) => Omit<Prepared, 'faults'>,
+): Prepared => {
   if (install) return { faults, ...whenRight(install) };
   const refuse = (): never => {
     throw new InvalidConfiguration(faults);

@@ -8,16 +8,22 @@ import { configurationIn, halvesOf, parameterFaults } from './install-check.ts';
 /** What infra/aws/parameters.yml and a stage's file may say beside the configuration of the functions. */
 
 const MINUTE = 60_000;
-const arnOf = (service: string, form: string) => z.string().regex(new RegExp(`^arn:aws[a-z-]*:${service}:[a-z0-9-]+:\\d{12}:`), `is no ARN of ${form}`);
+const arnOf = (service: string, form: string) =>
+  z.string().regex(new RegExp(`^arn:aws[a-z-]*:${service}:[a-z0-9-]+:\\d{12}:`), `is no ARN of ${form}`);
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable();
 
 const between = (least: number, most: number, words: string) =>
   duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
 
-const wholeMinutes = between(MINUTE, 60 * MINUTE, '1m to 60m').refine((ms) => ms % MINUTE === 0, 'must be whole minutes');
+const wholeMinutes = between(MINUTE, 60 * MINUTE, '1m to 60m').refine(
+  (ms) => ms % MINUTE === 0,
+  'must be whole minutes',
+);
 
 /** https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html */
-const retention = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653] as const;
+const retention = [
+  1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+] as const;
 
 const deploymentParameters = z
   .strictObject({
@@ -27,7 +33,9 @@ const deploymentParameters = z
     autoScaling: z.boolean(),
     health: z.boolean(),
     cloudTrail: z.boolean(),
-    testSource: orNull(z.string().regex(/^(?!aws\.)[\w.-]+$/, 'must be a name of your own, not one that begins with aws.')),
+    testSource: orNull(
+      z.string().regex(/^(?!aws\.)[\w.-]+$/, 'must be a name of your own, not one that begins with aws.'),
+    ),
     archiveDays: z.int().min(0),
     sweepEvery: wholeMinutes,
     sweepAlone: z.boolean(),
@@ -75,24 +83,50 @@ export interface Checked {
 const MOST_SETTINGS = 3_000;
 
 const sizeFaults = (settings: string): readonly string[] =>
-  settings.length > MOST_SETTINGS ? [`clusters, policy and territories: ${settings.length} bytes of configuration; a function holds ${MOST_SETTINGS}`] : [];
-
-/** The policies of a role may have 10,240 characters in all, and each cluster takes some 1,000: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html */
-const MOST_TAGGED_CLUSTERS = 6;
-
-const tagFaults = (parameters: DeploymentParameters | null, clusters: readonly DeployableCluster[]): readonly string[] =>
-  parameters?.onlyTagged === 'cluster' && clusters.length > MOST_TAGGED_CLUSTERS
-    ? [`onlyTagged: a role holds conditions for ${MOST_TAGGED_CLUSTERS} clusters, and there are ${clusters.length}: give one tag of your own to their instances and volumes, and write it as key=value`]
+  settings.length > MOST_SETTINGS
+    ? [`clusters, policy and territories: ${settings.length} bytes of configuration; a function holds ${MOST_SETTINGS}`]
     : [];
 
-/** All that is wrong at once. What was written belongs to one stage: defaults, the stage's file and the command line as one. */
+/**
+ * The policies of a role may have 10,240 characters in all, and each cluster takes some 1,000:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+ */
+const MOST_TAGGED_CLUSTERS = 6;
+
+const tagFaults = (
+  parameters: DeploymentParameters | null,
+  clusters: readonly DeployableCluster[],
+): readonly string[] =>
+  parameters?.onlyTagged === 'cluster' && clusters.length > MOST_TAGGED_CLUSTERS
+    ? [
+        `onlyTagged: a role holds conditions for ${MOST_TAGGED_CLUSTERS} clusters, and there are ${clusters.length}: give one tag of your own to their instances and volumes, and write it as key=value`,
+      ]
+    : [];
+
+/**
+ * All that is wrong at once. What was written belongs to one stage: defaults, the stage's file and the command line as
+ * one.
+ */
 export const checkParameters = (written: Written): Checked => {
   const halves = halvesOf(written, settingNames);
   const { settings } = halves;
   const access = deployableClusters(written['clusters']);
   const { configuration, faults: configurationFaults } = configurationIn(settings);
   const { data: parameters = null, error } = deploymentParameters.safeParse(halves.parameters);
-  const faults = [...parameterFaults(error), ...access.faults, ...tagFaults(parameters, access.clusters), ...sizeFaults(settings), ...configurationFaults];
+  const faults = [
+    ...parameterFaults(error),
+    ...access.faults,
+    ...tagFaults(parameters, access.clusters),
+    ...sizeFaults(settings),
+    ...configurationFaults,
+  ];
   const powersOff = configuration?.policy.unreachable === 'power-off';
-  return { parameters, clusters: access.clusters, settings, powersOff, territories: configuration?.territories ?? [], faults };
+  return {
+    parameters,
+    clusters: access.clusters,
+    settings,
+    powersOff,
+    territories: configuration?.territories ?? [],
+    faults,
+  };
 };

@@ -13,10 +13,14 @@ const LONGEST_STAGE = 20;
 /** An install in the wrong place would be a second one beside the first, and nobody would know which fences. */
 const regionFaults = (stage: string, written: unknown, asked: string | undefined): readonly string[] => {
   if (typeof written === 'string' && asked !== undefined && asked !== written) {
-    return [`region: stages/${stage}.yml says ${written}, and --region says ${asked}: leave --region out, or give another region a stage of its own`];
+    return [
+      `region: stages/${stage}.yml says ${written}, and --region says ${asked}: leave --region out, or give another region a stage of its own`,
+    ];
   }
   const { region } = readEnvironment();
-  return written === null && asked === undefined && region === null ? [`region: nobody says where: write it into stages/${stage}.yml, such as \`region: eu-west-1\``] : [];
+  return written === null && asked === undefined && region === null
+    ? [`region: nobody says where: write it into stages/${stage}.yml, such as \`region: eu-west-1\``]
+    : [];
 };
 
 interface Stage {
@@ -28,7 +32,11 @@ interface Stage {
 
 const stageNamed = (stage: string, { serviceDir, service, processedInput }: Serverless): Stage => {
   const defaults = fromFile(serviceDir, DEFAULTS);
-  const written: Written = { ...defaults, ...fromFile(serviceDir, `stages/${stage}.yml`), ...fromCommandLine(processedInput.options.param ?? []) };
+  const written: Written = {
+    ...defaults,
+    ...fromFile(serviceDir, `stages/${stage}.yml`),
+    ...fromCommandLine(processedInput.options.param ?? []),
+  };
   const checked = checkParameters(written);
   const tooLong = stage.length > LONGEST_STAGE ? [`stage: "${stage}" is longer than ${LONGEST_STAGE} characters`] : [];
   // With faults nothing is deployed; the defaults stand in, so that all of them can be said at once and at the end.
@@ -38,7 +46,10 @@ const stageNamed = (stage: string, { serviceDir, service, processedInput }: Serv
   return {
     regionFaults: misplaced,
     faults: [...tooLong, ...misplaced, ...checked.faults],
-    values: { ...templateValues(`${service.service}-${stage}`, stage, checked, parameters), ...(stage === PLACEHOLDER.stage && releasedValues) },
+    values: {
+      ...templateValues(`${service.service}-${stage}`, stage, checked, parameters),
+      ...(stage === PLACEHOLDER.stage && releasedValues),
+    },
   };
 };
 
@@ -56,11 +67,22 @@ export default function parameters(serverless: Serverless): object {
     return { value: stage.values[address] };
   };
   const refuse = (what: string, faults: readonly string[]): void => {
-    if (faults.length > 0) throw new serverless.classes.Error(`${what}, because the parameters cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    if (faults.length > 0)
+      throw new serverless.classes.Error(
+        `${what}, because the parameters cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+      );
   };
   const refuseFaults = (): void => refuse('nothing was packaged or deployed', stage?.faults ?? []);
   const refuseElsewhere = (): void => refuse('nothing was done', stage?.regionFaults ?? []);
-  const elsewhere = ['invoke:invoke', 'logs:logs', 'info:info', 'remove:remove', 'rollback:initialize', 'deploy:list:log', 'metrics:metrics'];
+  const elsewhere = [
+    'invoke:invoke',
+    'logs:logs',
+    'info:info',
+    'remove:remove',
+    'rollback:initialize',
+    'deploy:list:log',
+    'metrics:metrics',
+  ];
   const hooks: Hooks = {
     'before:package:cleanup': refuseFaults,
     'before:package:function:package': refuseFaults,

@@ -8,23 +8,48 @@ interface Parameter {
   readonly AllowedPattern?: string;
 }
 
-const text = (Description: string, more: Partial<Parameter> = {}): Parameter => ({ Type: 'String', Description, ...more });
+const text = (Description: string, more: Partial<Parameter> = {}): Parameter => ({
+  Type: 'String',
+  Description,
+  ...more,
+});
 const list = (Description: string): Parameter => ({ Type: 'CommaDelimitedList', Description, Default: '' });
-const flag = (Description: string, Default: 'true' | 'false'): Parameter => ({ Type: 'String', Description, Default, AllowedValues: ['true', 'false'] });
+const flag = (Description: string, Default: 'true' | 'false'): Parameter => ({
+  Type: 'String',
+  Description,
+  Default,
+  AllowedValues: ['true', 'false'],
+});
 
-export const parameters = (version: string): Readonly<Record<string, Parameter>> => ({
-  Stage: text('Every name begins with cloudfence-<Stage>-', { Default: 'prod', AllowedPattern: '[a-z][a-z0-9-]{0,19}' }),
+const whatIsDeployed = (version: string): Readonly<Record<string, Parameter>> => ({
+  Stage: text('Every name begins with cloudfence-<Stage>-', {
+    Default: 'prod',
+    AllowedPattern: '[a-z][a-z0-9-]{0,19}',
+  }),
   CodeBucket: text('Your S3 bucket, in the region of this stack, that contains the zips of the functions'),
-  CodePrefix: text('What the keys of the zips begin with, up to and with the last slash', { Default: `cloudfence/${version}/` }),
-  Settings: text('The configuration as one line of JSON, such as {"clusters":[{"name":"prod","secret":"cloudfence-prod"}],"shadow":true}: docs/configuration.md', { AllowedPattern: '\\{.*"clusters".*\\}' }),
-  SecretArns: list('ARNs of the secrets that Settings names; end each in -?????? where you do not know the six characters'),
+  CodePrefix: text('What the keys of the zips begin with, up to and with the last slash', {
+    Default: `cloudfence/${version}/`,
+  }),
+  Settings: text(
+    'The configuration as one line of JSON, such as {"clusters":[{"name":"prod","secret":"cloudfence-prod"}],"shadow":true}: docs/configuration.md',
+    { AllowedPattern: '\\{.*"clusters".*\\}' },
+  ),
+  SecretArns: list(
+    'ARNs of the secrets that Settings names; end each in -?????? where you do not know the six characters',
+  ),
   ParameterArns: list('ARNs of the SSM parameters that Settings names'),
   KmsKeyArns: list('ARNs of your own keys that encrypt those secrets or parameters'),
   EksClusterArns: list('ARNs of the EKS clusters that Settings names'),
   RoleArns: list('ARNs of the roles of territories that Settings names'),
-  TagValue: text('Only instances and volumes with the tag cloudfence=<TagValue> may be detached from each other', { Default: 'true', AllowedPattern: '.+' }),
+  TagValue: text('Only instances and volumes with the tag cloudfence=<TagValue> may be detached from each other', {
+    Default: 'true',
+    AllowedPattern: '.+',
+  }),
   AnyMachine: flag('true: any instance and volume of the account and region, whatever its tags are', 'false'),
   PowerOff: flag('true: also allow ec2:StopInstances, which the policy unreachable: power-off needs', 'false'),
+});
+
+const whatItReactsTo: Readonly<Record<string, Parameter>> = {
   SpotInterruption: flag('React to spot interruption warnings', 'true'),
   RebalanceRecommendation: flag('React to rebalance recommendations', 'true'),
   AutoScaling: flag('React to terminations by Auto Scaling', 'true'),
@@ -35,11 +60,18 @@ export const parameters = (version: string): Readonly<Record<string, Parameter>>
   MakeDashboard: flag('Make a CloudWatch dashboard', 'true'),
   SubnetIds: list('Subnets from which API servers without a public address are reached'),
   SecurityGroupIds: list('Security groups of the functions, with SubnetIds'),
+};
+
+export const parameters = (version: string): Readonly<Record<string, Parameter>> => ({
+  ...whatIsDeployed(version),
+  ...whatItReactsTo,
 });
 
 export const ref = (name: string): { readonly Ref: string } => ({ Ref: name });
 const NO_VALUE = ref('AWS::NoValue');
-export const when = (condition: string, then: unknown, otherwise: unknown = NO_VALUE): object => ({ 'Fn::If': [condition, then, otherwise] });
+export const when = (condition: string, then: unknown, otherwise: unknown = NO_VALUE): object => ({
+  'Fn::If': [condition, then, otherwise],
+});
 
 const isNot = (value: unknown, name: string): object => ({ 'Fn::Not': [{ 'Fn::Equals': [value, name] }] });
 const isGiven = (name: string): object => isNot({ 'Fn::Join': ['', ref(name)] }, '');
@@ -76,7 +108,9 @@ const optionalRules = [
   ['WithCloudTrail', 'cloud-trail'],
 ] as const;
 
-const ruleArn = (name: string): object => ({ 'Fn::Sub': `arn:\${AWS::Partition}:events:\${AWS::Region}:\${AWS::AccountId}:rule/cloudfence-\${Stage}-${name}` });
+const ruleArn = (name: string): object => ({
+  'Fn::Sub': `arn:\${AWS::Partition}:events:\${AWS::Region}:\${AWS::AccountId}:rule/cloudfence-\${Stage}-${name}`,
+});
 const rules = [ruleArn('state-change'), ...optionalRules.map(([condition, name]) => when(condition, ruleArn(name)))];
 
 /** What `${cloudfence:name}` means in the template of a release, where it differs from a stage's. */

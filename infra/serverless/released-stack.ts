@@ -6,17 +6,25 @@ import { conditions, parameters, ref, when } from './released-parameters.ts';
  * placeholders: whoever installs it gives parameters instead of a stage's file, and zips in a bucket of their own.
  */
 
-/** Names that occur nowhere else, so that every text that contains them is found. `serverless` takes only regions that it knows. */
+/**
+ * Names that occur nowhere else, so that every text that contains them is found. `serverless` takes only regions that
+ * it knows.
+ */
 export const PLACEHOLDER = { stage: 'placeholder0', region: 'us-isob-east-1' } as const;
 
 const resource = z.looseObject({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) });
-const template = z.looseObject({ Resources: z.record(z.string(), resource), Outputs: z.record(z.string(), z.unknown()).default({}) });
+const template = z.looseObject({
+  Resources: z.record(z.string(), resource),
+  Outputs: z.record(z.string(), z.unknown()).default({}),
+});
 
 type Resource = z.infer<typeof resource>;
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const named = (value: string): string => value.replaceAll(PLACEHOLDER.stage, '${Stage}').replaceAll(PLACEHOLDER.region, '${AWS::Region}');
+const named = (value: string): string =>
+  value.replaceAll(PLACEHOLDER.stage, '${Stage}').replaceAll(PLACEHOLDER.region, '${AWS::Region}');
 
 /** A text with a placeholder becomes a Fn::Sub; one that was a Fn::Sub before keeps its own variables. */
 const substituted = (value: unknown): unknown => {
@@ -43,11 +51,14 @@ const inOwnBucket = (one: Resource): Resource => {
   return { ...one, Properties: { ...one.Properties, Code, VpcConfig: NETWORK } };
 };
 
-const without = <T>(all: Readonly<Record<string, T>>): Readonly<Record<string, T>> => Object.fromEntries(Object.entries(all).filter(([name]) => !isOfBucket(name)));
+const without = <T>(all: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
+  Object.fromEntries(Object.entries(all).filter(([name]) => !isOfBucket(name)));
 
 export const releasedStack = (packaged: unknown, version: string): object => {
   const { Resources, Outputs } = template.parse(packaged);
-  const resources = Object.fromEntries(Object.entries(without(Resources)).map(([name, one]) => [name, substituted(inOwnBucket(one))]));
+  const resources = Object.fromEntries(
+    Object.entries(without(Resources)).map(([name, one]) => [name, substituted(inOwnBucket(one))]),
+  );
   return {
     AWSTemplateFormatVersion: '2010-09-09',
     Description: `Cloudfence ${version}: fences Kubernetes nodes whose EC2 instance is provably off`,

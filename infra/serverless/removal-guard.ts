@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Options, Serverless, Writers } from './service.ts';
 
-/** The question that a removal asks the function doctor first, and what it says of the answer: on every cloud the same. */
+/**
+ * The question that a removal asks the function doctor first, and what it says of the answer: on every cloud the same.
+ */
 
 export const QUESTION = { question: 'fences' } as const;
 
@@ -11,15 +13,21 @@ type Fences = z.infer<typeof answer>['fences'];
 
 const fencesIn = (said: unknown): Fences => answer.parse(said).fences;
 
-const inWords = (fences: Fences): string => fences.map(({ cluster, node }) => `  - Node ${node} of ${cluster}`).join('\n');
+const inWords = (fences: Fences): string =>
+  fences.map(({ cluster, node }) => `  - Node ${node} of ${cluster}`).join('\n');
 
-const standingInWords = (fences: Fences): string => `fences stand.\n${inWords(fences)}\nTake them back with \`cloudfence release --all\`, then remove again.`;
+const standingInWords = (fences: Fences): string =>
+  `fences stand.\n${inWords(fences)}\nTake them back with \`cloudfence release --all\`, then remove again.`;
 
-const refusal = (reason: string): string => `nothing was removed: ${reason}\nTo remove Cloudfence all the same, give --force-remove.`;
+const refusal = (reason: string): string =>
+  `nothing was removed: ${reason}\nTo remove Cloudfence all the same, give --force-remove.`;
 
 const FORCED = 'Fences that stand, if any, are left as they are: --force-remove.';
 
-export const forceRemove = { usage: 'Remove although fences stand, or although nobody can say whether any do', type: 'boolean' };
+export const forceRemove = {
+  usage: 'Remove although fences stand, or although nobody can say whether any do',
+  type: 'boolean',
+};
 
 /** The function that knows which fences stand. */
 export interface Doctor {
@@ -36,12 +44,19 @@ const standing = async (ask: Doctor['ask']): Promise<Fences | null> => {
 const why = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** An install goes only when none of its fences is left standing, for nobody else would take them back. */
-export const guardRemoval = async ({ name, ask }: Doctor, { classes }: Pick<Serverless, 'classes'>, options: Options, { log }: Pick<Writers, 'log'>): Promise<void> => {
+export const guardRemoval = async (
+  { name, ask }: Doctor,
+  { classes }: Pick<Serverless, 'classes'>,
+  options: Options,
+  { log }: Pick<Writers, 'log'>,
+): Promise<void> => {
   const refuse = (reason: string): never => {
     throw new classes.Error(refusal(reason));
   };
   if (options['force-remove']) return log.warning(FORCED);
-  const fences = await standing(ask).catch((error: unknown) => refuse(`the function ${name} cannot say whether fences stand: ${why(error)}`));
+  const fences = await standing(ask).catch((error: unknown) =>
+    refuse(`the function ${name} cannot say whether fences stand: ${why(error)}`),
+  );
   if (fences === null) return log.notice(`There is no function ${name} any more: nothing can be asked about fences.`);
   if (fences.length > 0) refuse(standingInWords(fences));
 };

@@ -21,7 +21,10 @@ const slimAmazon: Plugin = {
   },
 };
 
-/** The calls that providers/gcp makes, by service. Another one must be named here: without its description it cannot be sent. */
+/**
+ * The calls that providers/gcp makes, by service. Another one must be named here: without its description it cannot be
+ * sent.
+ */
 export const CALLS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Get', 'DetachDisk', 'Stop', 'TestIamPermissions'],
   Disks: ['Get', 'TestIamPermissions'],
@@ -40,14 +43,23 @@ const fallback = require('google-gax/fallback');
 module.exports = { ...fallback, fallback, loggingUtils: require('google-logging-utils'), decodeAnyProtosInArray: (details) => details };
 `;
 
-/** Classes of three more services, made by a generator; google-gax loads them to offer their clients, and makes its own calls without. */
+/**
+ * Classes of three more services, made by a generator; google-gax loads them to offer their clients, and makes its own
+ * calls without.
+ */
 const UNUSED_CLASSES = /google-gax[\\/]build[\\/]protos[\\/](?:iam_service|locations|operations)\.js$/;
 
 const description = z.looseObject({ methods: z.record(z.string(), z.looseObject({})).optional() });
 const version = z.looseObject({ nested: z.record(z.string(), description) });
 const root = z.looseObject({
   nested: z.looseObject({
-    google: z.looseObject({ nested: z.looseObject({ cloud: z.looseObject({ nested: z.looseObject({ compute: z.looseObject({ nested: z.looseObject({ v1: version }) }) }) }) }) }),
+    google: z.looseObject({
+      nested: z.looseObject({
+        cloud: z.looseObject({
+          nested: z.looseObject({ compute: z.looseObject({ nested: z.looseObject({ v1: version }) }) }),
+        }),
+      }),
+    }),
   }),
 });
 
@@ -59,7 +71,10 @@ const services = (all: Descriptions): Descriptions =>
     Object.entries(CALLS).map(([name, calls]) => {
       const service = all[name];
       const methods = Object.fromEntries(calls.map((call) => [call, service?.methods?.[call]]));
-      if (!service || Object.values(methods).includes(undefined)) throw new Error(`the Compute Engine SDK does not describe ${name} with ${calls.join(', ')}: correct slim-libraries.ts`);
+      if (!service || Object.values(methods).includes(undefined))
+        throw new Error(
+          `the Compute Engine SDK does not describe ${name} with ${calls.join(', ')}: correct slim-libraries.ts`,
+        );
       return [name, description.parse({ ...service, methods })];
     }),
   );
@@ -92,15 +107,33 @@ const slimmed = (text: string): string => {
 const slimGoogle: Plugin = {
   name: 'slim-google',
   setup: (build) => {
-    build.onResolve({ filter: /^google-gax$/ }, ({ resolveDir }) => ({ path: 'rest-only', namespace: 'google-gax', pluginData: resolveDir }));
-    build.onLoad({ filter: /^rest-only$/, namespace: 'google-gax' }, ({ pluginData }) => ({ contents: REST_ONLY, loader: 'js', resolveDir: String(pluginData) }));
+    build.onResolve({ filter: /^google-gax$/ }, ({ resolveDir }) => ({
+      path: 'rest-only',
+      namespace: 'google-gax',
+      pluginData: resolveDir,
+    }));
+    build.onLoad({ filter: /^rest-only$/, namespace: 'google-gax' }, ({ pluginData }) => ({
+      contents: REST_ONLY,
+      loader: 'js',
+      resolveDir: String(pluginData),
+    }));
     build.onLoad({ filter: UNUSED_CLASSES }, () => ({ contents: 'module.exports = {};', loader: 'js' }));
-    build.onLoad({ filter: DESCRIPTIONS }, async ({ path }) => ({ contents: `module.exports = JSON.parse(${JSON.stringify(slimmed(await readFile(path, 'utf8')))});`, loader: 'js' }));
+    build.onLoad({ filter: DESCRIPTIONS }, async ({ path }) => ({
+      contents: `module.exports = JSON.parse(${JSON.stringify(slimmed(await readFile(path, 'utf8')))});`,
+      loader: 'js',
+    }));
   },
 };
 
 /** The API classes that kubernetes/ uses. Another one must be named here, and the bundle is refused until it is. */
-const APIS: readonly string[] = ['AuthorizationV1Api', 'CoordinationV1Api', 'CoreV1Api', 'EventsV1Api', 'StorageV1Api', 'VersionApi'];
+const APIS: readonly string[] = [
+  'AuthorizationV1Api',
+  'CoordinationV1Api',
+  'CoreV1Api',
+  'EventsV1Api',
+  'StorageV1Api',
+  'VersionApi',
+];
 
 const GENERATED = String.raw`@kubernetes[\\/]client-node[\\/]dist[\\/]gen[\\/]`;
 const SERIALIZER = new RegExp(String.raw`${GENERATED}models[\\/]ObjectSerializer\.js$`);
@@ -108,7 +141,8 @@ const ALL_MODELS = new RegExp(String.raw`${GENERATED}models[\\/]all\.js$`);
 const API = new RegExp(String.raw`${GENERATED}apis[\\/](?<api>\w+Api)\.js$`);
 
 /** Each line of the serializer that is about one model: its import, its export and its entry in the table of types. */
-const MODEL_LINE = /^(?:(?:import \{ \w+ \} from|export \* from) '\.\.\/models\/(?<module>\w+)\.js';| {4}"(?<entry>\w+)": \w+,)$/;
+const MODEL_LINE =
+  /^(?:(?:import \{ \w+ \} from|export \* from) '\.\.\/models\/(?<module>\w+)\.js';| {4}"(?<entry>\w+)": \w+,)$/;
 
 const modelOf = (line: string): string | null => {
   const { module, entry } = MODEL_LINE.exec(line)?.groups ?? {};
@@ -135,27 +169,36 @@ const slimSerializer = async (file: string): Promise<string> => {
   const lines = (await readFile(file, 'utf8')).split('\n');
   const known = new Set(lines.flatMap((line) => modelOf(line) ?? []));
   const reached = await modelsReachedFrom(path.dirname(file), known);
-  if (reached.size === 0 || reached.size === known.size) throw new Error(`${file} cannot be slimmed: ${reached.size} of its ${known.size} models are used`);
+  if (reached.size === 0 || reached.size === known.size)
+    throw new Error(`${file} cannot be slimmed: ${reached.size} of its ${known.size} models are used`);
   return lines.filter((line) => reached.has(modelOf(line) ?? '') || modelOf(line) === null).join('\n');
 };
 
 const unnamedApis = ({ outputs }: Metafile): readonly string[] => {
   const parts = Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs));
-  return parts.flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? (API.exec(file)?.groups?.['api'] ?? []) : [])).filter((api) => !APIS.includes(api));
+  return parts
+    .flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? (API.exec(file)?.groups?.['api'] ?? []) : []))
+    .filter((api) => !APIS.includes(api));
 };
 
 /**
- * The models of the APIs that we use, whole, and no others: the client loads all of Kubernetes' at once, and a type that is
- * missing from its table is handed through unread. Nothing of ours takes a model by its class, so their index is empty.
+ * The models of the APIs that we use, whole, and no others: the client loads all of Kubernetes' at once, and a type
+ * that is missing from its table is handed through unread. Nothing of ours takes a model by its class, so their index
+ * is empty.
  */
 const slimKubernetes: Plugin = {
   name: 'slim-kubernetes',
   setup: (build) => {
     build.initialOptions.metafile = true;
     build.onLoad({ filter: ALL_MODELS }, () => ({ contents: 'export {};', loader: 'js' }));
-    build.onLoad({ filter: SERIALIZER }, async ({ path: file }) => ({ contents: await slimSerializer(file), loader: 'js' }));
+    build.onLoad({ filter: SERIALIZER }, async ({ path: file }) => ({
+      contents: await slimSerializer(file),
+      loader: 'js',
+    }));
     build.onEnd(({ metafile }) => ({
-      errors: (metafile ? unnamedApis(metafile) : []).map((api) => ({ text: `${api} is bundled without its models: name it in slim-kubernetes.ts` })),
+      errors: (metafile ? unnamedApis(metafile) : []).map((api) => ({
+        text: `${api} is bundled without its models: name it in slim-kubernetes.ts`,
+      })),
     }));
   },
 };
@@ -177,7 +220,10 @@ const absent = () => { throw new Error('the bundle is without undici: kubernetes
 export { absent as fetch, absent as Agent, absent as ProxyAgent };
 `;
 
-/** The Kubernetes client names undici for a way of its own, which we do not take: half a megabyte of code, loaded for nothing. */
+/**
+ * The Kubernetes client names undici for a way of its own, which we do not take: half a megabyte of code, loaded for
+ * nothing.
+ */
 const withoutUndici: Plugin = {
   name: 'without-undici',
   setup: (build) => {

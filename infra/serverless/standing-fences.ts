@@ -4,7 +4,9 @@ import type { Hooks, Options, Serverless, Writers } from './service.ts';
 
 const ask = async (lambda: LambdaClient, name: string): Promise<unknown> => {
   const Payload = Buffer.from(JSON.stringify(QUESTION));
-  const { Payload: said, FunctionError: failed } = await lambda.send(new InvokeCommand({ FunctionName: name, Payload }));
+  const { Payload: said, FunctionError: failed } = await lambda.send(
+    new InvokeCommand({ FunctionName: name, Payload }),
+  );
   const text = Buffer.from(said ?? []).toString();
   if (failed !== undefined) throw new Error(text);
   return JSON.parse(text);
@@ -21,11 +23,16 @@ const askIfPresent = async (lambda: LambdaClient, name: string): Promise<unknown
 
 const doctorOf = (serverless: Serverless): Doctor => {
   const { name } = serverless.service.getFunction('doctor');
-  return { name, ask: async () => askIfPresent(new LambdaClient(await serverless.getProvider('aws').getAwsSdkV3Config()), name) };
+  return {
+    name,
+    ask: async () => askIfPresent(new LambdaClient(await serverless.getProvider('aws').getAwsSdkV3Config()), name),
+  };
 };
 
 /** A plugin of `serverless`: what an install on AWS is asked before it goes. */
 export default function standingFences(serverless: Serverless, options: Options, writers: Writers): object {
-  const hooks: Hooks = { 'before:remove:remove': () => guardRemoval(doctorOf(serverless), serverless, options, writers) };
+  const hooks: Hooks = {
+    'before:remove:remove': () => guardRemoval(doctorOf(serverless), serverless, options, writers),
+  };
   return { commands: { remove: { options: { 'force-remove': forceRemove } } }, hooks };
 }

@@ -9,12 +9,16 @@ export type TemplateValues = Readonly<Record<string, unknown>>;
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const FIVE_MINUTES = 5 * MINUTE;
-/** https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html: six times the function's time-out, or more. */
+/**
+ * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html: six times the function's time-out, or more.
+ */
 const VISIBILITY = 6;
 
 const rate = (ms: number): string => (ms === MINUTE ? 'rate(1 minute)' : `rate(${ms / MINUTE} minutes)`);
 
-const ruleArn = (name: string): Arn => ({ 'Fn::Sub': `arn:\${AWS::Partition}:events:\${AWS::Region}:\${AWS::AccountId}:rule/${name}` });
+const ruleArn = (name: string): Arn => ({
+  'Fn::Sub': `arn:\${AWS::Partition}:events:\${AWS::Region}:\${AWS::AccountId}:rule/${name}`,
+});
 
 const rulesOf = (prefix: string, switched: DeploymentParameters): readonly Arn[] => {
   const names = [
@@ -28,8 +32,12 @@ const rulesOf = (prefix: string, switched: DeploymentParameters): readonly Arn[]
   return names.map((name) => ruleArn(`${prefix}-${name}`));
 };
 
-/** Conditions, of which each makes a statement: keys of one condition would all have to hold. None: a statement without one. */
-const conditionsOf = (tags: readonly PermissionTag[] | undefined): readonly object[] => (tags ?? []).map(({ key, values }) => ({ StringEquals: { [`aws:ResourceTag/${key}`]: values } }));
+/**
+ * Conditions, of which each makes a statement: keys of one condition would all have to hold. None: a statement without
+ * one.
+ */
+const conditionsOf = (tags: readonly PermissionTag[] | undefined): readonly object[] =>
+  (tags ?? []).map(({ key, values }) => ({ StringEquals: { [`aws:ResourceTag/${key}`]: values } }));
 
 const eventValues = (prefix: string, parameters: DeploymentParameters): TemplateValues => {
   const sources = ['aws.ec2', ...(parameters.testSource === null ? [] : [parameters.testSource])];
@@ -61,7 +69,12 @@ const accessValues = ({ clusters, settings }: Checked, { kmsKeys }: DeploymentPa
 
 const territoryValues = ({ territories }: Checked): TemplateValues => {
   const roles = rolesOf(territories);
-  return { roles, withRoles: roles.length > 0, volumes: resourcesOf('volume', territories), instances: resourcesOf('instance', territories) };
+  return {
+    roles,
+    withRoles: roles.length > 0,
+    volumes: resourcesOf('volume', territories),
+    instances: resourcesOf('instance', territories),
+  };
 };
 
 const networkValues = ({ subnets, securityGroups }: DeploymentParameters): TemplateValues => {
@@ -70,7 +83,12 @@ const networkValues = ({ subnets, securityGroups }: DeploymentParameters): Templ
 };
 
 /** Every value that the template uses. `prefix` is the service and the stage, as all names begin. */
-export const templateValues = (prefix: string, stage: string, checked: Checked, parameters: DeploymentParameters): TemplateValues => ({
+export const templateValues = (
+  prefix: string,
+  stage: string,
+  checked: Checked,
+  parameters: DeploymentParameters,
+): TemplateValues => ({
   ...parameters,
   ...eventValues(prefix, parameters),
   ...accessValues(checked, parameters),

@@ -1,31 +1,42 @@
 import type { Hooks, Serverless, Template, TemplateResource } from './service.ts';
 
 /**
- * `When` in our YAML: a resource (`Metadata: { When: … }`) or any object in its properties, such as a statement of a policy,
- * that carries it is left out when its value is false. What stays, stays without it. A value that is a text names a condition
- * of CloudFormation, which then decides.
+ * `When` in our YAML: a resource (`Metadata: { When: … }`) or any object in its properties, such as a statement of a
+ * policy, that carries it is left out when its value is false. What stays, stays without it. A value that is a text
+ * names a condition of CloudFormation, which then decides.
  *
- * `OneForEach` in a statement of a policy lists conditions: it is made once for each, with a number at its Sid from the second
- * on. For an empty list it is made once, without a condition.
+ * `OneForEach` in a statement of a policy lists conditions: it is made once for each, with a number at its Sid from the
+ * second on. For an empty list it is made once, without a condition.
  */
 type Fields = Readonly<Record<string, unknown>>;
 
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isOff = (value: unknown): boolean => isFields(value) && value['When'] === false;
-const without = (fields: Fields, name: string): Fields => Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
+const without = (fields: Fields, name: string): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 
 const repeated = (value: unknown): readonly unknown[] => {
   if (!isFields(value) || !Array.isArray(value['OneForEach'])) return [value];
   const once = without(value, 'OneForEach');
   const conditions: readonly unknown[] = value['OneForEach'];
   if (conditions.length === 0) return [once];
-  return conditions.map((Condition, at) => ({ ...once, Sid: `${String(once['Sid'])}${at === 0 ? '' : at + 1}`, Condition }));
+  return conditions.map((Condition, at) => ({
+    ...once,
+    Sid: `${String(once['Sid'])}${at === 0 ? '' : at + 1}`,
+    Condition,
+  }));
 };
 
-const conditionOf = (value: unknown): string | null => (isFields(value) && typeof value['When'] === 'string' ? value['When'] : null);
+const conditionOf = (value: unknown): string | null =>
+  isFields(value) && typeof value['When'] === 'string' ? value['When'] : null;
 
 const settled = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.filter((one) => !isOff(one)).flatMap(repeated).map(settled);
+  if (Array.isArray(value))
+    return value
+      .filter((one) => !isOff(one))
+      .flatMap(repeated)
+      .map(settled);
   if (!isFields(value)) return value;
   const left = Object.entries(without(value, 'When')).filter(([, inner]) => !isOff(inner));
   const fields = Object.fromEntries(left.map(([key, inner]) => [key, settled(inner)]));

@@ -24,8 +24,17 @@ interface DetachOrder {
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
  */
-export const detach = async (clients: Ec2Clients, order: DetachOrder, permit: Permit, signal: AbortSignal): Promise<void> => {
-  const command = new DetachVolumeCommand({ VolumeId: order.disk, InstanceId: order.machine, Force: order.manner === 'forced' });
+export const detach = async (
+  clients: Ec2Clients,
+  order: DetachOrder,
+  permit: Permit,
+  signal: AbortSignal,
+): Promise<void> => {
+  const command = new DetachVolumeCommand({
+    VolumeId: order.disk,
+    InstanceId: order.machine,
+    Force: order.manner === 'forced',
+  });
   try {
     await permitted(clients, { name: DETACH, permit, signal }, (client, sending) => client.send(command, sending));
   } catch (caught) {
@@ -35,7 +44,12 @@ export const detach = async (clients: Ec2Clients, order: DetachOrder, permit: Pe
   }
 };
 
-const confirmDetached = async (clients: Ec2Clients, { machine, disk }: DetachOrder, refusal: unknown, signal: AbortSignal): Promise<void> => {
+const confirmDetached = async (
+  clients: Ec2Clients,
+  { machine, disk }: DetachOrder,
+  refusal: unknown,
+  signal: AbortSignal,
+): Promise<void> => {
   const volumes = await volumesById(clients.reads, [disk], signal);
   if (volumes.some((volume) => names(volume, machine))) {
     throw new Refused(`${DETACH} was declined and ${disk} still names ${machine}`, { cause: refusal });
@@ -66,10 +80,12 @@ type Send = (client: EC2Client, sending: { readonly abortSignal: AbortSignal }) 
 const permitted = (clients: Ec2Clients, call: PermittedCall, send: Send): Promise<unknown> =>
   underPermit(call, (passage) => {
     const client = clients.writes(passage);
-    const checked = <Args, Result>(next: (args: Args) => Promise<Result>) => (args: Args): Promise<Result> => {
-      passage.check();
-      return next(args);
-    };
+    const checked =
+      <Args, Result>(next: (args: Args) => Promise<Result>) =>
+      (args: Args): Promise<Result> => {
+        passage.check();
+        return next(args);
+      };
     client.middlewareStack.add(checked, AFTER_SIGNING);
     return send(client, { abortSignal: passage.signal });
   });

@@ -3,14 +3,19 @@ import { EC2Client } from '@aws-sdk/client-ec2';
 import { connections } from '../../transport/pool.ts';
 import type { Passage } from '../../transport/under-permit.ts';
 
-/** Over the same connections and credentials: reads are retried by the SDK, a destructive call has a client of its own, and leaves once or not at all. */
+/**
+ * Over the same connections and credentials: reads are retried by the SDK, a destructive call has a client of its own,
+ * and leaves once or not at all.
+ */
 export interface Ec2Clients {
   readonly reads: EC2Client;
   readonly writes: (passage: Passage) => EC2Client;
 }
 
 /** Where to call and as whom; all but the region is for tests and unusual networks. */
-export type ClientOptions = Pick<EC2ClientConfig, 'endpoint' | 'credentials' | 'requestHandler'> & { readonly region: string };
+export type ClientOptions = Pick<EC2ClientConfig, 'endpoint' | 'credentials' | 'requestHandler'> & {
+  readonly region: string;
+};
 
 /** In ms. A destructive call waits for its connection as long as its permit lasts. */
 const answering = { requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
@@ -19,10 +24,19 @@ export const timeouts = { connectionTimeout: 1_000, ...answering } as const;
 export const ec2Clients = ({ requestHandler, ...options }: ClientOptions): Ec2Clients => {
   const { http, https } = connections();
   const shared: EC2ClientConfig = { customUserAgent: 'cloudfence', ...options };
-  const reads = new EC2Client({ ...shared, requestHandler: requestHandler ?? { ...timeouts, httpAgent: http, httpsAgent: https }, maxAttempts: 3 });
+  const reads = new EC2Client({
+    ...shared,
+    requestHandler: requestHandler ?? { ...timeouts, httpAgent: http, httpsAgent: https },
+    maxAttempts: 3,
+  });
   const writes = ({ through }: Passage): EC2Client => {
     const held = { ...answering, httpAgent: through(http), httpsAgent: through(https) };
-    return new EC2Client({ ...shared, requestHandler: requestHandler ?? held, credentials: reads.config.credentials, maxAttempts: 1 });
+    return new EC2Client({
+      ...shared,
+      requestHandler: requestHandler ?? held,
+      credentials: reads.config.credentials,
+      maxAttempts: 1,
+    });
   };
   return { reads, writes };
 };

@@ -3,8 +3,8 @@ import { Unavailable } from '../../fencing/model/errors.ts';
 import { declinedWith } from './errors.ts';
 
 /**
- * What makes an answer EC2's own. The SDK takes any XML for an answer, a proxy's page and an empty body included, and leaves
- * out what it does not find there: so what EC2 always says has to be there.
+ * What makes an answer EC2's own. The SDK takes any XML for an answer, a proxy's page and an empty body included, and
+ * leaves out what it does not find there: so what EC2 always says has to be there.
  */
 
 /** EC2 lists what it found, and be it nothing. @throws Unavailable */
@@ -17,7 +17,9 @@ export const listed = <T>(items: readonly T[] | undefined, call: string): readon
 export const wholeVolumes = (volumes: readonly Volume[] | undefined): readonly Volume[] => {
   const all = listed(volumes, 'ec2:DescribeVolumes');
   if (all.every(({ VolumeId, Attachments }) => VolumeId !== undefined && Attachments !== undefined)) return all;
-  throw new Unavailable('ec2:DescribeVolumes was answered with a volume that does not say where it is attached: this is no answer of EC2');
+  throw new Unavailable(
+    'ec2:DescribeVolumes was answered with a volume that does not say where it is attached: this is no answer of EC2',
+  );
 };
 
 /** EC2 refuses a whole call for one bad id. */
@@ -28,7 +30,10 @@ interface BadIds<T> {
   readonly verdict: (id: string, code: string) => T;
 }
 
-/** Asks for all ids in one call; where one of them is refused, for each half again, so that its neighbours get their answer. */
+/**
+ * Asks for all ids in one call; where one of them is refused, for each half again, so that its neighbours get their
+ * answer.
+ */
 export const askInHalves = async <T>(
   ids: readonly string[],
   ask: (ids: readonly string[]) => Promise<readonly T[]>,
@@ -48,4 +53,8 @@ export const askInHalves = async <T>(
 };
 
 export const chunksOf = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
-  items.length <= size ? (items.length === 0 ? [] : [items]) : [items.slice(0, size), ...chunksOf(items.slice(size), size)];
+  items.length <= size
+    ? items.length === 0
+      ? []
+      : [items]
+    : [items.slice(0, size), ...chunksOf(items.slice(size), size)];

@@ -16,11 +16,18 @@ const AT_ONCE = 100;
 const BAD_IDS = new Set(['InvalidVolume.NotFound', 'InvalidVolumeID.Malformed', 'InvalidParameterValue']);
 
 /** Those of the volumes that EC2 knows, asked for by id. @throws Unavailable, Denied, Refused */
-export const volumesById = (client: EC2Client, disks: readonly DiskId[], signal: AbortSignal): Promise<readonly Volume[]> =>
+export const volumesById = (
+  client: EC2Client,
+  disks: readonly DiskId[],
+  signal: AbortSignal,
+): Promise<readonly Volume[]> =>
   withCloudfenceErrors('ec2:DescribeVolumes', async () => {
     const found: Volume[] = [];
     for (const ids of chunksOf([...new Set(disks)], AT_ONCE)) {
-      const answers = await askInHalves<Volume | null>(ids, (some) => describe(client, some, signal), { codes: BAD_IDS, verdict: () => null });
+      const answers = await askInHalves<Volume | null>(ids, (some) => describe(client, some, signal), {
+        codes: BAD_IDS,
+        verdict: () => null,
+      });
       found.push(...answers.filter((volume) => volume !== null));
     }
     return found;
@@ -30,15 +37,21 @@ export const volumesById = (client: EC2Client, disks: readonly DiskId[], signal:
 const describe = async (client: EC2Client, ids: readonly DiskId[], signal: AbortSignal): Promise<readonly Volume[]> => {
   const answer = await client.send(new DescribeVolumesCommand({ VolumeIds: [...ids] }), { abortSignal: signal });
   const volumes = wholeVolumes(answer.Volumes).filter(({ VolumeId }) => ids.some((id) => id === VolumeId));
-  if (new Set(volumes.map(({ VolumeId }) => VolumeId)).size === ids.length && volumes.length === ids.length) return volumes;
+  if (new Set(volumes.map(({ VolumeId }) => VolumeId)).size === ids.length && volumes.length === ids.length)
+    return volumes;
   throw new Unavailable('ec2:DescribeVolumes did not answer for each volume that it was asked for');
 };
 
 export const names = (volume: Volume, machine: MachineId): boolean =>
-  volume.Attachments?.some((attachment) => attachment.InstanceId === machine && attachment.State !== 'detached') ?? false;
+  volume.Attachments?.some((attachment) => attachment.InstanceId === machine && attachment.State !== 'detached') ??
+  false;
 
 /** The union of what the disks and the machine say; where both speak of a disk, the disk is right. */
-export const attachedDisks = (machine: MachineId, instance: Instance | null, volumes: readonly Volume[]): readonly DiskAttachment[] => {
+export const attachedDisks = (
+  machine: MachineId,
+  instance: Instance | null,
+  volumes: readonly Volume[],
+): readonly DiskAttachment[] => {
   const told = volumes.flatMap((volume) => fromDisk(machine, instance, volume));
   const spoken = new Set(volumes.filter((volume) => attachmentOn(volume, machine)).map((volume) => volume.VolumeId));
   return [...told, ...fromMachine(instance).filter((disk) => !spoken.has(disk.disk))];
@@ -51,13 +64,25 @@ const fromDisk = (machine: MachineId, instance: Instance | null, volume: Volume)
   const attachment = attachmentOn(volume, machine);
   if (!attachment || volume.VolumeId === undefined || attachment.State === 'detached') return [];
   const state = knownState(attachment.State);
-  return [{ disk: volume.VolumeId, state: state ?? 'attached', keep: keepReason(instance, volume, attachment, state !== null) }];
+  return [
+    {
+      disk: volume.VolumeId,
+      state: state ?? 'attached',
+      keep: keepReason(instance, volume, attachment, state !== null),
+    },
+  ];
 };
 
-const keepReason = (instance: Instance | null, volume: Volume, attachment: VolumeAttachment, stateKnown: boolean): string | null => {
+const keepReason = (
+  instance: Instance | null,
+  volume: Volume,
+  attachment: VolumeAttachment,
+  stateKnown: boolean,
+): string | null => {
   if (!instance) return 'EC2 does not know the instance, so its root device cannot be told apart';
   if (instance.RootDeviceName === undefined || attachment.Device === instance.RootDeviceName) return 'root device';
-  if (volume.MultiAttachEnabled || (volume.Attachments?.length ?? 0) > 1) return 'attached to several instances, or made for it';
+  if (volume.MultiAttachEnabled || (volume.Attachments?.length ?? 0) > 1)
+    return 'attached to several instances, or made for it';
   if (instance.Operator?.Managed || volume.Operator?.Managed || attachment.AssociatedResource) return 'managed by AWS';
   return stateKnown ? null : `EC2 shows the state ${attachment.State}, which is not known here`;
 };
@@ -66,7 +91,8 @@ const keepReason = (instance: Instance | null, volume: Volume, attachment: Volum
 const fromMachine = (instance: Instance | null): readonly DiskAttachment[] =>
   (instance?.BlockDeviceMappings ?? []).flatMap(({ DeviceName, Ebs }) => {
     if (Ebs?.VolumeId === undefined || Ebs.Status === 'detached') return [];
-    const keep = DeviceName === instance?.RootDeviceName ? 'root device' : 'the disk itself does not show this attachment';
+    const keep =
+      DeviceName === instance?.RootDeviceName ? 'root device' : 'the disk itself does not show this attachment';
     return [{ disk: Ebs.VolumeId, state: knownState(Ebs.Status) ?? 'attached', keep }];
   });
 
@@ -89,14 +115,23 @@ const WHOLE_ID = /^i-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 /** Where it is attached, or that it is not, in a way that agrees with its state. */
 const tellsWhere = ({ State, Attachments = [] }: Volume): boolean => {
   if (State === 'available') return Attachments.every((attachment) => attachment.State === 'detached');
-  return State === 'in-use' && Attachments.length > 0 && Attachments.every(({ InstanceId, State: state }) => WHOLE_ID.test(InstanceId ?? '') && state !== undefined);
+  return (
+    State === 'in-use' &&
+    Attachments.length > 0 &&
+    Attachments.every(({ InstanceId, State: state }) => WHOLE_ID.test(InstanceId ?? '') && state !== undefined)
+  );
 };
 
 /**
  * What the disks say of a machine that EC2 does not know. EC2 describes only volumes of the caller's own account and
  * region, and volumes never leave theirs: when all that were attached to the machine are found, it was of this place.
  */
-export const witness = async (client: EC2Client, machine: MachineId, disks: readonly DiskId[], signal: AbortSignal): Promise<Witness> => {
+export const witness = async (
+  client: EC2Client,
+  machine: MachineId,
+  disks: readonly DiskId[],
+  signal: AbortSignal,
+): Promise<Witness> => {
   const asked = new Set(disks);
   const found = await volumesById(client, disks, signal);
   if (found.some((volume) => names(volume, machine))) return 'held';

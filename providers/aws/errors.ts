@@ -50,16 +50,26 @@ export const codeOf = (caught: unknown): string | null => {
   return read.success ? read.data.name : null;
 };
 
-/** The code with which EC2 declines a call for what it asks; what comes with any other status may be somebody else's word. */
+/**
+ * The code with which EC2 declines a call for what it asks; what comes with any other status may be somebody else's
+ * word.
+ */
 export const declinedWith = (caught: unknown): string | null => {
   const read = answered.safeParse(caught);
   return read.success && read.data.$metadata.httpStatusCode === 400 ? read.data.name : null;
 };
 
 /** Their messages quote the request as it was signed, session token and all. */
-const QUOTES_THE_REQUEST: ReadonlySet<string> = new Set(['IncompleteSignature', 'InvalidSignatureException', 'SignatureDoesNotMatch']);
+const QUOTES_THE_REQUEST: ReadonlySet<string> = new Set([
+  'IncompleteSignature',
+  'InvalidSignatureException',
+  'SignatureDoesNotMatch',
+]);
 
-/** The service's sentence says who may not do what to which resource, and holds the text that `aws sts decode-authorization-message` reads. */
+/**
+ * The service's sentence says who may not do what to which resource, and holds the text that `aws sts
+ * decode-authorization-message` reads.
+ */
 const answeredInWords = ({ name, message }: Error): string => {
   const sentence = QUOTES_THE_REQUEST.has(name) ? '' : sentenceOf(message);
   return sentence === '' || sentence === name ? name : `${name}: ${sentence}`;
@@ -69,7 +79,9 @@ const answeredInWords = ({ name, message }: Error): string => {
 const inWords = (caught: unknown, call: string, status: number): string => {
   if (!(caught instanceof Error)) return `${call} answered nothing`;
   if (NO_CREDENTIALS.has(caught.name)) return `${call} was not sent, for there are no credentials: ${caught.message}`;
-  return status > 0 ? `${call} answered ${answeredInWords(caught)}` : `${call} was not answered: ${noAnswer(caught) ?? (sentenceOf(caught.message) || caught.name)}`;
+  return status > 0
+    ? `${call} answered ${answeredInWords(caught)}`
+    : `${call} was not answered: ${noAnswer(caught) ?? (sentenceOf(caught.message) || caught.name)}`;
 };
 
 /**
@@ -82,7 +94,8 @@ export const toCloudfenceError = (caught: unknown, call: string): CloudfenceErro
   const status = answered.safeParse(caught).data?.$metadata.httpStatusCode ?? 0;
   const message = inWords(caught, call, status);
   if (DENIED.has(name)) return new Denied(message, { cause: caught });
-  if (UNAVAILABLE.has(name) || status < 400 || status === 429 || status >= 500) return new Unavailable(message, { cause: caught });
+  if (UNAVAILABLE.has(name) || status < 400 || status === 429 || status >= 500)
+    return new Unavailable(message, { cause: caught });
   if (status === 401 || status === 403) return new Denied(message, { cause: caught });
   return new Refused(message, { cause: caught });
 };

@@ -7,7 +7,10 @@ export const INSTANCE_ID = /^i-[0-9a-f]{8,17}$/;
 
 const VOLUME_ID = /^vol-[0-9a-f]{8,17}$/;
 
-/** The driver that people install, and the one that EKS Auto Mode brings: both call a machine and a volume by EC2's own ids. */
+/**
+ * The driver that people install, and the one that EKS Auto Mode brings: both call a machine and a volume by EC2's own
+ * ids.
+ */
 const EBS_DRIVERS: ReadonlySet<string> = new Set(['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com']);
 
 const isEbs = (driver: string | null): boolean => driver !== null && EBS_DRIVERS.has(driver);
@@ -16,8 +19,8 @@ const isEbs = (driver: string | null): boolean => driver !== null && EBS_DRIVERS
 const PROVIDER_ID = /^(?:aws:\/\/\/[^/]*\/)?([^/]+)$/;
 
 /**
- * The instance that an identity source names; null for anything that is no EC2 instance, such as Fargate or another cloud.
- * The EBS driver's node id is the instance id.
+ * The instance that an identity source names; null for anything that is no EC2 instance, such as Fargate or another
+ * cloud. The EBS driver's node id is the instance id.
  */
 export const machineOf = ({ source, driver, value }: IdentitySource): MachineId | null => {
   switch (source) {
@@ -34,7 +37,8 @@ export const machineOf = ({ source, driver, value }: IdentitySource): MachineId 
   }
 };
 
-const instanceId = (text: string | undefined): MachineId | null => (text !== undefined && INSTANCE_ID.test(text) ? text : null);
+const instanceId = (text: string | undefined): MachineId | null =>
+  text !== undefined && INSTANCE_ID.test(text) ? text : null;
 
 const ZONE_OF = /^aws:\/\/\/([^/]+)\/[^/]+$/;
 
@@ -46,13 +50,21 @@ export const unservedPlace = ({ source, value }: IdentitySource, region: string)
   const zone = source === 'providerID' ? ZONE_OF.exec(value)?.[1] : undefined;
   if (zone === undefined) return null;
   const named = REGION_OF.exec(zone)?.[0] ?? zone;
-  return named === region ? null : { place: named, remedy: `add ${named} to \`territories\` (docs/aws.md, "Accounts and regions"), or install Cloudfence there` };
+  return named === region
+    ? null
+    : {
+        place: named,
+        remedy: `add ${named} to \`territories\` (docs/aws.md, "Accounts and regions"), or install Cloudfence there`,
+      };
 };
 
 /** `vol-…`, or `aws://<zone>/vol-…` as volumes of the former in-tree plugin are named. */
 const HANDLE = /^(?:aws:\/\/[^/]*\/)?([^/]+)$/;
 
-/** The EBS volume behind a CSI volume, or null: `local-ebs://` handles and other drivers' volumes are no disks to detach. */
+/**
+ * The EBS volume behind a CSI volume, or null: `local-ebs://` handles and other drivers' volumes are no disks to
+ * detach.
+ */
 export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null => {
   const id = isEbs(driver) ? HANDLE.exec(handle)?.[1] : undefined;
   return id !== undefined && VOLUME_ID.test(id) ? id : null;
@@ -64,12 +76,22 @@ export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null => {
  * `aws-us-gov` differ in their public names only. DHCP options with a domain of their own give other names.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-naming.html
  */
-export const nodeNamesOf = (machine: MachineId, privateDnsName: string | undefined, region: string): readonly string[] => {
-  const names = [privateDnsName?.toLowerCase() ?? '', `${machine}.${region}.compute.internal`, ...eastern(machine, region), machine];
+export const nodeNamesOf = (
+  machine: MachineId,
+  privateDnsName: string | undefined,
+  region: string,
+): readonly string[] => {
+  const names = [
+    privateDnsName?.toLowerCase() ?? '',
+    `${machine}.${region}.compute.internal`,
+    ...eastern(machine, region),
+    machine,
+  ];
   return [...new Set(names)].filter((name) => name !== '');
 };
 
-const eastern = (machine: MachineId, region: string): readonly string[] => (region === 'us-east-1' ? [`${machine}.ec2.internal`] : []);
+const eastern = (machine: MachineId, region: string): readonly string[] =>
+  region === 'us-east-1' ? [`${machine}.ec2.internal`] : [];
 
 const OWNERSHIP = 'kubernetes.io/cluster/';
 const EKS_NAME = 'aws:eks:cluster-name';

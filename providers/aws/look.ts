@@ -44,10 +44,16 @@ export const look = async (
 };
 
 /**
- * EC2 calls an id that it does not know by name, in an error. An instance that is left out of an answer, or is in it twice,
- * is not missing: nothing was said of it. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html
+ * EC2 calls an id that it does not know by name, in an error. An instance that is left out of an answer, or is in it
+ * twice, is not missing: nothing was said of it.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html
  */
-const factsOf = (id: MachineId, all: readonly Said[], region: string, volumes: readonly Volume[] | null): MachineFacts => {
+const factsOf = (
+  id: MachineId,
+  all: readonly Said[],
+  region: string,
+  volumes: readonly Volume[] | null,
+): MachineFacts => {
   const [said, ...more] = all.filter((one) => one.machine === id);
   if (!said || more.length > 0) return unknownFacts(id, said ? 'contradictory' : 'not in the answer');
   switch (said.said) {
@@ -66,21 +72,41 @@ const sayAll = (client: EC2Client, ids: readonly MachineId[], signal: AbortSigna
     verdict: (machine, code) => ({ machine, said: code === 'InvalidInstanceID.Malformed' ? 'malformed' : 'not-found' }),
   });
 
-const describe = async (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Said[]> => {
+const describe = async (
+  client: EC2Client,
+  ids: readonly MachineId[],
+  signal: AbortSignal,
+): Promise<readonly Said[]> => {
   const said: Said[] = [];
-  for await (const page of bounded(paginateDescribeInstances({ client }, { InstanceIds: [...ids] }, { abortSignal: signal }), MOST_PAGES, 'ec2:DescribeInstances')) {
+  for await (const page of bounded(
+    paginateDescribeInstances({ client }, { InstanceIds: [...ids] }, { abortSignal: signal }),
+    MOST_PAGES,
+    'ec2:DescribeInstances',
+  )) {
     const requestId = page.$metadata.requestId ?? '';
-    for (const instance of listed(page.Reservations, 'ec2:DescribeInstances').flatMap((reservation) => reservation.Instances ?? [])) {
-      if (instance.InstanceId !== undefined) said.push({ machine: instance.InstanceId, said: 'seen', instance, requestId });
+    for (const instance of listed(page.Reservations, 'ec2:DescribeInstances').flatMap(
+      (reservation) => reservation.Instances ?? [],
+    )) {
+      if (instance.InstanceId !== undefined)
+        said.push({ machine: instance.InstanceId, said: 'seen', instance, requestId });
     }
   }
   return said;
 };
 
 /** The disks' own word on what they are attached to. */
-const volumesOn = async (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Volume[]> => {
+const volumesOn = async (
+  client: EC2Client,
+  ids: readonly MachineId[],
+  signal: AbortSignal,
+): Promise<readonly Volume[]> => {
   const volumes: Volume[] = [];
   const filter = { Filters: [{ Name: 'attachment.instance-id', Values: [...ids] }] };
-  for await (const page of bounded(paginateDescribeVolumes({ client }, filter, { abortSignal: signal }), MOST_PAGES, 'ec2:DescribeVolumes')) volumes.push(...wholeVolumes(page.Volumes));
+  for await (const page of bounded(
+    paginateDescribeVolumes({ client }, filter, { abortSignal: signal }),
+    MOST_PAGES,
+    'ec2:DescribeVolumes',
+  ))
+    volumes.push(...wholeVolumes(page.Volumes));
   return volumes;
 };

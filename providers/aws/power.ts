@@ -1,5 +1,11 @@
 import type { Instance, Volume } from '@aws-sdk/client-ec2';
-import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/model/machine.ts';
+import {
+  type Evidence,
+  type MachineFacts,
+  type MachineId,
+  nothingKnown,
+  type Power,
+} from '../../fencing/model/machine.ts';
 import { attachedDisks } from './disks.ts';
 import { clustersIn, nodeNamesOf } from './identity.ts';
 
@@ -46,9 +52,15 @@ export const classify = (instance: Pick<Instance, 'State' | 'StateReason' | 'Hib
 
 const alive = (power: Power): Classified => ({ power, forGood: false });
 
-/** Not knowing whether it can hibernate counts as being able to; a reason that says that it did is believed in any case. */
-const mayBeHibernated = ({ HibernationOptions, StateReason }: Pick<Instance, 'StateReason' | 'HibernationOptions'>): boolean =>
-  StateReason?.Code === 'Client.UserInitiatedHibernate' || (HibernationOptions?.Configured !== false && !PLAIN_SHUTDOWN.has(StateReason?.Code ?? ''));
+/**
+ * Not knowing whether it can hibernate counts as being able to; a reason that says that it did is believed in any case.
+ */
+const mayBeHibernated = ({
+  HibernationOptions,
+  StateReason,
+}: Pick<Instance, 'StateReason' | 'HibernationOptions'>): boolean =>
+  StateReason?.Code === 'Client.UserInitiatedHibernate' ||
+  (HibernationOptions?.Configured !== false && !PLAIN_SHUTDOWN.has(StateReason?.Code ?? ''));
 
 interface Sighting {
   readonly region: string;
@@ -59,7 +71,11 @@ interface Sighting {
 
 const READ_FROM = 'ec2:DescribeInstances';
 
-export const seenFacts = (instance: Instance, machine: MachineId, { region, requestId, volumes }: Sighting): MachineFacts => ({
+export const seenFacts = (
+  instance: Instance,
+  machine: MachineId,
+  { region, requestId, volumes }: Sighting,
+): MachineFacts => ({
   machine,
   incarnation: null,
   ...classify(instance),
@@ -74,7 +90,9 @@ export const seenFacts = (instance: Instance, machine: MachineId, { region, requ
 
 /** A machine that is up has been so since its launch: only the way down is noted as a transition. */
 const sinceOf = ({ State, LaunchTime, StateTransitionReason }: Instance): number | null =>
-  State?.Name === 'running' || State?.Name === 'pending' ? (LaunchTime?.getTime() ?? null) : transitionTime(StateTransitionReason);
+  State?.Name === 'running' || State?.Name === 'pending'
+    ? (LaunchTime?.getTime() ?? null)
+    : transitionTime(StateTransitionReason);
 
 const evidenceOf = (instance: Instance, requestId: string): Evidence => ({
   state: instance.State?.Name ?? 'none',
@@ -85,7 +103,10 @@ const evidenceOf = (instance: Instance, requestId: string): Evidence => ({
   readFrom: READ_FROM,
 });
 
-/** EC2 does not know the id, which proves nothing by itself: https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html */
+/**
+ * EC2 does not know the id, which proves nothing by itself:
+ * https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
+ */
 export const missingFacts = (machine: MachineId, volumes: readonly Volume[] | null): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'missing',
@@ -94,7 +115,11 @@ export const missingFacts = (machine: MachineId, volumes: readonly Volume[] | nu
 });
 
 /** EC2 says nothing of it, or that this cannot be an instance id: there is nothing to be proved about it. */
-export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state, readFrom: READ_FROM } });
+export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({
+  ...nothingKnown(machine),
+  power: 'unknown',
+  evidence: { state, readFrom: READ_FROM },
+});
 
 /** A text for people with a time in it, such as `User initiated (2014-09-15 22:12:11 GMT)`. */
 const TRANSITION_TIME = /\((\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) (?:GMT|UTC)\)$/;

@@ -3,13 +3,15 @@ import { CloudfenceError, Refused } from '../../fencing/model/errors.ts';
 import type { DiskId, IdentitySource, MachineFacts, MachineId, Witness } from '../../fencing/model/machine.ts';
 
 /**
- * Several territories as one cloud. An instance id is one machine's in all of AWS, and an EBS volume attaches only within
- * its account and zone: so the territory that knows a machine owns it, and the one that knows a disk may vouch for it.
+ * Several territories as one cloud. An instance id is one machine's in all of AWS, and an EBS volume attaches only
+ * within its account and zone: so the territory that knows a machine owns it, and the one that knows a disk may vouch
+ * for it.
  * https://docs.aws.amazon.com/ebs/latest/userguide/ebs-attaching-volume.html
  */
 export const cloudOfTerritories = (home: Territory, others: readonly Territory[]): Cloud => {
   const territories: Territories = { home, others, owners: new Map() };
-  const look: Cloud['look'] = (machines, scope, signal) => lookInTerritories(machines, territories, (territory, ids) => territory.cloud.look(ids, scope, signal));
+  const look: Cloud['look'] = (machines, scope, signal) =>
+    lookInTerritories(machines, territories, (territory, ids) => territory.cloud.look(ids, scope, signal));
   const owning = async (machine: MachineId, signal: AbortSignal): Promise<Cloud> => {
     if (!territories.owners.has(machine)) await look([machine], { disks: false }, signal);
     return ownerOf(machine, territories);
@@ -18,7 +20,8 @@ export const cloudOfTerritories = (home: Territory, others: readonly Territory[]
     name: home.cloud.name,
     look,
     witness: (machine, disks, signal) => witnessIn(territories, machine, disks, signal),
-    detach: async (from, disk, manner, permit, signal) => (await owning(from.machine, signal)).detach(from, disk, manner, permit, signal),
+    detach: async (from, disk, manner, permit, signal) =>
+      (await owning(from.machine, signal)).detach(from, disk, manner, permit, signal),
     powerOff: async (target, permit, signal) => (await owning(target.machine, signal)).powerOff(target, permit, signal),
     machineOf: home.cloud.machineOf,
     incarnationsOf: home.cloud.incarnationsOf,
@@ -37,14 +40,21 @@ const unservedByAll = (all: readonly Territory[], source: IdentitySource): Unser
 const ownerOf = (machine: MachineId, { home, others, owners }: Territories): Cloud => {
   const owner = owners.get(machine);
   if (owner) return owner.cloud;
-  throw new Refused(`no territory knows ${machine}: neither ${[home, ...others].map(({ name }) => name).join(' nor ')}`);
+  throw new Refused(
+    `no territory knows ${machine}: neither ${[home, ...others].map(({ name }) => name).join(' nor ')}`,
+  );
 };
 
 /**
- * Every territory has to answer: the one that does not may be the one whose disk still names the machine. One of them has to
- * know all of the disks, for those of one machine are all of its own account and region.
+ * Every territory has to answer: the one that does not may be the one whose disk still names the machine. One of them
+ * has to know all of the disks, for those of one machine are all of its own account and region.
  */
-const witnessIn = async ({ home, others }: Territories, machine: MachineId, disks: readonly DiskId[], signal: AbortSignal): Promise<Witness> => {
+const witnessIn = async (
+  { home, others }: Territories,
+  machine: MachineId,
+  disks: readonly DiskId[],
+  signal: AbortSignal,
+): Promise<Witness> => {
   const said = await Promise.all([home, ...others].map(({ cloud }) => cloud.witness(machine, disks, signal)));
   if (said.includes('held')) return 'held';
   return said.includes('released') ? 'released' : 'none';
@@ -72,7 +82,10 @@ interface Said {
   readonly facts: MachineFacts;
 }
 
-/** Not known there: another territory may know it. Left out of an answer is less than missing, and no more than a reason to ask on. */
+/**
+ * Not known there: another territory may know it. Left out of an answer is less than missing, and no more than a reason
+ * to ask on.
+ */
 const isNotSeen = ({ facts }: Said): boolean => facts.power === 'missing' || facts.power === 'unknown';
 
 const saidBy = async (territory: Territory, machines: readonly MachineId[], look: Look): Promise<readonly Said[]> =>
@@ -91,7 +104,9 @@ const notSeen = (said: readonly Said[], first: Said, { owners }: Territories): M
   return { ...facts, disks: said.flatMap(({ facts: { disks } }) => disks), evidence };
 };
 
-type Answer = { readonly said: readonly Said[]; readonly silent: null } | { readonly said: readonly []; readonly silent: CloudfenceError };
+type Answer =
+  | { readonly said: readonly Said[]; readonly silent: null }
+  | { readonly said: readonly []; readonly silent: CloudfenceError };
 
 const answerOf = async (territory: Territory, machines: readonly MachineId[], look: Look): Promise<Answer> => {
   try {
@@ -102,13 +117,24 @@ const answerOf = async (territory: Territory, machines: readonly MachineId[], lo
   }
 };
 
-/** Asks each territory for what it has not been asked for yet. A machine that one of them knows does not wait for the others' answers. */
-const searched = async (lost: readonly Said[], territories: Territories, look: Look): Promise<readonly MachineFacts[]> => {
+/**
+ * Asks each territory for what it has not been asked for yet. A machine that one of them knows does not wait for the
+ * others' answers.
+ */
+const searched = async (
+  lost: readonly Said[],
+  territories: Territories,
+  look: Look,
+): Promise<readonly MachineFacts[]> => {
   const all = [territories.home, ...territories.others];
-  const notAsked = (one: Territory) => lost.filter(({ territory }) => territory !== one).map(({ facts }) => facts.machine);
+  const notAsked = (one: Territory) =>
+    lost.filter(({ territory }) => territory !== one).map(({ facts }) => facts.machine);
   const answers = await Promise.all(all.map((one) => answerOf(one, notAsked(one), look)));
   return lost.map((first) => {
-    const said = [first, ...answers.flatMap((answer) => answer.said.filter(({ facts }) => facts.machine === first.facts.machine))];
+    const said = [
+      first,
+      ...answers.flatMap((answer) => answer.said.filter(({ facts }) => facts.machine === first.facts.machine)),
+    ];
     const found = said.find((one) => !isNotSeen(one));
     if (found) return seen(found, territories);
     const unanswered = answers.find(({ silent }) => silent !== null)?.silent;
@@ -118,12 +144,16 @@ const searched = async (lost: readonly Said[], territories: Territories, look: L
 };
 
 /**
- * One live look over all territories: where a machine was seen last, or else at home; and only what is not there, in all
- * the others. A machine is missing when every single one has said so.
+ * One live look over all territories: where a machine was seen last, or else at home; and only what is not there, in
+ * all the others. A machine is missing when every single one has said so.
  *
  * @throws Unavailable, Denied when a machine is not found and a territory has not answered
  */
-export const lookInTerritories = async (machines: readonly MachineId[], territories: Territories, look: Look): Promise<readonly MachineFacts[]> => {
+export const lookInTerritories = async (
+  machines: readonly MachineId[],
+  territories: Territories,
+  look: Look,
+): Promise<readonly MachineFacts[]> => {
   const byPlace = [...Map.groupBy(new Set(machines), (machine) => territories.owners.get(machine) ?? territories.home)];
   const said = (await Promise.all(byPlace.map(([territory, ids]) => saidBy(territory, ids, look)))).flat();
   const lost = said.filter(isNotSeen);

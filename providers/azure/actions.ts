@@ -19,20 +19,30 @@ interface DetachOrder {
 const CALL = 'attachDetachDataDisks/action';
 
 /**
- * Asks Azure to detach the disk from this very machine. Azure has no compare-and-swap for that: so the disk and the bearer
- * of the machine's name are read right before, and the disk again when the order is declined.
+ * Asks Azure to detach the disk from this very machine. Azure has no compare-and-swap for that: so the disk and the
+ * bearer of the machine's name are read right before, and the disk again when the order is declined.
  * https://learn.microsoft.com/rest/api/compute/virtual-machines/attach-detach-data-disks
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
  */
-export const detach = async (clients: AzureClients, order: DetachOrder, permit: Permit, signal: AbortSignal): Promise<void> => {
-  const [disk, bearer] = await Promise.all([diskById(clients, order.disk, signal), readIncarnation(clients, order.from, { signal, withView: false })]);
+export const detach = async (
+  clients: AzureClients,
+  order: DetachOrder,
+  permit: Permit,
+  signal: AbortSignal,
+): Promise<void> => {
+  const [disk, bearer] = await Promise.all([
+    diskById(clients, order.disk, signal),
+    readIncarnation(clients, order.from, { signal, withView: false }),
+  ]);
   if (!disk || !isHeldBy(disk, order.from.machine)) return;
   const path = mayDetach(disk, bearer, order);
   const detachOption = order.manner === 'forced' ? { detachOption: 'ForceDetach' } : {};
   try {
     const wanted = { diskId: disk.id ?? order.disk, ...detachOption };
-    await orderUnderPermit(clients, { name: CALL, permit, signal }, (client, ordering) => orderDetach(client, path, wanted, ordering));
+    await orderUnderPermit(clients, { name: CALL, permit, signal }, (client, ordering) =>
+      orderDetach(client, path, wanted, ordering),
+    );
   } catch (refusal) {
     if (!(refusal instanceof Refused)) throw refusal;
     await confirmDetached(clients, order, refusal, signal);
@@ -48,9 +58,15 @@ const mayDetach = (disk: Disk, bearer: Bearer, { from, disk: id }: DetachOrder) 
   return bearer.path;
 };
 
-const confirmDetached = async (clients: AzureClients, { from, disk }: DetachOrder, refusal: Refused, signal: AbortSignal): Promise<void> => {
+const confirmDetached = async (
+  clients: AzureClients,
+  { from, disk }: DetachOrder,
+  refusal: Refused,
+  signal: AbortSignal,
+): Promise<void> => {
   const said = await diskById(clients, disk, signal);
-  if (said && isHeldBy(said, from.machine)) throw new Refused(`${refusal.message}, and ${disk} still names ${from.machine}`, { cause: refusal.cause });
+  if (said && isHeldBy(said, from.machine))
+    throw new Refused(`${refusal.message}, and ${disk} still names ${from.machine}`, { cause: refusal.cause });
 };
 
 /** Power states that a hard power-off can end. One that starts is left alone: somebody has just asked for that. */
@@ -62,12 +78,19 @@ const ENDS: ReadonlySet<string | null> = new Set(['running', 'stopping', 'deallo
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
  */
-export const powerOff = async (clients: AzureClients, target: MachineTarget, permit: Permit, signal: AbortSignal): Promise<void> => {
+export const powerOff = async (
+  clients: AzureClients,
+  target: MachineTarget,
+  permit: Permit,
+  signal: AbortSignal,
+): Promise<void> => {
   const bearer = await readIncarnation(clients, target, { signal, withView: true });
   if (bearer.said === 'other') throw new Refused(`${target.machine} is not powered off: ${bearer.why}`);
   const { power } = statusesOf(bearer.vm);
   if (!ENDS.has(power)) throw new Refused(`${target.machine} is not powered off: it is ${power}`);
-  await orderUnderPermit(clients, { name: 'powerOff/action', permit, signal }, (client, ordering) => orderPowerOff(client, bearer.path, ordering));
+  await orderUnderPermit(clients, { name: 'powerOff/action', permit, signal }, (client, ordering) =>
+    orderPowerOff(client, bearer.path, ordering),
+  );
 };
 
 /** Sends the order; the request has left, or is held, by the time that it returns. */
@@ -77,13 +100,17 @@ type Order = (client: ReturnType<AzureClients['writes']>, ordering: Ordering) =>
  * Sends an order, sees it accepted, and then to its end if that comes soon.
  *
  * Fencing needs no more than the acceptance: whether a disk is gone, the next look shows. It is followed all the same,
- * because while it runs the machine proves nothing (it is `Updating`) and takes no other order, and because its failure is
- * told to nobody else. A caller who gives up, or an operation that outlasts its following, changes nothing about it.
+ * because while it runs the machine proves nothing (it is `Updating`) and takes no other order, and because its failure
+ * is told to nobody else. A caller who gives up, or an operation that outlasts its following, changes nothing about it.
  * https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
  *
  * @throws Unavailable, Denied (the order itself), Refused, ProofExpired
  */
-const orderUnderPermit = async ({ writes, following }: AzureClients, call: PermittedCall, order: Order): Promise<void> => {
+const orderUnderPermit = async (
+  { writes, following }: AzureClients,
+  call: PermittedCall,
+  order: Order,
+): Promise<void> => {
   try {
     // Kept in an object: an operation by itself is a promise of its end.
     const { operation } = await underPermit(call, async (passage) => {
@@ -116,13 +143,16 @@ const countTo = (operation: Operation, times: number, then: () => void): void =>
 };
 
 /**
- * An operation that failed is thrown without a code; what the SDK holds of its state tells it from one that goes on. Who
- * may give an order may still be denied to ask about it (`Microsoft.Compute/locations/operations/read`): it goes on, too.
+ * An operation that failed is thrown without a code; what the SDK holds of its state tells it from one that goes on.
+ * Who may give an order may still be denied to ask about it (`Microsoft.Compute/locations/operations/read`): it goes
+ * on, too.
  */
 const throwUnlessUnderWay = ({ operationState }: Operation, call: string, caught: unknown): void => {
   const status = operationState?.status;
   if (status !== 'failed' && status !== 'canceled') return;
   const answered = caught instanceof Error && caught.name === 'RestError';
-  const error = answered ? toCloudfenceError(caught, call) : new Refused(`${call} was accepted, and then ${status}`, { cause: caught });
+  const error = answered
+    ? toCloudfenceError(caught, call)
+    : new Refused(`${call} was accepted, and then ${status}`, { cause: caught });
   if (!(error instanceof Denied)) throw error;
 };

@@ -26,7 +26,10 @@ export interface AzureClients {
 }
 
 /** Where to call and as whom; all but the first two is for tests and unusual networks. */
-export interface ClientOptions extends Pick<ComputeManagementClientOptionalParams, 'endpoint' | 'cloudSetting' | 'credentials' | 'httpClient'> {
+export interface ClientOptions extends Pick<
+  ComputeManagementClientOptionalParams,
+  'endpoint' | 'cloudSetting' | 'credentials' | 'httpClient'
+> {
   readonly subscription: string;
   readonly credential: Credential;
   readonly following?: Following;
@@ -38,8 +41,15 @@ const usualFollowing: Following = { everyMs: 2_000, times: 10 };
 const READ_RETRIES = 2;
 
 /** Over plain HTTP the SDK sends nothing unless told so, and never a token: an endpoint of tests and demonstrations. */
-const open = (subscription: string, credential: Credential, options: ComputeManagementClientOptionalParams): ComputeManagementClient => {
-  const client = new ComputeManagementClient(credential, subscription, { ...options, retryOptions: { maxRetries: READ_RETRIES } });
+const open = (
+  subscription: string,
+  credential: Credential,
+  options: ComputeManagementClientOptionalParams,
+): ComputeManagementClient => {
+  const client = new ComputeManagementClient(credential, subscription, {
+    ...options,
+    retryOptions: { maxRetries: READ_RETRIES },
+  });
   client.pipeline.addPolicy(endsInTime);
   client.pipeline.addPolicy(onlyArmsErrors);
   client.pipeline.addPolicy(connectsBy(connections()));
@@ -47,7 +57,10 @@ const open = (subscription: string, credential: Credential, options: ComputeMana
   return client;
 };
 
-/** An order goes through the same policies as a read, with the same token and connections; but it is neither sent again nor sent elsewhere. */
+/**
+ * An order goes through the same policies as a read, with the same token and connections; but it is neither sent again
+ * nor sent elsewhere.
+ */
 const orderPipeline = ({ pipeline }: ComputeManagementClient) => {
   const once = pipeline.clone();
   once.removePolicy({ name: 'defaultRetryPolicy' });
@@ -55,9 +68,18 @@ const orderPipeline = ({ pipeline }: ComputeManagementClient) => {
   return once;
 };
 
-export const azureClients = ({ subscription, credential, following = usualFollowing, ...where }: ClientOptions): AzureClients => {
+export const azureClients = ({
+  subscription,
+  credential,
+  following = usualFollowing,
+  ...where
+}: ClientOptions): AzureClients => {
   const allowInsecureConnection = where.endpoint?.startsWith('http://') ?? false;
-  const options: ComputeManagementClientOptionalParams = { ...where, allowInsecureConnection, userAgentOptions: { userAgentPrefix: 'cloudfence' } };
+  const options: ComputeManagementClientOptionalParams = {
+    ...where,
+    allowInsecureConnection,
+    userAgentOptions: { userAgentPrefix: 'cloudfence' },
+  };
   const reads = open(subscription, credential, options);
   const writes = (passage: Passage): ComputeManagementClient => {
     const pipeline = orderPipeline(reads);
@@ -103,19 +125,23 @@ export const endsInTime: Policy = {
   },
 };
 
-/** https://learn.microsoft.com/azure/azure-resource-manager/management/azure-services-resource-providers#error-response */
+/**
+ * https://learn.microsoft.com/azure/azure-resource-manager/management/azure-services-resource-providers#error-response
+ */
 const armError = z.object({ error: z.object({ code: z.string().min(1), message: z.string() }) });
 
 /**
- * The SDK takes a `code` from whatever was answered. What is not in ARM's form is the word of something between us and ARM,
- * such as a proxy's page, and has no code for us.
+ * The SDK takes a `code` from whatever was answered. What is not in ARM's form is the word of something between us and
+ * ARM, such as a proxy's page, and has no code for us.
  */
 const onlyArmsErrors: Policy = {
   name: 'onlyArmsErrors',
   sendRequest: async (request, next) => {
     const response = await next(request);
     const isError = response.status >= 400 && response.status < 500;
-    return isError && !armError.safeParse(jsonIn(response.bodyAsText ?? '')).success ? { ...response, bodyAsText: null } : response;
+    return isError && !armError.safeParse(jsonIn(response.bodyAsText ?? '')).success
+      ? { ...response, bodyAsText: null }
+      : response;
   },
 };
 
@@ -123,7 +149,10 @@ const onlyArmsErrors: Policy = {
 
 const PUBLIC = 'https://management.azure.com';
 
-/** Each of them is named like the public one, and gives its tokens for its own name. https://learn.microsoft.com/azure/azure-government/compare-azure-government-global-azure */
+/**
+ * Each of them is named like the public one, and gives its tokens for its own name.
+ * https://learn.microsoft.com/azure/azure-government/compare-azure-government-global-azure
+ */
 const SOVEREIGN = /^https:\/\/(management\.(?:chinacloudapi\.cn|usgovcloudapi\.net))\/?$/i;
 
 export const armUrl = (endpoint: string | null): string => (endpoint ?? PUBLIC).replace(/\/$/, '');

@@ -11,7 +11,10 @@ import type { Vm } from './machines.ts';
 /** ARM does not know the disk, or the disk's own service does not. */
 const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGroupNotFound', 'NotFound']);
 
-/** A managed disk's own word; null when there is none of that id in this subscription. @throws Unavailable, Denied, Refused */
+/**
+ * A managed disk's own word; null when there is none of that id in this subscription. @throws Unavailable, Denied,
+ * Refused
+ */
 export const diskById = (clients: AzureClients, id: string, signal: AbortSignal): Promise<Disk | null> =>
   withCloudfenceErrors('disks/read', async () => {
     const path = diskPath(id);
@@ -42,12 +45,19 @@ const thatDisk = (disk: Disk, { id }: DiskPath): Disk => {
 };
 
 /** Everybody that the disk says it is attached to. */
-const holdersOf = (disk: Disk): readonly string[] => [disk.managedBy ?? '', ...(disk.managedByExtended ?? [])].filter((holder) => holder !== '');
+const holdersOf = (disk: Disk): readonly string[] =>
+  [disk.managedBy ?? '', ...(disk.managedByExtended ?? [])].filter((holder) => holder !== '');
 
 /** https://learn.microsoft.com/rest/api/compute/disks/get#diskstate */
 const IN_USE: ReadonlySet<string> = new Set(['attached', 'frozen', 'reserved']);
 
-const FREE: ReadonlySet<string> = new Set(['unattached', 'activesas', 'activesasfrozen', 'readytoupload', 'activeupload']);
+const FREE: ReadonlySet<string> = new Set([
+  'unattached',
+  'activesas',
+  'activesasfrozen',
+  'readytoupload',
+  'activeupload',
+]);
 
 /** Its state agrees with the holders that it names: none of a free one, and at least one of one in use. */
 const tellsItsHolders = (disk: Disk): boolean => {
@@ -56,14 +66,21 @@ const tellsItsHolders = (disk: Disk): boolean => {
 };
 
 /** Somebody has it, and it does not say who. */
-const isHeldByNobodyNamed = (disk: Disk): boolean => holdersOf(disk).length === 0 && IN_USE.has(disk.diskState?.toLowerCase() ?? '');
+const isHeldByNobodyNamed = (disk: Disk): boolean =>
+  holdersOf(disk).length === 0 && IN_USE.has(disk.diskState?.toLowerCase() ?? '');
 
-export const isHeldBy = (disk: Disk, machine: MachineId): boolean => holdersOf(disk).some((holder) => isMachine(holder, machine));
+export const isHeldBy = (disk: Disk, machine: MachineId): boolean =>
+  holdersOf(disk).some((holder) => isMachine(holder, machine));
 
-const isShared = (disk: Disk): boolean => (disk.maxShares ?? 1) > 1 || new Set(holdersOf(disk).map((holder) => holder.toLowerCase())).size > 1;
+const isShared = (disk: Disk): boolean =>
+  (disk.maxShares ?? 1) > 1 || new Set(holdersOf(disk).map((holder) => holder.toLowerCase())).size > 1;
 
 /** What the machine says of its disks, each held against what the disk says itself. */
-export const attachedDisks = (machine: MachineId, vm: Vm, disks: ReadonlyMap<string, Disk | null>): readonly DiskAttachment[] => [
+export const attachedDisks = (
+  machine: MachineId,
+  vm: Vm,
+  disks: ReadonlyMap<string, Disk | null>,
+): readonly DiskAttachment[] => [
   ...osDisk(vm),
   ...(vm.storageProfile?.dataDisks ?? []).map((data) => dataDisk(machine, data, disks)),
 ];
@@ -76,7 +93,8 @@ const osDisk = ({ storageProfile }: Vm): readonly DiskAttachment[] => {
 const dataDisk = (machine: MachineId, data: DataDisk, disks: ReadonlyMap<string, Disk | null>): DiskAttachment => {
   const state = data.toBeDetached ? 'detaching' : 'attached';
   const id = data.managedDisk?.id?.toLowerCase();
-  if (id === undefined) return { disk: (data.vhd?.uri ?? `lun ${data.lun}`).toLowerCase(), state, keep: 'unmanaged disk' };
+  if (id === undefined)
+    return { disk: (data.vhd?.uri ?? `lun ${data.lun}`).toLowerCase(), state, keep: 'unmanaged disk' };
   return { disk: id, state, keep: keepReason(machine, disks.get(id) ?? null) };
 };
 
@@ -97,7 +115,11 @@ export const machinesHolding = (disk: Disk): Holding['by'] | null => {
 };
 
 /** @throws Unavailable, Denied, Refused: all disks are asked, or none has answered */
-export const holders = async (clients: AzureClients, volumes: readonly VolumeHandle[], signal: AbortSignal): Promise<readonly Holding[]> => {
+export const holders = async (
+  clients: AzureClients,
+  volumes: readonly VolumeHandle[],
+  signal: AbortSignal,
+): Promise<readonly Holding[]> => {
   const limit = pLimit(AT_ONCE);
   const disks = [...new Set(volumes.map(diskOf).filter((disk) => disk !== null))];
   const asked = disks.map((id) => limit(async () => ({ id, disk: await diskById(clients, id, signal) })));
@@ -108,15 +130,22 @@ export const holders = async (clients: AzureClients, volumes: readonly VolumeHan
 };
 
 /** A disk that nobody holds, or that others do: a holder that cannot be read might be anybody. */
-const isElsewhere = (disk: Disk): boolean => tellsItsHolders(disk) && holdersOf(disk).every((holder) => machinePath(holder) !== null);
+const isElsewhere = (disk: Disk): boolean =>
+  tellsItsHolders(disk) && holdersOf(disk).every((holder) => machinePath(holder) !== null);
 
 /**
- * What the disks say of a machine that ARM does not know. When a machine is deleted its disks go on naming it for a while.
- * Disks attach within their subscription and are read from ours: when all that were attached to it are found, it was of this place.
+ * What the disks say of a machine that ARM does not know. When a machine is deleted its disks go on naming it for a
+ * while. Disks attach within their subscription and are read from ours: when all that were attached to it are found, it
+ * was of this place.
  *
  * @throws Unavailable, Denied, Refused
  */
-export const witness = async (clients: AzureClients, machine: MachineId, disks: readonly DiskId[], signal: AbortSignal): Promise<Witness> => {
+export const witness = async (
+  clients: AzureClients,
+  machine: MachineId,
+  disks: readonly DiskId[],
+  signal: AbortSignal,
+): Promise<Witness> => {
   const said = await Promise.all([...new Set(disks)].map((disk) => diskById(clients, disk, signal)));
   if (said.some((disk) => disk !== null && (isHeldBy(disk, machine) || isHeldByNobodyNamed(disk)))) return 'held';
   return said.length > 0 && said.every((disk) => disk !== null && isElsewhere(disk)) ? 'released' : 'none';

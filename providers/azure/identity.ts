@@ -14,7 +14,10 @@ interface Place {
 
 /** A virtual machine of its own, members of flexible scale sets included, or an instance of a uniform scale set. */
 export type MachinePath = Place &
-  ({ readonly kind: 'vm'; readonly name: string } | { readonly kind: 'instance'; readonly set: string; readonly instance: string });
+  (
+    | { readonly kind: 'vm'; readonly name: string }
+    | { readonly kind: 'instance'; readonly set: string; readonly instance: string }
+  );
 
 export interface DiskPath extends Place {
   readonly name: string;
@@ -38,7 +41,8 @@ const instanceNumber = (set: string, instance: string): string | null => {
   return /^\d+$/.test(bare) ? bare : null;
 };
 
-const computeId = (subscription: string, group: string): string => `/subscriptions/${subscription}/resourcegroups/${group}/providers/microsoft.compute`;
+const computeId = (subscription: string, group: string): string =>
+  `/subscriptions/${subscription}/resourcegroups/${group}/providers/microsoft.compute`;
 
 const instancePath = (subscription: string, group: string, set: string, name: string): MachinePath | null => {
   const instance = instanceNumber(set, name);
@@ -53,7 +57,9 @@ export const machinePath = (text: string): MachinePath | null => {
   const [, subscription = '', group = '', name = ''] = VM.exec(id) ?? [];
   if (name !== '') return { kind: 'vm', id, subscription, group, name };
   const [, owner, place, set, instance] = INSTANCE.exec(id) ?? [];
-  return owner !== undefined && place !== undefined && set !== undefined && instance !== undefined ? instancePath(owner, place, set, instance) : null;
+  return owner !== undefined && place !== undefined && set !== undefined && instance !== undefined
+    ? instancePath(owner, place, set, instance)
+    : null;
 };
 
 export const diskPath = (text: string): DiskPath | null => {
@@ -69,12 +75,23 @@ export const setPath = (text: string): SetPath | null => {
 };
 
 /** A virtual machine by its name, in the place of something else. */
-export const machineBeside = ({ subscription, group }: Place, name: string): MachineId => `${computeId(subscription, group)}/virtualmachines/${name.toLowerCase()}`;
+export const machineBeside = ({ subscription, group }: Place, name: string): MachineId =>
+  `${computeId(subscription, group)}/virtualmachines/${name.toLowerCase()}`;
 
-/** The virtual machine that an id of a flexible scale set's member names, or null: a number is an instance of a uniform set's. */
+/**
+ * The virtual machine that an id of a flexible scale set's member names, or null: a number is an instance of a uniform
+ * set's.
+ */
 export const flexibleMember = (text: string): MachinePath | null => {
   const [, subscription, group, set, name] = INSTANCE.exec(text.toLowerCase()) ?? [];
-  if (subscription === undefined || group === undefined || set === undefined || name === undefined || instanceNumber(set, name) !== null) return null;
+  if (
+    subscription === undefined ||
+    group === undefined ||
+    set === undefined ||
+    name === undefined ||
+    instanceNumber(set, name) !== null
+  )
+    return null;
   return machinePath(`${computeId(subscription, group)}/virtualmachines/${name}`);
 };
 
@@ -90,7 +107,10 @@ export const sameDisk = (one: string | undefined, disk: DiskId): boolean => one?
 /** `azure:///subscriptions/…`, or the bare id. https://github.com/kubernetes-sigs/cloud-provider-azure */
 const PREFIX = /^azure:\/\//i;
 
-/** The machine that an identity source names. Only the providerID does: Azure's CSI drivers write the Node's own name, which says nothing. */
+/**
+ * The machine that an identity source names. Only the providerID does: Azure's CSI drivers write the Node's own name,
+ * which says nothing.
+ */
 export const machineOf = ({ source, value }: IdentitySource): MachineId | null => {
   switch (source) {
     case 'providerID':
@@ -137,17 +157,25 @@ export const incarnationsOf = ({ source, value }: IdentitySource): readonly stri
 export const unservedPlace = ({ source, value }: IdentitySource, served: string): UnservedPlace | null => {
   const subscription = source === 'providerID' ? machinePath(value.replace(PREFIX, ''))?.subscription : undefined;
   if (subscription === undefined || subscription === served.toLowerCase()) return null;
-  return { place: `the subscription ${subscription}`, remedy: `install Cloudfence for it, with AZURE_SUBSCRIPTION_ID=${subscription}` };
+  return {
+    place: `the subscription ${subscription}`,
+    remedy: `install Cloudfence for it, with AZURE_SUBSCRIPTION_ID=${subscription}`,
+  };
 };
 
 const AZURE_DISK_DRIVER = 'disk.csi.azure.com';
 
-/** The managed disk behind a CSI volume, or null: other drivers' volumes and unmanaged disks are none that could be detached. */
-export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null => (driver === AZURE_DISK_DRIVER ? (diskPath(handle)?.id ?? null) : null);
+/**
+ * The managed disk behind a CSI volume, or null: other drivers' volumes and unmanaged disks are none that could be
+ * detached.
+ */
+export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null =>
+  driver === AZURE_DISK_DRIVER ? (diskPath(handle)?.id ?? null) : null;
 
 /**
- * How the cloud provider names Nodes: after the computer, in lower case. That of a virtual machine mostly bears its name,
- * that of an instance of a uniform scale set the set's name and the number of the instance, in six digits of base 36.
+ * How the cloud provider names Nodes: after the computer, in lower case. That of a virtual machine mostly bears its
+ * name, that of an instance of a uniform scale set the set's name and the number of the instance, in six digits of base
+ * 36.
  * https://github.com/kubernetes-sigs/cloud-provider-azure
  */
 const DIGITS = 6;
@@ -167,7 +195,8 @@ export const machinesNamed = (node: string, volume: VolumeHandle): readonly Mach
   const beside = diskPath(diskOf(volume) ?? '');
   if (!beside) return [];
   const [, set, digits] = COMPUTER.exec(node) ?? [];
-  const instance = set === undefined || digits === undefined ? [] : [instanceBeside(beside, set, Number.parseInt(digits, 36))];
+  const instance =
+    set === undefined || digits === undefined ? [] : [instanceBeside(beside, set, Number.parseInt(digits, 36))];
   return [...instance, machineBeside(beside, node)];
 };
 
@@ -175,11 +204,18 @@ export const machinesNamed = (node: string, volume: VolumeHandle): readonly Mach
 const AKS_NAME = 'aks-managed-cluster-name';
 const CLUSTER_API = 'sigs.k8s.io_cluster-api-provider-azure_cluster_';
 
-/** Names of the clusters that claim a machine by its tags. Azure keeps the case of tag names and does not tell cases apart. */
-export const clustersIn = (tags: Readonly<Record<string, string>>): readonly string[] => [...new Set(Object.entries(tags).flatMap(clusterIn))];
+/**
+ * Names of the clusters that claim a machine by its tags. Azure keeps the case of tag names and does not tell cases
+ * apart.
+ */
+export const clustersIn = (tags: Readonly<Record<string, string>>): readonly string[] => [
+  ...new Set(Object.entries(tags).flatMap(clusterIn)),
+];
 
 const clusterIn = ([key, value]: readonly [string, string]): readonly string[] => {
   const name = key.toLowerCase();
   if (name === AKS_NAME) return value === '' ? [] : [value];
-  return name.startsWith(CLUSTER_API) && name !== CLUSTER_API && value === 'owned' ? [key.slice(CLUSTER_API.length)] : [];
+  return name.startsWith(CLUSTER_API) && name !== CLUSTER_API && value === 'owned'
+    ? [key.slice(CLUSTER_API.length)]
+    : [];
 };

@@ -1,6 +1,7 @@
 import type { DefaultAzureCredential } from '@azure/identity';
 
-const usualCredential = async (): Promise<DefaultAzureCredential> => new (await import('@azure/identity')).DefaultAzureCredential();
+const usualCredential = async (): Promise<DefaultAzureCredential> =>
+  new (await import('@azure/identity')).DefaultAzureCredential();
 
 /** Whatever identity the environment gives, such as a managed one; loaded by the first request that needs a token. */
 export const lazyCredential = (): Pick<DefaultAzureCredential, 'getToken'> => {

@@ -17,18 +17,31 @@ interface Scope {
 }
 
 /** @throws Unavailable, Denied, Refused: a look answers for all machines or for none. */
-export const look = async (clients: AzureClients, machines: readonly MachineId[], scope: Scope, signal: AbortSignal): Promise<readonly MachineFacts[]> => {
+export const look = async (
+  clients: AzureClients,
+  machines: readonly MachineId[],
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<readonly MachineFacts[]> => {
   const limit = pLimit(AT_ONCE);
   return Promise.all([...new Set(machines)].map((machine) => limit(() => lookAt(clients, machine, scope, signal))));
 };
 
-const lookAt = async (clients: AzureClients, machine: MachineId, scope: Scope, signal: AbortSignal): Promise<MachineFacts> => {
+const lookAt = async (
+  clients: AzureClients,
+  machine: MachineId,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<MachineFacts> => {
   const path = machinePath(machine);
   if (!path) return unknownFacts(machine, 'no machine by its id');
   if (path.subscription !== clients.subscription.toLowerCase()) return unknownFacts(machine, 'of another subscription');
   const [said, expected] = await Promise.all([sayOf(clients, path, signal), expectedOsDisk(clients, machine, signal)]);
   if (said.is !== 'seen') return (said.is === 'gone' ? missingFacts : unknownFacts)(machine, said.code);
-  const [osDisk, dataDisks] = await Promise.all([osDiskOf(clients, machine, said.vm, expected, signal), scope.disks ? dataDisksOf(clients, said.vm, signal) : null]);
+  const [osDisk, dataDisks] = await Promise.all([
+    osDiskOf(clients, machine, said.vm, expected, signal),
+    scope.disks ? dataDisksOf(clients, said.vm, signal) : null,
+  ]);
   return seenFacts({ ...said, machine, osDisk, dataDisks });
 };
 
@@ -37,14 +50,26 @@ interface Expected {
   readonly disk: Disk | null;
 }
 
-/** Where its OS disk was last it is read together with the machine: one wait less, and the proof is the younger for it. */
-const expectedOsDisk = async (clients: AzureClients, machine: MachineId, signal: AbortSignal): Promise<Expected | null> => {
+/**
+ * Where its OS disk was last it is read together with the machine: one wait less, and the proof is the younger for it.
+ */
+const expectedOsDisk = async (
+  clients: AzureClients,
+  machine: MachineId,
+  signal: AbortSignal,
+): Promise<Expected | null> => {
   const id = clients.osDisks.get(machine);
   return id === undefined ? null : { id, disk: await diskById(clients, id, signal) };
 };
 
 /** What was expected counts only where the machine names that very disk now. */
-const osDiskOf = async (clients: AzureClients, machine: MachineId, vm: Vm, expected: Expected | null, signal: AbortSignal): Promise<Disk | null> => {
+const osDiskOf = async (
+  clients: AzureClients,
+  machine: MachineId,
+  vm: Vm,
+  expected: Expected | null,
+  signal: AbortSignal,
+): Promise<Disk | null> => {
   const id = vm.storageProfile?.osDisk?.managedDisk?.id?.toLowerCase();
   if (id === undefined) return null;
   clients.osDisks.set(machine, id);
@@ -52,7 +77,11 @@ const osDiskOf = async (clients: AzureClients, machine: MachineId, vm: Vm, expec
 };
 
 /** What ARM says of it, and under which id it can be asked about the answer. */
-const sayOf = async (clients: AzureClients, path: MachinePath, signal: AbortSignal): Promise<Found & { readonly requestId: string }> => {
+const sayOf = async (
+  clients: AzureClients,
+  path: MachinePath,
+  signal: AbortSignal,
+): Promise<Found & { readonly requestId: string }> => {
   let requestId = '';
   const onAnswer = ({ headers }: { readonly headers: { readonly get: (name: string) => string | undefined } }) => {
     requestId = headers.get('x-ms-request-id') ?? '';
@@ -62,18 +91,27 @@ const sayOf = async (clients: AzureClients, path: MachinePath, signal: AbortSign
 };
 
 /** What each of its data disks says itself; null for one that does not exist. */
-const dataDisksOf = async (clients: AzureClients, vm: Vm, signal: AbortSignal): Promise<ReadonlyMap<string, Disk | null>> => {
+const dataDisksOf = async (
+  clients: AzureClients,
+  vm: Vm,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Disk | null>> => {
   const ids = (vm.storageProfile?.dataDisks ?? []).flatMap(({ managedDisk }) => managedDisk?.id?.toLowerCase() ?? []);
   return new Map(await Promise.all(ids.map(async (id) => [id, await diskById(clients, id, signal)] as const)));
 };
 
 /**
- * What is to be looked at when something happened to a whole scale set: its machines, in the place of the set; none when it is
- * gone. Everything else is given back as it came, sets of other subscriptions too: who asked can tell that they are not ours.
+ * What is to be looked at when something happened to a whole scale set: its machines, in the place of the set; none
+ * when it is gone. Everything else is given back as it came, sets of other subscriptions too: who asked can tell that
+ * they are not ours.
  *
  * @throws Unavailable, Denied, Refused
  */
-export const expand = async (clients: AzureClients, machines: readonly MachineId[], signal: AbortSignal): Promise<readonly MachineId[]> => {
+export const expand = async (
+  clients: AzureClients,
+  machines: readonly MachineId[],
+  signal: AbortSignal,
+): Promise<readonly MachineId[]> => {
   const expanded: MachineId[] = [];
   for (const machine of machines) {
     const set = setPath(machine);
@@ -83,7 +121,10 @@ export const expand = async (clients: AzureClients, machines: readonly MachineId
   return [...new Set(expanded)];
 };
 
-/** A scale set has a thousand machines at the most. https://learn.microsoft.com/azure/virtual-machine-scale-sets/overview */
+/**
+ * A scale set has a thousand machines at the most.
+ * https://learn.microsoft.com/azure/virtual-machine-scale-sets/overview
+ */
 const MOST_PAGES = 100;
 
 const machinesOf = (clients: AzureClients, set: SetPath, signal: AbortSignal): Promise<readonly MachineId[]> =>
@@ -91,7 +132,8 @@ const machinesOf = (clients: AzureClients, set: SetPath, signal: AbortSignal): P
     const found: MachineId[] = [];
     try {
       const listed = clients.reads.virtualMachineScaleSetVMs.list(set.group, set.set, { abortSignal: signal }).byPage();
-      for await (const page of bounded(listed, MOST_PAGES, 'the list of a scale set')) found.push(...page.flatMap((member) => memberId(set, member)));
+      for await (const page of bounded(listed, MOST_PAGES, 'the list of a scale set'))
+        found.push(...page.flatMap((member) => memberId(set, member)));
     } catch (caught) {
       if (!saysSetIsGone(declinedWith(caught))) throw caught;
     }
@@ -100,8 +142,14 @@ const machinesOf = (clients: AzureClients, set: SetPath, signal: AbortSignal): P
 
 const NUMBER = /^\d*$/;
 
-/** A member of a flexible set is a virtual machine of its own, and may be listed under its name alone: a name may end like a number. */
-export const memberId = (set: SetPath, { id, instanceId = '', virtualMachineResourceId }: VirtualMachineScaleSetVM): readonly MachineId[] => {
+/**
+ * A member of a flexible set is a virtual machine of its own, and may be listed under its name alone: a name may end
+ * like a number.
+ */
+export const memberId = (
+  set: SetPath,
+  { id, instanceId = '', virtualMachineResourceId }: VirtualMachineScaleSetVM,
+): readonly MachineId[] => {
   const alone = machinePath(virtualMachineResourceId ?? '');
   if (alone) return [alone.id];
   if (!NUMBER.test(instanceId)) return [machineBeside(set, instanceId)];

@@ -7,16 +7,27 @@ import { type Declined, declinedWith, withCloudfenceErrors } from './errors.ts';
 import { machinePath, type MachinePath } from './identity.ts';
 
 /** What virtual machines and instances of scale sets have in common. */
-export interface Vm
-  extends Pick<
-    VirtualMachine,
-    'additionalCapabilities' | 'id' | 'location' | 'name' | 'osProfile' | 'provisioningState' | 'storageProfile' | 'tags' | 'timeCreated' | 'vmId' | 'zones'
-  > {
+export interface Vm extends Pick<
+  VirtualMachine,
+  | 'additionalCapabilities'
+  | 'id'
+  | 'location'
+  | 'name'
+  | 'osProfile'
+  | 'provisioningState'
+  | 'storageProfile'
+  | 'tags'
+  | 'timeCreated'
+  | 'vmId'
+  | 'zones'
+> {
   readonly instanceView?: { readonly statuses?: InstanceViewStatus[] };
 }
 
 /** A long-running operation: its request is on its way by the time that the caller holds it. */
-export type Operation = ReturnType<ComputeManagementClient['virtualMachines']['powerOff']> | ReturnType<ComputeManagementClient['virtualMachines']['attachDetachDataDisks']>;
+export type Operation =
+  | ReturnType<ComputeManagementClient['virtualMachines']['powerOff']>
+  | ReturnType<ComputeManagementClient['virtualMachines']['attachDetachDataDisks']>;
 
 type Onlooker = (answer: { readonly headers: { readonly get: (name: string) => string | undefined } }) => void;
 
@@ -38,14 +49,20 @@ export interface Ordering {
  *
  * @throws Unavailable when the answer is of another machine, or of none; and whatever the SDK throws
  */
-const readVm = async (client: ComputeManagementClient, path: MachinePath, { signal, withView, onAnswer = () => undefined }: ReadingOfVm): Promise<Vm> => {
+const readVm = async (
+  client: ComputeManagementClient,
+  path: MachinePath,
+  { signal, withView, onAnswer = () => undefined }: ReadingOfVm,
+): Promise<Vm> => {
   const options = { ...(withView && { expand: 'instanceView' as const }), abortSignal: signal, onResponse: onAnswer };
   const vm: Vm = await (path.kind === 'vm'
     ? client.virtualMachines.get(path.group, path.name, options)
     : client.virtualMachineScaleSetVMs.get(path.group, path.set, path.instance, options));
   const read = inForm.safeParse(vm);
   if (read.success && machinePath(read.data.id)?.id === path.id) return vm;
-  throw new Unavailable(`virtualMachines/read was not answered with ${path.id}: this is no answer of ARM`, { cause: read.error });
+  throw new Unavailable(`virtualMachines/read was not answered with ${path.id}: this is no answer of ARM`, {
+    cause: read.error,
+  });
 };
 
 const text = z.string().nullish();
@@ -63,11 +80,21 @@ const inForm = z.object({
   zones: z.array(z.string()).nullish(),
   osProfile: z.object({ computerName: text }).nullish(),
   additionalCapabilities: z.object({ hibernationEnabled: z.boolean().nullish() }).nullish(),
-  storageProfile: z.object({ osDisk: managed.nullish(), dataDisks: z.array(managed.extend({ toBeDetached: z.boolean().nullish() })).nullish() }).nullish(),
+  storageProfile: z
+    .object({
+      osDisk: managed.nullish(),
+      dataDisks: z.array(managed.extend({ toBeDetached: z.boolean().nullish() })).nullish(),
+    })
+    .nullish(),
   instanceView: z.object({ statuses: z.array(z.object({ code: text, time: z.date().nullish() })).nullish() }).nullish(),
 });
 
-export const orderDetach = (client: ComputeManagementClient, path: MachinePath, disk: { readonly diskId: string; readonly detachOption?: string }, { signal, everyMs }: Ordering): Operation => {
+export const orderDetach = (
+  client: ComputeManagementClient,
+  path: MachinePath,
+  disk: { readonly diskId: string; readonly detachOption?: string },
+  { signal, everyMs }: Ordering,
+): Operation => {
   const options = { abortSignal: signal, updateIntervalInMs: everyMs };
   const body = { dataDisksToDetach: [disk] };
   return path.kind === 'vm'
@@ -75,7 +102,11 @@ export const orderDetach = (client: ComputeManagementClient, path: MachinePath, 
     : client.virtualMachineScaleSetVMs.attachDetachDataDisks(path.group, path.set, path.instance, body, options);
 };
 
-export const orderPowerOff = (client: ComputeManagementClient, path: MachinePath, { signal, everyMs }: Ordering): Operation => {
+export const orderPowerOff = (
+  client: ComputeManagementClient,
+  path: MachinePath,
+  { signal, everyMs }: Ordering,
+): Operation => {
   const options = { skipShutdown: true, abortSignal: signal, updateIntervalInMs: everyMs };
   return path.kind === 'vm'
     ? client.virtualMachines.powerOff(path.group, path.name, options)
@@ -98,9 +129,13 @@ const SET_IS_GONE: ReadonlySet<string> = new Set(['ResourceNotFound', 'ParentRes
 const NOT_FOUND = 404;
 const BAD_REQUEST = 400;
 
-export const saysSetIsGone = (declined: Declined | null): boolean => declined?.status === NOT_FOUND && SET_IS_GONE.has(declined.code);
+export const saysSetIsGone = (declined: Declined | null): boolean =>
+  declined?.status === NOT_FOUND && SET_IS_GONE.has(declined.code);
 
-/** Pages of one set: it has at most 1,000 instances. https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-faq */
+/**
+ * Pages of one set: it has at most 1,000 instances.
+ * https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-faq
+ */
 const MOST_PAGES = 20;
 
 /** Null where ARM has declined the call for a reason that has nothing to do with what exists. */
@@ -112,9 +147,9 @@ const wordOn = ({ kind }: MachinePath, { status, code }: Declined): 'gone' | 'do
 };
 
 /**
- * Asks for a machine. ARM itself keeps the list of machines of their own, and says `ResourceNotFound` of one that is not
- * there. The instances of a uniform scale set another service knows, which has several codes for that, and gives some of
- * them to other mistakes as well: there the set's own list decides.
+ * Asks for a machine. ARM itself keeps the list of machines of their own, and says `ResourceNotFound` of one that is
+ * not there. The instances of a uniform scale set another service knows, which has several codes for that, and gives
+ * some of them to other mistakes as well: there the set's own list decides.
  * https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-not-found
  *
  * @throws Unavailable, Denied, Refused
@@ -127,20 +162,31 @@ export const findVm = (clients: AzureClients, path: MachinePath, reading: Readin
       const declined = declinedWith(caught);
       const word = declined && wordOn(path, declined);
       if (!word) throw caught;
-      return word === 'ask-its-set' && path.kind === 'instance' ? confirmed(clients, path, declined.code, reading.signal) : { is: word === 'gone' ? 'gone' : 'doubt', code: declined.code };
+      return word === 'ask-its-set' && path.kind === 'instance'
+        ? confirmed(clients, path, declined.code, reading.signal)
+        : { is: word === 'gone' ? 'gone' : 'doubt', code: declined.code };
     }
   });
 
 const confirmed = async (clients: AzureClients, path: Instance, code: string, signal: AbortSignal): Promise<Found> => {
   const listed = await isListed(clients, path, signal);
-  return { is: listed === 'no' ? 'gone' : 'doubt', code: listed === 'yes' ? `${code}, although its scale set lists it` : code };
+  return {
+    is: listed === 'no' ? 'gone' : 'doubt',
+    code: listed === 'yes' ? `${code}, although its scale set lists it` : code,
+  };
 };
 
 /** `unclear`: the list is of no set, of another one, or without end. */
-const isListed = async (clients: AzureClients, path: Instance, signal: AbortSignal): Promise<'yes' | 'no' | 'unclear'> => {
+const isListed = async (
+  clients: AzureClients,
+  path: Instance,
+  signal: AbortSignal,
+): Promise<'yes' | 'no' | 'unclear'> => {
   let pages = 0;
   try {
-    for await (const page of clients.reads.virtualMachineScaleSetVMs.list(path.group, path.set, { abortSignal: signal }).byPage()) {
+    for await (const page of clients.reads.virtualMachineScaleSetVMs
+      .list(path.group, path.set, { abortSignal: signal })
+      .byPage()) {
       const members = page.map(({ id }) => machinePath(id ?? ''));
       if (members.some((member) => member?.id === path.id)) return 'yes';
       pages += 1;
@@ -171,13 +217,23 @@ interface Reading {
 }
 
 /** @throws Unavailable, Denied, Refused */
-export const readIncarnation = async (clients: AzureClients, { machine, incarnation }: MachineTarget, reading: Reading): Promise<Bearer> => {
+export const readIncarnation = async (
+  clients: AzureClients,
+  { machine, incarnation }: MachineTarget,
+  reading: Reading,
+): Promise<Bearer> => {
   const path = machinePath(machine);
-  if (!path || path.subscription !== clients.subscription.toLowerCase()) return other(`${machine} is no machine of the subscription ${clients.subscription}`);
+  if (!path || path.subscription !== clients.subscription.toLowerCase())
+    return other(`${machine} is no machine of the subscription ${clients.subscription}`);
   if (incarnation === null) return other('nobody of that name was left when it was looked at');
   const found = await findVm(clients, path, reading);
-  if (found.is !== 'seen') return other(found.is === 'gone' ? 'nobody of that name is left' : `whether that name is borne cannot be told (${found.code})`);
+  if (found.is !== 'seen')
+    return other(
+      found.is === 'gone' ? 'nobody of that name is left' : `whether that name is borne cannot be told (${found.code})`,
+    );
   const { vm } = found;
   const now = vm.vmId?.toLowerCase() ?? 'a machine without an id';
-  return now === incarnation ? { said: 'meant', path, vm } : other(`the name is borne by ${now} and not by ${incarnation} any more`);
+  return now === incarnation
+    ? { said: 'meant', path, vm }
+    : other(`the name is borne by ${now} and not by ${incarnation} any more`);
 };

@@ -1,5 +1,11 @@
 import type { Disk } from '@azure/arm-compute';
-import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/model/machine.ts';
+import {
+  type Evidence,
+  type MachineFacts,
+  type MachineId,
+  nothingKnown,
+  type Power,
+} from '../../fencing/model/machine.ts';
 import { attachedDisks } from './disks.ts';
 import { clustersIn, likelyNodeNames } from './identity.ts';
 import type { Vm } from './machines.ts';
@@ -13,7 +19,10 @@ interface Statuses {
   readonly provisionedAt: number | null;
 }
 
-/** Statuses come as `<kind>/<value>`, in any letter case, several kinds in one list; two of one kind that differ say nothing. */
+/**
+ * Statuses come as `<kind>/<value>`, in any letter case, several kinds in one list; two of one kind that differ say
+ * nothing.
+ */
 const statusOf = (vm: Vm, kind: string) => {
   const prefix = `${kind}/`;
   const told = (vm.instanceView?.statuses ?? []).filter(({ code }) => code?.toLowerCase().startsWith(prefix));
@@ -30,7 +39,10 @@ export const statusesOf = (vm: Vm): Statuses => ({
   provisionedAt: statusOf(vm, 'provisioningstate').time,
 });
 
-/** Model and view both tell how the last operation went, the view with an error's code behind; it has succeeded where neither denies it. */
+/**
+ * Model and view both tell how the last operation went, the view with an error's code behind; it has succeeded where
+ * neither denies it.
+ */
 const provisioningOf = (vm: Vm): string | null => {
   const model = vm.provisioningState?.toLowerCase() ?? null;
   const view = statusOf(vm, 'provisioningstate').value?.split('/')[0] ?? null;
@@ -44,8 +56,9 @@ export interface Seen {
 }
 
 /**
- * What the answer proves. `deallocated` and, seen twice, `stopped` prove something, and only while no operation is under
- * way: a start shows `stopped` for a moment too. Under an operation they are neither off nor on the way up: waited for.
+ * What the answer proves. `deallocated` and, seen twice, `stopped` prove something, and only while no operation is
+ * under way: a start shows `stopped` for a moment too. Under an operation they are neither off nor on the way up:
+ * waited for.
  * https://learn.microsoft.com/azure/virtual-machines/states-billing
  */
 export const classify = (seen: Seen): Power => {
@@ -73,8 +86,8 @@ export const classify = (seen: Seen): Power => {
 const IN_BETWEEN: ReadonlySet<string> = new Set(['creating', 'updating', 'deleting', 'migrating']);
 
 /**
- * Whoever shows a sign of hibernation counts as hibernated. One that can hibernate has to show a plain deallocation: the
- * power state of both is the same, and only the OS disk tells them apart.
+ * Whoever shows a sign of hibernation counts as hibernated. One that can hibernate has to show a plain deallocation:
+ * the power state of both is the same, and only the OS disk tells them apart.
  * https://learn.microsoft.com/azure/virtual-machines/hibernate-resume
  */
 const mayBeHibernated = ({ vm, osDiskState }: Seen, power: 'stopped' | 'deallocated'): boolean => {
@@ -87,7 +100,9 @@ const mayBeHibernated = ({ vm, osDiskState }: Seen, power: 'stopped' | 'dealloca
 const powerOf = (seen: Seen): Pick<MachineFacts, 'power' | 'offUnderOperation'> => {
   const power = classify(seen);
   const said = statusesOf(seen.vm).power;
-  return power === 'stopping' && (said === 'deallocated' || said === 'stopped') ? { power, offUnderOperation: true } : { power };
+  return power === 'stopping' && (said === 'deallocated' || said === 'stopped')
+    ? { power, offUnderOperation: true }
+    : { power };
 };
 
 interface Sighting {
@@ -124,8 +139,8 @@ export const seenFacts = ({ machine, vm, requestId, osDisk, dataDisks }: Sightin
 
 /**
  * The OS disk is handed over at each start and deallocation; that time tells boots apart. Where it cannot be read, the
- * time of the last operation does, which every detach moves as well, ours and the CSI driver's: such a generation drifts. The two are never mistaken for each other, nor one machine's
- * for that of the next of its name.
+ * time of the last operation does, which every detach moves as well, ours and the CSI driver's: such a generation
+ * drifts. The two are never mistaken for each other, nor one machine's for that of the next of its name.
  */
 const generationOf = (vmId: string | null, owned: Date | null, { provisionedAt }: Statuses): string | null => {
   if (vmId === null) return null;
@@ -133,7 +148,10 @@ const generationOf = (vmId: string | null, owned: Date | null, { provisionedAt }
   return provisionedAt === null ? null : `${vmId} provisioned ${new Date(provisionedAt).toISOString()}`;
 };
 
-/** Nodes are named after the computer, or after the virtual machine. https://github.com/kubernetes-sigs/cloud-provider-azure */
+/**
+ * Nodes are named after the computer, or after the virtual machine.
+ * https://github.com/kubernetes-sigs/cloud-provider-azure
+ */
 const nodeNamesOf = ({ osProfile, name }: Vm): readonly string[] =>
   [...new Set([osProfile?.computerName ?? '', name ?? ''].map((one) => one.toLowerCase()))].filter((one) => one !== '');
 
@@ -148,7 +166,16 @@ const evidenceOf = (said: Statuses, osDisk: Disk | null, rest: Evidence): Eviden
 });
 
 /** ARM does not know the id, which proves nothing by itself: wrong credentials and another tenant look the same. */
-export const missingFacts = (machine: MachineId, state: string): MachineFacts => ({ ...nothingKnown(machine), power: 'missing', nodeNames: likelyNodeNames(machine), evidence: { state, readFrom: READ_FROM } });
+export const missingFacts = (machine: MachineId, state: string): MachineFacts => ({
+  ...nothingKnown(machine),
+  power: 'missing',
+  nodeNames: likelyNodeNames(machine),
+  evidence: { state, readFrom: READ_FROM },
+});
 
 /** Nothing is to be proved about it from here. */
-export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { state, readFrom: READ_FROM } });
+export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({
+  ...nothingKnown(machine),
+  power: 'unknown',
+  evidence: { state, readFrom: READ_FROM },
+});

@@ -37,7 +37,10 @@ const RETRIES = 2;
 
 /** Neither service redirects, and a token must not follow where another one points. */
 const pipelineFor = ({ credential }: RestOptions, { scope }: RestCall, overTls: boolean): Pipeline => {
-  const pipeline = createPipelineFromOptions({ retryOptions: { maxRetries: RETRIES }, userAgentOptions: { userAgentPrefix: 'cloudfence' } });
+  const pipeline = createPipelineFromOptions({
+    retryOptions: { maxRetries: RETRIES },
+    userAgentOptions: { userAgentPrefix: 'cloudfence' },
+  });
   pipeline.removePolicy({ name: 'redirectPolicy' });
   pipeline.addPolicy(endsInTime);
   if (overTls) pipeline.addPolicy(bearerTokenAuthenticationPolicy({ credential, scopes: scope }), { phase: 'Sign' });
@@ -51,12 +54,27 @@ const problem = z.object({ error: z.object({ code: z.string() }) });
  *
  * @throws Unavailable, Denied, Refused
  */
-export const restCall = async <T>(options: RestOptions, call: RestCall, shape: z.ZodType<T>, signal: AbortSignal): Promise<T> => {
+export const restCall = async <T>(
+  options: RestOptions,
+  call: RestCall,
+  shape: z.ZodType<T>,
+  signal: AbortSignal,
+): Promise<T> => {
   const overTls = !call.url.startsWith('http://');
   const { method, url, body: sent } = call;
-  const request = createPipelineRequest({ method, url, headers: createHttpHeaders(call.headers), abortSignal: signal, allowInsecureConnection: !overTls, ...(sent !== undefined && { body: sent }) });
+  const request = createPipelineRequest({
+    method,
+    url,
+    headers: createHttpHeaders(call.headers),
+    abortSignal: signal,
+    allowInsecureConnection: !overTls,
+    ...(sent !== undefined && { body: sent }),
+  });
   const said = await withCloudfenceErrors(call.name, async () => {
-    const { status: statusCode, bodyAsText } = await pipelineFor(options, call, overTls).sendRequest(options.httpClient ?? createDefaultHttpClient(), request);
+    const { status: statusCode, bodyAsText } = await pipelineFor(options, call, overTls).sendRequest(
+      options.httpClient ?? createDefaultHttpClient(),
+      request,
+    );
     const body = jsonIn(bodyAsText ?? '');
     if (statusCode === 200 || statusCode === 201) return body;
     const code = problem.safeParse(body).data?.error.code;

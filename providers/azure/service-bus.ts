@@ -24,7 +24,9 @@ const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, "'").repl
 
 const headersOf = ({ notBefore, properties }: OutgoingMessage): Readonly<Record<string, string>> => ({
   'content-type': 'application/json',
-  ...(notBefore !== null && { BrokerProperties: JSON.stringify({ ScheduledEnqueueTimeUtc: new Date(notBefore).toUTCString() }) }),
+  ...(notBefore !== null && {
+    BrokerProperties: JSON.stringify({ ScheduledEnqueueTimeUtc: new Date(notBefore).toUTCString() }),
+  }),
   ...Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, quoted(value)])),
 });
 
@@ -37,7 +39,14 @@ export const busSender = ({ host, ...options }: BusOptions): Send => {
   const origin = new URL(/^https?:/i.test(host) ? host : `https://${host}`).origin;
   return async (queue, message) => {
     const url = `${origin}/${encodeURIComponent(queue)}/messages`;
-    const call = { method: 'POST', url, scope: SCOPE, name: 'ServiceBus/namespaces/messages/send/action', headers: headersOf(message), body: message.text } as const;
+    const call = {
+      method: 'POST',
+      url,
+      scope: SCOPE,
+      name: 'ServiceBus/namespaces/messages/send/action',
+      headers: headersOf(message),
+      body: message.text,
+    } as const;
     await restCall(options, call, z.unknown(), AbortSignal.timeout(SENDING_LASTS_MS));
   };
 };

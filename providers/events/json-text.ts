@@ -2,7 +2,9 @@ import { gunzipSync } from 'node:zlib';
 import type { Allowance } from './reading.ts';
 
 /** One JSON document of a text, and where it stands; or what is wrong with it. */
-export type JsonDocument = { readonly where: string; readonly value: unknown } | { readonly where: string; readonly problem: string };
+export type JsonDocument =
+  | { readonly where: string; readonly value: unknown }
+  | { readonly where: string; readonly problem: string };
 
 /** Editors and shells of Windows put one before a file. */
 const BYTE_ORDER_MARK = /^\uFEFF/;
@@ -19,10 +21,14 @@ const parse = (text: string, where: string): JsonDocument => {
 };
 
 const NO_BASE64 = /[^\w+/=\s-]/;
-/** The first byte of what is worth unpacking: JSON, a byte order mark or white space before it, or the first byte of gzip. */
+/**
+ * The first byte of what is worth unpacking: JSON, a byte order mark or white space before it, or the first byte of
+ * gzip.
+ */
 const BEGINNINGS: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b, 0x22, 0xef, 0x20, 0x09, 0x0a, 0x0d, 0x1f]);
 
-const isPacked = (text: string): boolean => BEGINNINGS.has(Buffer.from(text.slice(0, 8), 'base64')[0]) && !NO_BASE64.test(text);
+const isPacked = (text: string): boolean =>
+  BEGINNINGS.has(Buffer.from(text.slice(0, 8), 'base64')[0]) && !NO_BASE64.test(text);
 
 /** Whether it is worth a try at all: most texts are words. */
 export const mayHoldJson = (text: string): boolean => {
@@ -58,7 +64,10 @@ const byLines = (text: string, where: string, allowed: Allowance): readonly Json
   return lines.flatMap((line, index) => (line.trim() === '' ? [] : [parse(line, `${where}(line ${index + 1})`)]));
 };
 
-/** One document, as it stands or in base64, zipped or not, packed as often as may be; or one on each line; none for a blank text. */
+/**
+ * One document, as it stands or in base64, zipped or not, packed as often as may be; or one on each line; none for a
+ * blank text.
+ */
 export const jsonIn = (raw: string, where: string, allowance: Allowance): readonly JsonDocument[] => {
   if (!allowance.spend(raw.length)) return [{ where, problem: TOO_MUCH }];
   const text = raw.replace(BYTE_ORDER_MARK, '').trim();

@@ -16,7 +16,11 @@ export const together = (readings: readonly ParsedEvent[]): ParsedEvent => ({
 
 export const hinted = (hints: readonly Hint[]): ParsedEvent => ({ hints, faults: [], ignored: [] });
 
-export const aside = (what: string, where: string): ParsedEvent => ({ hints: [], faults: [], ignored: [{ what: short(what), where: short(where) }] });
+export const aside = (what: string, where: string): ParsedEvent => ({
+  hints: [],
+  faults: [],
+  ignored: [{ what: short(what), where: short(where) }],
+});
 
 /** How a cloud's reader says that something cannot be read. */
 export interface Faults {
@@ -38,7 +42,13 @@ export const faultsShowing = (excerptOf: (raw: unknown) => string): Faults => {
   });
   return {
     fault,
-    unreadable: (error, where, remedy, raw) => together(error.issues.flatMap(leaves).slice(0, MOST_TOLD).map(({ message, path }) => fault(message, where + jsonPath(path), remedy, raw))),
+    unreadable: (error, where, remedy, raw) =>
+      together(
+        error.issues
+          .flatMap(leaves)
+          .slice(0, MOST_TOLD)
+          .map(({ message, path }) => fault(message, where + jsonPath(path), remedy, raw)),
+      ),
   };
 };
 
@@ -50,30 +60,53 @@ const leaves = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
 };
 
 const jsonPath = (path: readonly PropertyKey[]): string =>
-  path.map((step) => (typeof step === 'number' ? `[${step}]` : /^\w+$/.test(String(step)) ? `.${String(step)}` : `['${String(step)}']`)).join('');
+  path
+    .map((step) =>
+      typeof step === 'number' ? `[${step}]` : /^\w+$/.test(String(step)) ? `.${String(step)}` : `['${String(step)}']`,
+    )
+    .join('');
 
-/** So many faults and asides of one event are told one by one: nothing is lost, for a dead letter holds the event itself. */
+/**
+ * So many faults and asides of one event are told one by one: nothing is lost, for a dead letter holds the event
+ * itself.
+ */
 const MOST_TOLD = 20;
 /** As many machines as one call to a cloud may name at the most. */
 const MOST_MACHINES = 1_000;
 
 const fewFaults = (faults: readonly Fault[]): readonly Fault[] => {
   const [first, ...others] = faults.slice(MOST_TOLD);
-  return first ? [...faults.slice(0, MOST_TOLD), { ...first, what: `${others.length + 1} more like this cannot be read`, remedy: 'see the event itself' }] : faults;
+  return first
+    ? [
+        ...faults.slice(0, MOST_TOLD),
+        { ...first, what: `${others.length + 1} more like this cannot be read`, remedy: 'see the event itself' },
+      ]
+    : faults;
 };
 
 const fewAsides = (ignored: readonly IgnoredEvent[]): readonly IgnoredEvent[] => {
   const [first, ...others] = ignored.slice(MOST_TOLD);
-  return first ? [...ignored.slice(0, MOST_TOLD), { ...first, what: `${others.length + 1} more of which none names a machine` }] : ignored;
+  return first
+    ? [...ignored.slice(0, MOST_TOLD), { ...first, what: `${others.length + 1} more of which none names a machine` }]
+    : ignored;
 };
 
-const shortHint = (hint: Hint): Hint => ({ ...hint, because: short(hint.because), eventId: hint.eventId === null ? null : short(hint.eventId) });
+const shortHint = (hint: Hint): Hint => ({
+  ...hint,
+  because: short(hint.because),
+  eventId: hint.eventId === null ? null : short(hint.eventId),
+});
 
 /** The same, as far as it can be told and dealt with. What goes too far is a fault. */
 export const bounded = ({ hints, faults, ignored, ...wish }: ParsedEvent): ParsedEvent => {
   const machines = new Set(hints.map(({ machine }) => machine));
   const kept = new Set([...machines].slice(0, MOST_MACHINES));
-  const tooMany = { what: `the event names ${machines.size} machines, and ${MOST_MACHINES} are looked at`, where: '$', remedy: 'send the others apart; the sweep finds them as well', excerpt: '' };
+  const tooMany = {
+    what: `the event names ${machines.size} machines, and ${MOST_MACHINES} are looked at`,
+    where: '$',
+    remedy: 'send the others apart; the sweep finds them as well',
+    excerpt: '',
+  };
   return {
     ...wish,
     hints: hints.filter(({ machine }) => kept.has(machine)).map(shortHint),

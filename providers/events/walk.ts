@@ -3,7 +3,9 @@ import { allowance, type Allowance, bounded, type Faults, together } from './rea
 import { type DryRunWish, wishIn } from './dry-run.ts';
 import { type JsonDocument, jsonIn, textOfBytes } from './json-text.ts';
 
-/** Wrappings inside wrappings, such as an event in a notification in a queue's record in a batch; deeper is nonsense. */
+/**
+ * Wrappings inside wrappings, such as an event in a notification in a queue's record in a batch; deeper is nonsense.
+ */
 const DEEPEST = 8;
 
 /** A batch of messages that a queue or a stream hands over at once: none of them has anything to do with the others. */
@@ -16,14 +18,19 @@ export interface Batch {
 /** The list under that key as a batch, if each of its entries has one of those fields. */
 export const batchUnder = (raw: object, key: string, fields: readonly string[]): Batch | null => {
   const list: unknown = new Map<string, unknown>(Object.entries(raw)).get(key);
-  const isMessage = (one: unknown): boolean => typeof one === 'object' && one !== null && fields.some((field) => field in one);
+  const isMessage = (one: unknown): boolean =>
+    typeof one === 'object' && one !== null && fields.some((field) => field in one);
   return Array.isArray(list) && list.length > 0 && list.every(isMessage) ? { key, messages: list } : null;
 };
 
 /** What one cloud's reader knows beside texts, bytes and lists, which are everywhere the same. */
 export interface Dialect {
   /** Reads one object; `onward` goes on with what it is wrapped around, `step` from here. */
-  readonly readObject: (raw: object, where: string, onward: (inside: unknown, step: string) => ParsedEvent) => ParsedEvent;
+  readonly readObject: (
+    raw: object,
+    where: string,
+    onward: (inside: unknown, step: string) => ParsedEvent,
+  ) => ParsedEvent;
   readonly fault: Faults['fault'];
   /** How an event should come, as an order to whoever sends it. */
   readonly asDelivered: string;
@@ -32,53 +39,75 @@ export interface Dialect {
 
 type Read = (raw: unknown, where: string, depth: number) => ParsedEvent;
 
+const faultOfList = (
+  list: readonly unknown[],
+  where: string,
+  fault: Dialect['fault'],
+  allowed: Allowance,
+): ParsedEvent | null => {
+  if (list.length === 0) return fault('the list is empty', where, 'send at least one event', list);
+  if (allowed.count(list.length)) return null;
+  return fault(`there is too much of it: ${list.length} entries`, where, 'send fewer at a time', null);
+};
+
 /** Reads what came, as deep as it is wrapped. */
 const readingOver = ({ readObject, fault, asDelivered }: Dialect, allowed: Allowance) => {
-  const readDocuments = (documents: readonly JsonDocument[], text: string, where: string, depth: number): ParsedEvent => {
+  const readDocuments = (
+    documents: readonly JsonDocument[],
+    text: string,
+    where: string,
+    depth: number,
+  ): ParsedEvent => {
     if (documents.length === 0) return fault('the text is empty', where, 'send an event', text);
     const readings = documents.map((one) =>
-      'value' in one ? read(one.value, one.where, depth + 1) : fault(`not JSON: ${one.problem}`, one.where, 'send JSON: one document, or one on each line', text),
+      'value' in one
+        ? read(one.value, one.where, depth + 1)
+        : fault(`not JSON: ${one.problem}`, one.where, 'send JSON: one document, or one on each line', text),
     );
     return together(readings);
   };
 
-  const readText = (text: string, where: string, depth: number): ParsedEvent => readDocuments(jsonIn(text, where, allowed), text, where, depth);
-
   const readBytes = (bytes: Uint8Array, where: string, depth: number): ParsedEvent => {
     const text = textOfBytes(bytes, allowed);
-    return text === null ? fault('a zip that is broken, or of which too much would be unpacked', where, asDelivered, null) : readText(text, where, depth);
+    return text === null
+      ? fault('a zip that is broken, or of which too much would be unpacked', where, asDelivered, null)
+      : readDocuments(jsonIn(text, where, allowed), text, where, depth);
   };
 
-  const readAll = (list: readonly unknown[], where: string, depth: number): ParsedEvent => {
-    if (list.length === 0) return fault('the list is empty', where, 'send at least one event', list);
-    if (!allowed.count(list.length)) return fault(`there is too much of it: ${list.length} entries`, where, 'send fewer at a time', null);
-    return together(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
-  };
+  const readAll = (list: readonly unknown[], where: string, depth: number): ParsedEvent =>
+    faultOfList(list, where, fault, allowed) ??
+    together(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
 
   const read: Read = (raw, where, depth) => {
     if (depth > DEEPEST) return fault('the event is wrapped too often', where, 'send the event itself', null);
-    if (typeof raw === 'string') return readText(raw, where, depth);
+    if (typeof raw === 'string') return readDocuments(jsonIn(raw, where, allowed), raw, where, depth);
     if (raw instanceof Uint8Array) return readBytes(raw, where, depth);
     if (Array.isArray(raw)) return readAll(raw, where, depth);
-    if (typeof raw === 'object' && raw !== null) return readObject(raw, where, (inside, step) => read(inside, where + step, depth + 1));
+    if (typeof raw === 'object' && raw !== null)
+      return readObject(raw, where, (inside, step) => read(inside, where + step, depth + 1));
     return fault(`expected an event and found ${raw === null ? 'null' : typeof raw}`, where, asDelivered, raw);
   };
   return { read, readDocuments };
 };
 
-const doubts = { unclear: '`dryRun` is neither true nor false', unseen: 'there is too much of it to see whether a dry run is wanted' } as const;
+const doubts = {
+  unclear: '`dryRun` is neither true nor false',
+  unseen: 'there is too much of it to see whether a dry run is wanted',
+} as const;
 
 /** A wish for a dry run is one for the whole message; where it is in doubt, nothing is done. */
 const heeded = (reading: ParsedEvent, wish: DryRunWish | null, fault: Faults['fault']): ParsedEvent => {
   if (wish === null) return reading;
-  if (wish.says === 'dry') return { dryRun: 'wanted', ...reading, hints: reading.hints.map((hint) => ({ ...hint, dryRun: true as const })) };
+  if (wish.says === 'dry')
+    return { dryRun: 'wanted', ...reading, hints: reading.hints.map((hint) => ({ ...hint, dryRun: true as const })) };
   const { faults } = fault(doubts[wish.says], wish.where, 'send true or false', null);
   return { hints: [], faults: [...faults, ...reading.faults], ignored: reading.ignored, dryRun: 'unclear' };
 };
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-const without = (raw: object, { key }: Batch): object => Object.fromEntries(Object.entries(raw).filter(([other]) => other !== key));
+const without = (raw: object, { key }: Batch): object =>
+  Object.fromEntries(Object.entries(raw).filter(([other]) => other !== key));
 
 /** A reader that never throws, and never passes over anything in silence. */
 export const readerOf = (dialect: Dialect): ((raw: unknown) => ParsedEvent) => {
@@ -95,7 +124,8 @@ export const readerOf = (dialect: Dialect): ((raw: unknown) => ParsedEvent) => {
       return bounded(heeded(reading, wishIn(documents.length === 1 ? only : values), fault));
     }
     const around = wishIn(without(only, batch));
-    const readMessage = (one: unknown, where: string) => heeded(heeded(read(one, where, 2), wishIn(one, where), fault), around, fault);
+    const readMessage = (one: unknown, where: string) =>
+      heeded(heeded(read(one, where, 2), wishIn(one, where), fault), around, fault);
     return bounded(together(batch.messages.map((one, index) => readMessage(one, `$.${batch.key}[${index}]`))));
   };
 };

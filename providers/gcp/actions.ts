@@ -11,32 +11,53 @@ import { instanceAt } from './look.ts';
 const DETACH = 'compute.instances.detachDisk';
 
 /**
- * Detaches the disk from this very incarnation: the numeric id in the place of the name is the only compare-and-swap that
- * Compute Engine has. It knows no force either, and detaches from a running guest just the same: `forced` is the same call.
+ * Detaches the disk from this very incarnation: the numeric id in the place of the name is the only compare-and-swap
+ * that Compute Engine has. It knows no force either, and detaches from a running guest just the same: `forced` is the
+ * same call.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/detachDisk
  *
  * @throws Unavailable, Denied, Refused, ProofExpired, InvalidInput
  */
-export const detach = async (clients: ComputeClients, { machine, incarnation }: MachineTarget, disk: DiskId, permit: Permit, signal: AbortSignal): Promise<void> => {
+export const detach = async (
+  clients: ComputeClients,
+  { machine, incarnation }: MachineTarget,
+  disk: DiskId,
+  permit: Permit,
+  signal: AbortSignal,
+): Promise<void> => {
   const named = instancePath(machine);
   if (!named) throw new InvalidInput(`${machine} is no instance of Compute Engine`);
-  const deviceName = incarnation === null ? null : await deviceOf(clients, { ...named, instance: incarnation }, disk, signal);
+  const deviceName =
+    incarnation === null ? null : await deviceOf(clients, { ...named, instance: incarnation }, disk, signal);
   if (incarnation === null || deviceName === null) return confirmDetached(clients, named, disk, null, signal);
   const refusal = await orderedDetach(clients, { ...named, instance: incarnation }, deviceName, permit, signal);
   if (refusal) await confirmDetached(clients, named, disk, refusal, signal);
 };
 
 /** Disks are detached by the name of the device, which only the instance knows; null when it does not have the disk. */
-const deviceOf = async (clients: ComputeClients, path: InstancePath, disk: DiskId, signal: AbortSignal): Promise<string | null> => {
+const deviceOf = async (
+  clients: ComputeClients,
+  path: InstancePath,
+  disk: DiskId,
+  signal: AbortSignal,
+): Promise<string | null> => {
   const instance = await instanceAt(clients, path, signal);
   return instance?.disks?.find((attached) => sourceOf(attached) === disk)?.deviceName ?? null;
 };
 
 /** Null when the disk is gone, or going; else why Compute Engine declined: perhaps because it was gone already. */
-const orderedDetach = async (clients: ComputeClients, path: InstancePath, deviceName: string, permit: Permit, signal: AbortSignal): Promise<Refused | null> => {
+const orderedDetach = async (
+  clients: ComputeClients,
+  path: InstancePath,
+  deviceName: string,
+  permit: Permit,
+  signal: AbortSignal,
+): Promise<Refused | null> => {
   try {
     const [{ latestResponse }] = await clients.permitted({ name: DETACH, permit, signal }, (sending) =>
-      withCloudfenceErrors(clients, DETACH, sending.signal, () => clients.instances.detachDisk({ ...path, deviceName, requestId: sending.requestId }, writing(sending.signal))),
+      withCloudfenceErrors(clients, DETACH, sending.signal, () =>
+        clients.instances.detachDisk({ ...path, deviceName, requestId: sending.requestId }, writing(sending.signal)),
+      ),
     );
     const failure = errorOf(await ended(clients, path, latestResponse, signal), DETACH);
     if (failure) throw failure;
@@ -47,24 +68,41 @@ const orderedDetach = async (clients: ComputeClients, path: InstancePath, device
   }
 };
 
-/** A refusal may mean "already detached": the disk itself says. Its users are names, so it speaks for a later incarnation as well. */
-const confirmDetached = async (clients: ComputeClients, machine: InstancePath, id: DiskId, refusal: Refused | null, signal: AbortSignal): Promise<void> => {
+/**
+ * A refusal may mean "already detached": the disk itself says. Its users are names, so it speaks for a later
+ * incarnation as well.
+ */
+const confirmDetached = async (
+  clients: ComputeClients,
+  machine: InstancePath,
+  id: DiskId,
+  refusal: Refused | null,
+  signal: AbortSignal,
+): Promise<void> => {
   const { disk } = await diskById(clients, id, signal);
   if (disk === null || (!names(disk, machine) && tellsItsUsers(disk))) return;
-  if (refusal) throw new Refused(`${DETACH} was declined and ${id} may still name ${machine.instance}`, { cause: refusal });
-  throw new Refused(`${id} may name ${machine.instance}, but the machine that was meant does not have it: nothing was sent`);
+  if (refusal)
+    throw new Refused(`${DETACH} was declined and ${id} may still name ${machine.instance}`, { cause: refusal });
+  throw new Refused(
+    `${id} may name ${machine.instance}, but the machine that was meant does not have it: nothing was sent`,
+  );
 };
 
 const STOP = 'compute.instances.stop';
 
 /**
- * Stops this very incarnation without the time that a graceful shutdown may have. Compute Engine asks what is to become of
- * local SSDs: they are kept, and where they cannot be, the stop is refused. To give them up is a person's decision.
+ * Stops this very incarnation without the time that a graceful shutdown may have. Compute Engine asks what is to become
+ * of local SSDs: they are kept, and where they cannot be, the stop is refused. To give them up is a person's decision.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/stop
  *
  * @throws Unavailable, Denied, Refused, ProofExpired, InvalidInput
  */
-export const powerOff = async (clients: ComputeClients, { machine, incarnation }: MachineTarget, permit: Permit, signal: AbortSignal): Promise<void> => {
+export const powerOff = async (
+  clients: ComputeClients,
+  { machine, incarnation }: MachineTarget,
+  permit: Permit,
+  signal: AbortSignal,
+): Promise<void> => {
   const named = instancePath(machine);
   if (!named) throw new InvalidInput(`${machine} is no instance of Compute Engine`);
   if (incarnation === null) throw new Refused(`there is no ${machine} to be powered off`);
@@ -76,22 +114,40 @@ export const powerOff = async (clients: ComputeClients, { machine, incarnation }
   }
 };
 
-const orderedStop = (clients: ComputeClients, path: InstancePath, permit: Permit, signal: AbortSignal): Promise<unknown> =>
+const orderedStop = (
+  clients: ComputeClients,
+  path: InstancePath,
+  permit: Permit,
+  signal: AbortSignal,
+): Promise<unknown> =>
   clients.permitted({ name: STOP, permit, signal }, (sending) =>
     withCloudfenceErrors(clients, STOP, sending.signal, () =>
-      clients.instances.stop({ ...path, requestId: sending.requestId, noGracefulShutdown: true, discardLocalSsd: false }, writing(sending.signal)),
+      clients.instances.stop(
+        { ...path, requestId: sending.requestId, noGracefulShutdown: true, discardLocalSsd: false },
+        writing(sending.signal),
+      ),
     ),
   );
 
 /** Its local SSDs are the likeliest reason of a machine that has any, and people can do something about it. */
-const explained = async (clients: ComputeClients, machine: string, path: InstancePath, refusal: Refused, signal: AbortSignal): Promise<Refused> => {
+const explained = async (
+  clients: ComputeClients,
+  machine: string,
+  path: InstancePath,
+  refusal: Refused,
+  signal: AbortSignal,
+): Promise<Refused> => {
   const instance = await instanceAt(clients, path, signal);
   if (!instance?.disks?.some(({ type }) => type === 'SCRATCH')) return refusal;
-  const why = 'it has local SSDs, and what is on them is not given up without a person: stop it by hand with --discard-local-ssd';
+  const why =
+    'it has local SSDs, and what is on them is not given up without a person: stop it by hand with --discard-local-ssd';
   return new Refused(`${machine} is not powered off (${refusal.message}): ${why}`, { cause: refusal.cause });
 };
 
-/** A call of Compute Engine is done when its operation is. https://cloud.google.com/compute/docs/api/how-tos/api-requests-responses#handling_api_responses */
+/**
+ * A call of Compute Engine is done when its operation is.
+ * https://cloud.google.com/compute/docs/api/how-tos/api-requests-responses#handling_api_responses
+ */
 
 const operation = z.object({
   name: z.string().min(1),
@@ -112,22 +168,37 @@ const operationIn = (answer: unknown, call: string): Operation => {
 const WAITS = 3;
 
 /**
- * The operation that a call began, at its end; or as it stood after some waits, for whoever ordered it looks again anyway.
+ * The operation that a call began, at its end; or as it stood after some waits, for whoever ordered it looks again
+ * anyway.
  *
  * @throws Unavailable, Denied, Refused
  */
-const ended = async (clients: ComputeClients, { project, zone }: InstancePath, begun: unknown, signal: AbortSignal): Promise<Operation> => {
+const ended = async (
+  clients: ComputeClients,
+  { project, zone }: InstancePath,
+  begun: unknown,
+  signal: AbortSignal,
+): Promise<Operation> => {
   let last = operationIn(begun, 'the call');
   for (let n = 0; n < WAITS && last.status !== 'DONE'; n += 1) {
     const request = { project, zone, operation: last.name };
-    const [answer] = await withCloudfenceErrors(clients, 'compute.zoneOperations.wait', signal, () => clients.operations.wait(request, waiting(signal)));
+    const [answer] = await withCloudfenceErrors(clients, 'compute.zoneOperations.wait', signal, () =>
+      clients.operations.wait(request, waiting(signal)),
+    );
     last = operationIn(answer, 'compute.zoneOperations.wait');
   }
   return last;
 };
 
 /** Codes of operations' errors; others go by the class of the operation's HTTP status. */
-const BUSY: ReadonlySet<string> = new Set(['INTERNAL_ERROR', 'QUOTA_EXCEEDED', 'RESOURCE_NOT_READY', 'RESOURCE_OPERATION_RATE_EXCEEDED', 'SERVICE_UNAVAILABLE', 'TIMEOUT']);
+const BUSY: ReadonlySet<string> = new Set([
+  'INTERNAL_ERROR',
+  'QUOTA_EXCEEDED',
+  'RESOURCE_NOT_READY',
+  'RESOURCE_OPERATION_RATE_EXCEEDED',
+  'SERVICE_UNAVAILABLE',
+  'TIMEOUT',
+]);
 const DENIED: ReadonlySet<string> = new Set(['PERMISSIONS_ERROR']);
 
 /** What went wrong with an operation that is done, or null. */

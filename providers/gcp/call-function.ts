@@ -2,7 +2,10 @@ import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { CloudfenceError, Denied, Unavailable } from '../../fencing/model/errors.ts';
 import { credentialsIn } from './client.ts';
 
-/** Another function of the install, called with a token that is made for it. https://cloud.google.com/run/docs/authenticating/service-to-service */
+/**
+ * Another function of the install, called with a token that is made for it.
+ * https://cloud.google.com/run/docs/authenticating/service-to-service
+ */
 
 export interface FunctionAnswer {
   readonly status: number;
@@ -22,11 +25,21 @@ const clientFor = async (url: string) => {
 export const callFunction = async (url: string, body: object, lastsMs: number): Promise<FunctionAnswer> => {
   try {
     const client = await clientFor(url);
-    const { status, data } = await client.request<unknown>({ url, method: 'POST', headers: { 'content-type': 'application/json' }, data: JSON.stringify(body), timeout: lastsMs, validateStatus: () => true });
-    if (status === 401 || status === 403) throw new Denied(`${url} lets nobody ask who is not known there: it answered ${status}`);
+    const { status, data } = await client.request<unknown>({
+      url,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      data: JSON.stringify(body),
+      timeout: lastsMs,
+      validateStatus: () => true,
+    });
+    if (status === 401 || status === 403)
+      throw new Denied(`${url} lets nobody ask who is not known there: it answered ${status}`);
     return { status, body: data };
   } catch (cause) {
     if (cause instanceof CloudfenceError) throw cause;
-    throw new Unavailable(`${url} could not be asked: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Unavailable(`${url} could not be asked: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
   }
 };

@@ -16,7 +16,10 @@ export interface ComputeClients {
   readonly disks: DisksClient;
   readonly regionDisks: RegionDisksClient;
   readonly operations: ZoneOperationsClient;
-  /** Finds the credentials, which every call needs first: for want of them, the SDK itself ends the whole process. @throws Denied */
+  /**
+   * Finds the credentials, which every call needs first: for want of them, the SDK itself ends the whole process.
+   * @throws Denied
+   */
   readonly ready: () => Promise<void>;
   /** Sends one destructive call under its permit; a call without one never leaves. */
   readonly permitted: GuardedTransport['permitted'];
@@ -85,12 +88,13 @@ interface GuardedTransport {
 }
 
 /** Calls that change something; waiting for an operation and asking what one may do are none. */
-const isDestructive = (method: string | undefined, url: URL): boolean => method !== 'GET' && isCompute(url) && !/\/(?:wait|testIamPermissions)$/.test(url.pathname);
+const isDestructive = (method: string | undefined, url: URL): boolean =>
+  method !== 'GET' && isCompute(url) && !/\/(?:wait|testIamPermissions)$/.test(url.pathname);
 
 /**
  * The SDK has no hook of its own between its credentials and the connection, and none that knows which call is going
- * through. So each destructive call is known by its request id, and one whose passage is not on file is not sent. It is not sent
- * on to where an answer points, either.
+ * through. So each destructive call is known by its request id, and one whose passage is not on file is not sent. It is
+ * not sent on to where an answer points, either.
  */
 const guardedTransport = (newRequestId: () => string): GuardedTransport => {
   const passages = new Map<string, Passage>();
@@ -129,7 +133,10 @@ const READ_LASTS_MS = 10_000;
 /** Of gRPC, by which the SDK counts whatever the wire. */
 const UNAVAILABLE = 14;
 
-/** A read is tried again by the SDK for some seconds: its own default is ten minutes. New for each call, for the SDK writes into it. */
+/**
+ * A read is tried again by the SDK for some seconds: its own default is ten minutes. New for each call, for the SDK
+ * writes into it.
+ */
 export const reading = (signal: AbortSignal) => ({
   signal,
   timeout: ANSWER_LASTS_MS,
@@ -150,7 +157,10 @@ export const reading = (signal: AbortSignal) => ({
 /** A destructive call leaves once or not at all. */
 export const writing = (signal: AbortSignal) => ({ signal, timeout: ANSWER_LASTS_MS, retry: null });
 
-/** The API answers a wait after two minutes at the latest. https://cloud.google.com/compute/docs/reference/rest/v1/zoneOperations/wait */
+/**
+ * The API answers a wait after two minutes at the latest.
+ * https://cloud.google.com/compute/docs/reference/rest/v1/zoneOperations/wait
+ */
 export const waiting = (signal: AbortSignal) => ({ signal, timeout: 130_000, retry: null });
 
 /** Whether there are credentials, and for which project, in words. @throws Denied, Unavailable */

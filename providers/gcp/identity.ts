@@ -1,7 +1,10 @@
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
-/** Resources as Compute Engine writes them, alone or at the end of a URL. https://cloud.google.com/compute/docs/reference/rest/v1 */
+/**
+ * Resources as Compute Engine writes them, alone or at the end of a URL.
+ * https://cloud.google.com/compute/docs/reference/rest/v1
+ */
 
 export interface InstancePath {
   readonly project: string;
@@ -32,13 +35,16 @@ export const instancePath = (path: string): InstancePath | null => {
   return project === undefined || zone === undefined || instance === undefined ? null : { project, zone, instance };
 };
 
-export const machineIdOf = ({ project, zone, instance }: InstancePath): MachineId => `projects/${project}/zones/${zone}/instances/${instance}`;
+export const machineIdOf = ({ project, zone, instance }: InstancePath): MachineId =>
+  `projects/${project}/zones/${zone}/instances/${instance}`;
 
 export const diskPath = (path: string): DiskPath | null => {
   const [, project, zone, disk] = ZONAL_DISK.exec(path) ?? [];
   if (project !== undefined && zone !== undefined && disk !== undefined) return { project, zone, disk };
   const [, owner, region, replicated] = REGIONAL_DISK.exec(path) ?? [];
-  return owner === undefined || region === undefined || replicated === undefined ? null : { project: owner, region, disk: replicated };
+  return owner === undefined || region === undefined || replicated === undefined
+    ? null
+    : { project: owner, region, disk: replicated };
 };
 
 /** The path in a link such as `https://www.googleapis.com/compute/v1/projects/…`. */
@@ -47,15 +53,19 @@ export const pathIn = (link: string): DiskId => link.slice(Math.max(0, link.inde
 /** `europe-west1` of `europe-west1-b`. */
 export const regionOf = (zone: string): string => zone.slice(0, Math.max(0, zone.lastIndexOf('-')));
 
-/** Whether a disk can be attached to machines of that place at all: they never leave their project, nor their zone or region. */
+/**
+ * Whether a disk can be attached to machines of that place at all: they never leave their project, nor their zone or
+ * region.
+ */
 export const isWithin = (disk: DiskPath, { project, zone }: InstancePath): boolean =>
   disk.project === project && ('zone' in disk ? disk.zone === zone : disk.region === regionOf(zone));
 
 const PD_DRIVER = 'pd.csi.storage.gke.io';
 
 /**
- * The instance that an identity source names, by the path of its name; null for anything that is no instance of Compute Engine. The
- * Persistent Disk driver's node id is that path; a provider id is `gce://<project>/<zone>/<name>`, or the bare path.
+ * The instance that an identity source names, by the path of its name; null for anything that is no instance of Compute
+ * Engine. The Persistent Disk driver's node id is that path; a provider id is `gce://<project>/<zone>/<name>`, or the
+ * bare path.
  * https://github.com/kubernetes/cloud-provider-gcp
  */
 export const machineOf = ({ source, driver, value }: IdentitySource): MachineId | null => {
@@ -75,7 +85,9 @@ export const machineOf = ({ source, driver, value }: IdentitySource): MachineId 
 const fromProviderId = (value: string): MachineId | null => {
   if (INSTANCE_PATH.test(value)) return value;
   const [, project, zone, instance] = PROVIDER_ID.exec(value) ?? [];
-  return project === undefined || zone === undefined || instance === undefined ? null : machineIdOf({ project, zone, instance });
+  return project === undefined || zone === undefined || instance === undefined
+    ? null
+    : machineIdOf({ project, zone, instance });
 };
 
 /** The numeric id, which only the annotation that GKE writes carries: every other source is passed on with the name. */
@@ -87,28 +99,38 @@ export const incarnationsOf = ({ source, value }: IdentitySource): readonly stri
  * `UNSPECIFIED`, or stands for a disk in each of many zones: such a disk cannot be asked for by id without more.
  * https://github.com/kubernetes-sigs/gcp-compute-persistent-disk-csi-driver
  */
-export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null => (driver === PD_DRIVER && diskPath(handle) !== null ? handle : null);
+export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null =>
+  driver === PD_DRIVER && diskPath(handle) !== null ? handle : null;
 
 const UNSPECIFIED = /^projects\/UNSPECIFIED\/(?=zones\/|regions\/)/;
 const ANY_ZONE = /(?<=\/)zones\/UNSPECIFIED\//;
 
 /**
- * The same beside one instance. Volumes of the former in-tree plugin name no project, and those that a pod names itself no
- * zone: the driver takes the Node's, and Compute Engine attaches no disk of another project or place.
+ * The same beside one instance. Volumes of the former in-tree plugin name no project, and those that a pod names itself
+ * no zone: the driver takes the Node's, and Compute Engine attaches no disk of another project or place.
  */
 const diskBeside =
   (machine: MachineId) =>
   ({ driver, handle }: VolumeHandle): DiskId | null => {
     const place = instancePath(machine);
     if (!place) return diskOf({ driver, handle });
-    return diskOf({ driver, handle: handle.replace(UNSPECIFIED, `projects/${place.project}/`).replace(ANY_ZONE, `zones/${place.zone}/`) });
+    return diskOf({
+      driver,
+      handle: handle.replace(UNSPECIFIED, `projects/${place.project}/`).replace(ANY_ZONE, `zones/${place.zone}/`),
+    });
   };
 
-export const readingFor: NonNullable<Cloud['readingFor']> = (machine) => ({ name: 'gcp', machineOf, incarnationsOf, unservedPlace: () => null, diskOf: diskBeside(machine) });
+export const readingFor: NonNullable<Cloud['readingFor']> = (machine) => ({
+  name: 'gcp',
+  machineOf,
+  incarnationsOf,
+  unservedPlace: () => null,
+  diskOf: diskBeside(machine),
+});
 
 /**
- * Names under which the Node of an instance may be registered, likeliest first: GKE takes the instance's name, others its
- * host name, set by hand or one of the internal DNS names.
+ * Names under which the Node of an instance may be registered, likeliest first: GKE takes the instance's name, others
+ * its host name, set by hand or one of the internal DNS names.
  * https://cloud.google.com/compute/docs/internal-dns
  */
 export const nodeNamesOf = ({ project, zone, instance }: InstancePath, hostname: string): readonly string[] => {
@@ -116,7 +138,10 @@ export const nodeNamesOf = ({ project, zone, instance }: InstancePath, hostname:
   return [...new Set(names)].filter((name) => name !== '');
 };
 
-/** GKE labels the instances of its nodes with it. https://cloud.google.com/kubernetes-engine/docs/how-to/creating-managing-labels */
+/**
+ * GKE labels the instances of its nodes with it.
+ * https://cloud.google.com/kubernetes-engine/docs/how-to/creating-managing-labels
+ */
 const CLUSTER = 'goog-k8s-cluster-name';
 
 /** Names of the clusters that claim an instance by its labels. */

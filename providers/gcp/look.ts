@@ -14,17 +14,32 @@ const AT_ONCE = 10;
  *
  * @throws Unavailable, Denied, Refused: a look answers for all machines or for none
  */
-export const look = (clients: ComputeClients, machines: readonly MachineId[], scope: { readonly disks: boolean }, signal: AbortSignal): Promise<readonly MachineFacts[]> => {
+export const look = (
+  clients: ComputeClients,
+  machines: readonly MachineId[],
+  scope: { readonly disks: boolean },
+  signal: AbortSignal,
+): Promise<readonly MachineFacts[]> => {
   const limit = pLimit(AT_ONCE);
   return Promise.all([...new Set(machines)].map((machine) => limit(() => lookAt(clients, machine, scope, signal))));
 };
 
-const lookAt = async (clients: ComputeClients, machine: MachineId, scope: { readonly disks: boolean }, signal: AbortSignal): Promise<MachineFacts> => {
+const lookAt = async (
+  clients: ComputeClients,
+  machine: MachineId,
+  scope: { readonly disks: boolean },
+  signal: AbortSignal,
+): Promise<MachineFacts> => {
   const path = instancePath(machine);
   if (!path) return unknownFacts(machine);
   const instance = await instanceAt(clients, path, signal);
   if (!instance) return missingFacts(machine, path);
-  return seenFacts(machine, path, instance, scope.disks ? await disksById(clients, disksNamedBy(instance), signal) : null);
+  return seenFacts(
+    machine,
+    path,
+    instance,
+    scope.disks ? await disksById(clients, disksNamedBy(instance), signal) : null,
+  );
 };
 
 /** The end of a link to a zone. */
@@ -32,18 +47,28 @@ const ZONE = /(?:^|\/)zones\/([^/]+)$/;
 
 /** The SDK makes an instance of any JSON. */
 const isThat = ({ id, name, zone }: Instance, path: InstancePath): boolean =>
-  NUMERIC_ID.test(String(id)) && [name, String(id)].includes(path.instance) && (!zone || ZONE.exec(zone)?.[1] === path.zone);
+  NUMERIC_ID.test(String(id)) &&
+  [name, String(id)].includes(path.instance) &&
+  (!zone || ZONE.exec(zone)?.[1] === path.zone);
 
 /**
  * Null when Compute Engine says that there is none. The path may name it by its numeric id.
  *
  * @throws Unavailable, Denied, Refused
  */
-export const instanceAt = async (clients: ComputeClients, path: InstancePath, signal: AbortSignal): Promise<Instance | null> => {
+export const instanceAt = async (
+  clients: ComputeClients,
+  path: InstancePath,
+  signal: AbortSignal,
+): Promise<Instance | null> => {
   try {
-    const [instance] = await withCloudfenceErrors(clients, 'compute.instances.get', signal, () => clients.instances.get(path, reading(signal)));
+    const [instance] = await withCloudfenceErrors(clients, 'compute.instances.get', signal, () =>
+      clients.instances.get(path, reading(signal)),
+    );
     if (isThat(instance, path)) return instance;
-    throw new Unavailable(`compute.instances.get was asked for ${path.instance} and answered something else: this is no answer of Compute Engine`);
+    throw new Unavailable(
+      `compute.instances.get was asked for ${path.instance} and answered something else: this is no answer of Compute Engine`,
+    );
   } catch (caught) {
     if (caught instanceof Error && isNotFound(caught.cause)) return null;
     throw caught;

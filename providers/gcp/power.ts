@@ -1,10 +1,16 @@
-import { type Evidence, type MachineFacts, type MachineId, nothingKnown, type Power } from '../../fencing/model/machine.ts';
+import {
+  type Evidence,
+  type MachineFacts,
+  type MachineId,
+  nothingKnown,
+  type Power,
+} from '../../fencing/model/machine.ts';
 import { type AskedDisk, attachedDisks, type Instance } from './disks.ts';
 import { clustersIn, type InstancePath, nodeNamesOf } from './identity.ts';
 
 /**
- * What the status of an instance proves. `TERMINATED` is the API's word for an instance that has stopped, and not for one
- * that is deleted; nothing but it and `STOPPED` proves anything. An instance in `REPAIRING` ends in a restart.
+ * What the status of an instance proves. `TERMINATED` is the API's word for an instance that has stopped, and not for
+ * one that is deleted; nothing but it and `STOPPED` proves anything. An instance in `REPAIRING` ends in a restart.
  * https://cloud.google.com/compute/docs/instances/instance-lifecycle
  */
 export const classify = (status: string | null | undefined): Power => {
@@ -36,7 +42,12 @@ export const classify = (status: string | null | undefined): Power => {
 const READ_FROM = 'compute.instances.get';
 
 /** `disks`: what the disks themselves say; null when they were not asked. */
-export const seenFacts = (machine: MachineId, path: InstancePath, instance: Instance, disks: readonly AskedDisk[] | null): MachineFacts => ({
+export const seenFacts = (
+  machine: MachineId,
+  path: InstancePath,
+  instance: Instance,
+  disks: readonly AskedDisk[] | null,
+): MachineFacts => ({
   machine,
   incarnation: { id: String(instance.id), made: momentOf(instance.creationTimestamp) },
   power: classify(instance.status),
@@ -56,7 +67,13 @@ const generationOf = ({ id, lastStartTimestamp, creationTimestamp }: Instance): 
   return started ? `${String(id)} ${started}` : null;
 };
 
-const sinceOf = ({ status, lastStartTimestamp, lastStopTimestamp, lastSuspendedTimestamp, resourceStatus }: Instance): number | null => {
+const sinceOf = ({
+  status,
+  lastStartTimestamp,
+  lastStopTimestamp,
+  lastSuspendedTimestamp,
+  resourceStatus,
+}: Instance): number | null => {
   switch (status) {
     case 'RUNNING':
       return momentOf(lastStartTimestamp);
@@ -98,4 +115,8 @@ export const missingFacts = (machine: MachineId, { zone }: InstancePath): Machin
 });
 
 /** No path of an instance: there is nobody to be asked about it. */
-export const unknownFacts = (machine: MachineId): MachineFacts => ({ ...nothingKnown(machine), power: 'unknown', evidence: { status: 'malformed path' } });
+export const unknownFacts = (machine: MachineId): MachineFacts => ({
+  ...nothingKnown(machine),
+  power: 'unknown',
+  evidence: { status: 'malformed path' },
+});

@@ -30,17 +30,27 @@ const inOurWords = (caught: unknown, topic: string): CloudfenceError => {
   const status = thrown.safeParse(caught).data?.response.status ?? 0;
   const message = `publishing to ${topic} answered ${status || 'nothing'}`;
   if (status === 401 || status === 403) return new Denied(message, { cause: caught });
-  return status >= 400 && status < 500 && status !== 429 ? new Refused(message, { cause: caught }) : new Unavailable(message, { cause: caught });
+  return status >= 400 && status < 500 && status !== 429
+    ? new Refused(message, { cause: caught })
+    : new Unavailable(message, { cause: caught });
 };
 
 export const publisher = ({ endpoint }: PublisherOptions): Publish => {
-  const auth = endpoint?.startsWith('http:') === true ? new GoogleAuth({ authClient: new PassThroughClient() }) : new GoogleAuth({ scopes: SCOPES });
+  const auth =
+    endpoint?.startsWith('http:') === true
+      ? new GoogleAuth({ authClient: new PassThroughClient() })
+      : new GoogleAuth({ scopes: SCOPES });
   return async (topic, { text, attributes }) => {
     const data = { messages: [{ data: Buffer.from(text).toString('base64'), attributes }] };
     try {
       // For want of credentials, the library itself ends the whole process.
       await credentialsIn(auth);
-      await auth.request({ url: `${endpoint ?? GOOGLE}/v1/${topic}:publish`, method: 'POST', data, timeout: ANSWER_LASTS_MS });
+      await auth.request({
+        url: `${endpoint ?? GOOGLE}/v1/${topic}:publish`,
+        method: 'POST',
+        data,
+        timeout: ANSWER_LASTS_MS,
+      });
     } catch (caught) {
       throw inOurWords(caught, topic);
     }

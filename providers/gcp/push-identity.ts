@@ -13,8 +13,8 @@ export interface PushRules {
   /** Where the public keys of Google's tokens are had from, as PEM by key id; Google's own place when left out. */
   readonly certificatesUrl?: string;
   /**
-   * Given only where Cloud Run's own check stands before us: it verifies the token and the account's permission, and hands
-   * the token on with its signature removed. https://cloud.google.com/run/docs/troubleshooting#signature-removed
+   * Given only where Cloud Run's own check stands before us: it verifies the token and the account's permission, and
+   * hands the token on with its signature removed. https://cloud.google.com/run/docs/troubleshooting#signature-removed
    */
   readonly behindCloudRun?: { readonly now: () => number };
 }
@@ -35,15 +35,25 @@ type Certificates = Awaited<ReturnType<OAuth2Client['getFederatedSignonCertsAsyn
  *
  * @throws Denied, and Unavailable when the keys cannot be had
  */
-export const pushIdentity = ({ audience, serviceAccount, certificatesUrl, behindCloudRun }: PushRules): ((authorization: string | null, signal: AbortSignal) => Promise<void>) => {
-  const client = new OAuth2Client(certificatesUrl === undefined ? {} : { endpoints: { oauth2FederatedSignonPemCertsUrl: certificatesUrl } });
+export const pushIdentity = ({
+  audience,
+  serviceAccount,
+  certificatesUrl,
+  behindCloudRun,
+}: PushRules): ((authorization: string | null, signal: AbortSignal) => Promise<void>) => {
+  const client = new OAuth2Client(
+    certificatesUrl === undefined ? {} : { endpoints: { oauth2FederatedSignonPemCertsUrl: certificatesUrl } },
+  );
   return async (authorization, signal) => {
     const token = /^Bearer ([\w.-]+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) throw new Denied('the push request carries no bearer token');
     const isStripped = behindCloudRun !== undefined && token.endsWith(`.${REMOVED}`);
-    const payload = isStripped ? unexpired(token, audience, behindCloudRun.now()) : await verified(client, token, await certificates(client, signal), audience);
+    const payload = isStripped
+      ? unexpired(token, audience, behindCloudRun.now())
+      : await verified(client, token, await certificates(client, signal), audience);
     const read = claims.safeParse(payload);
-    if (!read.success || read.data.email !== serviceAccount) throw new Denied('the push request comes from another account than the one that is expected');
+    if (!read.success || read.data.email !== serviceAccount)
+      throw new Denied('the push request comes from another account than the one that is expected');
   };
 };
 
@@ -56,9 +66,15 @@ const certificates = async (client: OAuth2Client, signal: AbortSignal): Promise<
 };
 
 /** What the library says of a bad token quotes the token, which opens other doors: that error goes no further. */
-const verified = async (client: OAuth2Client, token: string, certs: Certificates, audience: string): Promise<unknown> => {
+const verified = async (
+  client: OAuth2Client,
+  token: string,
+  certs: Certificates,
+  audience: string,
+): Promise<unknown> => {
   const ticket = await client.verifySignedJwtWithCertsAsync(token, certs, audience, ISSUERS).catch(() => null);
-  if (ticket === null) throw new Denied('the token of the push request is not one of Google for this audience, or has expired');
+  if (ticket === null)
+    throw new Denied('the token of the push request is not one of Google for this audience, or has expired');
   return ticket.getPayload();
 };
 
@@ -69,4 +85,5 @@ const unexpired = (token: string, audience: string, now: number): unknown => {
   throw new Denied('the token of the push request is not one of Google for this audience, or has expired');
 };
 
-const payloadOf = (token: string): unknown => jsonIn(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+const payloadOf = (token: string): unknown =>
+  jsonIn(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));

@@ -27,11 +27,18 @@ const ANSWER_LASTS_MS = 5_000;
 
 /** Renews its tokens itself, some minutes before they end. */
 export const platformAuth = ({ fetch }: RestOptions): GoogleAuth =>
-  new GoogleAuth({ scopes: SCOPES, ...(fetch && { clientOptions: { transporterOptions: { fetchImplementation: fetch } } }) });
+  new GoogleAuth({
+    scopes: SCOPES,
+    ...(fetch && { clientOptions: { transporterOptions: { fetchImplementation: fetch } } }),
+  });
 
-const anonymous = ({ fetch }: RestOptions): PassThroughClient => new PassThroughClient(fetch && { transporterOptions: { fetchImplementation: fetch } });
+const anonymous = ({ fetch }: RestOptions): PassThroughClient =>
+  new PassThroughClient(fetch && { transporterOptions: { fetchImplementation: fetch } });
 
-const failure = z.object({ status: z.number().optional(), config: z.object({ url: z.instanceof(URL).optional() }).optional() });
+const failure = z.object({
+  status: z.number().optional(),
+  config: z.object({ url: z.instanceof(URL).optional() }).optional(),
+});
 
 /** The service's own sentence, where it speaks as Google's do. */
 const said = z.object({ response: z.object({ data: z.object({ error: z.object({ message: z.string().min(1) }) }) }) });
@@ -46,17 +53,31 @@ const inOurWords = (caught: unknown, name: string, host: string): CloudfenceErro
   if (caught instanceof CloudfenceError) return caught;
   const { status = 0, config } = failure.safeParse(caught).data ?? {};
   const asked = config?.url?.host ?? (host === '' ? null : host);
-  const message = status === 0 ? `${name} was not answered: ${noAnswer(caught, asked) ?? asked ?? 'nothing is known of why'}` : `${name} answered status ${status}${saidIn(caught)}`;
+  const message =
+    status === 0
+      ? `${name} was not answered: ${noAnswer(caught, asked) ?? asked ?? 'nothing is known of why'}`
+      : `${name} answered status ${status}${saidIn(caught)}`;
   if (status < 400 || status === 429 || status >= 500) return new Unavailable(message, { cause: caught });
   const aboutToken = config?.url !== undefined && config.url.host !== host;
-  return status === 401 || status === 403 || aboutToken ? new Denied(message, { cause: caught }) : new Refused(message, { cause: caught });
+  return status === 401 || status === 403 || aboutToken
+    ? new Denied(message, { cause: caught })
+    : new Refused(message, { cause: caught });
 };
 
 /** What is answered, as `shape` makes it out. @throws Unavailable, Denied, Refused */
-export const restGet = async <T>(auth: GoogleAuth, options: RestOptions, call: RestCall, shape: z.ZodType<T>, signal: AbortSignal): Promise<T> => {
+export const restGet = async <T>(
+  auth: GoogleAuth,
+  options: RestOptions,
+  call: RestCall,
+  shape: z.ZodType<T>,
+  signal: AbortSignal,
+): Promise<T> => {
   const url = new URL(call.path, options.endpoint ?? `https://${call.host}`);
   const request = { url, signal, timeout: ANSWER_LASTS_MS, retry: true, responseType: 'json' } as const;
-  const send = async () => (url.protocol === 'http:' ? anonymous(options).request<unknown>(request) : credentialsIn(auth).then(() => auth.request<unknown>(request)));
+  const send = async () =>
+    url.protocol === 'http:'
+      ? anonymous(options).request<unknown>(request)
+      : credentialsIn(auth).then(() => auth.request<unknown>(request));
   const { data } = await unlessGivenUp(signal, send).catch((caught: unknown) => {
     throw inOurWords(caught, call.name, url.host);
   });

@@ -1,4 +1,13 @@
-import { deleteMachine, getDisk, getMachine, listInstances, listPermissions, verbs, type Call, type Handler } from './calls.ts';
+import {
+  deleteMachine,
+  getDisk,
+  getMachine,
+  listInstances,
+  listPermissions,
+  verbs,
+  type Call,
+  type Handler,
+} from './calls.ts';
 import { strike, type Mishap } from './faults.ts';
 import type { ArmAnswer } from './arm-answer.ts';
 import { checkQuery, checkVersion } from './interface.ts';
@@ -20,7 +29,8 @@ interface Route {
 }
 
 const MACHINE = /^(\/virtualmachinescalesets\/[^/]+)?\/virtualmachines\/[^/]+$/;
-const PERMISSIONS = /^(\/virtualmachinescalesets\/[^/]+)?\/virtualmachines\/[^/]+\/providers\/microsoft\.authorization\/permissions$/;
+const PERMISSIONS =
+  /^(\/virtualmachinescalesets\/[^/]+)?\/virtualmachines\/[^/]+\/providers\/microsoft\.authorization\/permissions$/;
 const VERB = /^(?:\/virtualmachinescalesets\/[^/]+)?\/virtualmachines\/[^/]+\/([^/]+)$/;
 
 const routed = (method: string, rest: string): Route | null => {
@@ -30,7 +40,9 @@ const routed = (method: string, rest: string): Route | null => {
   if (MACHINE.test(rest)) return { call: 'machine.get', handler: getMachine };
   if (PERMISSIONS.test(rest)) return { call: 'permissions.list', handler: listPermissions };
   if (/^\/disks\/[^/]+$/.test(rest)) return { call: 'disk.get', handler: getDisk };
-  return /^\/virtualmachinescalesets\/[^/]+\/virtualmachines$/.test(rest) ? { call: 'set.list', handler: listInstances } : null;
+  return /^\/virtualmachinescalesets\/[^/]+\/virtualmachines$/.test(rest)
+    ? { call: 'set.list', handler: listInstances }
+    : null;
 };
 
 const COMPUTE = /^\/subscriptions\/([^/]+)\/resourcegroups\/([^/]+)\/providers\/microsoft\.compute(\/.*)$/;
@@ -38,9 +50,11 @@ const COMPUTE = /^\/subscriptions\/([^/]+)\/resourcegroups\/([^/]+)\/providers\/
 const routeOf = (world: AzureCloudWorld, method: string, { path, query }: Call): Route => {
   const { azure } = world.parts;
   const [, subscription, group = '', rest = ''] = COMPUTE.exec(path) ?? [];
-  if (subscription !== azure.subscription.toLowerCase()) throw new ArmRefusal('SubscriptionNotFound', `The subscription '${subscription}' could not be found.`, 404);
+  if (subscription !== azure.subscription.toLowerCase())
+    throw new ArmRefusal('SubscriptionNotFound', `The subscription '${subscription}' could not be found.`, 404);
   checkVersion(azure.knobs.apiVersions, rest, query.get('api-version'));
-  if (group !== azure.group.toLowerCase()) throw new ArmRefusal('ResourceGroupNotFound', `Resource group '${group}' could not be found.`, 404);
+  if (group !== azure.group.toLowerCase())
+    throw new ArmRefusal('ResourceGroupNotFound', `Resource group '${group}' could not be found.`, 404);
   const route = routed(method, rest);
   if (!route) throw notFound(path);
   checkQuery(query);
@@ -70,7 +84,9 @@ const foundFor = (world: AzureCloudWorld, method: string, call: Call): Found => 
 const answerOf = (world: AzureCloudWorld, call: Call, handler: Handler): ArmAnswer => {
   try {
     const answered = handler(world, call);
-    return 'operation' in answered ? acceptedAnswer(world, call, answered.operation) : jsonAnswer(world, 200, answered.body);
+    return 'operation' in answered
+      ? acceptedAnswer(world, call, answered.operation)
+      : jsonAnswer(world, 200, answered.body);
   } catch (refusal) {
     if (!(refusal instanceof ArmRefusal)) throw refusal;
     return errorAnswer(world, refusal);
@@ -81,7 +97,10 @@ const answerOf = (world: AzureCloudWorld, call: Call, handler: Handler): ArmAnsw
  * Answers one call of Azure Resource Manager; paths in any letter case, as ARM takes them.
  * https://learn.microsoft.com/rest/api/azure/
  */
-export const handleArm = (world: AzureCloudWorld, request: ArmRequest): { readonly call: string; readonly answer: ArmAnswer } => {
+export const handleArm = (
+  world: AzureCloudWorld,
+  request: ArmRequest,
+): { readonly call: string; readonly answer: ArmAnswer } => {
   const { origin, pathname, searchParams: query } = new URL(request.url);
   const call: Call = { path: decodeURIComponent(pathname).toLowerCase(), query, body: parsed(request.body), origin };
   const found = foundFor(world, request.method, call);
@@ -95,16 +114,23 @@ export const handleArm = (world: AzureCloudWorld, request: ArmRequest): { readon
 
 const jsonAnswer = (world: AzureCloudWorld, status: number, body: object): ArmAnswer => ({
   status,
-  headers: { 'content-type': 'application/json; charset=utf-8', 'x-ms-request-id': `00000000-0000-4000-c000-${nextSerial(world.parts.azure).padStart(12, '0')}` },
+  headers: {
+    'content-type': 'application/json; charset=utf-8',
+    'x-ms-request-id': `00000000-0000-4000-c000-${nextSerial(world.parts.azure).padStart(12, '0')}`,
+  },
   body: JSON.stringify(body),
   cut: null,
 });
 
-const errorAnswer = (world: AzureCloudWorld, { status, code, message }: ArmRefusal): ArmAnswer => jsonAnswer(world, status, { error: { code, message } });
+const errorAnswer = (world: AzureCloudWorld, { status, code, message }: ArmRefusal): ArmAnswer =>
+  jsonAnswer(world, status, { error: { code, message } });
 
 /** ARM tells whom it throttles when to come again. */
 const mishapAnswer = (world: AzureCloudWorld, mishap: Mishap): ArmAnswer => {
   if (mishap.kind !== 'error') return { status: 0, headers: {}, body: '', cut: mishap.kind };
-  const answer = errorAnswer(world, new ArmRefusal(mishap.code, `the sandbox was told to answer ${mishap.code}`, mishap.status));
+  const answer = errorAnswer(
+    world,
+    new ArmRefusal(mishap.code, `the sandbox was told to answer ${mishap.code}`, mishap.status),
+  );
   return mishap.status === 429 ? { ...answer, headers: { ...answer.headers, 'retry-after': '0' } } : answer;
 };

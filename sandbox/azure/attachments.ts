@@ -5,7 +5,10 @@ import { ArmRefusal, busy, notAllowed } from './refusal.ts';
 import type { Attachment, AzureCloudWorld, Disk, Machine, Operation } from './state.ts';
 import { attachmentTo, diskIn, disksOf, machineIn } from './state.ts';
 
-/** How data disks come to machines and leave them. https://learn.microsoft.com/rest/api/compute/virtual-machines/attach-detach-data-disks */
+/**
+ * How data disks come to machines and leave them.
+ * https://learn.microsoft.com/rest/api/compute/virtual-machines/attach-detach-data-disks
+ */
 
 export const SETTLE_DISK = 'azure.settle-disk';
 
@@ -14,10 +17,13 @@ export const settleAppointed = (world: AzureCloudWorld, about: string): void => 
   settleDisk(world, disk, machine);
 };
 
-const appoint = (world: AzureCloudWorld, ms: number, disk: Disk, machine: Machine): void => world.schedule(SETTLE_DISK, ms, `${disk.id} ${machine.id}`);
+const appoint = (world: AzureCloudWorld, ms: number, disk: Disk, machine: Machine): void =>
+  world.schedule(SETTLE_DISK, ms, `${disk.id} ${machine.id}`);
 
 const replace = (world: AzureCloudWorld, disk: Disk, attachment: Attachment): void =>
-  changeDisk(world, disk, { attachments: disk.attachments.map((other) => (other.machine === attachment.machine ? attachment : other)) });
+  changeDisk(world, disk, {
+    attachments: disk.attachments.map((other) => (other.machine === attachment.machine ? attachment : other)),
+  });
 
 const hold = (world: AzureCloudWorld, machine: Machine): Operation => {
   const operation = begin(world);
@@ -34,22 +40,34 @@ const freeLun = (world: AzureCloudWorld, machine: string): number => {
 export const attach = (world: AzureCloudWorld, disk: Disk, machine: Machine): Operation => {
   if (machine.operation !== null) throw busy(machine.name);
   const known = attachmentTo(disk, machine.id);
-  if (known?.state === 'detaching') throw new ArmRefusal('AttachDiskWhileBeingDetached', `Disk '${disk.name}' is being detached.`, 409);
+  if (known?.state === 'detaching')
+    throw new ArmRefusal('AttachDiskWhileBeingDetached', `Disk '${disk.name}' is being detached.`, 409);
   if (known) return done(world);
   if (disk.attachments.length >= disk.maxShares) throw notAllowed(`Disk '${disk.name}' is attached to another VM.`);
-  if (disk.zone !== machine.zone) throw new ArmRefusal('BadRequest', `Disk '${disk.name}' is in another zone than '${machine.name}'.`);
-  const attachment: Attachment = { machine: machine.id, lun: freeLun(world, machine.id), state: 'attaching', forced: false };
+  if (disk.zone !== machine.zone)
+    throw new ArmRefusal('BadRequest', `Disk '${disk.name}' is in another zone than '${machine.name}'.`);
+  const attachment: Attachment = {
+    machine: machine.id,
+    lun: freeLun(world, machine.id),
+    state: 'attaching',
+    forced: false,
+  };
   changeDisk(world, disk, { attachments: [...disk.attachments, attachment], handedOverAt: world.now() });
   if (disk.maxShares === 1) noteAttached(world, disk.id, machine.id);
   appoint(world, world.parts.azure.knobs.attachTakes, disk, machine);
   return hold(world, machine);
 };
 
-/** A forced detach pushes the plain one of the same disk aside. @throws ArmRefusal Conflict, OperationNotAllowed, InvalidParameter */
+/**
+ * A forced detach pushes the plain one of the same disk aside. @throws ArmRefusal Conflict, OperationNotAllowed,
+ * InvalidParameter
+ */
 export const detach = (world: AzureCloudWorld, disk: Disk, machine: Machine, forced: boolean): Operation => {
   const attachment = attachmentTo(disk, machine.id);
-  if (!attachment || disk.os) throw new ArmRefusal('InvalidParameter', `'${disk.name}' is no data disk of '${machine.name}'.`);
-  if (forced && machine.set !== null && !world.parts.azure.knobs.forceDetachOnSets) throw notAllowed(`'${machine.name}' is an instance of a scale set, from which no disk is detached by force.`);
+  if (!attachment || disk.os)
+    throw new ArmRefusal('InvalidParameter', `'${disk.name}' is no data disk of '${machine.name}'.`);
+  if (forced && machine.set !== null && !world.parts.azure.knobs.forceDetachOnSets)
+    throw notAllowed(`'${machine.name}' is an instance of a scale set, from which no disk is detached by force.`);
   const overtakes = forced && attachment.state === 'detaching';
   if (machine.operation !== null && !overtakes) throw busy(machine.name);
   if (machine.guest === 'frozen') throw notAllowed(`'${machine.name}' is hibernated.`);
@@ -79,12 +97,16 @@ const endDetach = (world: AzureCloudWorld, disk: Disk, machine: Machine, attachm
     return true;
   }
   if (machine.guest === 'up' && machine.mounts.includes(disk.id) && !attachment.forced) return false;
-  changeDisk(world, disk, { attachments: disk.attachments.filter((other) => other.machine !== machine.id), handedOverAt: world.now() });
+  changeDisk(world, disk, {
+    attachments: disk.attachments.filter((other) => other.machine !== machine.id),
+    handedOverAt: world.now(),
+  });
   noteDetached(world, disk.id, machine);
   return true;
 };
 
 /** Detaches that waited for the guest go on. */
 export const settleDisks = (world: AzureCloudWorld, machine: string): void => {
-  for (const disk of disksOf(world, machine)) if (attachmentTo(disk, machine)?.state === 'detaching') settleDisk(world, disk.id, machine);
+  for (const disk of disksOf(world, machine))
+    if (attachmentTo(disk, machine)?.state === 'detaching') settleDisk(world, disk.id, machine);
 };

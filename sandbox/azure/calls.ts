@@ -26,7 +26,14 @@ const seenAt = (world: AzureCloudWorld): number => world.now() - world.parts.azu
 export const getMachine: Handler = (world, { path, query }) => {
   const machine = asOf(world.parts.azure.machines, path, seenAt(world));
   if (!machine) throw notFound(path);
-  return { body: machineJson(machine, disksOf(world, path), world.parts.azure.location, query.get('$expand')?.toLowerCase() === 'instanceview') };
+  return {
+    body: machineJson(
+      machine,
+      disksOf(world, path),
+      world.parts.azure.location,
+      query.get('$expand')?.toLowerCase() === 'instanceview',
+    ),
+  };
 };
 
 export const getDisk: Handler = (world, { path }) => {
@@ -39,18 +46,34 @@ export const listInstances: Handler = (world, { path, query, origin }) => {
   const { azure } = world.parts;
   const [, name = ''] = /\/virtualmachinescalesets\/([^/]+)\/virtualmachines$/.exec(path) ?? [];
   if (!azure.sets.some((set) => set.toLowerCase() === name)) throw notFound(path.replace(/\/virtualmachines$/, ''));
-  const all = Object.values(azure.machines).flatMap(({ present }) => (present?.set?.name.toLowerCase() === name ? [present] : []));
+  const all = Object.values(azure.machines).flatMap(({ present }) =>
+    present?.set?.name.toLowerCase() === name ? [present] : [],
+  );
   const from = Number(query.get('$skiptoken') ?? 0);
   const next = from + azure.knobs.pageSize;
-  const value = all.slice(from, next).map((machine) => machineJson(machine, disksOf(world, machine.id), azure.location, false));
-  return { body: { value, ...(next < all.length && { nextLink: `${origin}${path}?api-version=${query.get('api-version')}&$skiptoken=${next}` }) } };
+  const value = all
+    .slice(from, next)
+    .map((machine) => machineJson(machine, disksOf(world, machine.id), azure.location, false));
+  return {
+    body: {
+      value,
+      ...(next < all.length && {
+        nextLink: `${origin}${path}?api-version=${query.get('api-version')}&$skiptoken=${next}`,
+      }),
+    },
+  };
 };
 
 /** https://learn.microsoft.com/rest/api/authorization/permissions/list-for-resource */
 export const listPermissions: Handler = (world, { path }) => {
   const id = path.replace(/\/providers\/microsoft\.authorization\/permissions$/, '');
   const { allowedActions } = world.parts.azure.knobs;
-  if (allowedActions === null) throw new ArmRefusal('AuthorizationFailed', `The client does not have authorization to perform action 'Microsoft.Authorization/permissions/read' over scope '${id}'.`, 403);
+  if (allowedActions === null)
+    throw new ArmRefusal(
+      'AuthorizationFailed',
+      `The client does not have authorization to perform action 'Microsoft.Authorization/permissions/read' over scope '${id}'.`,
+      403,
+    );
   if (!machineIn(world, id)) throw notFound(id);
   return { body: { value: [{ actions: [...allowedActions], notActions: [] }] } };
 };
@@ -65,7 +88,10 @@ const target = (world: AzureCloudWorld, { path }: Call): Machine => {
 const flag = ({ query }: Call, name: string): boolean => query.get(name)?.toLowerCase() === 'true';
 
 const diskOrder = z.object({ diskId: z.string(), detachOption: z.string().optional() });
-const dataDisks = z.object({ dataDisksToAttach: z.array(diskOrder).default([]), dataDisksToDetach: z.array(diskOrder).default([]) });
+const dataDisks = z.object({
+  dataDisksToAttach: z.array(diskOrder).default([]),
+  dataDisksToDetach: z.array(diskOrder).default([]),
+});
 
 const diskNamed = (world: AzureCloudWorld, id: string): Disk => {
   const disk = diskIn(world, id.toLowerCase());
@@ -78,7 +104,8 @@ const attachDetach: Handler = (world, call) => {
   const order = dataDisks.safeParse(call.body);
   if (!order.success) throw new ArmRefusal('InvalidRequestContent', 'The request content was invalid.');
   const [off] = order.data.dataDisksToDetach;
-  if (off) return { operation: detach(world, diskNamed(world, off.diskId), target(world, call), isForced(off.detachOption)) };
+  if (off)
+    return { operation: detach(world, diskNamed(world, off.diskId), target(world, call), isForced(off.detachOption)) };
   const [on] = order.data.dataDisksToAttach;
   if (on) return { operation: attach(world, diskNamed(world, on.diskId), target(world, call)) };
   throw new ArmRefusal('InvalidParameter', 'No disk is named.');
@@ -87,8 +114,16 @@ const attachDetach: Handler = (world, call) => {
 /** What may be asked of a machine, by the last part of the path in lower case, and how faults name it. */
 export const verbs: Readonly<Record<string, { readonly call: string; readonly handler: Handler }>> = {
   attachdetachdatadisks: { call: 'machine.attachDetachDataDisks', handler: attachDetach },
-  deallocate: { call: 'machine.deallocate', handler: (world, call) => ({ operation: deallocate(world, target(world, call), flag(call, 'hibernate')) }) },
-  poweroff: { call: 'machine.powerOff', handler: (world, call) => ({ operation: powerOff(world, target(world, call), { skipShutdown: flag(call, 'skipShutdown') }) }) },
+  deallocate: {
+    call: 'machine.deallocate',
+    handler: (world, call) => ({ operation: deallocate(world, target(world, call), flag(call, 'hibernate')) }),
+  },
+  poweroff: {
+    call: 'machine.powerOff',
+    handler: (world, call) => ({
+      operation: powerOff(world, target(world, call), { skipShutdown: flag(call, 'skipShutdown') }),
+    }),
+  },
   restart: { call: 'machine.restart', handler: (world, call) => ({ operation: restart(world, target(world, call)) }) },
   start: { call: 'machine.start', handler: (world, call) => ({ operation: start(world, target(world, call)) }) },
 };

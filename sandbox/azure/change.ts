@@ -14,5 +14,6 @@ export const changeDisk = (world: AzureCloudWorld, disk: Disk, changes: Partial<
 
 /** Disks change hands at each start and deallocation, and that moment is noted on them. */
 export const handOver = (world: AzureCloudWorld, machine: string): void => {
-  for (const disk of disksOf(world, machine)) if (disk.handedOverAt !== null) changeDisk(world, disk, { handedOverAt: world.now() });
+  for (const disk of disksOf(world, machine))
+    if (disk.handedOverAt !== null) changeDisk(world, disk, { handedOverAt: world.now() });
 };

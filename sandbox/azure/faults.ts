@@ -34,7 +34,8 @@ export interface Struck {
 
 /** Uses up one strike of the first fault that fits the call. */
 export const strike = (azure: Struckable, when: Fault['when'], { call, path }: Struck): Mishap | null => {
-  const fits = (fault: Fault): boolean => fault.when === when && fault.times > 0 && (fault.call === null || fault.call === call) && path.includes(fault.path);
+  const fits = (fault: Fault): boolean =>
+    fault.when === when && fault.times > 0 && (fault.call === null || fault.call === call) && path.includes(fault.path);
   const fault = azure.faults.find(fits);
   if (!fault) return null;
   fault.times -= 1;

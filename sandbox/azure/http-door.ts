@@ -22,7 +22,10 @@ export interface DoorSettings {
 }
 
 /** Listens on 127.0.0.1. */
-export const openArmDoor = async (world: AzureCloudWorld, { port = 0, tls, arrived = () => undefined }: DoorSettings = {}): Promise<ArmDoor> => {
+export const openArmDoor = async (
+  world: AzureCloudWorld,
+  { port = 0, tls, arrived = () => undefined }: DoorSettings = {},
+): Promise<ArmDoor> => {
   const calls: Record<string, number> = {};
   const scheme = tls ? 'https' : 'http';
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -45,7 +48,14 @@ const closed = (server: Server): Promise<void> =>
 
 type Count = (call: string) => void;
 
-const answer = async (world: AzureCloudWorld, scheme: string, request: IncomingMessage, response: ServerResponse, arrived: () => void, count: Count): Promise<void> => {
+const answer = async (
+  world: AzureCloudWorld,
+  scheme: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  arrived: () => void,
+  count: Count,
+): Promise<void> => {
   const body = await text(request);
   arrived();
   const url = `${scheme}://${request.headers.host ?? '127.0.0.1'}${request.url ?? '/'}`;

@@ -7,7 +7,9 @@ interface WireRequest {
   readonly method: string;
   readonly url: string;
   readonly body?: unknown;
-  readonly abortSignal?: { readonly aborted: boolean; readonly addEventListener: (type: 'abort', listener: () => void) => void } | undefined;
+  readonly abortSignal?:
+    | { readonly aborted: boolean; readonly addEventListener: (type: 'abort', listener: () => void) => void }
+    | undefined;
 }
 
 /** Headers in the form of the SDK's pipeline. */
@@ -43,22 +45,36 @@ const headersOf = (known: Readonly<Record<string, string>>): WireHeaders => {
   };
 };
 
-const named = (name: string, message: string, code?: string): Error => Object.assign(new Error(message), { name, ...(code !== undefined && { code }) });
+const named = (name: string, message: string, code?: string): Error =>
+  Object.assign(new Error(message), { name, ...(code !== undefined && { code }) });
 
 const aborted = (): Error => named('AbortError', 'The operation was aborted.');
 
 /** `arrived` is called at each request before it has any effect: virtual time is the caller's to advance. */
-export const inProcessClient = (world: AzureCloudWorld, arrived: (url: string) => void = () => undefined): InProcessClient => ({
+export const inProcessClient = (
+  world: AzureCloudWorld,
+  arrived: (url: string) => void = () => undefined,
+): InProcessClient => ({
   sendRequest: async (request) => {
     if (request.abortSignal?.aborted) throw aborted();
     arrived(request.url);
-    const { answer } = handleArm(world, { method: request.method, url: request.url, body: typeof request.body === 'string' ? request.body : null });
-    return { request, status: answer.status, headers: headersOf(answer.headers), bodyAsText: await answered(answer, request) };
+    const { answer } = handleArm(world, {
+      method: request.method,
+      url: request.url,
+      body: typeof request.body === 'string' ? request.body : null,
+    });
+    return {
+      request,
+      status: answer.status,
+      headers: headersOf(answer.headers),
+      bodyAsText: await answered(answer, request),
+    };
   },
 });
 
 const answered = (answer: ArmAnswer, { abortSignal }: WireRequest): Promise<string> => {
   if (answer.cut === 'drop') return Promise.reject(named('RestError', 'socket hang up', 'ECONNRESET'));
-  if (answer.cut === 'hang') return new Promise((_, reject) => abortSignal?.addEventListener('abort', () => reject(aborted())));
+  if (answer.cut === 'hang')
+    return new Promise((_, reject) => abortSignal?.addEventListener('abort', () => reject(aborted())));
   return Promise.resolve(answer.body);
 };

@@ -8,7 +8,9 @@ export const usualVersions = {
   disks: ['2024-03-02', '2025-01-02', '2026-03-02'],
 } as const;
 
-/** Of another provider, which has versions of its own. https://learn.microsoft.com/rest/api/authorization/permissions */
+/**
+ * Of another provider, which has versions of its own. https://learn.microsoft.com/rest/api/authorization/permissions
+ */
 const PERMISSIONS = '/microsoft.authorization/permissions';
 const permissionsVersions: readonly string[] = ['2015-07-01', '2018-07-01', '2022-04-01'];
 
@@ -20,12 +22,17 @@ export interface KnownVersions {
 
 /** @param rest the path below the provider, in lower case */
 export const checkVersion = (known: KnownVersions, rest: string, version: string | null): void => {
-  if (version === null) throw new ArmRefusal('MissingApiVersionParameter', 'The api-version query parameter is required.');
-  if (!/^\d{4}-\d{2}-\d{2}(?:-[a-z]+)?$/.test(version)) throw new ArmRefusal('InvalidApiVersionParameter', `The api-version '${version}' is invalid.`);
+  if (version === null)
+    throw new ArmRefusal('MissingApiVersionParameter', 'The api-version query parameter is required.');
+  if (!/^\d{4}-\d{2}-\d{2}(?:-[a-z]+)?$/.test(version))
+    throw new ArmRefusal('InvalidApiVersionParameter', `The api-version '${version}' is invalid.`);
   const [, type = ''] = rest.split('/');
   const versions = rest.endsWith(PERMISSIONS) ? permissionsVersions : type === 'disks' ? known.disks : known.machines;
   if (versions.includes(version)) return;
-  throw new ArmRefusal('NoRegisteredProviderFound', `No registered resource provider found for API version '${version}' for type '${type}'. The supported api-versions are '${versions.join(', ')}'.`);
+  throw new ArmRefusal(
+    'NoRegisteredProviderFound',
+    `No registered resource provider found for API version '${version}' for type '${type}'. The supported api-versions are '${versions.join(', ')}'.`,
+  );
 };
 
 const valuesOf: Readonly<Record<string, readonly string[]>> = {
@@ -38,7 +45,8 @@ const valuesOf: Readonly<Record<string, readonly string[]>> = {
 export const checkQuery = (query: URLSearchParams): void => {
   for (const [name, value] of query) {
     const known = valuesOf[name.toLowerCase()];
-    if (known && !known.includes(value.toLowerCase())) throw new ArmRefusal('InvalidParameter', `The value '${value}' of parameter ${name} is invalid.`);
+    if (known && !known.includes(value.toLowerCase()))
+      throw new ArmRefusal('InvalidParameter', `The value '${value}' of parameter ${name} is invalid.`);
   }
 };
 

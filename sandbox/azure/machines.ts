@@ -76,7 +76,10 @@ export const showStarting = (world: AzureCloudWorld, id: string): void => {
   if (machine?.power === 'stopped' && machine.operation !== null) change(world, machine, { power: 'starting' });
 };
 
-/** A restart within the same allocation: nothing of it shows afterwards. @throws ArmRefusal Conflict, OperationNotAllowed */
+/**
+ * A restart within the same allocation: nothing of it shows afterwards. @throws ArmRefusal Conflict,
+ * OperationNotAllowed
+ */
 export const restart = (world: AzureCloudWorld, machine: Machine): Operation => {
   free(machine);
   if (machine.power !== 'running') throw notAllowed(`'${machine.name}' is not running.`);
@@ -118,7 +121,14 @@ const endStop = (world: AzureCloudWorld, machine: Machine): void => {
 const endDeallocation = (world: AzureCloudWorld, machine: Machine): void => {
   const frozen = machine.hibernating && machine.guest === 'up';
   handOver(world, machine.id);
-  rested(world, change(world, machine, frozen ? { power: 'deallocated', guest: 'frozen' } : { power: 'deallocated', guest: 'down', mounts: [] }));
+  rested(
+    world,
+    change(
+      world,
+      machine,
+      frozen ? { power: 'deallocated', guest: 'frozen' } : { power: 'deallocated', guest: 'down', mounts: [] },
+    ),
+  );
   if (!frozen) settleDisks(world, machine.id);
 };
 
@@ -126,13 +136,19 @@ const endDeallocation = (world: AzureCloudWorld, machine: Machine): void => {
 const endRemoval = (world: AzureCloudWorld, machine: Machine): void => {
   conclude(world, machine.operation, null);
   write(world.parts.azure.machines, machine.id, null, world.now());
-  for (const disk of disksOf(world, machine.id)) if (disk.os) write(world.parts.azure.disks, disk.id, null, world.now());
+  for (const disk of disksOf(world, machine.id))
+    if (disk.os) write(world.parts.azure.disks, disk.id, null, world.now());
   const others = disksOf(world, machine.id).map((disk) => disk.id);
-  for (const disk of others) world.schedule(LET_DISKS_GO, world.parts.azure.knobs.disksHeldFor, `${disk} ${machine.id}`);
+  for (const disk of others)
+    world.schedule(LET_DISKS_GO, world.parts.azure.knobs.disksHeldFor, `${disk} ${machine.id}`);
 };
 
 export const letDiskGo = (world: AzureCloudWorld, about: string): void => {
   const [id = '', machine = ''] = about.split(' ');
   const disk = diskIn(world, id);
-  if (disk) changeDisk(world, disk, { attachments: disk.attachments.filter((other) => other.machine !== machine), handedOverAt: world.now() });
+  if (disk)
+    changeDisk(world, disk, {
+      attachments: disk.attachments.filter((other) => other.machine !== machine),
+      handedOverAt: world.now(),
+    });
 };

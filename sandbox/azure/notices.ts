@@ -2,7 +2,9 @@ import type { AzureCloudWorld, Machine } from './state.ts';
 import { nextSerial } from './state.ts';
 
 const verbOf = ({ set }: Machine, verb: string): string =>
-  set ? `Microsoft.Compute/virtualMachineScaleSets/virtualMachines/${verb}` : `Microsoft.Compute/virtualMachines/${verb}`;
+  set
+    ? `Microsoft.Compute/virtualMachineScaleSets/virtualMachines/${verb}`
+    : `Microsoft.Compute/virtualMachines/${verb}`;
 
 /** Nothing is told of what did not come through ARM, such as a guest that shuts itself down. */
 export const announce = (world: AzureCloudWorld, machine: Machine, verb: string): void => {
@@ -11,7 +13,8 @@ export const announce = (world: AzureCloudWorld, machine: Machine, verb: string)
     id: `00000000-0000-4000-a000-${nextSerial(azure).padStart(12, '0')}`,
     topic: `/subscriptions/${azure.subscription}`,
     subject: machine.armId,
-    eventType: verb === 'delete' ? 'Microsoft.Resources.ResourceDeleteSuccess' : 'Microsoft.Resources.ResourceActionSuccess',
+    eventType:
+      verb === 'delete' ? 'Microsoft.Resources.ResourceDeleteSuccess' : 'Microsoft.Resources.ResourceActionSuccess',
     eventTime: new Date(world.now()).toISOString(),
     data: {
       operationName: verbOf(machine, verb),

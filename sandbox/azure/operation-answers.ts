@@ -2,11 +2,19 @@ import type { ArmAnswer } from './arm-answer.ts';
 import type { Call } from './calls.ts';
 import type { AzureCloudWorld, Operation } from './state.ts';
 
-/** How ARM tells of long-running operations. https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations */
+/**
+ * How ARM tells of long-running operations.
+ * https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
+ */
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'retry-after': '0' } as const;
 
-const urlOf = (world: AzureCloudWorld, { origin }: Call, kind: 'operations' | 'operationResults', { id }: Operation): string => {
+const urlOf = (
+  world: AzureCloudWorld,
+  { origin }: Call,
+  kind: 'operations' | 'operationResults',
+  { id }: Operation,
+): string => {
   const { subscription, location } = world.parts.azure;
   return `${origin}/subscriptions/${subscription}/providers/Microsoft.Compute/locations/${location}/${kind}/${id}?api-version=2026-04-01`;
 };
@@ -20,7 +28,9 @@ export const acceptedAnswer = (world: AzureCloudWorld, call: Call, operation: Op
 
 const ASKED = /\/providers\/microsoft\.compute\/locations\/[^/]+\/(operations|operationresults)\/([^/]+)$/;
 
-const errorOf = ({ code }: Operation) => ({ error: { code: code ?? 'InternalExecutionError', message: 'The operation came to nothing.' } });
+const errorOf = ({ code }: Operation) => ({
+  error: { code: code ?? 'InternalExecutionError', message: 'The operation came to nothing.' },
+});
 
 /** Null when something else was asked for, or an operation that is not known. */
 export const operationAnswer = (world: AzureCloudWorld, call: Call): ArmAnswer | null => {
@@ -33,12 +43,23 @@ export const operationAnswer = (world: AzureCloudWorld, call: Call): ArmAnswer |
 const statusAnswer = (operation: Operation): ArmAnswer => ({
   status: 200,
   headers: JSON_HEADERS,
-  body: JSON.stringify({ name: operation.id, status: operation.status, ...(operation.status === 'Failed' && errorOf(operation)) }),
+  body: JSON.stringify({
+    name: operation.id,
+    status: operation.status,
+    ...(operation.status === 'Failed' && errorOf(operation)),
+  }),
   cut: null,
 });
 
 const resultAnswer = (world: AzureCloudWorld, call: Call, operation: Operation): ArmAnswer => {
-  if (operation.status === 'InProgress') return { status: 202, headers: { ...JSON_HEADERS, location: urlOf(world, call, 'operationResults', operation) }, body: '', cut: null };
-  if (operation.status === 'Failed') return { status: 409, headers: JSON_HEADERS, body: JSON.stringify(errorOf(operation)), cut: null };
+  if (operation.status === 'InProgress')
+    return {
+      status: 202,
+      headers: { ...JSON_HEADERS, location: urlOf(world, call, 'operationResults', operation) },
+      body: '',
+      cut: null,
+    };
+  if (operation.status === 'Failed')
+    return { status: 409, headers: JSON_HEADERS, body: JSON.stringify(errorOf(operation)), cut: null };
   return { status: 200, headers: JSON_HEADERS, body: '{}', cut: null };
 };

@@ -6,7 +6,11 @@ import { change } from './change.ts';
 
 export const begin = (world: AzureCloudWorld): Operation => {
   const { azure } = world.parts;
-  const operation: Operation = { id: `00000000-0000-4000-b000-${nextSerial(azure).padStart(12, '0')}`, status: 'InProgress', code: null };
+  const operation: Operation = {
+    id: `00000000-0000-4000-b000-${nextSerial(azure).padStart(12, '0')}`,
+    status: 'InProgress',
+    code: null,
+  };
   azure.operations[operation.id] = operation;
   return operation;
 };
@@ -28,5 +32,9 @@ export const conclude = (world: AzureCloudWorld, id: string | null, code: string
 /** The machine is free for the next operation, at rest. */
 export const rested = (world: AzureCloudWorld, machine: Machine): Machine => {
   conclude(world, machine.operation, null);
-  return change(world, machineIn(world, machine.id) ?? machine, { operation: null, provisioning: 'Succeeded', provisionedAt: world.now() });
+  return change(world, machineIn(world, machine.id) ?? machine, {
+    operation: null,
+    provisioning: 'Succeeded',
+    provisionedAt: world.now(),
+  });
 };

@@ -15,18 +15,20 @@ export const WATCH_NODES = 'azure/out-of-service';
 
 type Watched = World<ClusterParts & WithAzure>;
 
-const since = (node: NodeObject): number => Date.parse((node.spec.taints ?? []).find(({ key }) => key === shutDown)?.timeAdded ?? '');
+const since = (node: NodeObject): number =>
+  Date.parse((node.spec.taints ?? []).find(({ key }) => key === shutDown)?.timeAdded ?? '');
 
 const judge = (world: Watched, node: NodeObject, late: number): void => {
   const desk = writerAs(world, 'azure-cloud-controller-manager');
   const stands = hasTaint(node, OWN.key, OWN.effect);
   if (isReady(node) && stands) desk.change('nodes', node, (draft) => dropTaint(draft, OWN.key, OWN.effect));
-  if (!isReady(node) && !stands && world.now() - since(node) >= late) desk.change('nodes', node, (draft) => addTaint(draft, OWN));
+  if (!isReady(node) && !stands && world.now() - since(node) >= late)
+    desk.change('nodes', node, (draft) => addTaint(draft, OWN));
 };
 
 /**
- * Azure's cloud controller puts a Node that is not Ready and shut down out of service, late, because it goes by a cache, and takes that
- * back as soon as the Node is Ready. https://github.com/kubernetes-sigs/cloud-provider-azure
+ * Azure's cloud controller puts a Node that is not Ready and shut down out of service, late, because it goes by a
+ * cache, and takes that back as soon as the Node is Ready. https://github.com/kubernetes-sigs/cloud-provider-azure
  */
 export const watchNodes = (world: Watched): void => {
   world.schedule(WATCH_NODES, EVERY_MS);

@@ -12,8 +12,10 @@ export class ArmRefusal extends Refused {
   }
 }
 
-export const notFound = (what: string): ArmRefusal => new ArmRefusal('ResourceNotFound', `The Resource '${what}' was not found.`, 404);
+export const notFound = (what: string): ArmRefusal =>
+  new ArmRefusal('ResourceNotFound', `The Resource '${what}' was not found.`, 404);
 
-export const busy = (what: string): ArmRefusal => new ArmRefusal('Conflict', `Another operation on '${what}' is in progress.`, 409);
+export const busy = (what: string): ArmRefusal =>
+  new ArmRefusal('Conflict', `Another operation on '${what}' is in progress.`, 409);
 
 export const notAllowed = (message: string): ArmRefusal => new ArmRefusal('OperationNotAllowed', message, 409);

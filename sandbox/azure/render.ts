@@ -13,12 +13,19 @@ const titled = (word: string): string => word.charAt(0).toUpperCase() + word.sli
 
 /** Codes are in lower case for the one kind and, here and there, in title case for the other. */
 const statusesOf = ({ power, provisioning, provisionedAt }: Machine): readonly Json[] => [
-  { code: `ProvisioningState/${provisioning.toLowerCase()}`, level: 'Info', displayStatus: titled(provisioning), ...(provisioning === 'Succeeded' && { time: time(provisionedAt) }) },
+  {
+    code: `ProvisioningState/${provisioning.toLowerCase()}`,
+    level: 'Info',
+    displayStatus: titled(provisioning),
+    ...(provisioning === 'Succeeded' && { time: time(provisionedAt) }),
+  },
   ...(power === null ? [] : [{ code: `PowerState/${power}`, level: 'Info', displayStatus: `VM ${power}` }]),
 ];
 
 const hibernationOf = ({ guest, power }: Machine): readonly Json[] =>
-  guest === 'frozen' && power === 'deallocated' ? [{ code: 'HibernationState/Hibernated', level: 'Info', displayStatus: 'VM hibernated' }] : [];
+  guest === 'frozen' && power === 'deallocated'
+    ? [{ code: 'HibernationState/Hibernated', level: 'Info', displayStatus: 'VM hibernated' }]
+    : [];
 
 const dataDiskOf = (disk: Disk, { lun, state }: Attachment): Json => ({
   lun,
@@ -52,7 +59,12 @@ export const machineJson = (machine: Machine, disks: readonly Disk[], location: 
     storageProfile: storageOf(machine, disks),
     osProfile: { computerName: machine.computerName },
     ...(machine.canHibernate && { additionalCapabilities: { hibernationEnabled: true } }),
-    ...(withView && { instanceView: { computerName: machine.computerName, statuses: [...statusesOf(machine), ...hibernationOf(machine)] } }),
+    ...(withView && {
+      instanceView: {
+        computerName: machine.computerName,
+        statuses: [...statusesOf(machine), ...hibernationOf(machine)],
+      },
+    }),
   },
 });
 

@@ -14,7 +14,10 @@ const compute = (world: AzureCloudWorld): string =>
   `/subscriptions/${world.parts.azure.subscription}/resourceGroups/${world.parts.azure.group.toUpperCase()}/providers/Microsoft.Compute`;
 
 const nextInstance = (world: AzureCloudWorld, set: string): string => {
-  const taken = Object.values(world.parts.azure.machines).flatMap(({ present, past }) => [present, ...past.map(({ was }) => was)]);
+  const taken = Object.values(world.parts.azure.machines).flatMap(({ present, past }) => [
+    present,
+    ...past.map(({ was }) => was),
+  ]);
   return String(taken.filter((machine) => machine?.set?.name === set).length);
 };
 
@@ -26,7 +29,12 @@ const namesFor = (world: AzureCloudWorld, serial: string, wanted: Wanted) => {
   }
   const instance = nextInstance(world, set);
   const armId = `${compute(world)}/virtualMachineScaleSets/${set}/virtualMachines/${instance}`;
-  return { name: `${set}_${instance}`, set: { name: set, instance }, armId, computerName: `${set.toLowerCase()}${Number(instance).toString(36).padStart(6, '0')}` };
+  return {
+    name: `${set}_${instance}`,
+    set: { name: set, instance },
+    armId,
+    computerName: `${set.toLowerCase()}${Number(instance).toString(36).padStart(6, '0')}`,
+  };
 };
 
 /** What may be asked of a machine; `set` names the uniform scale set that it is to be an instance of. */
@@ -65,7 +73,11 @@ export const addMachine = (world: AzureCloudWorld, { set, ...wanted }: Wanted = 
 };
 
 /** A disk that has been there all along, attached where told. Returns its id. */
-export const addDisk = (world: AzureCloudWorld, wanted: Partial<Omit<Disk, 'id' | 'armId'>> = {}, attached?: Partial<Attachment> & Pick<Attachment, 'machine'>): string => {
+export const addDisk = (
+  world: AzureCloudWorld,
+  wanted: Partial<Omit<Disk, 'id' | 'armId'>> = {},
+  attached?: Partial<Attachment> & Pick<Attachment, 'machine'>,
+): string => {
   const { azure } = world.parts;
   const name = wanted.name ?? `pvc-${nextSerial(azure).padStart(4, '0')}`;
   const armId = `${compute(world)}/disks/${name}`;
@@ -112,10 +124,14 @@ export const shutdownTakes = (world: AzureCloudWorld, id: string, ms: number | n
 };
 
 /** ARM shows this of the machine, whatever it does. */
-export const showAs = (world: AzureCloudWorld, id: string, shown: Partial<Pick<Machine, 'power' | 'provisioning'>>): void => {
+export const showAs = (
+  world: AzureCloudWorld,
+  id: string,
+  shown: Partial<Pick<Machine, 'power' | 'provisioning'>>,
+): void => {
   change(world, known(world, id), shown);
 };
 
 /** ARM knows the machine no more, at once; its disks go on naming it. */
-export const forget = (world: AzureCloudWorld, id: string): void => write(world.parts.azure.machines, id, null, world.now());
-
+export const forget = (world: AzureCloudWorld, id: string): void =>
+  write(world.parts.azure.machines, id, null, world.now());

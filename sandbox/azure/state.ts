@@ -91,7 +91,9 @@ export interface Knobs {
   pageSize: number;
   /** Actions that the roles of the caller allow, as patterns; null of a caller that may not even ask. */
   allowedActions: readonly string[] | null;
-  /** How late (ms) the cloud controller of the cluster puts a Node out of service by itself; null for one that does not. */
+  /**
+   * How late (ms) the cloud controller of the cluster puts a Node out of service by itself; null for one that does not.
+   */
   outOfServiceAfter: number | null;
 }
 
@@ -118,7 +120,10 @@ export interface WithAzure {
 
 export type AzureCloudWorld = World<WithAzure>;
 
-export const emptyAzure = (place: Pick<AzureState, 'subscription' | 'group' | 'location'>, knobs: Partial<Knobs> = {}): AzureState => ({
+export const emptyAzure = (
+  place: Pick<AzureState, 'subscription' | 'group' | 'location'>,
+  knobs: Partial<Knobs> = {},
+): AzureState => ({
   ...place,
   knobs: { ...usual, ...knobs },
   machines: {},
@@ -156,13 +161,16 @@ export const nextSerial = (azure: AzureState): string => {
   return azure.serial.toString(16);
 };
 
-const everything = <T>(shelf: VersionedStore<T>): readonly T[] => Object.values<Versioned<T>>(shelf).flatMap(({ present }) => present ?? []);
+const everything = <T>(shelf: VersionedStore<T>): readonly T[] =>
+  Object.values<Versioned<T>>(shelf).flatMap(({ present }) => present ?? []);
 
-export const machineIn = (world: AzureCloudWorld, id: string): Machine | undefined => current(world.parts.azure.machines, id);
+export const machineIn = (world: AzureCloudWorld, id: string): Machine | undefined =>
+  current(world.parts.azure.machines, id);
 export const diskIn = (world: AzureCloudWorld, id: string): Disk | undefined => current(world.parts.azure.disks, id);
 export const machinesIn = (world: AzureCloudWorld): readonly Machine[] => everything(world.parts.azure.machines);
 
-export const attachmentTo = (disk: Disk, machine: string): Attachment | undefined => disk.attachments.find((attachment) => attachment.machine === machine);
+export const attachmentTo = (disk: Disk, machine: string): Attachment | undefined =>
+  disk.attachments.find((attachment) => attachment.machine === machine);
 
 export const disksOf = (world: AzureCloudWorld, machine: string): readonly Disk[] =>
   everything(world.parts.azure.disks).filter((disk) => attachmentTo(disk, machine));

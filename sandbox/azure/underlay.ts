@@ -5,7 +5,9 @@ import { ArmRefusal } from './refusal.ts';
 import type { AzureCloudWorld, Disk, Machine, WithAzure } from './state.ts';
 import { attachmentTo, diskIn, machineIn, machinesIn } from './state.ts';
 
-/** Azure as kubelets, its disk driver and its cloud controller meet it. The driver knows machines by their Nodes' names. */
+/**
+ * Azure as kubelets, its disk driver and its cloud controller meet it. The driver knows machines by their Nodes' names.
+ */
 export const azureUnderlay: Underlay<WithAzure> = {
   driver: 'disk.csi.azure.com',
   guestAlive: (world, machine) => machineIn(world, machine)?.guest === 'up',
@@ -14,7 +16,9 @@ export const azureUnderlay: Underlay<WithAzure> = {
   existence: (world, machine) => {
     const known = machineIn(world, machine);
     if (!known) return 'gone';
-    return known.power === 'stopped' || known.power === 'deallocated' || known.power === 'deallocating' ? 'shut-down' : 'exists';
+    return known.power === 'stopped' || known.power === 'deallocated' || known.power === 'deallocating'
+      ? 'shut-down'
+      : 'exists';
   },
   publish: (world, handle, node) => driverCall(() => publish(world, handle, node)),
   unpublish: (world, handle, node) => driverCall(() => unpublish(world, handle, node)),
@@ -34,7 +38,8 @@ const driverCall = (call: () => DriverAnswer): DriverAnswer => {
 
 const diskOf = (world: AzureCloudWorld, handle: string): Disk | undefined => diskIn(world, handle.toLowerCase());
 
-const machineNamed = (world: AzureCloudWorld, node: string): Machine | undefined => machinesIn(world).find(({ computerName }) => computerName.toLowerCase() === node);
+const machineNamed = (world: AzureCloudWorld, node: string): Machine | undefined =>
+  machinesIn(world).find(({ computerName }) => computerName.toLowerCase() === node);
 
 const publish = (world: AzureCloudWorld, handle: string, node: string): DriverAnswer => {
   const [disk, machine] = [diskOf(world, handle), machineNamed(world, node)];
@@ -50,7 +55,10 @@ const publish = (world: AzureCloudWorld, handle: string, node: string): DriverAn
 const unpublish = (world: AzureCloudWorld, handle: string, node: string): DriverAnswer => {
   const [disk, machine] = [diskOf(world, handle), machineNamed(world, node)];
   if (!disk || disk.attachments.length === 0) return 'done';
-  if (!machine) return disk.attachments.some((attachment) => machineIn(world, attachment.machine) === undefined) ? 'pending' : 'done';
+  if (!machine)
+    return disk.attachments.some((attachment) => machineIn(world, attachment.machine) === undefined)
+      ? 'pending'
+      : 'done';
   const attachment = attachmentTo(disk, machine.id);
   if (!attachment) return 'done';
   if (attachment.state !== 'detaching') detach(world, disk, machine, false);

@@ -12,10 +12,19 @@ const desk = (world: ClusterWorld) => writerAs(world, 'admin');
 /** A machine that carries a kubelet: its Node appears some seconds after the guest runs. */
 export const addNode = (
   world: ClusterWorld,
-  node: Pick<NodeDescription, 'name' | 'machine' | 'providerID' | 'zone' | 'driver' | 'nodeID' | 'systemUUID'> & { readonly labels?: Readonly<Record<string, string>> },
+  node: Pick<NodeDescription, 'name' | 'machine' | 'providerID' | 'zone' | 'driver' | 'nodeID' | 'systemUUID'> & {
+    readonly labels?: Readonly<Record<string, string>>;
+  },
 ): void => {
   const describes = { ...node, labels: node.labels ?? {} };
-  world.parts.cluster.memory.kubelets[node.machine] = { describes, boot: '', started: false, registered: false, statusWritten: 0, pods: {} };
+  world.parts.cluster.memory.kubelets[node.machine] = {
+    describes,
+    boot: '',
+    started: false,
+    registered: false,
+    statusWritten: 0,
+    pods: {},
+  };
   world.schedule('kubelet', 0, node.machine);
 };
 
@@ -44,7 +53,12 @@ export const addBoundClaim = (world: ClusterWorld, claim: string, disk: DiskOfCl
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: { name: volumeName },
-    spec: { csi: { driver: disk.driver, volumeHandle: disk.handle }, claimRef, accessModes, nodeAffinity: inZone(disk.zone) },
+    spec: {
+      csi: { driver: disk.driver, volumeHandle: disk.handle },
+      claimRef,
+      accessModes,
+      nodeAffinity: inZone(disk.zone),
+    },
     status: { phase: 'Bound' },
   });
 };
@@ -81,12 +95,18 @@ const claimed = (claim: string | undefined): Pick<PodSpec, 'volumes'> =>
   claim === undefined ? {} : { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: claim } }] };
 
 /** One disk for each replica, in the order of the ordinals; no disks, no claims. */
-export const addStatefulSet = (world: ClusterWorld, wish: WorkloadWish & { readonly disks?: readonly DiskOfClaim[] }): WorkloadObject | undefined => {
+export const addStatefulSet = (
+  world: ClusterWorld,
+  wish: WorkloadWish & { readonly disks?: readonly DiskOfClaim[] },
+): WorkloadObject | undefined => {
   const disks = wish.disks ?? [];
   disks.forEach((disk, ordinal) => addBoundClaim(world, `data-${wish.name}-${ordinal}`, disk, wish.namespace));
   const draft = workloadOf('StatefulSet', 'apps/v1', { replicas: Math.max(1, disks.length), ...wish });
   const volumeClaimTemplates = disks.length > 0 ? [{ metadata: { name: 'data' } }] : [];
-  return desk(world).create('statefulsets', { ...draft, spec: { ...draft.spec, serviceName: wish.name, volumeClaimTemplates } });
+  return desk(world).create('statefulsets', {
+    ...draft,
+    spec: { ...draft.spec, serviceName: wish.name, volumeClaimTemplates },
+  });
 };
 
 /** All replicas share the disk when there is one. */
@@ -97,13 +117,22 @@ export const addDeployment = (
   const claim = wish.disk && `${wish.name}-data`;
   if (claim !== undefined && wish.disk) addBoundClaim(world, claim, wish.disk, wish.namespace);
   const draft = workloadOf('Deployment', 'apps/v1', { ...wish, spec: { ...claimed(claim), ...wish.spec } });
-  return desk(world).create('deployments', { ...draft, spec: { ...draft.spec, strategy: { type: wish.strategy ?? 'RollingUpdate' } } });
+  return desk(world).create('deployments', {
+    ...draft,
+    spec: { ...draft.spec, strategy: { type: wish.strategy ?? 'RollingUpdate' } },
+  });
 };
 
 /** `tolerateAll` makes it an agent such as a CSI node plugin. */
-export const addDaemonSet = (world: ClusterWorld, wish: WorkloadWish & { readonly tolerateAll?: boolean }): WorkloadObject | undefined => {
+export const addDaemonSet = (
+  world: ClusterWorld,
+  wish: WorkloadWish & { readonly tolerateAll?: boolean },
+): WorkloadObject | undefined => {
   const tolerations = wish.tolerateAll ? { tolerations: [{ operator: 'Exists' as const }] } : {};
-  return desk(world).create('daemonsets', workloadOf('DaemonSet', 'apps/v1', { ...wish, spec: { ...tolerations, ...wish.spec } }));
+  return desk(world).create(
+    'daemonsets',
+    workloadOf('DaemonSet', 'apps/v1', { ...wish, spec: { ...tolerations, ...wish.spec } }),
+  );
 };
 
 export const addJob = (world: ClusterWorld, wish: WorkloadWish): WorkloadObject | undefined =>
@@ -112,7 +141,11 @@ export const addJob = (world: ClusterWorld, wish: WorkloadWish): WorkloadObject 
 const podDraft = (wish: Omit<WorkloadWish, 'replicas'>, spec: PodSpec) => ({
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: { name: wish.name, namespace: wish.namespace ?? 'default', ...(wish.annotations && { annotations: { ...wish.annotations } }) },
+  metadata: {
+    name: wish.name,
+    namespace: wish.namespace ?? 'default',
+    ...(wish.annotations && { annotations: { ...wish.annotations } }),
+  },
   spec: { ...spec, ...wish.spec },
   status: { phase: 'Pending' as const },
 });
@@ -124,8 +157,14 @@ export const addBarePod = (world: ClusterWorld, wish: Omit<WorkloadWish, 'replic
 };
 
 /** What stands for a static pod of the node; it tolerates every NoExecute taint. */
-export const addMirrorPod = (world: ClusterWorld, wish: Omit<WorkloadWish, 'replicas'> & { readonly node: string }): PodObject | undefined => {
+export const addMirrorPod = (
+  world: ClusterWorld,
+  wish: Omit<WorkloadWish, 'replicas'> & { readonly node: string },
+): PodObject | undefined => {
   const tolerations = [{ operator: 'Exists' as const, effect: 'NoExecute' }];
   const annotations = { ...wish.annotations, 'kubernetes.io/config.mirror': wish.name };
-  return desk(world).create('pods', podDraft({ ...wish, annotations }, { containers, tolerations, nodeName: wish.node }));
+  return desk(world).create(
+    'pods',
+    podDraft({ ...wish, annotations }, { containers, tolerations, nodeName: wish.node }),
+  );
 };

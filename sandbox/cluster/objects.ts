@@ -85,7 +85,11 @@ export interface PodObject extends KubeObject {
   status: {
     phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed';
     conditions?: Condition[];
-    containerStatuses?: { name: string; ready?: boolean; state?: { running?: object; waiting?: object; terminated?: object } }[];
+    containerStatuses?: {
+      name: string;
+      ready?: boolean;
+      state?: { running?: object; waiting?: object; terminated?: object };
+    }[];
   };
 }
 

@@ -11,7 +11,10 @@ const attachDetachLoop = 100;
 
 type Reactions = { readonly [R in Resource]: (world: ClusterWorld, object: Resources[R], stands: boolean) => void };
 
-/** Wakes the controllers that watch an object; to be called after each accepted write, with the object as it was written. */
+/**
+ * Wakes the controllers that watch an object; to be called after each accepted write, with the object as it was
+ * written.
+ */
 export const reactionsOf =
   (world: ClusterWorld) =>
   <R extends Resource>(resource: R, object: Resources[R]): void => {
@@ -22,7 +25,8 @@ export const reactionsOf =
 const podWritten = (world: ClusterWorld, pod: PodObject, stands: boolean): void => {
   if (stands) noticePod(world, pod);
   else noticePodGone(world, pod);
-  for (const owner of pod.metadata.ownerReferences ?? []) wakeOwner(world, owner.kind, keyOf({ ...pod.metadata, name: owner.name }));
+  for (const owner of pod.metadata.ownerReferences ?? [])
+    wakeOwner(world, owner.kind, keyOf({ ...pod.metadata, name: owner.name }));
   if (pod.spec.nodeName) wakeKubelets(world, pod.spec.nodeName);
   else if (stands) world.schedule('scheduler', watchTakes);
   wakeAttachDetach(world);
@@ -53,14 +57,16 @@ const wakeKubelets = (world: ClusterWorld, node: string): void => {
   }
 };
 
-const wakeAttachDetach = (world: ClusterWorld): void => world.schedule('attach-detach', attachDetachLoop - (world.now() % attachDetachLoop));
+const wakeAttachDetach = (world: ClusterWorld): void =>
+  world.schedule('attach-detach', attachDetachLoop - (world.now() % attachDetachLoop));
 
 const volumeWritten = (world: ClusterWorld): void => {
   world.schedule('scheduler', watchTakes);
   wakeAttachDetach(world);
 };
 
-const workloadWritten = (world: ClusterWorld, workload: KubeObject): void => wakeOwner(world, workload.kind, keyOf(workload.metadata));
+const workloadWritten = (world: ClusterWorld, workload: KubeObject): void =>
+  wakeOwner(world, workload.kind, keyOf(workload.metadata));
 
 const nothing = (): void => undefined;
 

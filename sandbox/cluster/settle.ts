@@ -7,7 +7,10 @@ import type { WorkloadObject } from './objects.ts';
 const step = 500;
 const patience = 600_000;
 
-/** Lets time pass until every kubelet's Node is Ready and every pod of every workload runs. Throws when ten minutes do not do. */
+/**
+ * Lets time pass until every kubelet's Node is Ready and every pod of every workload runs. Throws when ten minutes do
+ * not do.
+ */
 export const settle = (world: ClusterWorld): void => {
   const until = world.now() + patience;
   while (!settled(world)) {
@@ -19,7 +22,13 @@ export const settle = (world: ClusterWorld): void => {
 const settled = (world: ClusterWorld): boolean => {
   const nodes = all(world, 'nodes');
   const living = all(world, 'pods').filter((pod) => !isFinished(pod));
-  return nodes.length > 0 && nodes.length >= kubelets(world) && nodes.every(isReady) && living.every(isReadyPod) && staffed(world, nodes.length);
+  return (
+    nodes.length > 0 &&
+    nodes.length >= kubelets(world) &&
+    nodes.every(isReady) &&
+    living.every(isReadyPod) &&
+    staffed(world, nodes.length)
+  );
 };
 
 /** Every workload has its pods; a DaemonSet one on each node. */
@@ -37,4 +46,5 @@ const counted = (world: ClusterWorld): readonly WorkloadObject[] => [
 ];
 
 const podsOf = (world: ClusterWorld, workload: WorkloadObject): number =>
-  all(world, 'pods').filter((pod) => pod.metadata.ownerReferences?.some((owner) => owner.uid === workload.metadata.uid)).length;
+  all(world, 'pods').filter((pod) => pod.metadata.ownerReferences?.some((owner) => owner.uid === workload.metadata.uid))
+    .length;

@@ -3,7 +3,12 @@ import type { Resource, Resources } from './objects.ts';
 import { keyOf } from './store.ts';
 
 /** The object as it stands, to be read only. */
-export const standing = <R extends Resource>(world: ClusterWorld, resource: R, name: string, namespace = ''): Resources[R] | undefined => {
+export const standing = <R extends Resource>(
+  world: ClusterWorld,
+  resource: R,
+  name: string,
+  namespace = '',
+): Resources[R] | undefined => {
   const shelf: Record<string, Resources[R]> = world.parts.cluster.objects[resource];
   return shelf[keyOf({ name, namespace })];
 };

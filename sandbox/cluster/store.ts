@@ -27,7 +27,13 @@ export interface ClusterState {
 const ledger = (): Resources['configmaps'] => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: { namespace: 'kube-system', name: 'cloudfence-ledger', uid: '00000000-0000-4000-8000-00000000c0de', resourceVersion: '1', creationTimestamp: '2025-01-01T00:00:00Z' },
+  metadata: {
+    namespace: 'kube-system',
+    name: 'cloudfence-ledger',
+    uid: '00000000-0000-4000-8000-00000000c0de',
+    resourceVersion: '1',
+    creationTimestamp: '2025-01-01T00:00:00Z',
+  },
 });
 
 export const emptyCluster = (): ClusterState => ({
@@ -68,11 +74,25 @@ export interface Store {
   readonly get: <R extends Resource>(resource: R, name: string, namespace?: string) => Resources[R] | undefined;
   readonly list: <R extends Resource>(resource: R) => readonly Resources[R][];
   /** Fills uid, resourceVersion and creationTimestamp. Undefined when the name is taken. */
-  readonly create: <R extends Resource>(resource: R, object: Draft<Resources[R]>, by: Writer) => Resources[R] | undefined;
-  /** Writes the object if its uid still stands, under a new resourceVersion; removes it when it is being deleted and holds no finalizer and no grace. */
+  readonly create: <R extends Resource>(
+    resource: R,
+    object: Draft<Resources[R]>,
+    by: Writer,
+  ) => Resources[R] | undefined;
+  /**
+   * Writes the object if its uid still stands, under a new resourceVersion; removes it when it is being deleted and
+   * holds no finalizer and no grace.
+   */
   readonly update: <R extends Resource>(resource: R, object: Resources[R], by: Writer) => Resources[R] | undefined;
-  /** A delete as the API server does it: finalizers and a pod's grace period leave it standing with a deletionTimestamp. */
-  readonly delete: <R extends Resource>(resource: R, object: Resources[R], graceSeconds: number | undefined, by: Writer) => void;
+  /**
+   * A delete as the API server does it: finalizers and a pod's grace period leave it standing with a deletionTimestamp.
+   */
+  readonly delete: <R extends Resource>(
+    resource: R,
+    object: Resources[R],
+    graceSeconds: number | undefined,
+    by: Writer,
+  ) => void;
 }
 
 /** An object to be created: what the server fills in may be left out. */
@@ -80,8 +100,22 @@ export type Draft<T extends { metadata: ObjectMeta }> = Omit<T, 'metadata'> & {
   metadata: Partial<ObjectMeta> & Pick<ObjectMeta, 'name'>;
 };
 
-const noted = (state: ClusterState, resource: Resource, meta: ObjectMeta, verb: AuditEntry['verb'], by: Writer): void => {
-  state.audit.push({ at: by.at, user: by.user, verb, resource, namespace: meta.namespace ?? '', name: meta.name, uid: meta.uid });
+const noted = (
+  state: ClusterState,
+  resource: Resource,
+  meta: ObjectMeta,
+  verb: AuditEntry['verb'],
+  by: Writer,
+): void => {
+  state.audit.push({
+    at: by.at,
+    user: by.user,
+    verb,
+    resource,
+    namespace: meta.namespace ?? '',
+    name: meta.name,
+    uid: meta.uid,
+  });
 };
 
 const nextUid = (state: ClusterState): string => {
@@ -89,7 +123,12 @@ const nextUid = (state: ClusterState): string => {
   return `00000000-0000-4000-8000-${state.uids.toString(16).padStart(12, '0')}`;
 };
 
-const createIn = <R extends Resource>(state: ClusterState, resource: R, draft: Draft<Resources[R]>, by: Writer): Resources[R] | undefined => {
+const createIn = <R extends Resource>(
+  state: ClusterState,
+  resource: R,
+  draft: Draft<Resources[R]>,
+  by: Writer,
+): Resources[R] | undefined => {
   const shelf: Record<string, Resources[R]> = state.objects[resource];
   if (shelf[keyOf(draft.metadata)]) return undefined;
   state.revision += 1;
@@ -108,7 +147,12 @@ const createIn = <R extends Resource>(state: ClusterState, resource: R, draft: D
 const standsInTheWay = (meta: ObjectMeta): boolean =>
   (meta.finalizers?.length ?? 0) > 0 || (meta.deletionGracePeriodSeconds ?? 0) > 0;
 
-const updateIn = <R extends Resource>(state: ClusterState, resource: R, object: Resources[R], by: Writer): Resources[R] | undefined => {
+const updateIn = <R extends Resource>(
+  state: ClusterState,
+  resource: R,
+  object: Resources[R],
+  by: Writer,
+): Resources[R] | undefined => {
   const shelf: Record<string, Resources[R]> = state.objects[resource];
   const known = shelf[keyOf(object.metadata)];
   if (!known || known.metadata.uid !== object.metadata.uid) return undefined;
@@ -146,12 +190,19 @@ const showDoomed = <R extends Resource>(state: ClusterState, resource: R, doomed
   noted(state, resource, doomed.metadata, 'update', by);
 };
 
-const deleteIn = <R extends Resource>(state: ClusterState, resource: R, object: Resources[R], grace: number | undefined, by: Writer): void => {
+const deleteIn = <R extends Resource>(
+  state: ClusterState,
+  resource: R,
+  object: Resources[R],
+  grace: number | undefined,
+  by: Writer,
+): void => {
   const shelf: Record<string, Resources[R]> = state.objects[resource];
   const known = shelf[keyOf(object.metadata)];
   if (!known || known.metadata.uid !== object.metadata.uid) return;
   const seconds = resource === 'pods' ? podGrace(state, known.metadata, grace) : 0;
-  if (known.metadata.deletionTimestamp !== undefined && seconds >= (known.metadata.deletionGracePeriodSeconds ?? 0)) return;
+  if (known.metadata.deletionTimestamp !== undefined && seconds >= (known.metadata.deletionGracePeriodSeconds ?? 0))
+    return;
   const doomed = structuredClone(known);
   doomed.metadata.deletionTimestamp = deletionTime(known.metadata, seconds, by);
   doomed.metadata.deletionGracePeriodSeconds = seconds;

@@ -13,7 +13,11 @@ import { attachmentTo, instanceIn } from './state.ts';
 export type Action = (world: Ec2World, params: URLSearchParams) => Tree;
 
 const stopInstances: Action = (world, params) => {
-  const order: StopOrder = { force: flag(params, 'Force'), hibernate: flag(params, 'Hibernate'), skipOsShutdown: flag(params, 'SkipOsShutdown') };
+  const order: StopOrder = {
+    force: flag(params, 'Force'),
+    hibernate: flag(params, 'Hibernate'),
+    skipOsShutdown: flag(params, 'SkipOsShutdown'),
+  };
   const instances = namedInstances(world, params);
   for (const instance of instances) mayStop(instance, order);
   return changes(instances, (instance) => stopByUser(world, instance, order));
@@ -46,14 +50,17 @@ const attachVolume: Action = (world, params) => {
 
 const detachVolume: Action = (world, params) => {
   const volume = namedVolume(world, params);
-  if (volume.attachments.length === 0) throw new Ec2Refusal('IncorrectState', `Volume '${volume.id}' is in the 'available' state.`);
+  if (volume.attachments.length === 0)
+    throw new Ec2Refusal('IncorrectState', `Volume '${volume.id}' is in the 'available' state.`);
   return attachmentTree(volume.id, detach(world, volume, holderOf(world, volume, params), flag(params, 'Force')));
 };
 
 /** Without an InstanceId EC2 guesses, as long as there is only one holder. */
 const holderOf = (world: Ec2World, volume: Volume, params: URLSearchParams): Instance => {
-  const id = params.get('InstanceId') ?? (volume.attachments.length === 1 ? volume.attachments[0]?.instance : undefined);
-  if (id === undefined) throw new Ec2Refusal('InvalidParameterCombination', `${volume.id} has several attachments: InstanceId is required`);
+  const id =
+    params.get('InstanceId') ?? (volume.attachments.length === 1 ? volume.attachments[0]?.instance : undefined);
+  if (id === undefined)
+    throw new Ec2Refusal('InvalidParameterCombination', `${volume.id} has several attachments: InstanceId is required`);
   const instance = instanceIn(world, id);
   if (instance) return instance;
   throw attachmentTo(volume, id) ? new Ec2Refusal('InternalError', `${id} is gone`, 500) : noSuchInstances([id]);

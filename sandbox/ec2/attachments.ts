@@ -4,7 +4,9 @@ import { Ec2Refusal } from './refusal.ts';
 import type { Attachment, Ec2World, Instance, Volume } from './state.ts';
 import { attachmentTo, instanceIn, volumeIn } from './state.ts';
 
-/** How disks come to machines and leave them: https://docs.aws.amazon.com/ebs/latest/userguide/ebs-detaching-volume.html */
+/**
+ * How disks come to machines and leave them: https://docs.aws.amazon.com/ebs/latest/userguide/ebs-detaching-volume.html
+ */
 
 export const SETTLE_ATTACHMENT = 'ec2.settle-attachment';
 
@@ -26,7 +28,12 @@ export const attach = (world: Ec2World, volume: Volume, instance: Instance, devi
     deleteOnTermination: false,
     forced: false,
   };
-  write(world.parts.ec2.volumes, volume.id, { ...volume, attachments: [...volume.attachments, attachment] }, world.now());
+  write(
+    world.parts.ec2.volumes,
+    volume.id,
+    { ...volume, attachments: [...volume.attachments, attachment] },
+    world.now(),
+  );
   if (!volume.multiAttach) noteAttached(world, volume.id, instance.id);
   world.schedule(SETTLE_ATTACHMENT, world.parts.ec2.knobs.attachTakes, appointment(volume.id, instance.id));
   return attachment;
@@ -36,7 +43,10 @@ const mayAttach = (volume: Volume, instance: Instance): void => {
   const taken = volume.multiAttach ? attachmentTo(volume, instance.id) : volume.attachments[0];
   if (taken) throw new Ec2Refusal('VolumeInUse', `${volume.id} is already attached to an instance`);
   if (volume.zone !== instance.zone) {
-    throw new Ec2Refusal('InvalidVolume.ZoneMismatch', `The volume '${volume.id}' is not in the same availability zone as instance '${instance.id}'`);
+    throw new Ec2Refusal(
+      'InvalidVolume.ZoneMismatch',
+      `The volume '${volume.id}' is not in the same availability zone as instance '${instance.id}'`,
+    );
   }
   if (instance.state !== 'running' && instance.state !== 'stopped') {
     throw new Ec2Refusal('IncorrectState', `Instance '${instance.id}' is not 'running'.`);
@@ -46,7 +56,11 @@ const mayAttach = (volume: Volume, instance: Instance): void => {
 /** @throws Ec2Refusal OperationNotPermitted, UnsupportedOperation */
 export const detach = (world: Ec2World, volume: Volume, instance: Instance, force: boolean): Attachment => {
   const attachment = mayDetach(volume, instance);
-  const detaching: Attachment = { ...attachment, state: attachment.state === 'busy' && !force ? 'busy' : 'detaching', forced: attachment.forced || force };
+  const detaching: Attachment = {
+    ...attachment,
+    state: attachment.state === 'busy' && !force ? 'busy' : 'detaching',
+    forced: attachment.forced || force,
+  };
   replace(world, volume, detaching);
   if (detaching.state === 'detaching') {
     world.schedule(SETTLE_ATTACHMENT, world.parts.ec2.knobs.detachTakes, appointment(volume.id, instance.id));
@@ -57,13 +71,19 @@ export const detach = (world: Ec2World, volume: Volume, instance: Instance, forc
 const mayDetach = (volume: Volume, instance: Instance): Attachment => {
   const attachment = attachmentTo(volume, instance.id);
   if (!attachment) {
-    throw new Ec2Refusal('InvalidAttachment.NotFound', `The volume '${volume.id}' is not attached to instance '${instance.id}'.`);
+    throw new Ec2Refusal(
+      'InvalidAttachment.NotFound',
+      `The volume '${volume.id}' is not attached to instance '${instance.id}'.`,
+    );
   }
   if (instance.managed || volume.managed) {
     throw new Ec2Refusal('UnsupportedOperation', `The volume '${volume.id}' is attached to a managed resource.`);
   }
   if (attachment.device === instance.rootDevice && instance.state !== 'stopped') {
-    throw new Ec2Refusal('OperationNotPermitted', `Unable to detach root volume '${volume.id}' from instance '${instance.id}'`);
+    throw new Ec2Refusal(
+      'OperationNotPermitted',
+      `Unable to detach root volume '${volume.id}' from instance '${instance.id}'`,
+    );
   }
   return attachment;
 };

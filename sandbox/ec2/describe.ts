@@ -8,7 +8,10 @@ import { instanceTree, setOf, volumeTree } from './render.ts';
 import type { Ec2World, Instance, Volume } from './state.ts';
 import { attachmentTo } from './state.ts';
 
-/** The two describes. Both may answer from the past: https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html */
+/**
+ * The two describes. Both may answer from the past:
+ * https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
+ */
 
 export const describeInstances = (world: Ec2World, params: URLSearchParams): Tree => {
   const { instances, volumes } = world.parts.ec2;
@@ -43,7 +46,14 @@ const ageOf = (world: Ec2World): number => {
 const reservations = (instances: readonly Instance[], disks: readonly Volume[]): readonly Tree[] =>
   [...Map.groupBy(instances, (instance) => instance.reservation)].map(([reservationId, members]) => ({
     reservationId,
-    instancesSet: setOf(members.map((member) => instanceTree(member, disks.filter((disk) => attachmentTo(disk, member.id))))),
+    instancesSet: setOf(
+      members.map((member) =>
+        instanceTree(
+          member,
+          disks.filter((disk) => attachmentTo(disk, member.id)),
+        ),
+      ),
+    ),
   }));
 
 type ValuesOf<T> = (object: T, filter: string) => readonly string[] | null;
@@ -94,7 +104,8 @@ interface Page<T> {
 
 const pageOf = <T>(world: Ec2World, params: URLSearchParams, all: readonly T[], byId: boolean): Page<T> => {
   const asked = params.get('MaxResults');
-  if (asked !== null && byId) throw new Ec2Refusal('InvalidParameterCombination', 'MaxResults cannot be used together with ids');
+  if (asked !== null && byId)
+    throw new Ec2Refusal('InvalidParameterCombination', 'MaxResults cannot be used together with ids');
   const size = Math.min(Number(asked ?? Infinity), world.parts.ec2.knobs.pageSize);
   const start = Number(params.get('NextToken') ?? 0);
   const end = start + size;

@@ -29,7 +29,9 @@ export const addFault = (ec2: Struckable, fault: Partial<Fault> & Pick<Fault, 'm
 
 /** Uses up one strike of the first fault that fits the call. */
 export const strike = (ec2: Struckable, when: Fault['when'], params: URLSearchParams): Mishap | null => {
-  const fault = ec2.faults.find((candidate) => candidate.when === when && candidate.times > 0 && fits(candidate, params));
+  const fault = ec2.faults.find(
+    (candidate) => candidate.when === when && candidate.times > 0 && fits(candidate, params),
+  );
   if (!fault) return null;
   fault.times -= 1;
   return fault.mishap;

@@ -5,7 +5,9 @@ import { allowAll, judgeOf, type Authority } from './iam/authority.ts';
 import { handleEc2 } from './query.ts';
 import type { Ec2World } from './state.ts';
 
-/** The sandbox's EC2 behind a real socket, for SDKs and command lines that are pointed at it by AWS_ENDPOINT_URL_EC2. */
+/**
+ * The sandbox's EC2 behind a real socket, for SDKs and command lines that are pointed at it by AWS_ENDPOINT_URL_EC2.
+ */
 export interface HttpDoor {
   readonly url: string;
   /** What went through so far: calls by action, and bytes of the answers. */
@@ -17,10 +19,16 @@ export interface HttpDoor {
 type Arrived = (headers: IncomingHttpHeaders) => void;
 
 /**
- * Listens on 127.0.0.1; port 0 takes a free one. Virtual time is the caller's to advance, such as at each request that has
- * arrived. With an authority, each call is held to what the one who signed it may do; without, everybody may do everything.
+ * Listens on 127.0.0.1; port 0 takes a free one. Virtual time is the caller's to advance, such as at each request that
+ * has arrived. With an authority, each call is held to what the one who signed it may do; without, everybody may do
+ * everything.
  */
-export const openHttpDoor = async (world: Ec2World, port = 0, arrived: Arrived = () => undefined, authority: Authority | null = null): Promise<HttpDoor> => {
+export const openHttpDoor = async (
+  world: Ec2World,
+  port = 0,
+  arrived: Arrived = () => undefined,
+  authority: Authority | null = null,
+): Promise<HttpDoor> => {
   const calls: Record<string, number> = {};
   let bytes = 0;
   const server = createServer((request, response) => {
@@ -51,12 +59,18 @@ interface Behind {
   readonly authority: Authority | null;
 }
 
-const answer = async ({ world, arrived, authority }: Behind, request: IncomingMessage, response: ServerResponse, count: Count): Promise<void> => {
+const answer = async (
+  { world, arrived, authority }: Behind,
+  request: IncomingMessage,
+  response: ServerResponse,
+  count: Count,
+): Promise<void> => {
   const params = new URLSearchParams(await text(request));
   const judge = authority ? await judgeOf(authority, request.headers.authorization) : allowAll;
   arrived(request.headers);
   const { status, body, requestId, cut } = handleEc2(world, params, judge);
   count(params.get('Action') ?? '', Buffer.byteLength(body));
   if (cut === 'drop') response.destroy();
-  if (cut === null) response.writeHead(status, { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId }).end(body);
+  if (cut === null)
+    response.writeHead(status, { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId }).end(body);
 };

@@ -8,7 +8,11 @@ interface WireRequest {
 }
 
 interface WireResponse {
-  readonly response: { readonly statusCode: number; readonly headers: Record<string, string>; readonly body: Uint8Array };
+  readonly response: {
+    readonly statusCode: number;
+    readonly headers: Record<string, string>;
+    readonly body: Uint8Array;
+  };
 }
 
 interface Abortable {
@@ -38,7 +42,9 @@ const answered = (answer: Ec2Answer, signal: AbortSignal | undefined): Promise<W
   if (answer.cut === 'drop') return Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }));
   if (answer.cut === 'hang') return untilAborted(signal);
   const headers = { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': answer.requestId };
-  return Promise.resolve({ response: { statusCode: answer.status, headers, body: new TextEncoder().encode(answer.body) } });
+  return Promise.resolve({
+    response: { statusCode: answer.status, headers, body: new TextEncoder().encode(answer.body) },
+  });
 };
 
 const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>

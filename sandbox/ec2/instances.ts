@@ -29,8 +29,14 @@ export const change = (world: Ec2World, instance: Instance, changes: Partial<Ins
 export const userInitiated = (world: Ec2World): string =>
   `User initiated (${new Date(world.now()).toISOString().slice(0, 19).replace('T', ' ')} GMT)`;
 
-const shutdownByUser: StateReason = { code: 'Client.UserInitiatedShutdown', message: 'Client.UserInitiatedShutdown: User initiated shutdown' };
-const hibernateByUser: StateReason = { code: 'Client.UserInitiatedHibernate', message: 'Client.UserInitiatedHibernate: User initiated hibernate' };
+const shutdownByUser: StateReason = {
+  code: 'Client.UserInitiatedShutdown',
+  message: 'Client.UserInitiatedShutdown: User initiated shutdown',
+};
+const hibernateByUser: StateReason = {
+  code: 'Client.UserInitiatedHibernate',
+  message: 'Client.UserInitiatedHibernate: User initiated hibernate',
+};
 
 const wrongState = (id: string, verb: string): Ec2Refusal =>
   new Ec2Refusal('IncorrectInstanceState', `The instance '${id}' is not in a state from which it can be ${verb}.`);
@@ -41,7 +47,10 @@ export const mayStop = (instance: Instance, order: StopOrder): void => {
     throw wrongState(instance.id, 'stopped');
   }
   if (order.hibernate && !instance.canHibernate) {
-    throw new Ec2Refusal('UnsupportedHibernationConfiguration', `The instance '${instance.id}' is not configured for hibernation.`);
+    throw new Ec2Refusal(
+      'UnsupportedHibernationConfiguration',
+      `The instance '${instance.id}' is not configured for hibernation.`,
+    );
   }
 };
 
@@ -50,12 +59,19 @@ export const stopByUser = (world: Ec2World, instance: Instance, order: StopOrder
   if (instance.state === 'running') beginStop(world, instance, reason, userInitiated(world), order.hibernate);
   const { forcedStopTakes } = world.parts.ec2.knobs;
   const stopping = instanceIn(world, instance.id) ?? instance;
-  if (stopping.state === 'stopping' && (order.force || order.skipOsShutdown)) world.schedule(SETTLE_INSTANCE, forcedStopTakes, instance.id);
+  if (stopping.state === 'stopping' && (order.force || order.skipOsShutdown))
+    world.schedule(SETTLE_INSTANCE, forcedStopTakes, instance.id);
   return stopping;
 };
 
 /** The machine goes down, at the pace of its operating system. */
-export const beginStop = (world: Ec2World, instance: Instance, stateReason: StateReason, transitionReason: string, hibernating = false): void => {
+export const beginStop = (
+  world: Ec2World,
+  instance: Instance,
+  stateReason: StateReason,
+  transitionReason: string,
+  hibernating = false,
+): void => {
   change(world, instance, { state: 'stopping', stateReason, transitionReason, hibernating });
   if (instance.shutdownTakes !== null) world.schedule(SETTLE_INSTANCE, instance.shutdownTakes, instance.id);
 };
@@ -70,7 +86,12 @@ export const mayStart = (instance: Instance): void => {
 export const start = (world: Ec2World, instance: Instance): Instance => {
   if (instance.state !== 'stopped') return instance;
   world.schedule(SETTLE_INSTANCE, world.parts.ec2.knobs.bootTakes, instance.id);
-  return change(world, instance, { state: 'pending', launchTime: world.now(), stateReason: null, transitionReason: '' });
+  return change(world, instance, {
+    state: 'pending',
+    launchTime: world.now(),
+    stateReason: null,
+    transitionReason: '',
+  });
 };
 
 export const terminate = (world: Ec2World, instance: Instance): Instance => {
@@ -106,7 +127,11 @@ const endBoot = (world: Ec2World, instance: Instance): void => {
 
 const endStop = (world: Ec2World, instance: Instance): void => {
   const frozen = instance.hibernating && instance.guest === 'up';
-  change(world, instance, frozen ? { state: 'stopped', guest: 'frozen' } : { state: 'stopped', guest: 'down', mounts: [] });
+  change(
+    world,
+    instance,
+    frozen ? { state: 'stopped', guest: 'frozen' } : { state: 'stopped', guest: 'down', mounts: [] },
+  );
   releaseBusy(world, instance.id);
 };
 

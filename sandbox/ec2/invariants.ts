@@ -2,14 +2,16 @@ import type { Ec2World, Instance } from './state.ts';
 import { instancesIn } from './state.ts';
 
 /** A frozen guest counts: after a resume its memory writes within seconds. */
-const mayWrite = (instance: Instance, volume: string): boolean => instance.guest !== 'down' && instance.mounts.includes(volume);
+const mayWrite = (instance: Instance, volume: string): boolean =>
+  instance.guest !== 'down' && instance.mounts.includes(volume);
 
 const note = (world: Ec2World, what: string): void => {
   world.parts.ec2.harm.push({ at: world.now(), what });
 };
 
 export const noteDetached = (world: Ec2World, volume: string, from: Instance): void => {
-  if (mayWrite(from, volume)) note(world, `${volume} was detached from ${from.id}, whose guest is ${from.guest} and has it mounted`);
+  if (mayWrite(from, volume))
+    note(world, `${volume} was detached from ${from.id}, whose guest is ${from.guest} and has it mounted`);
 };
 
 export const noteAttached = (world: Ec2World, volume: string, to: string): void => {

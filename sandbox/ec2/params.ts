@@ -11,7 +11,8 @@ export interface Filter {
 
 export const listOf = (params: URLSearchParams, name: string): readonly string[] => {
   const values: string[] = [];
-  for (let n = 1, value = params.get(`${name}.1`); value !== null; n += 1, value = params.get(`${name}.${n}`)) values.push(value);
+  for (let n = 1, value = params.get(`${name}.1`); value !== null; n += 1, value = params.get(`${name}.${n}`))
+    values.push(value);
   return values;
 };
 
@@ -20,7 +21,8 @@ export const filtersOf = (params: URLSearchParams): readonly Filter[] =>
 
 const listOfNames = (params: URLSearchParams): readonly string[] => {
   const names: string[] = [];
-  for (let name = params.get('Filter.1.Name'); name !== null; name = params.get(`Filter.${names.length + 1}.Name`)) names.push(name);
+  for (let name = params.get('Filter.1.Name'); name !== null; name = params.get(`Filter.${names.length + 1}.Name`))
+    names.push(name);
   return names;
 };
 
@@ -29,7 +31,8 @@ export const flag = (params: URLSearchParams, name: string): boolean => params.g
 const INSTANCE_ID = /^i-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 const VOLUME_ID = /^vol-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 
-const missing = (name: string): Ec2Refusal => new Ec2Refusal('MissingParameter', `The request must contain the parameter ${name}`);
+const missing = (name: string): Ec2Refusal =>
+  new Ec2Refusal('MissingParameter', `The request must contain the parameter ${name}`);
 
 /** The ids as they were asked for, well-formed each. */
 export const instanceIds = (params: URLSearchParams): readonly string[] => {
@@ -49,7 +52,8 @@ export const volumeIds = (params: URLSearchParams): readonly string[] => {
 };
 
 const requireVolumeId = (id: string): void => {
-  if (!VOLUME_ID.test(id)) throw new Ec2Refusal('InvalidParameterValue', `Value (${id}) for parameter volumeId is invalid.`);
+  if (!VOLUME_ID.test(id))
+    throw new Ec2Refusal('InvalidParameterValue', `Value (${id}) for parameter volumeId is invalid.`);
 };
 
 /** All of them or none: a batch with one unknown id changes nothing. */
@@ -64,7 +68,9 @@ export const namedInstances = (world: Ec2World, params: URLSearchParams): readon
 export const noSuchInstances = (ids: readonly string[]): Ec2Refusal =>
   new Ec2Refusal(
     'InvalidInstanceID.NotFound',
-    ids.length === 1 ? `The instance ID '${ids[0]}' does not exist` : `The instance IDs '${ids.join(', ')}' do not exist`,
+    ids.length === 1
+      ? `The instance ID '${ids[0]}' does not exist`
+      : `The instance IDs '${ids.join(', ')}' do not exist`,
   );
 
 export const noSuchVolumes = (ids: readonly string[]): Ec2Refusal =>

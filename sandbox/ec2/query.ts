@@ -53,7 +53,8 @@ const actionNamed = (name: string): Action => {
 
 /** A dry run ends here: all that is checked before is whether the caller may. */
 const refuseDryRun = (params: URLSearchParams): void => {
-  if (params.get('DryRun') === 'true') throw new Ec2Refusal('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);
+  if (params.get('DryRun') === 'true')
+    throw new Ec2Refusal('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);
 };
 
 const errorAnswer = (code: string, message: string, status: number, requestId: string): Ec2Answer => ({

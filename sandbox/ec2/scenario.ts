@@ -5,12 +5,13 @@ import { instanceIn, nextSerial } from './state.ts';
 
 /** What tests and demonstrations do to the cloud from outside its API. */
 
+const domainOf = (region: string): string => (region === 'us-east-1' ? 'ec2.internal' : `${region}.compute.internal`);
+
 /** A machine that has been there all along, running unless told otherwise, with its root disk. Returns its id. */
 export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): string => {
   const { ec2 } = world.parts;
   const serial = nextSerial(ec2);
   const address = [10, 0, Math.floor(ec2.serial / 200), (ec2.serial % 200) + 10];
-  const domain = ec2.region === 'us-east-1' ? 'ec2.internal' : `${ec2.region}.compute.internal`;
   const instance: Instance = {
     id: `i-${serial.padStart(17, '0')}`,
     reservation: `r-${serial.padStart(17, '0')}`,
@@ -20,7 +21,7 @@ export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): st
     transitionReason: '',
     zone: `${ec2.region}a`,
     privateIp: address.join('.'),
-    privateDnsName: `ip-${address.join('-')}.${domain}`,
+    privateDnsName: `ip-${address.join('-')}.${domainOf(ec2.region)}`,
     rootDevice: '/dev/xvda',
     tags: {},
     canHibernate: false,
@@ -34,12 +35,21 @@ export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): st
     ...wanted,
   };
   place(ec2.instances, instance.id, instance);
-  if (instance.state !== 'terminated') addVolume(world, { zone: instance.zone }, { instance: instance.id, device: instance.rootDevice, deleteOnTermination: true });
+  if (instance.state !== 'terminated')
+    addVolume(
+      world,
+      { zone: instance.zone },
+      { instance: instance.id, device: instance.rootDevice, deleteOnTermination: true },
+    );
   return instance.id;
 };
 
 /** A disk that has been there all along, attached where told. Returns its id. */
-export const addVolume = (world: Ec2World, wanted: Partial<Volume> = {}, attached?: Partial<Attachment> & Pick<Attachment, 'instance'>): string => {
+export const addVolume = (
+  world: Ec2World,
+  wanted: Partial<Volume> = {},
+  attached?: Partial<Attachment> & Pick<Attachment, 'instance'>,
+): string => {
   const { ec2 } = world.parts;
   const attachment: Attachment = {
     instance: '',
@@ -75,7 +85,16 @@ export const stopGuest = (world: Ec2World, id: string): void => {
   const instance = known(world, id);
   if (instance.state !== 'running') return;
   if (instance.onShutdown === 'terminate') terminate(world, instance);
-  else beginStop(world, instance, { code: 'Client.InstanceInitiatedShutdown', message: 'Client.InstanceInitiatedShutdown: Instance initiated shutdown' }, '');
+  else
+    beginStop(
+      world,
+      instance,
+      {
+        code: 'Client.InstanceInitiatedShutdown',
+        message: 'Client.InstanceInitiatedShutdown: Instance initiated shutdown',
+      },
+      '',
+    );
 };
 
 /** The guest stops executing and EC2 does not notice: a kernel panic, or `halt`. */

@@ -92,7 +92,10 @@ export interface WithEc2 {
 
 export type Ec2World = World<WithEc2>;
 
-export const emptyEc2 = (place: { readonly account: string; readonly region: string }, knobs: Partial<Knobs> = {}): Ec2State => ({
+export const emptyEc2 = (
+  place: { readonly account: string; readonly region: string },
+  knobs: Partial<Knobs> = {},
+): Ec2State => ({
   ...place,
   knobs: { ...usual, ...knobs },
   instances: {},

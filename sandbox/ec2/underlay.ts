@@ -42,7 +42,8 @@ const publish = (world: Ec2World, handle: string, machine: string): DriverAnswer
   return 'pending';
 };
 
-const freeDevice = (volume: Volume): string => `/dev/xvdc${String.fromCharCode(97 + (volume.id.charCodeAt(volume.id.length - 1) % 26))}`;
+const freeDevice = (volume: Volume): string =>
+  `/dev/xvdc${String.fromCharCode(97 + (volume.id.charCodeAt(volume.id.length - 1) % 26))}`;
 
 /** The driver takes not-found and wrong-state answers as already detached, and never forces. */
 const unpublish = (world: Ec2World, handle: string, machine: string): DriverAnswer => {

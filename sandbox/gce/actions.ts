@@ -6,7 +6,15 @@ import { noteDiscarded } from './invariants.ts';
 import { beginOperation, endOperation, knownRequest, operationNamed, waitFor } from './operations.ts';
 import { invalid, notFound } from './refusal.ts';
 import { diskJson, instanceJson, operationJson, type Json } from './render.ts';
-import { diskIn, instanceIn, type AttachedDisk, type GceWorld, type Instance, type InstanceStatus, type Operation } from './state.ts';
+import {
+  diskIn,
+  instanceIn,
+  type AttachedDisk,
+  type GceWorld,
+  type Instance,
+  type InstanceStatus,
+  type Operation,
+} from './state.ts';
 
 /** One API method: its effect on the world, and the body of its answer. */
 export type Action = (world: GceWorld, place: Place) => Json;
@@ -15,7 +23,8 @@ const UUID = /^(?!0{8}-0{4}-0{4}-0{4}-0{12}$)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9
 
 const requestIdIn = (query: URLSearchParams): string | null => {
   const requestId = query.get('requestId');
-  if (requestId !== null && !UUID.test(requestId)) throw invalid('requestId', requestId, 'Must be a UUID, and not zero.');
+  if (requestId !== null && !UUID.test(requestId))
+    throw invalid('requestId', requestId, 'Must be a UUID, and not zero.');
   return requestId;
 };
 
@@ -38,7 +47,10 @@ const END: Readonly<Record<Exclude<Operation['type'], 'attachDisk' | 'detachDisk
   delete: null,
 };
 
-const switched = (type: keyof typeof END, apply: (world: GceWorld, instance: Instance, query: URLSearchParams) => void): Action =>
+const switched = (
+  type: keyof typeof END,
+  apply: (world: GceWorld, instance: Instance, query: URLSearchParams) => void,
+): Action =>
   once((world, instance, requestId, { query }) => {
     apply(world, instance, query);
     const operation = beginOperation(world, { type, target: instance.path, targetId: instance.id, requestId });
@@ -46,7 +58,13 @@ const switched = (type: keyof typeof END, apply: (world: GceWorld, instance: Ins
     return operationNamed(world, operation.name) ?? operation;
   });
 
-const attachedDisk = z.object({ source: z.string(), deviceName: z.string().optional(), mode: z.enum(['READ_WRITE', 'READ_ONLY']).optional(), boot: z.boolean().optional(), autoDelete: z.boolean().optional() });
+const attachedDisk = z.object({
+  source: z.string(),
+  deviceName: z.string().optional(),
+  mode: z.enum(['READ_WRITE', 'READ_ONLY']).optional(),
+  boot: z.boolean().optional(),
+  autoDelete: z.boolean().optional(),
+});
 
 const attachDisk = once((world, instance, requestId, { body }) => {
   const read = attachedDisk.safeParse(JSON.parse(body));
@@ -64,7 +82,9 @@ const attachDisk = once((world, instance, requestId, { body }) => {
   return attach(world, instance, disk, wanted, requestId);
 });
 
-const detachDisk = once((world, instance, requestId, { query }) => detach(world, instance, query.get('deviceName') ?? '', requestId));
+const detachDisk = once((world, instance, requestId, { query }) =>
+  detach(world, instance, query.get('deviceName') ?? '', requestId),
+);
 
 const operationAt = (world: GceWorld, { parent, name }: Place): Operation => {
   const operation = operationNamed(world, name);
@@ -82,7 +102,8 @@ const stopAsTold = (world: GceWorld, instance: Instance, query: URLSearchParams)
   const discard = query.get('discardLocalSsd');
   if (instance.disks.some(({ source }) => source === null)) {
     if (discard === null) throw invalid('discardLocalSsd', '', 'The instance has local SSDs: it must be set.');
-    if (discard === 'false' && !world.parts.gce.knobs.keepsLocalSsds) throw invalid('discardLocalSsd', discard, 'The local SSDs of this instance cannot be kept.');
+    if (discard === 'false' && !world.parts.gce.knobs.keepsLocalSsds)
+      throw invalid('discardLocalSsd', discard, 'The local SSDs of this instance cannot be kept.');
     if (discard === 'true') noteDiscarded(world, instance);
   }
   stop(world, instance, query.get('noGracefulShutdown') === 'true');
@@ -90,14 +111,19 @@ const stopAsTold = (world: GceWorld, instance: Instance, query: URLSearchParams)
 
 const asked = z.object({ permissions: z.array(z.string()).min(1) });
 
-/** Which of these permissions the caller has there; whoever knows the resource may ask. https://cloud.google.com/compute/docs/reference/rest/v1/instances/testIamPermissions */
+/**
+ * Which of these permissions the caller has there; whoever knows the resource may ask.
+ * https://cloud.google.com/compute/docs/reference/rest/v1/instances/testIamPermissions
+ */
 const testIamPermissions =
   (there: (world: GceWorld, place: Place) => unknown): Action =>
   (world, place) => {
     there(world, place);
     const read = asked.safeParse(JSON.parse(place.body));
     if (!read.success) throw invalid('permissions', place.body, read.error.message);
-    return { permissions: read.data.permissions.filter((one) => !world.parts.gce.knobs.missingPermissions.includes(one)) };
+    return {
+      permissions: read.data.permissions.filter((one) => !world.parts.gce.knobs.missingPermissions.includes(one)),
+    };
   };
 
 /** By the API's names for them. */

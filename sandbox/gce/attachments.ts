@@ -3,16 +3,36 @@ import { noteAttached, noteDetached } from './invariants.ts';
 import { change, without } from './instances.ts';
 import { beginOperation, endOperation, openOperations, operationNamed } from './operations.ts';
 import { GceRefusal, invalid, notReady } from './refusal.ts';
-import { diskIn, instanceIn, type AttachedDisk, type Disk, type GceWorld, type Instance, type Operation } from './state.ts';
+import {
+  diskIn,
+  instanceIn,
+  type AttachedDisk,
+  type Disk,
+  type GceWorld,
+  type Instance,
+  type Operation,
+} from './state.ts';
 
 /** How disks come to instances and leave them: https://cloud.google.com/compute/docs/disks/detach-reattach-boot-disk */
 
 export const SETTLE_DISK_OPERATION = 'gce.settle-disk-operation';
 
 /** @throws GceRefusal resourceInUseByAnotherResource, resourceNotReady, invalid */
-export const attach = (world: GceWorld, instance: Instance, disk: Disk, wanted: AttachedDisk, requestId: string | null): Operation => {
+export const attach = (
+  world: GceWorld,
+  instance: Instance,
+  disk: Disk,
+  wanted: AttachedDisk,
+  requestId: string | null,
+): Operation => {
   mayAttach(world, instance, disk, wanted);
-  const operation = beginOperation(world, { type: 'attachDisk', target: instance.path, targetId: instance.id, requestId, disk: wanted });
+  const operation = beginOperation(world, {
+    type: 'attachDisk',
+    target: instance.path,
+    targetId: instance.id,
+    requestId,
+    disk: wanted,
+  });
   world.schedule(SETTLE_DISK_OPERATION, world.parts.gce.knobs.attachTakes, operation.name);
   return operation;
 };
@@ -20,25 +40,44 @@ export const attach = (world: GceWorld, instance: Instance, disk: Disk, wanted: 
 const placeOf = (path: string): string => path.split('/').slice(0, 4).join('/');
 
 const reaches = (disk: Disk, instance: Instance): boolean =>
-  disk.path.includes('/regions/') ? placeOf(instance.path).startsWith(`${placeOf(disk.path).replace('/regions/', '/zones/')}-`) : placeOf(disk.path) === placeOf(instance.path);
+  disk.path.includes('/regions/')
+    ? placeOf(instance.path).startsWith(`${placeOf(disk.path).replace('/regions/', '/zones/')}-`)
+    : placeOf(disk.path) === placeOf(instance.path);
 
 const mayAttach = (world: GceWorld, instance: Instance, disk: Disk, wanted: AttachedDisk): void => {
-  if (!reaches(disk, instance)) throw invalid('resource.disk', disk.path, 'Disk must be in the same zone or region as the instance.');
+  if (!reaches(disk, instance))
+    throw invalid('resource.disk', disk.path, 'Disk must be in the same zone or region as the instance.');
   if (disk.status !== 'READY') throw notReady(disk.path);
   if (instance.status !== 'RUNNING' && instance.status !== 'TERMINATED') throw notReady(instance.path);
   if (openOperations(world, instance.id).some((open) => open.disk?.source === disk.path)) throw notReady(disk.path);
   if (disk.users.length > 0 && wanted.mode === 'READ_WRITE' && disk.accessMode !== 'READ_WRITE_MANY') {
-    throw new GceRefusal('resourceInUseByAnotherResource', `The disk resource '${disk.path}' is already being used by '${disk.users[0]}'`);
+    throw new GceRefusal(
+      'resourceInUseByAnotherResource',
+      `The disk resource '${disk.path}' is already being used by '${disk.users[0]}'`,
+    );
   }
 };
 
 /** Without regard for what the guest does with the disk. @throws GceRefusal resourceNotReady, invalid */
-export const detach = (world: GceWorld, instance: Instance, deviceName: string, requestId: string | null): Operation => {
+export const detach = (
+  world: GceWorld,
+  instance: Instance,
+  deviceName: string,
+  requestId: string | null,
+): Operation => {
   const attached = instance.disks.find((disk) => disk.deviceName === deviceName);
   if (!attached?.source) throw invalid('disk', deviceName, `No attached disk found with device name '${deviceName}'`);
-  if (attached.boot && instance.status !== 'TERMINATED') throw invalid('disk', deviceName, 'The boot disk can be detached from a stopped instance only.');
-  if (openOperations(world, instance.id).some((open) => open.disk?.source === attached.source)) throw notReady(attached.source);
-  const operation = beginOperation(world, { type: 'detachDisk', target: instance.path, targetId: instance.id, requestId, disk: attached });
+  if (attached.boot && instance.status !== 'TERMINATED')
+    throw invalid('disk', deviceName, 'The boot disk can be detached from a stopped instance only.');
+  if (openOperations(world, instance.id).some((open) => open.disk?.source === attached.source))
+    throw notReady(attached.source);
+  const operation = beginOperation(world, {
+    type: 'detachDisk',
+    target: instance.path,
+    targetId: instance.id,
+    requestId,
+    disk: attached,
+  });
   world.schedule(SETTLE_DISK_OPERATION, world.parts.gce.knobs.detachTakes, operation.name);
   return operation;
 };
@@ -49,7 +88,8 @@ export const settleDiskOperation = (world: GceWorld, name: string): void => {
   if (!operation?.disk || operation.endedAt !== null) return;
   const instance = instanceIn(world, operation.target);
   const disk = diskIn(world, operation.disk.source ?? '');
-  if (instance?.id !== operation.targetId || !disk) return endOperation(world, name, { code: 'RESOURCE_NOT_FOUND', status: 404 });
+  if (instance?.id !== operation.targetId || !disk)
+    return endOperation(world, name, { code: 'RESOURCE_NOT_FOUND', status: 404 });
   if (operation.type === 'attachDisk') endAttach(world, instance, disk, operation.disk);
   else endDetach(world, instance, disk);
   endOperation(world, name);
@@ -57,7 +97,12 @@ export const settleDiskOperation = (world: GceWorld, name: string): void => {
 
 const endAttach = (world: GceWorld, instance: Instance, disk: Disk, attached: AttachedDisk): void => {
   change(world, instance, { disks: [...instance.disks, attached] });
-  write(world.parts.gce.disks, disk.path, { ...disk, users: [...disk.users, instance.path], attachedAt: world.now() }, world.now());
+  write(
+    world.parts.gce.disks,
+    disk.path,
+    { ...disk, users: [...disk.users, instance.path], attachedAt: world.now() },
+    world.now(),
+  );
   if (attached.mode === 'READ_WRITE' && disk.accessMode !== 'READ_WRITE_MANY') noteAttached(world, disk.path, instance);
 };
 

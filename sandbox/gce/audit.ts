@@ -2,9 +2,18 @@ import type { LogEntry } from './log-entry.ts';
 import type { GceWorld, Instance, Operation } from './state.ts';
 import { nextId } from './state.ts';
 
-type Told = Pick<LogEntry, 'severity' | 'operation'> & { readonly methodName: string; readonly principalEmail: string; readonly log: string; readonly failedWith?: number };
+type Told = Pick<LogEntry, 'severity' | 'operation'> & {
+  readonly methodName: string;
+  readonly principalEmail: string;
+  readonly log: string;
+  readonly failedWith?: number;
+};
 
-const write = (world: GceWorld, instance: Pick<Instance, 'path' | 'id'>, { methodName, principalEmail, log, severity, operation, failedWith }: Told): void => {
+const write = (
+  world: GceWorld,
+  instance: Pick<Instance, 'path' | 'id'>,
+  { methodName, principalEmail, log, severity, operation, failedWith }: Told,
+): void => {
   const { gce } = world.parts;
   gce.events.push({
     protoPayload: {
@@ -16,7 +25,10 @@ const write = (world: GceWorld, instance: Pick<Instance, 'path' | 'id'>, { metho
       ...(failedWith !== undefined && { status: { code: failedWith } }),
     },
     insertId: nextId(gce),
-    resource: { type: 'gce_instance', labels: { instance_id: instance.id, project_id: gce.project, zone: instance.path.split('/')[3] ?? '' } },
+    resource: {
+      type: 'gce_instance',
+      labels: { instance_id: instance.id, project_id: gce.project, zone: instance.path.split('/')[3] ?? '' },
+    },
     timestamp: new Date(world.now()).toISOString(),
     severity,
     logName: `projects/${gce.project}/logs/cloudaudit.googleapis.com%2F${log}`,
@@ -25,15 +37,39 @@ const write = (world: GceWorld, instance: Pick<Instance, 'path' | 'id'>, { metho
 };
 
 /** Every call is told twice: when it was accepted, and when its operation is done. */
-export const tellOfOperation = (world: GceWorld, { name, type, target, targetId, error }: Operation, phase: 'first' | 'last'): void => {
+export const tellOfOperation = (
+  world: GceWorld,
+  { name, type, target, targetId, error }: Operation,
+  phase: 'first' | 'last',
+): void => {
   const operation = { id: name, producer: 'compute.googleapis.com', [phase]: true };
-  const told = { methodName: `v1.compute.instances.${type}`, principalEmail: 'somebody@example.org', log: 'activity', operation };
-  write(world, { path: target, id: targetId }, error && phase === 'last' ? { ...told, severity: 'ERROR', failedWith: 13 } : { ...told, severity: 'NOTICE' });
+  const told = {
+    methodName: `v1.compute.instances.${type}`,
+    principalEmail: 'somebody@example.org',
+    log: 'activity',
+    operation,
+  };
+  write(
+    world,
+    { path: target, id: targetId },
+    error && phase === 'last' ? { ...told, severity: 'ERROR', failedWith: 13 } : { ...told, severity: 'NOTICE' },
+  );
 };
 
 /** Google's own doing, such as `preempted`, and a guest that shuts itself down. */
 export const tellOfSystem = (world: GceWorld, instance: Instance, what: string): void => {
   const methodName = `compute.instances.${what}`;
-  const operation = { id: `systemevent-${nextId(world.parts.gce)}`, producer: methodName, first: true, last: true } as const;
-  write(world, instance, { methodName, principalEmail: 'system@google.com', log: 'system_event', severity: 'INFO', operation });
+  const operation = {
+    id: `systemevent-${nextId(world.parts.gce)}`,
+    producer: methodName,
+    first: true,
+    last: true,
+  } as const;
+  write(world, instance, {
+    methodName,
+    principalEmail: 'system@google.com',
+    log: 'system_event',
+    severity: 'INFO',
+    operation,
+  });
 };

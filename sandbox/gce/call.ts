@@ -21,7 +21,12 @@ export interface Place {
 }
 
 /** @throws GceRefusal notFound for an unknown project, invalid for an unknown zone or region */
-export const placeOf = (world: GceWorld, [project = '', kind = '', area = '', name = '']: readonly string[], query: URLSearchParams, body: string): Place => {
+export const placeOf = (
+  world: GceWorld,
+  [project = '', kind = '', area = '', name = '']: readonly string[],
+  query: URLSearchParams,
+  body: string,
+): Place => {
   const { gce } = world.parts;
   if (project !== gce.project && project !== gce.projectNumber) throw notFound(`projects/${project}`);
   const known = kind === 'zones' ? zonesOf(world).includes(area) : area === gce.region;
@@ -34,15 +39,20 @@ const ageOf = (world: GceWorld): number => {
   return staleUpTo > 0 && staleness === 'seeded' ? Math.floor(world.random() * (staleUpTo + 1)) : staleUpTo;
 };
 
-const seen = <T>(world: GceWorld, shelf: VersionedStore<T>, path: string): T | undefined => asOf(shelf, path, world.now() - ageOf(world));
+const seen = <T>(world: GceWorld, shelf: VersionedStore<T>, path: string): T | undefined =>
+  asOf(shelf, path, world.now() - ageOf(world));
 
 const NUMERIC = /^[1-9][0-9]{0,19}$/;
 
 /** As a get sees it: perhaps as it was a moment ago. @throws GceRefusal notFound */
 export const seenInstance = (world: GceWorld, { parent, name }: Place): Instance => {
   const { instances } = world.parts.gce;
-  const paths = NUMERIC.test(name) ? Object.keys(instances).filter((path) => path.startsWith(`${parent}/`)) : [`${parent}/instances/${name}`];
-  const found = paths.map((path) => seen(world, instances, path)).find((instance) => instance && (!NUMERIC.test(name) || instance.id === name));
+  const paths = NUMERIC.test(name)
+    ? Object.keys(instances).filter((path) => path.startsWith(`${parent}/`))
+    : [`${parent}/instances/${name}`];
+  const found = paths
+    .map((path) => seen(world, instances, path))
+    .find((instance) => instance && (!NUMERIC.test(name) || instance.id === name));
   if (!found) throw notFound(`${parent}/instances/${name}`);
   return found;
 };
@@ -53,9 +63,14 @@ export const seenDisk = (world: GceWorld, { parent, name }: Place): Disk => {
   return disk;
 };
 
-/** As it is: what changes something is never stale. A number is an id, for no name begins with a digit. @throws GceRefusal notFound */
+/**
+ * As it is: what changes something is never stale. A number is an id, for no name begins with a digit. @throws
+ * GceRefusal notFound
+ */
 export const presentInstance = (world: GceWorld, { parent, name }: Place): Instance => {
-  const found = instancesIn(world).find(({ id, path }) => path === `${parent}/instances/${name}` || (id === name && path.startsWith(`${parent}/`)));
+  const found = instancesIn(world).find(
+    ({ id, path }) => path === `${parent}/instances/${name}` || (id === name && path.startsWith(`${parent}/`)),
+  );
   if (!found) throw notFound(`${parent}/instances/${name}`);
   return found;
 };

@@ -4,8 +4,8 @@ export interface OperationError {
 }
 
 /**
- * What goes wrong: an error answer, a page of something before the service, a detach that is accepted and fails, a connection
- * that breaks, or one that never answers.
+ * What goes wrong: an error answer, a page of something before the service, a detach that is accepted and fails, a
+ * connection that breaks, or one that never answers.
  */
 export type Mishap =
   | { readonly kind: 'error'; readonly reason: string; readonly status: number }
@@ -41,7 +41,10 @@ export const addFault = (gce: Struckable, fault: Partial<Fault> & Pick<Fault, 'm
 
 /** Uses up one strike of the first fault that fits the call. */
 export const strike = (gce: Struckable, when: Fault['when'], method: string, path: string): Mishap | null => {
-  const fault = gce.faults.find((one) => one.when === when && one.times > 0 && (one.method === null || one.method === method) && path.includes(one.path));
+  const fault = gce.faults.find(
+    (one) =>
+      one.when === when && one.times > 0 && (one.method === null || one.method === method) && path.includes(one.path),
+  );
   if (!fault) return null;
   fault.times -= 1;
   return fault.mishap;

@@ -15,8 +15,15 @@ export interface HttpDoor {
 type Arrived = (headers: IncomingHttpHeaders) => void;
 type Count = (method: string, sent: number) => void;
 
-/** Listens on 127.0.0.1; port 0 takes a free one. Virtual time is the caller's to advance; waiting for an operation passes some by itself. */
-export const openHttpDoor = async (world: GceWorld, port = 0, arrived: Arrived = () => undefined): Promise<HttpDoor> => {
+/**
+ * Listens on 127.0.0.1; port 0 takes a free one. Virtual time is the caller's to advance; waiting for an operation
+ * passes some by itself.
+ */
+export const openHttpDoor = async (
+  world: GceWorld,
+  port = 0,
+  arrived: Arrived = () => undefined,
+): Promise<HttpDoor> => {
   const calls: Record<string, number> = {};
   let bytes = 0;
   const count: Count = (method, sent) => {
@@ -38,7 +45,13 @@ export const openHttpDoor = async (world: GceWorld, port = 0, arrived: Arrived =
   };
 };
 
-const answer = async (world: GceWorld, request: IncomingMessage, response: ServerResponse, arrived: Arrived, count: Count): Promise<void> => {
+const answer = async (
+  world: GceWorld,
+  request: IncomingMessage,
+  response: ServerResponse,
+  arrived: Arrived,
+  count: Count,
+): Promise<void> => {
   const call = { method: request.method ?? '', url: request.url ?? '', body: await text(request) };
   arrived(request.headers);
   const { status, body, cut, method } = handleGce(world, call);

@@ -12,20 +12,31 @@ interface WireInit {
 /** What a client takes in the place of `fetch`: the same wire format as the HTTP door, without a network. */
 export type InProcessFetch = (input: string | URL | Request, init?: WireInit) => Promise<Response>;
 
-export const inProcessFetch = (world: GceWorld): InProcessFetch => async (input, init) => {
-  init?.signal?.throwIfAborted();
-  return answered(handleGce(world, wireCall(input, init)), init?.signal ?? null);
-};
+export const inProcessFetch =
+  (world: GceWorld): InProcessFetch =>
+  async (input, init) => {
+    init?.signal?.throwIfAborted();
+    return answered(handleGce(world, wireCall(input, init)), init?.signal ?? null);
+  };
 
 export const wireCall = (input: string | URL | Request, init?: WireInit): WireCall => {
   const { pathname, search } = new URL(input instanceof Request ? input.url : input);
-  return { method: init?.method ?? 'GET', url: pathname + search, body: typeof init?.body === 'string' ? init.body : '' };
+  return {
+    method: init?.method ?? 'GET',
+    url: pathname + search,
+    body: typeof init?.body === 'string' ? init.body : '',
+  };
 };
 
 const answered = (answer: GceAnswer, signal: AbortSignal | null): Promise<Response> => {
   if (answer.cut === 'drop') return Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }));
   if (answer.cut === 'hang') return untilAborted(signal);
-  return Promise.resolve(new Response(answer.body, { status: answer.status, headers: { 'content-type': 'application/json; charset=UTF-8' } }));
+  return Promise.resolve(
+    new Response(answer.body, {
+      status: answer.status,
+      headers: { 'content-type': 'application/json; charset=UTF-8' },
+    }),
+  );
 };
 
 const untilAborted = (signal: AbortSignal | null): Promise<never> =>

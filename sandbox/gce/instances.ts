@@ -7,10 +7,14 @@ import { disksOf, instanceIn, type Disk, type GceWorld, type Instance, type Inst
 
 export const SETTLE_INSTANCE = 'gce.settle-instance';
 
-/** A transition that is over must not end another, and one of an instance that is gone none of the next that bears its name. */
+/**
+ * A transition that is over must not end another, and one of an instance that is gone none of the next that bears its
+ * name.
+ */
 const appointment = ({ path, id, status }: Instance): string => `${path} ${id} ${status}`;
 
-const inDue = (world: GceWorld, instance: Instance, delay: number): void => world.schedule(SETTLE_INSTANCE, delay, appointment(instance));
+const inDue = (world: GceWorld, instance: Instance, delay: number): void =>
+  world.schedule(SETTLE_INSTANCE, delay, appointment(instance));
 
 export const change = (world: GceWorld, instance: Instance, changes: Partial<Instance>): Instance => {
   const changed = { ...instance, ...changes };
@@ -57,7 +61,11 @@ export const resume = (world: GceWorld, instance: Instance): void => {
 };
 
 const provision = (world: GceWorld, instance: Instance): void =>
-  inDue(world, change(world, instance, { status: 'PROVISIONING', stopAskedAt: null }), world.parts.gce.knobs.provisioningTakes);
+  inDue(
+    world,
+    change(world, instance, { status: 'PROVISIONING', stopAskedAt: null }),
+    world.parts.gce.knobs.provisioningTakes,
+  );
 
 /** A hard reboot, through which it is RUNNING. @throws GceRefusal resourceNotReady */
 export const reset = (world: GceWorld, instance: Instance): void => {
@@ -68,12 +76,20 @@ export const reset = (world: GceWorld, instance: Instance): void => {
 export const remove = (world: GceWorld, instance: Instance): void => {
   if (instance.guest === 'up') return beginStop(world, instance, true);
   const { deprovisioningTakes } = world.parts.gce.knobs;
-  inDue(world, change(world, instance, { status: 'DEPROVISIONING', toBeDeleted: true, guest: 'down', mounts: [] }), deprovisioningTakes);
+  inDue(
+    world,
+    change(world, instance, { status: 'DEPROVISIONING', toBeDeleted: true, guest: 'down', mounts: [] }),
+    deprovisioningTakes,
+  );
 };
 
 /** The host is lost and Google brings the instance up on another. */
 export const repair = (world: GceWorld, instance: Instance): void =>
-  inDue(world, change(world, instance, { status: 'REPAIRING', guest: 'down', mounts: [] }), world.parts.gce.knobs.repairTakes);
+  inDue(
+    world,
+    change(world, instance, { status: 'REPAIRING', guest: 'down', mounts: [] }),
+    world.parts.gce.knobs.repairTakes,
+  );
 
 /** Ends whatever transition is under way. */
 export const settleInstance = (world: GceWorld, about: string): void => {
@@ -111,14 +127,25 @@ const endStart = (world: GceWorld, instance: Instance): void => {
 };
 
 const endStop = (world: GceWorld, instance: Instance): void => {
-  const stopped = change(world, instance, { status: 'TERMINATED', guest: 'down', mounts: [], stoppedAt: world.now(), stopAskedAt: null });
+  const stopped = change(world, instance, {
+    status: 'TERMINATED',
+    guest: 'down',
+    mounts: [],
+    stoppedAt: world.now(),
+    stopAskedAt: null,
+  });
   endOperationsOf(world, instance.id, ['stop']);
   if (instance.toBeDeleted) remove(world, stopped);
 };
 
 const endSuspend = (world: GceWorld, instance: Instance): void => {
   const { guest, mounts } = instance;
-  change(world, instance, { status: 'SUSPENDED', guest: guest === 'up' ? 'frozen' : 'down', mounts, suspendedAt: world.now() });
+  change(world, instance, {
+    status: 'SUSPENDED',
+    guest: guest === 'up' ? 'frozen' : 'down',
+    mounts,
+    suspendedAt: world.now(),
+  });
   endOperationsOf(world, instance.id, ['suspend']);
 };
 
@@ -132,4 +159,8 @@ const endDeletion = (world: GceWorld, instance: Instance): void => {
   endOperationsOf(world, instance.id, ['delete', 'stop']);
 };
 
-export const without = (world: GceWorld, disk: Disk, instance: string): Disk => ({ ...disk, users: disk.users.filter((user) => user !== instance), detachedAt: world.now() });
+export const without = (world: GceWorld, disk: Disk, instance: string): Disk => ({
+  ...disk,
+  users: disk.users.filter((user) => user !== instance),
+  detachedAt: world.now(),
+});

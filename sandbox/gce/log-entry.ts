@@ -9,7 +9,10 @@ export interface LogEntry {
     readonly status?: { readonly code?: number };
   };
   readonly insertId: string;
-  readonly resource: { readonly type: 'gce_instance'; readonly labels: { readonly instance_id: string; readonly project_id: string; readonly zone: string } };
+  readonly resource: {
+    readonly type: 'gce_instance';
+    readonly labels: { readonly instance_id: string; readonly project_id: string; readonly zone: string };
+  };
   readonly timestamp: string;
   readonly severity: 'NOTICE' | 'INFO' | 'ERROR';
   readonly logName: string;

@@ -4,13 +4,22 @@ import type { OperationError } from './faults.ts';
 
 /** Calls that change something begin an operation, and are over when it is. */
 
-export const operationNamed = (world: GceWorld, name: string): Operation | undefined => world.parts.gce.operations.find((one) => one.name === name);
+export const operationNamed = (world: GceWorld, name: string): Operation | undefined =>
+  world.parts.gce.operations.find((one) => one.name === name);
 
 type Wanted = Pick<Operation, 'type' | 'target' | 'targetId' | 'requestId'> & Partial<Pick<Operation, 'disk'>>;
 
 export const beginOperation = (world: GceWorld, wanted: Wanted): Operation => {
   const id = nextId(world.parts.gce);
-  const operation: Operation = { disk: null, ...wanted, id, name: `operation-${world.now()}-${id}`, insertedAt: world.now(), endedAt: null, error: null };
+  const operation: Operation = {
+    disk: null,
+    ...wanted,
+    id,
+    name: `operation-${world.now()}-${id}`,
+    insertedAt: world.now(),
+    endedAt: null,
+    error: null,
+  };
   world.parts.gce.operations.push(operation);
   tellOfOperation(world, operation, 'first');
   return operation;
@@ -43,5 +52,6 @@ const STEP_MS = 250;
 /** Time passes until the operation is done, or the wait is over. */
 export const waitFor = (world: GceWorld, name: string): void => {
   const until = world.now() + world.parts.gce.knobs.waitLasts;
-  while (operationNamed(world, name)?.endedAt === null && world.now() < until) world.advance(Math.min(STEP_MS, until - world.now()));
+  while (operationNamed(world, name)?.endedAt === null && world.now() < until)
+    world.advance(Math.min(STEP_MS, until - world.now()));
 };

@@ -1,6 +1,8 @@
 import { Refused } from '../../fencing/model/errors.ts';
 
-/** Compute Engine declines a call: the reason that clients decide on, the words that people read, and the HTTP status. */
+/**
+ * Compute Engine declines a call: the reason that clients decide on, the words that people read, and the HTTP status.
+ */
 export class GceRefusal extends Refused {
   readonly reason: string;
   readonly status: number;
@@ -12,6 +14,9 @@ export class GceRefusal extends Refused {
   }
 }
 
-export const notFound = (path: string): GceRefusal => new GceRefusal('notFound', `The resource '${path}' was not found`, 404);
-export const notReady = (path: string): GceRefusal => new GceRefusal('resourceNotReady', `The resource '${path}' is not ready`);
-export const invalid = (field: string, value: string, why: string): GceRefusal => new GceRefusal('invalid', `Invalid value for field '${field}': '${value}'. ${why}`);
+export const notFound = (path: string): GceRefusal =>
+  new GceRefusal('notFound', `The resource '${path}' was not found`, 404);
+export const notReady = (path: string): GceRefusal =>
+  new GceRefusal('resourceNotReady', `The resource '${path}' is not ready`);
+export const invalid = (field: string, value: string, why: string): GceRefusal =>
+  new GceRefusal('invalid', `Invalid value for field '${field}': '${value}'. ${why}`);

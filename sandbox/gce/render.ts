@@ -11,7 +11,9 @@ const PACIFIC_MS = 8 * 3_600_000;
 const time = (moment: number): string => new Date(moment - PACIFIC_MS).toISOString().replace('Z', '-08:00');
 
 const times = (moments: Readonly<Record<string, number | null>>): Json =>
-  Object.fromEntries(Object.entries(moments).flatMap(([key, moment]) => (moment === null ? [] : [[key, time(moment)]])));
+  Object.fromEntries(
+    Object.entries(moments).flatMap(([key, moment]) => (moment === null ? [] : [[key, time(moment)]])),
+  );
 
 const nameIn = (path: string): string => path.split('/').at(-1) ?? '';
 const placeIn = (path: string): string => path.split('/').slice(0, 4).join('/');
@@ -25,17 +27,31 @@ export const instanceJson = (instance: Instance): Json => ({
   machineType: link(`${placeIn(instance.path)}/machineTypes/e2-standard-4`),
   status: instance.status,
   creationTimestamp: time(instance.createdAt),
-  ...times({ lastStartTimestamp: instance.startedAt, lastStopTimestamp: instance.stoppedAt, lastSuspendedTimestamp: instance.suspendedAt }),
+  ...times({
+    lastStartTimestamp: instance.startedAt,
+    lastStopTimestamp: instance.stoppedAt,
+    lastSuspendedTimestamp: instance.suspendedAt,
+  }),
   labels: instance.labels,
   ...(instance.hostname === null ? {} : { hostname: instance.hostname }),
-  scheduling: { automaticRestart: !instance.spot, preemptible: instance.spot, provisioningModel: instance.spot ? 'SPOT' : 'STANDARD' },
+  scheduling: {
+    automaticRestart: !instance.spot,
+    preemptible: instance.spot,
+    provisioningModel: instance.spot ? 'SPOT' : 'STANDARD',
+  },
   resourceStatus: shutdownOf(instance),
   disks: instance.disks.map(attachedDiskJson),
 });
 
 const shutdownOf = ({ status, stopAskedAt, toBeDeleted }: Instance): Json => {
   if ((status !== 'PENDING_STOP' && status !== 'STOPPING') || stopAskedAt === null) return {};
-  return { shutdownDetails: { stopState: status, targetState: toBeDeleted ? 'DELETED' : 'STOPPED', requestTimestamp: time(stopAskedAt) } };
+  return {
+    shutdownDetails: {
+      stopState: status,
+      targetState: toBeDeleted ? 'DELETED' : 'STOPPED',
+      requestTimestamp: time(stopAskedAt),
+    },
+  };
 };
 
 const attachedDiskJson = ({ source, deviceName, boot, mode, autoDelete }: AttachedDisk, index: number): Json => ({
@@ -83,11 +99,20 @@ export const operationJson = (world: GceWorld, operation: Operation): Json => {
     ...(started && { startTime: time(Math.min(startedAt, endedAt ?? startedAt)) }),
     ...times({ endTime: endedAt }),
     ...(requestId === null ? {} : { clientOperationId: requestId }),
-    ...(error && { httpErrorStatusCode: error.status, httpErrorMessage: 'ERROR', error: { errors: [{ code: error.code, message: `the sandbox says ${error.code}` }] } }),
+    ...(error && {
+      httpErrorStatusCode: error.status,
+      httpErrorMessage: 'ERROR',
+      error: { errors: [{ code: error.code, message: `the sandbox says ${error.code}` }] },
+    }),
   };
 };
 
 /** https://cloud.google.com/compute/docs/api/troubleshooting */
 export const errorJson = (status: number, reason: string, message: string): Json => ({
-  error: { code: status, message, errors: [{ message, domain: 'global', reason }], ...(status === 403 && { status: 'PERMISSION_DENIED' }) },
+  error: {
+    code: status,
+    message,
+    errors: [{ message, domain: 'global', reason }],
+    ...(status === 403 && { status: 'PERMISSION_DENIED' }),
+  },
 });

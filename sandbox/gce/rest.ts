@@ -16,7 +16,12 @@ export interface GceAnswer {
   readonly method: string;
 }
 
-const COLLECTIONS: Readonly<Record<string, string>> = { 'zones/instances': 'instances', 'zones/disks': 'disks', 'regions/disks': 'regionDisks', 'zones/operations': 'zoneOperations' };
+const COLLECTIONS: Readonly<Record<string, string>> = {
+  'zones/instances': 'instances',
+  'zones/disks': 'disks',
+  'regions/disks': 'regionDisks',
+  'zones/operations': 'zoneOperations',
+};
 
 const RESOURCE = /^\/compute\/v1\/projects\/([^/]+)\/(zones|regions)\/([^/]+)\/(\w+)\/([^/]+)(?:\/(\w+))?$/;
 
@@ -31,13 +36,19 @@ const VERBS: Readonly<Record<string, string>> = { GET: 'get', DELETE: 'delete' }
 
 const askedIn = ({ method, url }: WireCall): Asked => {
   const { pathname, searchParams: query } = new URL(url, 'http://sandbox');
-  const [, project = '', kind = '', area = '', collection = '', name = '', verb] = RESOURCE.exec(pathname)?.map(decode) ?? [];
+  const [, project = '', kind = '', area = '', collection = '', name = '', verb] =
+    RESOURCE.exec(pathname)?.map(decode) ?? [];
   const called = method === 'POST' ? verb : verb === undefined ? VERBS[method] : undefined;
   const among = COLLECTIONS[`${kind}/${collection}`];
-  return { method: among === undefined || called === undefined ? '' : `${among}.${called}`, parts: [project, kind, area, name], query };
+  return {
+    method: among === undefined || called === undefined ? '' : `${among}.${called}`,
+    parts: [project, kind, area, name],
+    query,
+  };
 };
 
-const decode = (part: string | undefined): string | undefined => (part === undefined ? undefined : decodeURIComponent(part));
+const decode = (part: string | undefined): string | undefined =>
+  part === undefined ? undefined : decodeURIComponent(part);
 
 /** Answers one call of the REST API. https://cloud.google.com/compute/docs/reference/rest/v1 */
 export const handleGce = (world: GceWorld, call: WireCall): GceAnswer => {
@@ -49,7 +60,12 @@ export const handleGce = (world: GceWorld, call: WireCall): GceAnswer => {
   return late ? mishapAnswer(world, late, asked) : answer;
 };
 
-const answered = (status: number, json: Json, { method }: Asked): GceAnswer => ({ status, body: JSON.stringify(json), cut: null, method });
+const answered = (status: number, json: Json, { method }: Asked): GceAnswer => ({
+  status,
+  body: JSON.stringify(json),
+  cut: null,
+  method,
+});
 
 const perform = (world: GceWorld, asked: Asked, body: string): GceAnswer => {
   try {
@@ -65,9 +81,18 @@ const perform = (world: GceWorld, asked: Asked, body: string): GceAnswer => {
 const mishapAnswer = (world: GceWorld, mishap: Mishap, asked: Asked): GceAnswer => {
   switch (mishap.kind) {
     case 'error':
-      return answered(mishap.status, errorJson(mishap.status, mishap.reason, `the sandbox was told to answer ${mishap.reason}`), asked);
+      return answered(
+        mishap.status,
+        errorJson(mishap.status, mishap.reason, `the sandbox was told to answer ${mishap.reason}`),
+        asked,
+      );
     case 'page':
-      return { status: mishap.status, body: '<html>the sandbox was told to answer a page</html>', cut: null, method: asked.method };
+      return {
+        status: mishap.status,
+        body: '<html>the sandbox was told to answer a page</html>',
+        cut: null,
+        method: asked.method,
+      };
     case 'failing-operation':
       return answered(200, failedOperation(world, asked, mishap.error), asked);
     case 'drop':
@@ -78,8 +103,15 @@ const mishapAnswer = (world: GceWorld, mishap: Mishap, asked: Asked): GceAnswer 
 
 /** Accepted, and without effect in the end. */
 const failedOperation = (world: GceWorld, { parts: [, , zone, name], query }: Asked, error: OperationError): Json => {
-  const instance = instancesIn(world).find(({ id, path }) => id === name || path.endsWith(`/zones/${zone}/instances/${name}`));
-  const operation = beginOperation(world, { type: 'detachDisk', target: instance?.path ?? '', targetId: instance?.id ?? '', requestId: query.get('requestId') });
+  const instance = instancesIn(world).find(
+    ({ id, path }) => id === name || path.endsWith(`/zones/${zone}/instances/${name}`),
+  );
+  const operation = beginOperation(world, {
+    type: 'detachDisk',
+    target: instance?.path ?? '',
+    targetId: instance?.id ?? '',
+    requestId: query.get('requestId'),
+  });
   const begun = operationJson(world, operation);
   endOperation(world, operation.name, error);
   return begun;

@@ -5,9 +5,11 @@ import { diskIn, instanceIn, nextId, type AttachedDisk, type Disk, type GceWorld
 
 /** What tests and demonstrations do to the cloud from outside its API. */
 
-export const zonesOf = (world: GceWorld): readonly string[] => ['a', 'b', 'c'].map((letter) => `${world.parts.gce.region}-${letter}`);
+export const zonesOf = (world: GceWorld): readonly string[] =>
+  ['a', 'b', 'c'].map((letter) => `${world.parts.gce.region}-${letter}`);
 
-export const pathOf = (world: GceWorld, name: string, zone = zonesOf(world)[0] ?? ''): string => `projects/${world.parts.gce.project}/zones/${zone}/instances/${name}`;
+export const pathOf = (world: GceWorld, name: string, zone = zonesOf(world)[0] ?? ''): string =>
+  `projects/${world.parts.gce.project}/zones/${zone}/instances/${name}`;
 
 /** An instance that has been there all along, running unless told otherwise, with its boot disk. Returns its path. */
 export const addInstance = (world: GceWorld, wanted: Partial<Instance> = {}): string => {
@@ -16,7 +18,11 @@ export const addInstance = (world: GceWorld, wanted: Partial<Instance> = {}): st
   const path = wanted.path ?? pathOf(world, `node-${gce.serial}`);
   const instance: Instance = { ...newInstance(world, path, id), ...wanted };
   place(gce.instances, path, instance);
-  addDisk(world, { path: path.replace('/instances/', '/disks/') }, { instance: path, boot: true, autoDelete: true, deviceName: 'persistent-disk-0' });
+  addDisk(
+    world,
+    { path: path.replace('/instances/', '/disks/') },
+    { instance: path, boot: true, autoDelete: true, deviceName: 'persistent-disk-0' },
+  );
   return path;
 };
 
@@ -24,7 +30,11 @@ export const addInstance = (world: GceWorld, wanted: Partial<Instance> = {}): st
 export const recreate = (world: GceWorld, path: string, wanted: Partial<Instance> = {}): string => {
   const instance = { ...newInstance(world, path, nextId(world.parts.gce)), ...wanted };
   write(world.parts.gce.instances, path, instance, world.now());
-  addDisk(world, { path: path.replace('/instances/', '/disks/') }, { instance: path, boot: true, autoDelete: true, deviceName: 'persistent-disk-0' });
+  addDisk(
+    world,
+    { path: path.replace('/instances/', '/disks/') },
+    { instance: path, boot: true, autoDelete: true, deviceName: 'persistent-disk-0' },
+  );
   return path;
 };
 
@@ -50,17 +60,35 @@ const newInstance = (world: GceWorld, path: string, id: string): Instance => ({
 });
 
 /** A disk that has been there all along, attached where told. Returns its path. */
-export const addDisk = (world: GceWorld, wanted: Partial<Disk> = {}, attached?: Partial<AttachedDisk> & { readonly instance: string }): string => {
+export const addDisk = (
+  world: GceWorld,
+  wanted: Partial<Disk> = {},
+  attached?: Partial<AttachedDisk> & { readonly instance: string },
+): string => {
   const { gce } = world.parts;
   const id = nextId(gce);
   const path = wanted.path ?? `projects/${gce.project}/zones/${gce.region}-a/disks/pvc-${gce.serial}`;
   const users = attached ? [attached.instance] : [];
-  place(gce.disks, path, { path, id, status: 'READY', accessMode: 'READ_WRITE_SINGLE', createdAt: world.now(), attachedAt: null, detachedAt: null, users, ...wanted });
+  place(gce.disks, path, {
+    path,
+    id,
+    status: 'READY',
+    accessMode: 'READ_WRITE_SINGLE',
+    createdAt: world.now(),
+    attachedAt: null,
+    detachedAt: null,
+    users,
+    ...wanted,
+  });
   if (attached) attachAtOnce(world, path, attached);
   return path;
 };
 
-const attachAtOnce = (world: GceWorld, source: string, { instance: holder, ...wanted }: Partial<AttachedDisk> & { readonly instance: string }): void => {
+const attachAtOnce = (
+  world: GceWorld,
+  source: string,
+  { instance: holder, ...wanted }: Partial<AttachedDisk> & { readonly instance: string },
+): void => {
   const instance = known(world, holder);
   const deviceName = source.split('/').at(-1) ?? '';
   const disk: AttachedDisk = { deviceName, source, boot: false, mode: 'READ_WRITE', autoDelete: false, ...wanted };
@@ -82,7 +110,8 @@ export const stopGuest = (world: GceWorld, path: string): void => {
 };
 
 /** The guest stops executing and Compute Engine does not notice: a kernel panic, or `halt`. */
-export const haltGuest = (world: GceWorld, path: string): void => void change(world, known(world, path), { guest: 'down', mounts: [] });
+export const haltGuest = (world: GceWorld, path: string): void =>
+  void change(world, known(world, path), { guest: 'down', mounts: [] });
 
 /** Google takes a spot instance back. */
 export const preempt = (world: GceWorld, path: string): void => {
@@ -104,12 +133,19 @@ export const deleteInstance = (world: GceWorld, path: string): void => remove(wo
 /** A local SSD: no resource of its own, and made with its machine. */
 export const addLocalSsd = (world: GceWorld, path: string): void => {
   const instance = known(world, path);
-  const disk: AttachedDisk = { deviceName: `local-ssd-${instance.disks.length}`, source: null, boot: false, mode: 'READ_WRITE', autoDelete: true };
+  const disk: AttachedDisk = {
+    deviceName: `local-ssd-${instance.disks.length}`,
+    source: null,
+    boot: false,
+    mode: 'READ_WRITE',
+    autoDelete: true,
+  };
   place(world.parts.gce.instances, path, { ...instance, disks: [...instance.disks, disk] });
 };
 
 /** From now on, shutting this machine down takes that long (ms), or as long as Compute Engine lets it (null). */
-export const shutdownTakes = (world: GceWorld, path: string, ms: number | null): void => void change(world, known(world, path), { shutdownTakes: ms });
+export const shutdownTakes = (world: GceWorld, path: string, ms: number | null): void =>
+  void change(world, known(world, path), { shutdownTakes: ms });
 
 /** The disk is gone, at once. */
 export const forgetDisk = (world: GceWorld, path: string): void => {

@@ -125,7 +125,10 @@ export interface WithGce {
 
 export type GceWorld = World<WithGce>;
 
-export const emptyGce = (place: { readonly project: string; readonly projectNumber: string; readonly region: string }, knobs: Partial<Knobs> = {}): GceState => ({
+export const emptyGce = (
+  place: { readonly project: string; readonly projectNumber: string; readonly region: string },
+  knobs: Partial<Knobs> = {},
+): GceState => ({
   ...place,
   knobs: { ...usual, ...knobs },
   instances: {},
@@ -163,9 +166,12 @@ export const nextId = (gce: GceState): string => {
   return String(FIRST_ID + BigInt(gce.serial));
 };
 
-const everything = <T>(shelf: VersionedStore<T>): readonly T[] => Object.values<Versioned<T>>(shelf).flatMap((kept) => (kept.present ? [kept.present] : []));
+const everything = <T>(shelf: VersionedStore<T>): readonly T[] =>
+  Object.values<Versioned<T>>(shelf).flatMap((kept) => (kept.present ? [kept.present] : []));
 
-export const instanceIn = (world: GceWorld, path: string): Instance | undefined => current(world.parts.gce.instances, path);
+export const instanceIn = (world: GceWorld, path: string): Instance | undefined =>
+  current(world.parts.gce.instances, path);
 export const diskIn = (world: GceWorld, path: string): Disk | undefined => current(world.parts.gce.disks, path);
 export const instancesIn = (world: GceWorld): readonly Instance[] => everything(world.parts.gce.instances);
-export const disksOf = (world: GceWorld, instance: string): readonly Disk[] => everything(world.parts.gce.disks).filter(({ users }) => users.includes(instance));
+export const disksOf = (world: GceWorld, instance: string): readonly Disk[] =>
+  everything(world.parts.gce.disks).filter(({ users }) => users.includes(instance));

@@ -6,8 +6,8 @@ import { GceRefusal } from './refusal.ts';
 import { diskIn, instanceIn, type GceWorld, type Instance, type WithGce } from './state.ts';
 
 /**
- * Compute Engine as kubelets, the Persistent Disk CSI driver and the cloud controller meet it. Its cloud controller never
- * says that an instance is shut down: a stopped one exists, and its Node stays.
+ * Compute Engine as kubelets, the Persistent Disk CSI driver and the cloud controller meet it. Its cloud controller
+ * never says that an instance is shut down: a stopped one exists, and its Node stays.
  */
 export const gceUnderlay: Underlay<WithGce> = {
   driver: 'pd.csi.storage.gke.io',
@@ -23,7 +23,8 @@ export const gceUnderlay: Underlay<WithGce> = {
   mount: (world, handle, machine) => mount(world, handle, machine),
   unmount: (world, handle, machine) => {
     const instance = instanceIn(world, machine);
-    if (instance?.guest === 'up') change(world, instance, { mounts: instance.mounts.filter((mounted) => mounted !== handle) });
+    if (instance?.guest === 'up')
+      change(world, instance, { mounts: instance.mounts.filter((mounted) => mounted !== handle) });
   },
 };
 
@@ -38,7 +39,8 @@ const driverCall = (call: () => DriverAnswer): DriverAnswer => {
 
 const holds = ({ disks }: Instance, handle: string): boolean => disks.some(({ source }) => source === handle);
 
-const underWay = (world: GceWorld, { id }: Instance, handle: string): boolean => openOperations(world, id).some(({ disk }) => disk?.source === handle);
+const underWay = (world: GceWorld, { id }: Instance, handle: string): boolean =>
+  openOperations(world, id).some(({ disk }) => disk?.source === handle);
 
 const publish = (world: GceWorld, handle: string, machine: string): DriverAnswer => {
   const disk = diskIn(world, handle);
@@ -48,7 +50,13 @@ const publish = (world: GceWorld, handle: string, machine: string): DriverAnswer
   if (underWay(world, instance, handle)) return 'pending';
   if (holds(instance, handle)) return 'done';
   const deviceName = `${handle.split('/').at(-1) ?? ''}${handle.includes('/regions/') ? '_regional' : ''}`;
-  attach(world, instance, disk, { source: handle, deviceName, boot: false, mode: 'READ_WRITE', autoDelete: false }, null);
+  attach(
+    world,
+    instance,
+    disk,
+    { source: handle, deviceName, boot: false, mode: 'READ_WRITE', autoDelete: false },
+    null,
+  );
   return 'pending';
 };
 

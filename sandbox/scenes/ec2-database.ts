@@ -4,7 +4,9 @@ import { settle } from '../cluster/settle.ts';
 import { addInstance, addVolume } from '../ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../ec2/state.ts';
 
-/** A database with one disk on one of two nodes in the same zone: the smallest cluster in which a dead machine hurts. */
+/**
+ * A database with one disk on one of two nodes in the same zone: the smallest cluster in which a dead machine hurts.
+ */
 export interface DatabaseScene {
   /** The disk, and the instance that holds it now. */
   readonly volume: string;
@@ -27,7 +29,10 @@ export const databaseOnTwoNodes = (world: AwsWorld): DatabaseScene => {
   const machines = [addMachine(world), addMachine(world)];
   const names = new Map(machines.map((machine) => [machine, instanceIn(world, machine)?.privateDnsName ?? '']));
   const volume = addVolume(world);
-  addStatefulSet(world, { name: 'db', disks: [{ driver: EBS, handle: volume, zone: volumeIn(world, volume)?.zone ?? '' }] });
+  addStatefulSet(world, {
+    name: 'db',
+    disks: [{ driver: EBS, handle: volume, zone: volumeIn(world, volume)?.zone ?? '' }],
+  });
   settle(world);
   const holder = volumeIn(world, volume)?.attachments[0]?.instance ?? '';
   return {

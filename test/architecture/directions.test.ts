@@ -17,13 +17,31 @@ const sourcesIn = (folder: string): readonly string[] =>
     .filter((entry) => entry.isFile() && /\.(ts|js)$/.test(entry.name))
     .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
 
-const rooms = ['fencing', 'transport', 'providers', 'kubernetes', 'sandbox', 'config', 'functions', 'cli', 'demo', 'infra', 'scripts'] as const;
+const rooms = [
+  'fencing',
+  'transport',
+  'providers',
+  'kubernetes',
+  'sandbox',
+  'config',
+  'functions',
+  'cli',
+  'demo',
+  'infra',
+  'scripts',
+] as const;
 const sources = rooms.flatMap(sourcesIn);
 
 const importsOf = (file: string): readonly Import[] => {
   const text = readFileSync(path.join(root, file), 'utf8');
-  const named = [...text.matchAll(/^\s*(?:import|export)\b[^'"]*?from\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^import\s+['"]([^'"]+)['"]/gm)];
-  return named.map((match) => match[1] ?? match[2] ?? match[3] ?? '').map((to) => ({ from: file, to: to.startsWith('.') ? path.join(path.dirname(file), to) : to }));
+  const named = [
+    ...text.matchAll(
+      /^\s*(?:import|export)\b[^'"]*?from\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^import\s+['"]([^'"]+)['"]/gm,
+    ),
+  ];
+  return named
+    .map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+    .map((to) => ({ from: file, to: to.startsWith('.') ? path.join(path.dirname(file), to) : to }));
 };
 
 const all = sources.flatMap(importsOf);
@@ -37,7 +55,8 @@ describe('directions of the rooms', () => {
 
   const allowed: Readonly<Record<string, readonly string[]>> = {
     fencing: ['fencing'],
-    // What a destructive call is held by on its way to the wire: the same for every cloud and for Kubernetes, so it belongs to none.
+    // What a destructive call is held by on its way to the wire: the same for every cloud and for Kubernetes, so it
+    // belongs to none.
     transport: ['transport', 'fencing'],
     providers: ['providers', 'fencing', 'transport'],
     kubernetes: ['kubernetes', 'fencing', 'transport'],
@@ -54,11 +73,20 @@ describe('directions of the rooms', () => {
   });
 
   /** Belongs to no cloud: what readers of events share, and the contract of a plugin. */
-  const isShared = (file: string): boolean => file.startsWith('providers/events/') || /^providers\/[^/]+\.ts$/.test(file);
+  const isShared = (file: string): boolean =>
+    file.startsWith('providers/events/') || /^providers\/[^/]+\.ts$/.test(file);
 
   it('no provider imports another', () => {
     const provider = (file: string) => file.split('/').slice(0, 2).join('/');
-    expect(breaking(({ from, to }) => !from.startsWith('providers/') || !to.startsWith('providers/') || isShared(to) || provider(from) === provider(to))).toEqual([]);
+    expect(
+      breaking(
+        ({ from, to }) =>
+          !from.startsWith('providers/') ||
+          !to.startsWith('providers/') ||
+          isShared(to) ||
+          provider(from) === provider(to),
+      ),
+    ).toEqual([]);
   });
 
   it('a cloud enters only through its own folder, its line in the list of clouds, its entry points, its infrastructure and the demo', () => {
@@ -67,7 +95,9 @@ describe('directions of the rooms', () => {
       if (isShared(to)) return [''];
       return [`providers/${cloud}/`, 'config/clouds.ts', `functions/${cloud}/`, `infra/${cloud}/`, 'demo/'];
     };
-    expect(breaking(({ from, to }) => !to.startsWith('providers/') || doors(to).some((door) => from.startsWith(door)))).toEqual([]);
+    expect(
+      breaking(({ from, to }) => !to.startsWith('providers/') || doors(to).some((door) => from.startsWith(door))),
+    ).toEqual([]);
   });
 
   it.each([
@@ -75,7 +105,11 @@ describe('directions of the rooms', () => {
     ['fencing/rules/', ['fencing/model/', 'fencing/rules/']],
     ['fencing/loop/', ['fencing/model/', 'fencing/rules/', 'fencing/loop/']],
   ])('%s imports only from %j', (folder, targets) => {
-    expect(breaking((one) => !one.from.startsWith(folder) || !isLocal(one) || targets.some((target) => one.to.startsWith(target)))).toEqual([]);
+    expect(
+      breaking(
+        (one) => !one.from.startsWith(folder) || !isLocal(one) || targets.some((target) => one.to.startsWith(target)),
+      ),
+    ).toEqual([]);
   });
 
   it('no file imports itself by way of others', () => {
@@ -84,7 +118,9 @@ describe('directions of the rooms', () => {
     const circleFrom = (file: string, way: readonly string[]): readonly string[] | null => {
       if (way.includes(file)) return [...way.slice(way.indexOf(file)), file];
       if (settled.has(file)) return null;
-      const found = (importsBy.get(file) ?? []).map(({ to }) => circleFrom(to, [...way, file])).find((circle) => circle !== null);
+      const found = (importsBy.get(file) ?? [])
+        .map(({ to }) => circleFrom(to, [...way, file]))
+        .find((circle) => circle !== null);
       settled.add(file);
       return found ?? null;
     };
@@ -92,7 +128,9 @@ describe('directions of the rooms', () => {
   });
 
   it('only the demo opens the sandbox', () => {
-    expect(breaking(({ from, to }) => !to.startsWith('sandbox/') || from.startsWith('sandbox/') || from.startsWith('demo/'))).toEqual([]);
+    expect(
+      breaking(({ from, to }) => !to.startsWith('sandbox/') || from.startsWith('sandbox/') || from.startsWith('demo/')),
+    ).toEqual([]);
   });
 
   it.each([
@@ -107,28 +145,49 @@ describe('directions of the rooms', () => {
     ['commander', ['cli/']],
     ['yaml', ['config/', 'cli/commands/kubeconfig.ts', 'infra/', 'scripts/', 'providers/api-server-in.ts']],
   ])('%s stays inside %j', (library, places) => {
-    expect(breaking(({ from, to }) => !to.startsWith(library) || places.some((place) => from.startsWith(place)))).toEqual([]);
+    expect(
+      breaking(({ from, to }) => !to.startsWith(library) || places.some((place) => from.startsWith(place))),
+    ).toEqual([]);
   });
 
-  it('the index of 30 MB of Google\'s SDK is never loaded', () => expect(breaking(({ to }) => to !== '@google-cloud/compute')).toEqual([]));
+  it("the index of 30 MB of Google's SDK is never loaded", () =>
+    expect(breaking(({ to }) => to !== '@google-cloud/compute')).toEqual([]));
 
   it('fencing needs nothing of Node and two small libraries', () => {
     const allowedLibraries = ['zod', 'p-limit'];
-    expect(breaking((one) => room(one.from) !== 'fencing' || isLocal(one) || allowedLibraries.includes(one.to))).toEqual([]);
+    expect(
+      breaking((one) => room(one.from) !== 'fencing' || isLocal(one) || allowedLibraries.includes(one.to)),
+    ).toEqual([]);
   });
 });
 
-const code = (file: string): string => readFileSync(path.join(root, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
-const holding = (pattern: RegExp, files: readonly string[]): readonly string[] => files.filter((file) => pattern.test(code(file)));
+const code = (file: string): string =>
+  readFileSync(path.join(root, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+const holding = (pattern: RegExp, files: readonly string[]): readonly string[] =>
+  files.filter((file) => pattern.test(code(file)));
 
 describe('what stays in one place', () => {
-  it('the environment is read in one file', () => expect(holding(/process\.env/, sources)).toEqual(['config/environment.ts']));
+  it('the environment is read in one file', () =>
+    expect(holding(/process\.env/, sources)).toEqual(['config/environment.ts']));
   it('fencing, providers and their transport take time and chance as arguments', () => {
-    const files = sources.filter((file) => ['fencing/', 'providers/', 'transport/'].some((folder) => file.startsWith(folder)));
+    const files = sources.filter((file) =>
+      ['fencing/', 'providers/', 'transport/'].some((folder) => file.startsWith(folder)),
+    );
     expect(holding(/Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(/, files)).toEqual([]);
   });
   it('the model and the rules are pure: they await nothing', () => {
-    expect(holding(/\basync\b|\bawait\b|\bnew Promise\b/, sources.filter((file) => /^fencing\/(?:model|rules)\//.test(file)))).toEqual([]);
+    expect(
+      holding(
+        /\basync\b|\bawait\b|\bnew Promise\b/,
+        sources.filter((file) => /^fencing\/(?:model|rules)\//.test(file)),
+      ),
+    ).toEqual([]);
   });
-  it('fencing names no cloud', () => expect(holding(/\b(aws|ec2|ebs|azure|gce|gcp|google)\b/i, sources.filter((file) => file.startsWith('fencing/')))).toEqual([]));
+  it('fencing names no cloud', () =>
+    expect(
+      holding(
+        /\b(aws|ec2|ebs|azure|gce|gcp|google)\b/i,
+        sources.filter((file) => file.startsWith('fencing/')),
+      ),
+    ).toEqual([]));
 });

@@ -18,7 +18,8 @@ const filesIn = (folder: string): readonly string[] =>
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
 
-const belongsTo = (words: readonly string[], file: string): boolean => file.split(/[/.-]/).some((part) => words.includes(part));
+const belongsTo = (words: readonly string[], file: string): boolean =>
+  file.split(/[/.-]/).some((part) => words.includes(part));
 
 /** Such as `azure: async () => (await import(…)).azure,`. */
 const REGISTRATION = /^\s+\w+: async \(\) => .*import\('([^']+)'\).*,$/;
@@ -32,13 +33,17 @@ const strike = (file: string, words: readonly string[]): void => {
 const IMPORTED = /(?:from|import\(?)\s*'(\.{1,2}\/[^']+\.ts)'/g;
 
 const importsIn = (folder: string, file: string): readonly string[] =>
-  [...readFileSync(path.join(folder, file), 'utf8').matchAll(IMPORTED)].map(([, to = '']) => path.join(path.dirname(file), to));
+  [...readFileSync(path.join(folder, file), 'utf8').matchAll(IMPORTED)].map(([, to = '']) =>
+    path.join(path.dirname(file), to),
+  );
 
 /** Tests that import what is gone, and what imports those in turn. */
 const orphaned = (folder: string, left: ReadonlySet<string>): readonly string[] => {
   const tests = [...left].filter((file) => file.startsWith('test/') && file.endsWith('.ts'));
   const lost = tests.filter((file) => importsIn(folder, file).some((to) => !left.has(to)));
-  return lost.length === 0 ? [] : [...lost, ...orphaned(folder, new Set([...left].filter((file) => !lost.includes(file))))];
+  return lost.length === 0
+    ? []
+    : [...lost, ...orphaned(folder, new Set([...left].filter((file) => !lost.includes(file))))];
 };
 
 export interface WithoutCloud {

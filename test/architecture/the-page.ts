@@ -25,7 +25,11 @@ const quoted = (cell: string): readonly string[] => [...cell.matchAll(/`([^`]+)`
 export const pageIn = (root: string): Page => {
   const text = readFileSync(path.join(root, 'docs/clouds.md'), 'utf8');
   return {
-    clouds: [...text.matchAll(ROW)].map(([, name = '', words = '', folders = '']) => ({ name, words: quoted(words), playedOnIt: quoted(folders) })),
+    clouds: [...text.matchAll(ROW)].map(([, name = '', words = '', folders = '']) => ({
+      name,
+      words: quoted(words),
+      playedOnIt: quoted(folders),
+    })),
     lists: [...text.matchAll(LINE)].map(([, file = '']) => file),
   };
 };

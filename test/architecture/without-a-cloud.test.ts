@@ -15,12 +15,28 @@ const LONG = 600_000;
 /** Somebody may have taken one out for good. */
 const here = page.clouds.filter(({ words }) => words.some((word) => existsSync(path.join(root, 'providers', word))));
 
-/** Where the clouds meet: they are told apart, read, opened, packaged and played there; and the contract of those that stay. */
-const MEETINGS = ['architecture/directions', 'config/', 'functions/any-event', 'functions/doctor', 'infra/aws/parameters', 'cli/demo-command-line', 'contract/provider/sandbox-'].map((name) => `test/${name}`);
+/**
+ * Where the clouds meet: they are told apart, read, opened, packaged and played there; and the contract of those that
+ * stay.
+ */
+const MEETINGS = [
+  'architecture/directions',
+  'config/',
+  'functions/any-event',
+  'functions/doctor',
+  'infra/aws/parameters',
+  'cli/demo-command-line',
+  'contract/provider/sandbox-',
+].map((name) => `test/${name}`);
 
 const said = (program: string, args: readonly string[], folder: string): Promise<string> =>
   new Promise((resolve) => {
-    const run = execFile(path.join(root, 'node_modules/.bin', program), [...args], { cwd: folder, encoding: 'utf8' }, (error, stdout, stderr) => resolve(error ? `${stdout}${stderr}` : ''));
+    const run = execFile(
+      path.join(root, 'node_modules/.bin', program),
+      [...args],
+      { cwd: folder, encoding: 'utf8' },
+      (error, stdout, stderr) => resolve(error ? `${stdout}${stderr}` : ''),
+    );
     run.stdin?.end();
   });
 
@@ -39,7 +55,17 @@ describe.each(here)('without $name', ({ words, playedOnIt }) => {
 
   it('the rest compiles', async () => expect(await said('tsc', ['-p', '.'], without.folder)).toBe(''));
 
-  it('the rest does what it did, where the clouds meet', async () => {
-    expect(await said('vitest', ['run', '--project', 'unit', '--maxWorkers', '1', '--no-isolate', '--reporter', 'dot', ...MEETINGS], without.folder)).toBe('');
-  }, LONG);
+  it(
+    'the rest does what it did, where the clouds meet',
+    async () => {
+      expect(
+        await said(
+          'vitest',
+          ['run', '--project', 'unit', '--maxWorkers', '1', '--no-isolate', '--reporter', 'dot', ...MEETINGS],
+          without.folder,
+        ),
+      ).toBe('');
+    },
+    LONG,
+  );
 });

@@ -7,22 +7,40 @@ const question = { asks: 'a sweep', aim: 'pages', scene: () => Promise.reject(ne
 
 const unmeasured = { outcomes: [], ms: 0, virtualMs: 0, rss: 0, heap: 0, bytes: 0, tlsConnections: 0, busy: 0 };
 
-const measured = (nodes: number, calls: Measured['calls'], pages: Measured['pages']): Measured => ({ nodes, calls, pages, ...unmeasured });
+const measured = (nodes: number, calls: Measured['calls'], pages: Measured['pages']): Measured => ({
+  nodes,
+  calls,
+  pages,
+  ...unmeasured,
+});
 
 const request = (path: string) => ({ method: 'GET', path, headers: {}, body: '' });
 
 describe('the aim that calls grow by pages only', () => {
   const aim = (calls: Measured['calls']): string | undefined =>
-    aimsOf(question, [measured(10, { 'GET nodes': 3, 'LIST leases, page': 1, 'LIST pods of one namespace': 1 }, { leases: 1 }), measured(1_000, calls, { leases: 2 })])[0];
+    aimsOf(question, [
+      measured(10, { 'GET nodes': 3, 'LIST leases, page': 1, 'LIST pods of one namespace': 1 }, { leases: 1 }),
+      measured(1_000, calls, { leases: 2 }),
+    ])[0];
 
   it('is met where a list has more pages, and what is in one namespace is read as before', () => {
-    expect(aim({ 'GET nodes': 3, 'LIST leases, page': 2, 'LIST pods of one namespace': 1 })).toBe('aim met: a sweep: 5, 6 calls, more by pages of lists only');
+    expect(aim({ 'GET nodes': 3, 'LIST leases, page': 2, 'LIST pods of one namespace': 1 })).toBe(
+      'aim met: a sweep: 5, 6 calls, more by pages of lists only',
+    );
   });
 
   it.each([
-    ['a list that is read again', { 'GET nodes': 3, 'LIST leases, page': 4, 'LIST pods of one namespace': 1 }, 'LIST leases, page'],
+    [
+      'a list that is read again',
+      { 'GET nodes': 3, 'LIST leases, page': 4, 'LIST pods of one namespace': 1 },
+      'LIST leases, page',
+    ],
     ['another call', { 'GET nodes': 4, 'LIST leases, page': 2, 'LIST pods of one namespace': 1 }, 'GET nodes'],
-    ['a list that nobody counted the pages of', { 'GET nodes': 3, 'LIST leases, page': 2, 'LIST pods of one namespace': 1, 'LIST pods, page': 1 }, 'LIST pods, page'],
+    [
+      'a list that nobody counted the pages of',
+      { 'GET nodes': 3, 'LIST leases, page': 2, 'LIST pods of one namespace': 1, 'LIST pods, page': 1 },
+      'LIST pods, page',
+    ],
   ])('is missed by %s, and says so', (_, calls, wrong) => {
     expect(aim(calls)).toMatch(new RegExp(`^aim missed: .* but for: ${wrong}$`));
   });

@@ -7,11 +7,18 @@ export const awsFunctions: BenchedCloud = {
   title: 'AWS',
   packaged: async () => {
     const service = await openService({});
-    return { functions: await deployedFunctions(service, ['on-event', 'sweep', 'replay', 'fence', 'doctor']), close: service.close };
+    return {
+      functions: await deployedFunctions(service, ['on-event', 'sweep', 'replay', 'fence', 'doctor']),
+      close: service.close,
+    };
   },
   calls: 'lambda',
   fencing: {
-    'on-event': (machine) => ({ source: 'aws.ec2', 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': machine, state: 'stopped' } }),
+    'on-event': (machine) => ({
+      source: 'aws.ec2',
+      'detail-type': 'EC2 Instance State-change Notification',
+      detail: { 'instance-id': machine, state: 'stopped' },
+    }),
     sweep: () => ({}),
     replay: (instanceId) => ({ instanceId }),
     fence: (instanceId) => ({ instanceId }),

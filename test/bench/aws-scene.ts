@@ -10,13 +10,23 @@ import { openTlsFront, trusting } from './tls-front.ts';
 
 const SECRET = 'bench-kubeconfig';
 
-/** Secrets Manager as far as one secret goes: https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html */
-const openSecret = (text: string) => openStandIn(() => ({ body: { Name: SECRET, SecretString: text }, headers: { 'content-type': 'application/x-amz-json-1.1' } }));
+/**
+ * Secrets Manager as far as one secret goes:
+ * https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
+ */
+const openSecret = (text: string) =>
+  openStandIn(() => ({
+    body: { Name: SECRET, SecretString: text },
+    headers: { 'content-type': 'application/x-amz-json-1.1' },
+  }));
 
 export const openAwsScene = async (): Promise<FunctionScene> => {
   const sandbox = await openLiveSandbox((world, { holder }) => stopMachine(world, holder));
   const secret = await openSecret(await readFile(sandbox.kubeconfig, 'utf8'));
-  const fronts = { ec2: await openTlsFront(sandbox.environment['AWS_ENDPOINT_URL_EC2'] ?? ''), secrets: await openTlsFront(secret.url) };
+  const fronts = {
+    ec2: await openTlsFront(sandbox.environment['AWS_ENDPOINT_URL_EC2'] ?? ''),
+    secrets: await openTlsFront(secret.url),
+  };
   return {
     machine: sandbox.scene.holder,
     isFenced: () => someNodeIsFenced(sandbox.world.parts.cluster.objects),

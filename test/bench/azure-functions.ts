@@ -23,13 +23,29 @@ const deployedIn = async (service: PackagedService): Promise<readonly Deployed[]
   const environment = { ...ownSettings(installFor('prod', plain), 'app'), ...workerModules };
   return functionNames
     .filter((name) => name !== 'webhook')
-    .map((name) => ({ name, exported: exportOf[name] ?? name, zip, folder: unpacked, file: path.join(unpacked, 'index.js'), environment }));
+    .map((name) => ({
+      name,
+      exported: exportOf[name] ?? name,
+      zip,
+      folder: unpacked,
+      file: path.join(unpacked, 'index.js'),
+      environment,
+    }));
 };
 
 const byHand = (resourceId: string) => ({ http: { resourceId } });
 
 /** As Event Grid puts it into the queue. */
-const deallocated = (machine: string) => ({ specversion: '1.0', type: 'Microsoft.Resources.ResourceActionSuccess', id: '1', subject: machine, data: { operationName: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/deallocate/action', resourceUri: machine } });
+const deallocated = (machine: string) => ({
+  specversion: '1.0',
+  type: 'Microsoft.Resources.ResourceActionSuccess',
+  id: '1',
+  subject: machine,
+  data: {
+    operationName: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/deallocate/action',
+    resourceUri: machine,
+  },
+});
 
 export const azureFunctions: BenchedCloud = {
   title: 'Azure',
@@ -38,7 +54,12 @@ export const azureFunctions: BenchedCloud = {
     return { functions: await deployedIn(service), close: service.close };
   },
   calls: 'azure',
-  fencing: { 'on-event': (machine) => ({ message: [deallocated(machine)] }), sweep: () => ({ message: {} }), replay: byHand, fence: byHand },
+  fencing: {
+    'on-event': (machine) => ({ message: [deallocated(machine)] }),
+    sweep: () => ({ message: {} }),
+    replay: byHand,
+    fence: byHand,
+  },
   openScene: openAzureScene,
   aims: { cloudPart: 1.5, kubernetesPart: 1.9, importMs: 150, rssAfterFence: 130 },
 };

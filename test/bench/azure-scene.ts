@@ -10,9 +10,21 @@ import { openTlsFront, trusting } from './tls-front.ts';
 
 /** A machine that has been off for two minutes, and the environment of an app on Azure that is to fence it. */
 
-const answerOf = async (world: AzureWorld, kubeconfig: string, { method, url, headers, body }: Request): Promise<Answered> => {
+const answerOf = async (
+  world: AzureWorld,
+  kubeconfig: string,
+  { method, url, headers, body }: Request,
+): Promise<Answered> => {
   // https://learn.microsoft.com/azure/app-service/overview-managed-identity#rest-endpoint-reference
-  if (url.startsWith('/token')) return { body: { access_token: 'bench', expires_on: String(Math.floor(Date.now() / 1_000) + 86_400), resource: 'x', token_type: 'Bearer' } };
+  if (url.startsWith('/token'))
+    return {
+      body: {
+        access_token: 'bench',
+        expires_on: String(Math.floor(Date.now() / 1_000) + 86_400),
+        resource: 'x',
+        token_type: 'Bearer',
+      },
+    };
   if (url.startsWith('/secrets/')) return { body: { value: kubeconfig } };
   if (url.startsWith('/events/messages')) return { status: 201, body: '' };
   return handleArm(world, { method, url: `https://${headers.host ?? ''}${url}`, body: String(body) }).answer;
@@ -40,7 +52,9 @@ export const openAzureScene = async (): Promise<FunctionScene> => {
       AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential',
       IDENTITY_ENDPOINT: `${door.url}/token`,
       IDENTITY_HEADER: 'bench',
-      CLOUDFENCE_SETTINGS: JSON.stringify({ clusters: [{ name: 'sandbox', keyVault: { vault: front.url, secret: 'bench' } }] }),
+      CLOUDFENCE_SETTINGS: JSON.stringify({
+        clusters: [{ name: 'sandbox', keyVault: { vault: front.url, secret: 'bench' } }],
+      }),
     },
     close: async () => {
       front.close();

@@ -25,7 +25,11 @@ const RUN_LASTS_MS = 300_000;
 /** No fence of a sweep is refused for the size of the cluster: all sizes have the same to do. */
 const policy = { ...defaultPolicy, cap: { share: 1, atOnce: 1 } };
 
-const clusterAt = ({ kubernetes: { url, ca, token } }: Job, pace: Pace, seen: () => void): { readonly cluster: Cluster; readonly link: Link } => {
+const clusterAt = (
+  { kubernetes: { url, ca, token } }: Job,
+  pace: Pace,
+  seen: () => void,
+): { readonly cluster: Cluster; readonly link: Link } => {
   const inner = linkFromToken({ server: url, ca, token: async () => token });
   const send: Link['send'] = (request, permit) =>
     pace.call(API_CALL_TAKES, async (arrives) => {
@@ -44,7 +48,11 @@ const hasHeaders = (request: unknown): request is { headers: Record<string, stri
   typeof request === 'object' && request !== null && 'headers' in request;
 
 const cloudAt = ({ ec2: { url, region } }: Job, pace: Pace): Cloud => {
-  const clients = ec2Clients({ region, endpoint: url, credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' } });
+  const clients = ec2Clients({
+    region,
+    endpoint: url,
+    credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+  });
   const paced = (client: typeof clients.reads): typeof clients.reads => {
     client.middlewareStack.add(
       (next) => (args) =>
@@ -56,7 +64,10 @@ const cloudAt = ({ ec2: { url, region } }: Job, pace: Pace): Cloud => {
     );
     return client;
   };
-  const pacedClients: typeof clients = { reads: paced(clients.reads), writes: (passage) => paced(clients.writes(passage)) };
+  const pacedClients: typeof clients = {
+    reads: paced(clients.reads),
+    writes: (passage) => paced(clients.writes(passage)),
+  };
   return awsCloud({ clients: pacedClients, region });
 };
 
@@ -73,8 +84,18 @@ const measure = async (asked: Job): Promise<Finding> => {
   const pace = paceFrom(asked.now);
   const memory = watchMemory();
   const { cluster, link } = clusterAt(asked, pace, memory.look);
-  const clock = { now: () => ({ wall: pace.now(), mono: pace.now() }), sleep: pace.sleep, timeout: () => new AbortController().signal };
-  const ports = { cloud: cloudAt(asked, pace), clusters: [cluster], clock, signal: new AbortController().signal, observe: () => undefined };
+  const clock = {
+    now: () => ({ wall: pace.now(), mono: pace.now() }),
+    sleep: pace.sleep,
+    timeout: () => new AbortController().signal,
+  };
+  const ports = {
+    cloud: cloudAt(asked, pace),
+    clusters: [cluster],
+    clock,
+    signal: new AbortController().signal,
+    observe: () => undefined,
+  };
   const began = performance.now();
   const outcomes = await outcomesOf(asked.machine, ports);
   const ms = performance.now() - began;

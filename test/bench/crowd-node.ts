@@ -5,16 +5,33 @@ import { stamp } from '../../sandbox/cluster/controllers/times.ts';
 import { EBS } from '../../sandbox/aws-sandbox.ts';
 import type { Bystander } from './crowd.ts';
 
-/** A Node as EKS shows it, some 7 kB of JSON: most of it the list of images, as on any Node that has been up for a day. */
+/**
+ * A Node as EKS shows it, some 7 kB of JSON: most of it the list of images, as on any Node that has been up for a day.
+ */
 
 const ZONE = 'eu-west-1b';
 const IMAGES = 16;
 
 const conditionsAt = (now: number) =>
   [
-    { type: 'MemoryPressure', status: 'False', reason: 'KubeletHasSufficientMemory', message: 'kubelet has sufficient memory available' } as const,
-    { type: 'DiskPressure', status: 'False', reason: 'KubeletHasNoDiskPressure', message: 'kubelet has no disk pressure' } as const,
-    { type: 'PIDPressure', status: 'False', reason: 'KubeletHasSufficientPID', message: 'kubelet has sufficient PID available' } as const,
+    {
+      type: 'MemoryPressure',
+      status: 'False',
+      reason: 'KubeletHasSufficientMemory',
+      message: 'kubelet has sufficient memory available',
+    } as const,
+    {
+      type: 'DiskPressure',
+      status: 'False',
+      reason: 'KubeletHasNoDiskPressure',
+      message: 'kubelet has no disk pressure',
+    } as const,
+    {
+      type: 'PIDPressure',
+      status: 'False',
+      reason: 'KubeletHasSufficientPID',
+      message: 'kubelet has sufficient PID available',
+    } as const,
     { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' } as const,
   ].map((condition) => ({
     ...condition,
@@ -26,7 +43,10 @@ const imagesOf = (ordinal: number) =>
   Array.from({ length: IMAGES }, (_, image) => {
     const repository = `602401143452.dkr.ecr.eu-west-1.amazonaws.com/platform/service-${image}`;
     const digest = bootIdOf(repository, String(ordinal)).replaceAll('-', '').repeat(2);
-    return { names: [`${repository}@sha256:${digest}`, `${repository}:v1.${image}.${ordinal % 10}`], sizeBytes: 40_000_000 + image * 1_234_567 };
+    return {
+      names: [`${repository}@sha256:${digest}`, `${repository}:v1.${image}.${ordinal % 10}`],
+      sizeBytes: 40_000_000 + image * 1_234_567,
+    };
   });
 
 const labelsOf = (name: string) => ({
@@ -47,7 +67,14 @@ const labelsOf = (name: string) => ({
   'topology.kubernetes.io/zone': ZONE,
 });
 
-const resources = { cpu: '8', 'ephemeral-storage': '83873772Ki', 'hugepages-1Gi': '0', 'hugepages-2Mi': '0', memory: '32408544Ki', pods: '58' };
+const resources = {
+  cpu: '8',
+  'ephemeral-storage': '83873772Ki',
+  'hugepages-1Gi': '0',
+  'hugepages-2Mi': '0',
+  memory: '32408544Ki',
+  pods: '58',
+};
 
 const statusOf = ({ name, machine, ordinal, volumes }: Bystander, now: number): NodeObject['status'] => {
   const attached = volumes.map((handle) => `kubernetes.io/csi/${EBS}^${handle}`);

@@ -6,7 +6,10 @@ import type { KubeObject, Resource, Resources } from '../../sandbox/cluster/obje
 import { EBS } from '../../sandbox/aws-sandbox.ts';
 import { nodeOfCrowd } from './crowd-node.ts';
 
-/** Nodes that are merely there, each with what a Node of a busy cluster has: no kubelet lives on them and no controller sees them. */
+/**
+ * Nodes that are merely there, each with what a Node of a busy cluster has: no kubelet lives on them and no controller
+ * sees them.
+ */
 
 export const VOLUMES_PER_NODE = 3;
 const PODS_PER_NODE = 5;
@@ -31,7 +34,9 @@ const bystander = (ordinal: number): Bystander => ({
   volumes: Array.from({ length: VOLUMES_PER_NODE }, (_, disk) => `vol-c${hex(ordinal * VOLUMES_PER_NODE + disk)}`),
 });
 
-const ownedBy = ({ metadata }: KubeObject) => ({ ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: metadata.name, uid: metadata.uid }] });
+const ownedBy = ({ metadata }: KubeObject) => ({
+  ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: metadata.name, uid: metadata.uid }],
+});
 
 type Put = <R extends Resource>(resource: R, draft: Draft<Resources[R]>) => Resources[R] | undefined;
 
@@ -39,9 +44,19 @@ const putNode = (put: Put, { name, machine, ...rest }: Bystander, now: number): 
   const node = put('nodes', nodeOfCrowd({ name, machine, ...rest }, now));
   if (!node) throw new Error(`two nodes of the crowd are named ${name}`);
   const drivers = [{ name: EBS, nodeID: machine, topologyKeys: ['topology.ebs.csi.aws.com/zone'] }];
-  put('csinodes', { apiVersion: 'storage.k8s.io/v1', kind: 'CSINode', metadata: { name, ...ownedBy(node) }, spec: { drivers } });
+  put('csinodes', {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSINode',
+    metadata: { name, ...ownedBy(node) },
+    spec: { drivers },
+  });
   const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microStamp(now) };
-  put('leases', { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name, namespace: 'kube-node-lease', ...ownedBy(node) }, spec });
+  put('leases', {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name, namespace: 'kube-node-lease', ...ownedBy(node) },
+    spec,
+  });
 };
 
 const putVolumes = (put: Put, { name, machine, ordinal, volumes }: Bystander): void => {
@@ -49,7 +64,13 @@ const putVolumes = (put: Put, { name, machine, ordinal, volumes }: Bystander): v
     const volume = `pvc-${handle}`;
     const claimRef = { namespace: `team-${ordinal % NAMESPACES}`, name: `data-${handle}` };
     const csi = { driver: EBS, volumeHandle: handle };
-    put('persistentvolumes', { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: volume }, spec: { csi, claimRef }, status: { phase: 'Bound' } });
+    put('persistentvolumes', {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: volume },
+      spec: { csi, claimRef },
+      status: { phase: 'Bound' },
+    });
     put('volumeattachments', {
       apiVersion: 'storage.k8s.io/v1',
       kind: 'VolumeAttachment',
@@ -91,11 +112,13 @@ export const crowdOf = (nodes: number, now: number): ClusterState => {
   return state;
 };
 
-const shelfOf = <R extends Resource>({ objects }: ClusterState, resource: R): Record<string, Resources[R]> => objects[resource];
+const shelfOf = <R extends Resource>({ objects }: ClusterState, resource: R): Record<string, Resources[R]> =>
+  objects[resource];
 
 /** The living and the crowd as one: what is written goes to the living, for nobody writes to the crowd. */
 export const amid = (living: Store, crowd: ClusterState): Store => ({
   ...living,
-  get: (resource, name, namespace = '') => living.get(resource, name, namespace) ?? structuredClone(shelfOf(crowd, resource)[`${namespace}/${name}`]),
+  get: (resource, name, namespace = '') =>
+    living.get(resource, name, namespace) ?? structuredClone(shelfOf(crowd, resource)[`${namespace}/${name}`]),
   list: (resource) => [...living.list(resource), ...Object.values(shelfOf(crowd, resource))],
 });

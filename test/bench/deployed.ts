@@ -24,13 +24,19 @@ const properties = z.object({
   Handler: z.string(),
   Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }),
 });
-const isOfTheProcess = (name: string): boolean => name.startsWith('NODE_') || name.startsWith('MALLOC_') || name.startsWith('UV_');
+const isOfTheProcess = (name: string): boolean =>
+  name.startsWith('NODE_') || name.startsWith('MALLOC_') || name.startsWith('UV_');
 
 /** Packages the service as it is deployed, and unpacks the zips of these functions. */
-export const deployedFunctions = async (service: PackagedService, names: readonly string[]): Promise<readonly Deployed[]> => {
+export const deployedFunctions = async (
+  service: PackagedService,
+  names: readonly string[],
+): Promise<readonly Deployed[]> => {
   const packaged = await service.package('dev');
   const { Resources } = await templateIn(packaged);
-  const all = Object.values(Resources).flatMap(({ Type, Properties }) => (Type === 'AWS::Lambda::Function' ? [properties.parse(Properties)] : []));
+  const all = Object.values(Resources).flatMap(({ Type, Properties }) =>
+    Type === 'AWS::Lambda::Function' ? [properties.parse(Properties)] : [],
+  );
   return Promise.all(
     names.map(async (name): Promise<Deployed> => {
       const found = all.find(({ FunctionName }) => FunctionName === `cloudfence-dev-${name}`);
@@ -40,7 +46,13 @@ export const deployedFunctions = async (service: PackagedService, names: readonl
       await unzip(zip, unpacked);
       const file = path.join(unpacked, found.Handler.replace(/\.\w+$/, '.js'));
       const variables = Object.entries(found.Environment.Variables).filter(([key]) => isOfTheProcess(key));
-      return { name, zip: (await stat(zip)).size, folder: path.dirname(file), file, environment: Object.fromEntries(variables.map(([key, value]) => [key, String(value)])) };
+      return {
+        name,
+        zip: (await stat(zip)).size,
+        folder: path.dirname(file),
+        file,
+        environment: Object.fromEntries(variables.map(([key, value]) => [key, String(value)])),
+      };
     }),
   );
 };

@@ -50,7 +50,9 @@ export const openDoors = async (world: AwsWorld, crowd: ClusterState): Promise<D
   const api = await openHttpsDoor(apiServerOf({ store, now: world.now, onWrite: reactionsOf(world), faults }));
   const ec2 = await openHttpDoor(world, 0, (headers) => arrive(headers[MOMENT_HEADER]));
   const resources: readonly Resource[] = ['nodes', 'leases', 'volumeattachments'];
-  const pages = Object.fromEntries(resources.map((resource) => [resource, Math.ceil(store.list(resource).length / PAGE_SIZE)]));
+  const pages = Object.fromEntries(
+    resources.map((resource) => [resource, Math.ceil(store.list(resource).length / PAGE_SIZE)]),
+  );
   const ofEc2 = () => Object.entries(ec2.traffic().calls).map(([action, times]) => [`EC2 ${action}`, times] as const);
   return {
     kubernetes: { url: api.url, ca: api.caData, token: ADMIN_TOKEN },

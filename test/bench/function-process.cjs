@@ -18,7 +18,10 @@ const imported = { importMs, rssAfterImport: process.memoryUsage().rss, loadedAt
 /** As the Functions Framework does, but for the wire: the body of the answer is all that is wanted. */
 const overHttp = async (request) => {
   let text = '';
-  const response = { writeHead: (status) => ((response.status = status), response), end: (body) => (text = body ?? '') };
+  const response = {
+    writeHead: (status) => ((response.status = status), response),
+    end: (body) => (text = body ?? ''),
+  };
   await handler(request, response);
   return text === '' ? { status: response.status } : JSON.parse(text);
 };
@@ -30,7 +33,8 @@ const asAzure = ({ http, message }) => {
   return handler(http === undefined ? message : request, { log: said, warn: said, error: said });
 };
 
-const asLambda = (request, started) => handler(request, { getRemainingTimeInMillis: () => LASTS_MS - (performance.now() - started) });
+const asLambda = (request, started) =>
+  handler(request, { getRemainingTimeInMillis: () => LASTS_MS - (performance.now() - started) });
 
 const invoke = async () => {
   const started = performance.now();
@@ -39,7 +43,13 @@ const invoke = async () => {
   const ways = { http: overHttp, azure: asAzure, lambda: (request) => asLambda(request, started) };
   const answer = (await ways[calls](given)) ?? null;
   const { user, system } = process.cpuUsage(cpu);
-  return { answer, rssAfterwards: process.memoryUsage().rss, peakRss: process.resourceUsage().maxRSS * 1_024, fenceCpuMs: (user + system) / 1_000, loadedAfterwards: loaded() };
+  return {
+    answer,
+    rssAfterwards: process.memoryUsage().rss,
+    peakRss: process.resourceUsage().maxRSS * 1_024,
+    fenceCpuMs: (user + system) / 1_000,
+    loadedAfterwards: loaded(),
+  };
 };
 
 const tell = (finding) => process.send(finding, () => process.exit());

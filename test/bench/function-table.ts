@@ -23,7 +23,10 @@ const rows: readonly (readonly [string, Cell])[] = [
 ];
 
 export const functionTable = (title: string, all: readonly PackagedFunction[]): string =>
-  [`The packaged functions on ${title}`, ...rows.map(([label, cell]) => `  ${label.padEnd(FIRST)}${all.map((one) => cell(one).padStart(COLUMN)).join('')}`)].join('\n');
+  [
+    `The packaged functions on ${title}`,
+    ...rows.map(([label, cell]) => `  ${label.padEnd(FIRST)}${all.map((one) => cell(one).padStart(COLUMN)).join('')}`),
+  ].join('\n');
 
 interface Aim {
   readonly says: string;
@@ -35,7 +38,11 @@ const aimsOf = (most: FunctionAims): readonly Aim[] => [
   { says: 'MB of cloud part', most: most.cloudPart, of: ({ cloudPart }) => cloudPart / 1e6 },
   { says: 'MB of Kubernetes part', most: most.kubernetesPart, of: ({ kubernetesPart }) => kubernetesPart / 1e6 },
   { says: 'ms of import', most: most.importMs, of: ({ importMs }) => importMs },
-  { says: 'MB of RSS after the first fence', most: most.rssAfterFence, of: ({ rssAfterFence }) => (rssAfterFence ?? 0) / 1e6 },
+  {
+    says: 'MB of RSS after the first fence',
+    most: most.rssAfterFence,
+    of: ({ rssAfterFence }) => (rssAfterFence ?? 0) / 1e6,
+  },
 ];
 
 export const functionAims = (all: readonly PackagedFunction[], most: FunctionAims): readonly string[] => {

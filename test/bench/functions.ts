@@ -26,7 +26,13 @@ export interface PackagedFunction {
 }
 
 const imported = z.object({ importMs: z.number(), rssAfterImport: z.number(), loadedAtImport: z.array(z.string()) });
-const invoked = imported.extend({ answer: z.unknown(), rssAfterwards: z.number(), peakRss: z.number(), fenceCpuMs: z.number(), loadedAfterwards: z.array(z.string()) });
+const invoked = imported.extend({
+  answer: z.unknown(),
+  rssAfterwards: z.number(),
+  peakRss: z.number(),
+  fenceCpuMs: z.number(),
+  loadedAfterwards: z.array(z.string()),
+});
 
 /** MB, and ms, at the most. */
 export interface FunctionAims {
@@ -60,12 +66,16 @@ const ask = async (args: readonly string[], env: Readonly<Record<string, string>
   const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const ended = once(child, 'exit');
   const answered = once(child, 'message');
-  const [message]: unknown[] = await Promise.race([answered, ended.then(([code]) => Promise.reject(new Error(`${args[0]} ended with ${code} and no answer`)))]);
+  const [message]: unknown[] = await Promise.race([
+    answered,
+    ended.then(([code]) => Promise.reject(new Error(`${args[0]} ended with ${code} and no answer`))),
+  ]);
   await ended;
   return message;
 };
 
-const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 const importsOf = async ({ file, environment }: Deployed) => {
   const all: z.infer<typeof imported>[] = [];
@@ -80,18 +90,31 @@ const importsOf = async ({ file, environment }: Deployed) => {
 type FirstFence = Pick<PackagedFunction, 'rssAfterFence' | 'peakRss' | 'fenceCpuMs'>;
 
 /** @throws when nothing was fenced, or not by the Kubernetes part: what that cost says nothing. */
-const fenceOnce = async ({ file, environment, exported = 'handler' }: Deployed, eventFor: (machine: string) => object, { calls, openScene }: BenchedCloud): Promise<z.infer<typeof invoked>> => {
+const fenceOnce = async (
+  { file, environment, exported = 'handler' }: Deployed,
+  eventFor: (machine: string) => object,
+  { calls, openScene }: BenchedCloud,
+): Promise<z.infer<typeof invoked>> => {
   const scene = await openScene();
   try {
-    const found = invoked.parse(await ask([file, JSON.stringify(eventFor(scene.machine)), calls, exported], { ...environment, ...scene.environment }));
-    if (!scene.isFenced() || !found.loadedAfterwards.some(isKubernetesPart)) throw new Error(`${file}: ${JSON.stringify(found.answer)}`);
+    const found = invoked.parse(
+      await ask([file, JSON.stringify(eventFor(scene.machine)), calls, exported], {
+        ...environment,
+        ...scene.environment,
+      }),
+    );
+    if (!scene.isFenced() || !found.loadedAfterwards.some(isKubernetesPart))
+      throw new Error(`${file}: ${JSON.stringify(found.answer)}`);
     return found;
   } finally {
     await scene.close();
   }
 };
 
-/** The median of three, and the highest peak of them. Side by side: a fence waits for most of its time, and neither memory nor CPU is the others'. */
+/**
+ * The median of three, and the highest peak of them. Side by side: a fence waits for most of its time, and neither
+ * memory nor CPU is the others'.
+ */
 const firstFence = async (deployed: Deployed, cloud: BenchedCloud): Promise<FirstFence> => {
   const eventFor = cloud.fencing[deployed.name];
   if (!eventFor) return { rssAfterFence: null, peakRss: null, fenceCpuMs: null };
@@ -104,7 +127,9 @@ const firstFence = async (deployed: Deployed, cloud: BenchedCloud): Promise<Firs
 };
 
 const sizesIn = async (folder: string): Promise<Pick<PackagedFunction, 'cloudPart' | 'kubernetesPart'>> => {
-  const files = await Promise.all((await readdir(folder)).map(async (name) => ({ name, size: (await stat(path.join(folder, name))).size })));
+  const files = await Promise.all(
+    (await readdir(folder)).map(async (name) => ({ name, size: (await stat(path.join(folder, name))).size })),
+  );
   const sum = (some: typeof files): number => some.reduce((total, { size }) => total + size, 0);
   const kubernetesPart = sum(files.filter(({ name }) => isKubernetesPart(name)));
   if (kubernetesPart === 0) throw new Error(`${folder} has no part for Kubernetes of its own`);

@@ -20,7 +20,13 @@ const deployedIn = async (service: PackagedService): Promise<readonly Deployed[]
       const zip = path.join(folder, `${name}.zip`);
       const unpacked = path.join(folder, `${name}-unpacked`);
       await unzip(zip, unpacked);
-      return { name, zip: (await stat(zip)).size, folder: unpacked, file: path.join(unpacked, 'index.js'), environment: environmentOf(install, name) };
+      return {
+        name,
+        zip: (await stat(zip)).size,
+        folder: unpacked,
+        file: path.join(unpacked, 'index.js'),
+        environment: environmentOf(install, name),
+      };
     }),
   );
 };
@@ -29,16 +35,28 @@ const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).to
 
 /** As Cloud Run hands it on. */
 const tokenFor = (name: string): string => {
-  const claims = { iss: 'https://accounts.google.com', aud: install.names.address(name), email: install.names.caller, email_verified: true, exp: Math.floor(Date.now() / 1_000) + 3_000 };
+  const claims = {
+    iss: 'https://accounts.google.com',
+    aud: install.names.address(name),
+    email: install.names.caller,
+    email_verified: true,
+    exp: Math.floor(Date.now() / 1_000) + 3_000,
+  };
   return `Bearer ${encoded({ alg: 'RS256' })}.${encoded(claims)}.SIGNATURE_REMOVED_BY_GOOGLE`;
 };
 
-const guestTerminate = (resourceName: string) => ({ protoPayload: { methodName: 'compute.instances.guestTerminate', resourceName }, operation: { first: true, last: true } });
+const guestTerminate = (resourceName: string) => ({
+  protoPayload: { methodName: 'compute.instances.guestTerminate', resourceName },
+  operation: { first: true, last: true },
+});
 
 /** As Pub/Sub pushes what the log sink let through. */
 const pushed = (entry: object) => ({
   headers: { authorization: tokenFor('on-event') },
-  body: { message: { data: Buffer.from(JSON.stringify(entry)).toString('base64'), messageId: '1' }, subscription: install.names.subscription('events') },
+  body: {
+    message: { data: Buffer.from(JSON.stringify(entry)).toString('base64'), messageId: '1' },
+    subscription: install.names.subscription('events'),
+  },
 });
 
 const byHand = (instance: string) => ({ headers: {}, body: { instance } });

@@ -7,7 +7,9 @@ import { openStandIn, type Answered, type Request } from '../providers/stand-in.
 import { someNodeIsFenced, type FunctionScene } from './function-scene.ts';
 import { openTlsFront, trusting } from './tls-front.ts';
 
-/** A machine that has been off for two minutes, and the environment of a function on Google Cloud that is to fence it. */
+/**
+ * A machine that has been off for two minutes, and the environment of a function on Google Cloud that is to fence it.
+ */
 
 const SECRET = 'projects/sandbox-project/secrets/bench-kubeconfig';
 
@@ -19,7 +21,10 @@ const bodyOf = async (world: GceWorld, kubeconfig: string, { method, url, body }
   return { body: { name: `${SECRET}/versions/1`, payload: { data: Buffer.from(kubeconfig).toString('base64') } } };
 };
 
-const answerOf = async (...asked: Parameters<typeof bodyOf>): Promise<Answered> => ({ ...(await bodyOf(...asked)), headers: { 'content-type': 'application/json; charset=UTF-8', 'metadata-flavor': 'Google' } });
+const answerOf = async (...asked: Parameters<typeof bodyOf>): Promise<Answered> => ({
+  ...(await bodyOf(...asked)),
+  headers: { 'content-type': 'application/json; charset=UTF-8', 'metadata-flavor': 'Google' },
+});
 
 export const openGcpScene = async (): Promise<FunctionScene> => {
   const sandbox = await openLiveGce(stopGuest);

@@ -18,7 +18,10 @@ const ask = async (job: Job): Promise<Finding> => {
   const ended = once(child, 'exit');
   const answered = once(child, 'message');
   child.send(job);
-  const [message]: unknown[] = await Promise.race([answered, ended.then(([code]) => Promise.reject(new Error(`the client ended with ${code} and no answer`)))]);
+  const [message]: unknown[] = await Promise.race([
+    answered,
+    ended.then(([code]) => Promise.reject(new Error(`the client ended with ${code} and no answer`))),
+  ]);
   await ended;
   return finding.parse(message);
 };

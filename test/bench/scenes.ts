@@ -37,7 +37,14 @@ const addMachine = (world: AwsWorld, ordinal: number, naming: Naming): readonly 
   const machine = addInstance(world);
   const { privateDnsName = '', zone = '' } = instanceIn(world, machine) ?? {};
   const name = naming.name?.(ordinal) ?? privateDnsName;
-  addNode(world, { name, machine, providerID: `aws:///${zone}/${machine}`, zone, driver: EBS, labels: naming.labels?.(machine) ?? {} });
+  addNode(world, {
+    name,
+    machine,
+    providerID: `aws:///${zone}/${machine}`,
+    zone,
+    driver: EBS,
+    labels: naming.labels?.(machine) ?? {},
+  });
   return [machine, name];
 };
 
@@ -46,7 +53,10 @@ const staged = (machines: number, disks: number, naming: Naming = {}): Staged =>
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
   const names = new Map(Array.from({ length: machines }, (_, ordinal) => addMachine(world, ordinal, naming)));
   const volumes = Array.from({ length: disks }, () => addVolume(world));
-  addStatefulSet(world, { name: 'db', disks: volumes.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
+  addStatefulSet(world, {
+    name: 'db',
+    disks: volumes.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })),
+  });
   settle(world);
   const holders = volumes.map((volume) => volumeIn(world, volume)?.attachments[0]?.instance ?? '');
   return { world, holders, nodeOf: (machine) => names.get(machine) ?? '' };
@@ -69,7 +79,10 @@ const deleteNode = (world: AwsWorld, name: string): void => {
 
 const UNTIL_OFF_MS = 25_000;
 
-const afterwards = ({ world, holders: [machine = ''], nodeOf }: Staged, happens: (world: AwsWorld, machine: string, node: string) => void): Scene => {
+const afterwards = (
+  { world, holders: [machine = ''], nodeOf }: Staged,
+  happens: (world: AwsWorld, machine: string, node: string) => void,
+): Scene => {
   happens(world, machine, nodeOf(machine));
   world.advance(UNTIL_OFF_MS);
   return { world, living: 2, machine, ends: ['fenced'] };

@@ -6,7 +6,10 @@ import { pipeline } from 'node:stream';
 import { createServer, type TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
 
-/** TLS before doors that speak in the clear, as the endpoints of AWS have it: a handshake, and the root certificates, are part of a first fence. */
+/**
+ * TLS before doors that speak in the clear, as the endpoints of AWS have it: a handshake, and the root certificates,
+ * are part of a first fence.
+ */
 export interface TlsFront {
   readonly url: string;
   /** The certificate (PEM) that a client has to trust. */
@@ -25,7 +28,10 @@ const certificate = (port: string) =>
     ],
   });
 
-/** A client that goes away in the middle is none of the bench's faults: what it asked for then is not there, and that is said. */
+/**
+ * A client that goes away in the middle is none of the bench's faults: what it asked for then is not there, and that is
+ * said.
+ */
 const join = (socket: TLSSocket, port: number): void => {
   const behind = connect(port, '127.0.0.1');
   pipeline(socket, behind, socket, () => undefined);
@@ -52,7 +58,10 @@ export const openTlsFront = async (door: string): Promise<TlsFront> => {
 };
 
 /** The environment of a process that trusts these fronts; what it reads stands in `folder`. */
-export const trusting = async (folder: string, fronts: readonly TlsFront[]): Promise<{ readonly NODE_EXTRA_CA_CERTS: string }> => {
+export const trusting = async (
+  folder: string,
+  fronts: readonly TlsFront[],
+): Promise<{ readonly NODE_EXTRA_CA_CERTS: string }> => {
   const file = path.join(folder, 'trusted.pem');
   await writeFile(file, fronts.map(({ ca }) => ca).join('\n'));
   return { NODE_EXTRA_CA_CERTS: file };

@@ -32,22 +32,40 @@ afterAll(() => sandbox.close());
 /** What a person's shell knows: a profile, and neither a region nor keys. */
 const runAs = (profile: string, ...args: readonly string[]) => {
   const { AWS_ENDPOINT_URL_EC2 = '' } = sandbox.environment;
-  const environment = { AWS_ENDPOINT_URL_EC2, AWS_EC2_METADATA_DISABLED: 'true', AWS_CONFIG_FILE: path.join(sandbox.folder, 'profiles'), AWS_PROFILE: profile, HOME: sandbox.folder, PATH: '/usr/bin:/bin' };
+  const environment = {
+    AWS_ENDPOINT_URL_EC2,
+    AWS_EC2_METADATA_DISABLED: 'true',
+    AWS_CONFIG_FILE: path.join(sandbox.folder, 'profiles'),
+    AWS_PROFILE: profile,
+    HOME: sandbox.folder,
+    PATH: '/usr/bin:/bin',
+  };
   return runCli(args, { kubeconfig: sandbox.kubeconfig, environment });
 };
 
 describe('a profile of the AWS CLI', () => {
   it('says who asks, and where', async () => {
     const { code, stdout } = await runAs('works', 'fence', sandbox.scene.holder, '--dry-run', '--json');
-    expect([code, JSON.parse(stdout)]).toMatchObject([0, { outcome: 'would-fence', dryRun: true, instance: sandbox.scene.holder }]);
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      0,
+      { outcome: 'would-fence', dryRun: true, instance: sandbox.scene.holder },
+    ]);
   });
 
   it('that nobody has signed in to is told in the words of the SDK', async () => {
     const { code, stdout } = await runAs('signed-out', 'doctor');
-    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(/FAIL {2}aws: credentials and API access {2}— .* was not sent, for there are no credentials: .*SSO/) });
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: expect.stringMatching(
+        /FAIL {2}aws: credentials and API access {2}— .* was not sent, for there are no credentials: .*SSO/,
+      ),
+    });
   });
 
   it('without a region leaves the question open', async () => {
-    expect(await runAs('nowhere', 'fence', sandbox.scene.holder)).toMatchObject({ code: 2, stderr: expect.stringMatching(/no region: .*profile/) });
+    expect(await runAs('nowhere', 'fence', sandbox.scene.holder)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no region: .*profile/),
+    });
   });
 });

@@ -10,7 +10,8 @@ import { runCli } from './run-cli.ts';
 
 /** The built CLI as a person runs it, told nothing of which cloud is meant. AWS is not even set up. */
 
-const recordOn = ({ world, node }: LiveCloud<AzureWorld>): unknown => JSON.parse(standing(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');
+const recordOn = ({ world, node }: LiveCloud<AzureWorld>): unknown =>
+  JSON.parse(standing(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');
 
 describe('a cluster on Azure', () => {
   let live: LiveCloud<AzureWorld>;
@@ -25,7 +26,9 @@ describe('a cluster on Azure', () => {
 
   it('doctor tries that cloud alone, and tells each machine by its vmId', async () => {
     const { code, stdout } = await cli('doctor');
-    expect(stdout).toMatch(/^ok {4}azure 11112222-.*: credentials and API access {2}— machines and disks of the whole subscription/m);
+    expect(stdout).toMatch(
+      /^ok {4}azure 11112222-.*: credentials and API access {2}— machines and disks of the whole subscription/m,
+    );
     expect(stdout).toMatch(/Node aks-pool-vmss\w+ names its machine {2}— \/subscriptions\/\S+ \(a1b2c3d4-/);
     expect(stdout).not.toMatch(/aws|gcp/);
     expect(code).toBe(0);
@@ -33,27 +36,43 @@ describe('a cluster on Azure', () => {
 
   it('without a subscription a machine of Azure cannot be looked for', async () => {
     const answer = await runCli(['fence', live.scene.spare], live, { environment: { AZURE_SUBSCRIPTION_ID: '' } });
-    expect(answer).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('no subscription: set AZURE_SUBSCRIPTION_ID') });
+    expect(answer).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('no subscription: set AZURE_SUBSCRIPTION_ID'),
+    });
   });
 
-  it('loads no other cloud\'s SDK', async () => {
-    expect(await loadedBy(live, 'fence', live.scene.spare, '--json')).toMatchObject({ answer: { code: 0 }, sdks: ['@azure', '@kubernetes'] });
+  it("loads no other cloud's SDK", async () => {
+    expect(await loadedBy(live, 'fence', live.scene.spare, '--json')).toMatchObject({
+      answer: { code: 0 },
+      sdks: ['@azure', '@kubernetes'],
+    });
   });
 
-  it('an event is understood, and the machine that it names fenced, under its own cloud\'s name', async () => {
+  it("an event is understood, and the machine that it names fenced, under its own cloud's name", async () => {
     const [event] = live.world.parts.azure.events;
     const { code, stdout } = await runCli(['replay', '-', '--json'], live, { stdin: JSON.stringify([event]) });
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'fenced', node: live.node, instance: live.scene.holder });
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      code: 0,
+      outcome: 'fenced',
+      node: live.node,
+      instance: live.scene.holder,
+    });
     expect(recordOn(live)).toMatchObject({ cloud: 'azure', machine: live.scene.holder });
     expect(live.world.parts.azure.harm).toEqual([]);
   });
 
   it('an event of a scale set stands for its machines', async () => {
     const set = live.scene.holder.replace(/\/virtualmachines\/.*/, '');
-    const { code, stdout } = await runCli(['replay', '-', '--json'], live, { stdin: JSON.stringify({ resourceId: set }) });
+    const { code, stdout } = await runCli(['replay', '-', '--json'], live, {
+      stdin: JSON.stringify({ resourceId: set }),
+    });
     const { results }: { results: readonly { instance: string; outcome: string }[] } = JSON.parse(stdout);
     expect(code).toBe(0);
-    expect(results.map(({ instance }) => instance).toSorted()).toEqual([live.scene.holder, live.scene.spare].toSorted());
+    expect(results.map(({ instance }) => instance).toSorted()).toEqual(
+      [live.scene.holder, live.scene.spare].toSorted(),
+    );
   });
 
   it('release by Node name finds the cloud, too', async () => {
@@ -63,6 +82,9 @@ describe('a cluster on Azure', () => {
     if (machine) start(live.world, machine);
     await expect.poll(() => machineIn(live.world, live.scene.holder)?.power).toMatch(/starting|running/);
     const answer = await cli('release', live.node, '--json', '--timeout', '60s');
-    expect(JSON.parse(answer.stdout)).toMatchObject({ outcome: 'released', steps: [{ step: 'readmit-pods', result: 'done' }] });
+    expect(JSON.parse(answer.stdout)).toMatchObject({
+      outcome: 'released',
+      steps: [{ step: 'readmit-pods', result: 'done' }],
+    });
   });
 });

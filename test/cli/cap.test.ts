@@ -16,16 +16,34 @@ afterEach(() => sandbox.close());
 
 const cli = (...args: string[]) => runCli(args, sandbox);
 const settings = () => standing(sandbox.world, 'configmaps', 'cloudfence', 'kube-system')?.data;
-const lifted = (minutes: number) => expect.toSatisfy((text: string) => Math.abs(Date.parse(text) - Date.now() - minutes * 60_000) < 60_000);
+const lifted = (minutes: number) =>
+  expect.toSatisfy((text: string) => Math.abs(Date.parse(text) - Date.now() - minutes * 60_000) < 60_000);
 
 it('shows what was begun lately, and of how much', async () => {
-  expect(await cli('cap')).toMatchObject({ code: 0, stdout: 'default: 0 of at most 1 Nodes (49 % of 2) were fenced within 15 minutes, 0 of at most 1 fences (20 %) are unfinished\n' });
+  expect(await cli('cap')).toMatchObject({
+    code: 0,
+    stdout:
+      'default: 0 of at most 1 Nodes (49 % of 2) were fenced within 15 minutes, 0 of at most 1 fences (20 %) are unfinished\n',
+  });
   await cli('fence', sandbox.scene.holder);
   const { code, stdout } = await cli('cap', '--json');
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual({
-    dryRun: false, share: 0.49, atOnce: 0.2,
-    clusters: [{ cluster: 'default', nodes: 2, begun: 1, unfinished: 0, limits: { begun: 1, unfinished: 1 }, opens: lifted(15), lifted: null, fences: [{ begun: expect.any(String), finished: true }] }],
+    dryRun: false,
+    share: 0.49,
+    atOnce: 0.2,
+    clusters: [
+      {
+        cluster: 'default',
+        nodes: 2,
+        begun: 1,
+        unfinished: 0,
+        limits: { begun: 1, unfinished: 1 },
+        opens: lifted(15),
+        lifted: null,
+        fences: [{ begun: expect.any(String), finished: true }],
+      },
+    ],
   });
   expect((await cli('cap')).stdout).toMatch(/the next may begin at .*Z\n  begun .*Z, finished\n$/);
 });
@@ -35,9 +53,18 @@ describe('a lift', () => {
     await cli('fence', sandbox.scene.holder);
     stopMachine(sandbox.world, sandbox.scene.spare);
     sandbox.world.advance(30_000);
-    expect(await cli('fence', sandbox.scene.spare, '--json', '--timeout', '45s')).toMatchObject({ code: 4, stdout: expect.stringContaining('cap-reached: 1 of at most 1 Nodes (49 % of 2) were fenced within 15 minutes') });
-    expect(await cli('cap', '--lift', '30m', '--reason', 'both are off, the console says so')).toMatchObject({ code: 0, stdout: expect.stringMatching(/lifted until .*Z: both are off, the console says so/) });
-    expect(settings()).toEqual({ 'cap-lifted-until': lifted(30), 'cap-lifted-because': 'both are off, the console says so' });
+    expect(await cli('fence', sandbox.scene.spare, '--json', '--timeout', '45s')).toMatchObject({
+      code: 4,
+      stdout: expect.stringContaining('cap-reached: 1 of at most 1 Nodes (49 % of 2) were fenced within 15 minutes'),
+    });
+    expect(await cli('cap', '--lift', '30m', '--reason', 'both are off, the console says so')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/lifted until .*Z: both are off, the console says so/),
+    });
+    expect(settings()).toEqual({
+      'cap-lifted-until': lifted(30),
+      'cap-lifted-because': 'both are off, the console says so',
+    });
     expect((await cli('fence', sandbox.scene.spare, '--json')).code).toBe(0);
     expect(await cli('cap', '--end')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('lifted') });
     expect(settings()).toEqual({});
@@ -71,8 +98,14 @@ describe('a lift', () => {
 
   it('wants one of several clusters to be named', async () => {
     const config = path.join(sandbox.folder, 'two.yaml');
-    await writeFile(config, `clusters: [{ name: a, kubeconfig: ${sandbox.kubeconfig} }, { name: b, kubeconfig: ${sandbox.kubeconfig} }]\n`);
-    expect(await cli('cap', '--config', config, '--lift', '5m', '--reason', 'x')).toMatchObject({ code: 2, stderr: expect.stringContaining('--cluster: a, b') });
+    await writeFile(
+      config,
+      `clusters: [{ name: a, kubeconfig: ${sandbox.kubeconfig} }, { name: b, kubeconfig: ${sandbox.kubeconfig} }]\n`,
+    );
+    expect(await cli('cap', '--config', config, '--lift', '5m', '--reason', 'x')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--cluster: a, b'),
+    });
     const { stdout } = await cli('cap', '--config', config, '--cluster', 'b', '--lift', '5m', '--reason', 'x');
     expect(stdout).toMatch(/^b: /);
   });
@@ -80,5 +113,8 @@ describe('a lift', () => {
 
 it('a cluster without a ledger is said to be without one', async () => {
   delete sandbox.world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
-  expect(await cli('cap')).toMatchObject({ code: 1, stderr: expect.stringContaining('apply infra/kubernetes/rbac.yaml') });
+  expect(await cli('cap')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('apply infra/kubernetes/rbac.yaml'),
+  });
 });

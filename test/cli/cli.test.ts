@@ -21,8 +21,16 @@ const node = () => sandbox.scene.nodeOf(sandbox.scene.holder);
 const movedAway = () => expect.arrayContaining([`${sandbox.scene.volume} at ${sandbox.scene.spare} attached`]);
 const fencedNode = () => expect.arrayContaining([`${node()} [cloudfence.dev/quarantine] fenced labelled`]);
 const event = (change: object) => ({
-  version: '0', id: 'e-1', 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', account: '111122223333', time: '2026-01-01T00:00:00Z',
-  region: 'eu-west-1', resources: [], detail: { 'instance-id': sandbox.scene.holder, state: 'STOPPED' }, ...change,
+  version: '0',
+  id: 'e-1',
+  'detail-type': 'EC2 Instance State-change Notification',
+  source: 'aws.ec2',
+  account: '111122223333',
+  time: '2026-01-01T00:00:00Z',
+  region: 'eu-west-1',
+  resources: [],
+  detail: { 'instance-id': sandbox.scene.holder, state: 'STOPPED' },
+  ...change,
 });
 
 describe('fence', () => {
@@ -31,9 +39,34 @@ describe('fence', () => {
     expect(code).toBe(0);
     expect(stdout.trim().split('\n')).toHaveLength(1);
     const answer: unknown = JSON.parse(stdout);
-    expect(answer).toMatchObject({ outcome: 'fenced', cluster: 'default', node: node(), instance: sandbox.scene.holder, mode: 'taint', dryRun: false, evidence: { state: 'stopped' } });
-    expect(answer).toMatchObject({ steps: [{ step: 'mark', result: 'done' }, { step: 'delete-pod', target: 'pod/default/db-0', result: 'done' }, { step: 'park', result: 'done' }] });
-    expect(Object.keys(answer ?? {})).toEqual(['outcome', 'reason', 'cluster', 'node', 'instance', 'mode', 'dryRun', 'evidence', 'steps', 'left']);
+    expect(answer).toMatchObject({
+      outcome: 'fenced',
+      cluster: 'default',
+      node: node(),
+      instance: sandbox.scene.holder,
+      mode: 'taint',
+      dryRun: false,
+      evidence: { state: 'stopped' },
+    });
+    expect(answer).toMatchObject({
+      steps: [
+        { step: 'mark', result: 'done' },
+        { step: 'delete-pod', target: 'pod/default/db-0', result: 'done' },
+        { step: 'park', result: 'done' },
+      ],
+    });
+    expect(Object.keys(answer ?? {})).toEqual([
+      'outcome',
+      'reason',
+      'cluster',
+      'node',
+      'instance',
+      'mode',
+      'dryRun',
+      'evidence',
+      'steps',
+      'left',
+    ]);
     expect(stateOf(sandbox.world)).toMatchObject({ nodes: fencedNode(), harm: [] });
   });
 
@@ -48,7 +81,14 @@ describe('fence', () => {
     const before = sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin').length;
     const { code, stdout } = await cli('fence', sandbox.scene.holder, '--dry-run', '--json');
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'would-fence', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: 'would-fence',
+      dryRun: true,
+      steps: [
+        { step: 'mark', result: 'dry-run' },
+        { step: 'delete-pod', result: 'dry-run' },
+      ],
+    });
     expect(sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin')).toHaveLength(before);
   });
 
@@ -59,17 +99,29 @@ describe('fence', () => {
 
   it('exits 4 when it refuses, with the reason in words', async () => {
     const shelf = sandbox.world.parts.cluster.objects.nodes;
-    for (const standing of Object.values(shelf)) standing.metadata.annotations = { ...standing.metadata.annotations, 'cloudfence.dev/opt-out': 'licence bound to the host' };
-    expect(await cli('fence', sandbox.scene.holder)).toMatchObject({ code: 4, stdout: expect.stringContaining('licence bound to the host') });
+    for (const standing of Object.values(shelf))
+      standing.metadata.annotations = {
+        ...standing.metadata.annotations,
+        'cloudfence.dev/opt-out': 'licence bound to the host',
+      };
+    expect(await cli('fence', sandbox.scene.holder)).toMatchObject({
+      code: 4,
+      stdout: expect.stringContaining('licence bound to the host'),
+    });
   });
 
   it('exits 3 when it still waits at the time-out', async () => {
     stopMachine(sandbox.world, sandbox.scene.spare);
-    expect(await cli('fence', sandbox.scene.spare, '--timeout', '1s')).toMatchObject({ code: 3, stdout: expect.stringContaining('may still write') });
+    expect(await cli('fence', sandbox.scene.spare, '--timeout', '1s')).toMatchObject({
+      code: 3,
+      stdout: expect.stringContaining('may still write'),
+    });
   });
 
   it('exits 1 when the cloud gives no answer', async () => {
-    const answer = await runCli(['fence', sandbox.scene.holder, '--timeout', '2s'], sandbox, { environment: { AWS_ENDPOINT_URL_EC2: 'http://127.0.0.1:9' } });
+    const answer = await runCli(['fence', sandbox.scene.holder, '--timeout', '2s'], sandbox, {
+      environment: { AWS_ENDPOINT_URL_EC2: 'http://127.0.0.1:9' },
+    });
     expect(answer.code).toBe(1);
   });
 });
@@ -80,7 +132,10 @@ describe('usage and configuration', () => {
     [['fence', 'no-such-node'], /neither an instance id nor a Node/],
     [['fence', 'i-0123456789abcdef0', '--timeout', 'soon'], /such as 90s/],
     [['fence', 'i-0123456789abcdef0', '--cloud', 'sky'], /no cloud named "sky"/],
-    [['fence', 'i-0123456789abcdef0', '--kubeconfig', '/nowhere'], /there is no kubeconfig at \/nowhere: give --kubeconfig, set KUBECONFIG/],
+    [
+      ['fence', 'i-0123456789abcdef0', '--kubeconfig', '/nowhere'],
+      /there is no kubeconfig at \/nowhere: give --kubeconfig, set KUBECONFIG/,
+    ],
     [['frobnicate'], /unknown command/],
     [['release'], /name a Node, or give --all/],
     [['release', 'node-1', '--all'], /not both/],
@@ -98,20 +153,31 @@ describe('usage and configuration', () => {
 
   it('an event that no cloud understands is said to be none', async () => {
     const { code, stderr } = await runCli(['replay', '-'], sandbox, { stdin: '{"weather":"fine"}' });
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('this is no event that is understood here; send an EventBridge event') });
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('this is no event that is understood here; send an EventBridge event'),
+    });
   });
 
   it('with --json even an error is exactly one object', async () => {
     const { code, stdout } = await cli('fence', 'no-such-node', '--json');
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 2, outcome: 'failed', reason: expect.stringMatching(/^invalid: "no-such-node"/) });
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      code: 2,
+      outcome: 'failed',
+      reason: expect.stringMatching(/^invalid: "no-such-node"/),
+    });
   });
 
   it('a broken configuration file is refused with all its faults at once', async () => {
     const file = path.join(sandbox.folder, 'config.yaml');
-    await writeFile(file, 'pollcy: {}\npolicy: { detach: sometimes, fenceAfter: soon, cap: { nodes: 3 } }\nclusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]\n');
+    await writeFile(
+      file,
+      'pollcy: {}\npolicy: { detach: sometimes, fenceAfter: soon, cap: { nodes: 3 } }\nclusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]\n',
+    );
     const { code, stderr } = await cli('sweep', '--config', file);
     expect(code).toBe(2);
-    for (const fault of ['pollcy', 'policy.detach', '"soon" is no time', 'policy.cap.nodes']) expect(stderr).toContain(fault);
+    for (const fault of ['pollcy', 'policy.detach', '"soon" is no time', 'policy.cap.nodes'])
+      expect(stderr).toContain(fault);
   });
 });
 
@@ -120,28 +186,48 @@ describe('replay', () => {
     const file = path.join(sandbox.folder, 'event.json');
     await writeFile(file, JSON.stringify(event({})));
     const { code, stdout } = await cli('replay', file, '--json');
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'fenced', instance: sandbox.scene.holder });
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      code: 0,
+      outcome: 'fenced',
+      instance: sandbox.scene.holder,
+    });
     await expect.poll(() => stateOf(sandbox.world).disks, { timeout: 15_000 }).toEqual(movedAway());
   });
 
   it('takes a whole SQS batch from standard input, each machine once', async () => {
-    const Records = [event({}), event({}), event({ detail: { 'instance-id': sandbox.scene.spare, state: 'running' } })].map((body, at) => ({ messageId: `m-${at}`, body: JSON.stringify(body) }));
+    const Records = [
+      event({}),
+      event({}),
+      event({ detail: { 'instance-id': sandbox.scene.spare, state: 'running' } }),
+    ].map((body, at) => ({ messageId: `m-${at}`, body: JSON.stringify(body) }));
     const { code, stdout } = await runCli(['replay', '-', '--json'], sandbox, { stdin: JSON.stringify({ Records }) });
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, results: [{ outcome: 'fenced' }, { outcome: 'ignored', instance: sandbox.scene.spare }] });
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      code: 0,
+      results: [{ outcome: 'fenced' }, { outcome: 'ignored', instance: sandbox.scene.spare }],
+    });
   });
 
   it('names what it cannot read, and does nothing at all', async () => {
-    const batch = [event({}), { 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': 'i-XYZ' } }];
+    const batch = [
+      event({}),
+      { 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': 'i-XYZ' } },
+    ];
     const answer = await runCli(['replay', '-'], sandbox, { stdin: JSON.stringify(batch) });
     expect(answer).toMatchObject({ code: 2, stderr: expect.stringMatching(/\$\[1\].*instance-id/) });
     expect(stateOf(sandbox.world).nodes).not.toEqual(fencedNode());
   });
 
   it('knows a dry run by the event itself, as the function does', async () => {
-    const wanted = (dryRun: unknown) => runCli(['replay', '-', '--json'], sandbox, { stdin: JSON.stringify({ instanceId: sandbox.scene.holder, dryRun }) });
+    const wanted = (dryRun: unknown) =>
+      runCli(['replay', '-', '--json'], sandbox, {
+        stdin: JSON.stringify({ instanceId: sandbox.scene.holder, dryRun }),
+      });
     const { code, stdout } = await wanted(true);
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'would-fence', dryRun: true });
-    expect(await wanted('yes')).toMatchObject({ code: 2, stdout: expect.stringMatching(/`dryRun` is neither true nor false/) });
+    expect(await wanted('yes')).toMatchObject({
+      code: 2,
+      stdout: expect.stringMatching(/`dryRun` is neither true nor false/),
+    });
     expect(stateOf(sandbox.world).nodes.filter((node) => node.includes('quarantine'))).toEqual([]);
   });
 });
@@ -149,20 +235,29 @@ describe('replay', () => {
 describe('sweep and release', () => {
   it('finds what no event told, and releases what has come back', async () => {
     const found = await cli('sweep', '--json');
-    expect({ code: found.code, ...JSON.parse(found.stdout) }).toMatchObject({ code: 0, results: [{ outcome: 'fenced', node: node() }] });
+    expect({ code: found.code, ...JSON.parse(found.stdout) }).toMatchObject({
+      code: 0,
+      results: [{ outcome: 'fenced', node: node() }],
+    });
     expect(await cli('release', node())).toMatchObject({ code: 4, stdout: expect.stringContaining('--accept') });
     expect(await cli('sweep', '--json')).toMatchObject({ code: 0, stdout: '{"results":[]}\n' });
     sandbox.world.parts.ec2.knobs.bootTakes = 500;
     startMachine(sandbox.world, sandbox.scene.holder);
     const answer = await cli('release', node(), '--json', '--timeout', '60s');
-    expect({ code: answer.code, ...JSON.parse(answer.stdout) }).toMatchObject({ code: 0, outcome: 'released', steps: [{ step: 'readmit-pods', result: 'done' }] });
+    expect({ code: answer.code, ...JSON.parse(answer.stdout) }).toMatchObject({
+      code: 0,
+      outcome: 'released',
+      steps: [{ step: 'readmit-pods', result: 'done' }],
+    });
     expect(stateOf(sandbox.world).nodes).toContain(`${node()} []`);
   });
 
-  it('takes a fence back on a person\'s word', async () => {
+  it("takes a fence back on a person's word", async () => {
     await cli('fence', node());
     const answer = await cli('release', '--all', '--accept', 'console checked', '--json', '--timeout', '3s');
-    expect(JSON.parse(answer.stdout)).toMatchObject({ results: [{ outcome: 'waiting', reason: expect.stringContaining('controllers-settling'), steps: [] }] });
+    expect(JSON.parse(answer.stdout)).toMatchObject({
+      results: [{ outcome: 'waiting', reason: expect.stringContaining('controllers-settling'), steps: [] }],
+    });
   });
 
   it('all at once goes on where a record cannot be read, and says what came of it', async () => {
@@ -186,19 +281,30 @@ describe('sweep and release', () => {
 it('doctor says in words what would work, and what would not', async () => {
   const well = await cli('doctor');
   expect(well).toMatchObject({ code: 0, stdout: expect.stringContaining('knows the out-of-service taint') });
-  expect(well.stdout).toMatch(/^ok {4}aws: may detach disks {2}— ec2:DetachVolume would be allowed, tried on vol-\w+ of i-\w+/m);
+  expect(well.stdout).toMatch(
+    /^ok {4}aws: may detach disks {2}— ec2:DetachVolume would be allowed, tried on vol-\w+ of i-\w+/m,
+  );
   for (const standing of Object.values(sandbox.world.parts.cluster.objects.nodes)) {
     delete standing.spec.providerID;
     delete standing.metadata.annotations;
   }
   const ill = await cli('doctor', '--json');
   expect(ill.code).toBe(1);
-  expect(JSON.parse(ill.stdout)).toMatchObject({ verdict: 'fail', checks: expect.arrayContaining([expect.objectContaining({ verdict: 'fail', says: expect.stringContaining('--provider-id') })]) });
+  expect(JSON.parse(ill.stdout)).toMatchObject({
+    verdict: 'fail',
+    checks: expect.arrayContaining([
+      expect.objectContaining({ verdict: 'fail', says: expect.stringContaining('--provider-id') }),
+    ]),
+  });
 });
 
-it('says which version it is', async () => expect(await runCli(['--version'], sandbox)).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' }));
+it('says which version it is', async () =>
+  expect(await runCli(['--version'], sandbox)).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' }));
 
-it('loads no SDK for help, and no other cloud\'s for an instance of EC2', async () => {
+it("loads no SDK for help, and no other cloud's for an instance of EC2", async () => {
   expect(await loadedBy(sandbox, '--help')).toMatchObject({ answer: { code: 0 }, sdks: [] });
-  expect(await loadedBy(sandbox, 'fence', sandbox.scene.spare, '--json')).toMatchObject({ answer: { code: 0 }, sdks: ['@aws-sdk', '@kubernetes'] });
+  expect(await loadedBy(sandbox, 'fence', sandbox.scene.spare, '--json')).toMatchObject({
+    answer: { code: 0 },
+    sdks: ['@aws-sdk', '@kubernetes'],
+  });
 });

@@ -37,11 +37,17 @@ describe('cloudfence demo --cloud azure', () => {
   });
 
   it('moves the disk, and leaves it where it was without Cloudfence', async () => {
-    const { lanes, story, requests } = await play(azureStage, { scenario: scenarioNamed('stopped'), seed: 1, mayMark: true }, () => undefined);
+    const { lanes, story, requests } = await play(
+      azureStage,
+      { scenario: scenarioNamed('stopped'), seed: 1, mayMark: true },
+      () => undefined,
+    );
     expect(diskIn(lanes.fenced.world, story.volume)?.attachments).toMatchObject([{ machine: story.spare }]);
     expect(diskIn(lanes.alone.world, story.volume)?.attachments).toMatchObject([{ machine: story.holder }]);
     expect(machineIn(lanes.fenced.world, story.holder)?.power).toBe('deallocated');
-    expect(standing(lanes.fenced.world, 'nodes', story.node)?.metadata.annotations?.['cloudfence.dev/fence']).toContain('"cloud":"azure"');
+    expect(standing(lanes.fenced.world, 'nodes', story.node)?.metadata.annotations?.['cloudfence.dev/fence']).toContain(
+      '"cloud":"azure"',
+    );
     expect(requests.cloud).toMatchObject({ 'machine.get': expect.any(Number), 'disk.get': expect.any(Number) });
   });
 });

@@ -3,11 +3,17 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 const cloudfence = (...args: readonly string[]) =>
-  spawnSync(process.execPath, [fileURLToPath(new URL('../../cli/main.ts', import.meta.url)), 'demo', ...args], { encoding: 'utf8' });
+  spawnSync(process.execPath, [fileURLToPath(new URL('../../cli/main.ts', import.meta.url)), 'demo', ...args], {
+    encoding: 'utf8',
+  });
 
 it('ends with 2 and one sentence for a scenario that there is not', () => {
   const { status, stdout, stderr } = cloudfence('--scenario', 'nobody');
-  expect([status, stdout, stderr.trim().split('\n')]).toEqual([2, '', [expect.stringContaining('there is no scenario "nobody"')]]);
+  expect([status, stdout, stderr.trim().split('\n')]).toEqual([
+    2,
+    '',
+    [expect.stringContaining('there is no scenario "nobody"')],
+  ]);
 });
 
 it('prints one JSON object and nothing else, and ends with 0', () => {

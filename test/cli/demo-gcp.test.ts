@@ -8,11 +8,14 @@ import { shown } from './demo-shown.ts';
 /** The same stories over the sandbox of another cloud. */
 
 describe('cloudfence demo --cloud gcp', () => {
-  it.each(scenarios.map(({ name }) => name))('ends as it should, within the width of a terminal: %s', async (scenario) => {
-    const { code, lines } = await shown({ cloud: 'gcp', scenario, seed: '7' });
-    expect([code, lines.filter((line) => line.length > 100)]).toEqual([0, []]);
-    expect(lines.join('\n')).not.toContain('EC2');
-  });
+  it.each(scenarios.map(({ name }) => name))(
+    'ends as it should, within the width of a terminal: %s',
+    async (scenario) => {
+      const { code, lines } = await shown({ cloud: 'gcp', scenario, seed: '7' });
+      expect([code, lines.filter((line) => line.length > 100)]).toEqual([0, []]);
+      expect(lines.join('\n')).not.toContain('EC2');
+    },
+  );
 
   it('says the same for the same seed, over real sockets', async () => {
     const again = () => shown({ cloud: 'gcp', scenario: 'return', seed: '5', json: true });
@@ -27,7 +30,11 @@ describe('cloudfence demo --cloud gcp', () => {
   });
 
   it('moves the disk, and leaves it where it was without Cloudfence', async () => {
-    const { lanes, story } = await play(gcpStage, { scenario: scenarioNamed('stopped'), seed: 1, mayMark: true }, () => undefined);
+    const { lanes, story } = await play(
+      gcpStage,
+      { scenario: scenarioNamed('stopped'), seed: 1, mayMark: true },
+      () => undefined,
+    );
     expect(diskIn(lanes.fenced.world, story.volume)?.users).toEqual([story.spare]);
     expect(diskIn(lanes.alone.world, story.volume)?.users).toEqual([story.holder]);
     expect(instanceIn(lanes.fenced.world, story.holder)?.status).toBe('TERMINATED');

@@ -15,7 +15,10 @@ describe('the demo, in the world with Cloudfence', () => {
   it('moves the database of a stopped machine within seconds and leaves its Node fenced', async () => {
     const end = await played('stopped');
     expect(volumeOf(end)).toMatchObject([{ instance: end.story.spare, state: 'attached' }]);
-    expect(pod(end)).toMatchObject({ status: { phase: 'Running' }, spec: { nodeName: end.story.nodeOf(end.story.spare) } });
+    expect(pod(end)).toMatchObject({
+      status: { phase: 'Running' },
+      spec: { nodeName: end.story.nodeOf(end.story.spare) },
+    });
     const keys = node(end)?.spec.taints?.map(({ key }) => key) ?? [];
     expect([keys.includes(QUARANTINE.key), keys.includes(OUT_OF_SERVICE.key)]).toEqual([true, false]);
     expect(at(end, 'new-pod-running')).toBeLessThan(15_000);
@@ -34,12 +37,25 @@ describe('the demo, in the world with Cloudfence', () => {
 
   it('touches nothing of a machine that runs behind a cut, and says why', async () => {
     const end = await played('partition');
-    expect(instanceIn(end.lanes.fenced.world, end.story.holder)).toMatchObject({ state: 'running', mounts: [end.story.volume] });
+    expect(instanceIn(end.lanes.fenced.world, end.story.holder)).toMatchObject({
+      state: 'running',
+      mounts: [end.story.volume],
+    });
     expect(volumeOf(end)).toMatchObject([{ instance: end.story.holder, state: 'attached' }]);
     expect(pod(end)?.metadata.uid).toBe(end.story.podUid);
-    const told = all(end.lanes.fenced.world, 'events').find(({ reportingController }) => reportingController === REPORTER);
-    expect(told).toMatchObject({ reason: 'FencingRefused', note: expect.stringContaining('running: it may still write'), regarding: { name: end.story.node } });
-    expect(end.lanes.fenced.world.parts.cluster.audit.filter(({ user, resource }) => user === 'cloudfence' && resource !== 'events')).toEqual([]);
+    const told = all(end.lanes.fenced.world, 'events').find(
+      ({ reportingController }) => reportingController === REPORTER,
+    );
+    expect(told).toMatchObject({
+      reason: 'FencingRefused',
+      note: expect.stringContaining('running: it may still write'),
+      regarding: { name: end.story.node },
+    });
+    expect(
+      end.lanes.fenced.world.parts.cluster.audit.filter(
+        ({ user, resource }) => user === 'cloudfence' && resource !== 'events',
+      ),
+    ).toEqual([]);
     expect(end.verdict.right).toBe(true);
   });
 
@@ -60,7 +76,9 @@ describe('the demo, in the world with Cloudfence', () => {
 
   it('cleans up what a Node left behind that somebody deleted too early', async () => {
     const end = await played('node-gone');
-    expect(all(end.lanes.fenced.world, 'volumeattachments').map(({ metadata }) => metadata.uid)).not.toContain(end.story.attachmentUid);
+    expect(all(end.lanes.fenced.world, 'volumeattachments').map(({ metadata }) => metadata.uid)).not.toContain(
+      end.story.attachmentUid,
+    );
     expect(volumeOf(end)).toMatchObject([{ instance: end.story.spare, state: 'attached' }]);
     expect(at(end, 'disk-detached')).toBeLessThan(10_000);
     expect(at(end, 'new-pod-running')).toBeLessThan(90_000);
@@ -71,7 +89,10 @@ describe('the demo, in the world with Cloudfence', () => {
 it('lets virtual time pass with each request that reaches a door', async () => {
   const end = await played('stopped');
   expect(end.requests.kubernetes).toBeGreaterThan(20);
-  expect(end.requests.cloud).toMatchObject({ DescribeInstances: expect.any(Number), DescribeVolumes: expect.any(Number) });
+  expect(end.requests.cloud).toMatchObject({
+    DescribeInstances: expect.any(Number),
+    DescribeVolumes: expect.any(Number),
+  });
   expect(at(end, 'node-marked') - (end.deliveries[0]?.at ?? 0)).toBeGreaterThan(50);
 });
 

@@ -67,17 +67,21 @@ describe('the verdict of the demo', () => {
   });
 
   it('finds a parked Node whose quarantine is missing, and one that bears more than that', async () => {
-    expect(await foundAfter('stopped', (end) => dropTaint(nodeObject(end), 'cloudfence.dev/quarantine'))).toEqual(['node-fenced']);
+    expect(await foundAfter('stopped', (end) => dropTaint(nodeObject(end), 'cloudfence.dev/quarantine'))).toEqual([
+      'node-fenced',
+    ]);
     expect(await foundAfter('stopped', (end) => addTaint(nodeObject(end), OURS))).toEqual(['node-fenced']);
   });
 
   it('finds a database that does not run', async () => {
-    const tamper = ({ lanes: { fenced } }: Played): void => void delete fenced.world.parts.cluster.objects.pods['default/db-0'];
+    const tamper = ({ lanes: { fenced } }: Played): void =>
+      void delete fenced.world.parts.cluster.objects.pods['default/db-0'];
     expect(await foundAfter('terminated', tamper)).toEqual(['database-runs']);
   });
 
   it('finds a Node that is not back in service, and what was left on it', async () => {
-    const tamper = (end: Played): void => addTaint(nodeObject(end), { key: 'cloudfence.dev/quarantine', effect: 'NoSchedule' });
+    const tamper = (end: Played): void =>
+      addTaint(nodeObject(end), { key: 'cloudfence.dev/quarantine', effect: 'NoSchedule' });
     expect(await foundAfter('return', tamper)).toEqual(['node-returned', 'nothing-left']);
   });
 });

@@ -6,18 +6,32 @@ import { shown } from './demo-shown.ts';
 
 const answer = z.object({
   instance: z.string(),
-  timelines: z.object({ withCloudfence: z.record(z.string(), z.number().nullable()), kubernetesAlone: z.record(z.string(), z.number().nullable()) }),
-  outcomes: z.record(z.string(), z.object({ disk: z.array(z.object({ instance: z.string() })), harm: z.array(z.string()) })),
-  verdict: z.object({ right: z.boolean(), findings: z.array(z.object({ finding: z.string(), wrong: z.string().nullable() })) }),
+  timelines: z.object({
+    withCloudfence: z.record(z.string(), z.number().nullable()),
+    kubernetesAlone: z.record(z.string(), z.number().nullable()),
+  }),
+  outcomes: z.record(
+    z.string(),
+    z.object({ disk: z.array(z.object({ instance: z.string() })), harm: z.array(z.string()) }),
+  ),
+  verdict: z.object({
+    right: z.boolean(),
+    findings: z.array(z.object({ finding: z.string(), wrong: z.string().nullable() })),
+  }),
 });
 
 type Answer = z.infer<typeof answer>;
 
 /** Which milestones came at all. */
 const reached = ({ timelines }: Answer) =>
-  Object.values(timelines).map((timeline) => Object.entries(timeline).flatMap(([name, at]) => (at === null ? [] : [name])));
+  Object.values(timelines).map((timeline) =>
+    Object.entries(timeline).flatMap(([name, at]) => (at === null ? [] : [name])),
+  );
 
-/** Whether the failed machine still holds the disk, and the harm, in each world: which machine fails is the seed's choice. */
+/**
+ * Whether the failed machine still holds the disk, and the harm, in each world: which machine fails is the seed's
+ * choice.
+ */
 const ends = ({ instance, outcomes }: Answer) =>
   Object.values(outcomes).map(({ disk, harm }) => ({ held: disk.map((holder) => holder.instance === instance), harm }));
 
@@ -41,7 +55,10 @@ describe('cloudfence demo', () => {
     const [one, other] = [await json('1'), await json('2')];
     expect(other.says.timelines).not.toEqual(one.says.timelines);
     expect([reached(other.says), ends(other.says)]).toEqual([reached(one.says), ends(one.says)]);
-    expect(ends(one.says)).toEqual([{ held: [true], harm: [] }, { held: [false], harm: [] }]);
+    expect(ends(one.says)).toEqual([
+      { held: [true], harm: [] },
+      { held: [false], harm: [] },
+    ]);
     expect(other.says.verdict).toEqual(one.says.verdict);
   });
 
@@ -77,7 +94,10 @@ describe('cloudfence demo', () => {
   });
 
   it.each([
-    [{ scenario: 'stoped' }, 'there is no scenario "stoped"; there is stopped, terminated, partition, return, node-gone'],
+    [
+      { scenario: 'stoped' },
+      'there is no scenario "stoped"; there is stopped, terminated, partition, return, node-gone',
+    ],
     [{ cloud: 'sky' }, /the demo plays on aws.*; there is no cloud named "sky"/],
     [{ seed: '1.5' }, '"1.5" is no seed'],
     [{ seed: '-1' }, '"-1" is no seed'],

@@ -20,7 +20,10 @@ beforeAll(async () => {
     writeFile(file('binary'), randomBytes(100_000)),
     writeFile(file('huge'), JSON.stringify({ noise: 'x. '.repeat(3_000_000) })),
     writeFile(file('deep'), '['.repeat(100_000)),
-    writeFile(file('azure.json'), JSON.stringify({ schemaId: 'azureMonitorCommonAlertSchema', data: { essentials: {}, alertContext: {} } })),
+    writeFile(
+      file('azure.json'),
+      JSON.stringify({ schemaId: 'azureMonitorCommonAlertSchema', data: { essentials: {}, alertContext: {} } }),
+    ),
     writeFile(file('nobodys.json'), JSON.stringify({ hello: 'world' })),
     writeFile(file('list.yaml'), '- 1'),
     writeFile(file('broken.yaml'), 'clusters: [{{'),
@@ -76,7 +79,11 @@ describe('a mistake', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(words) });
     expect(stderr).not.toMatch(NOISE);
     expect(stderr.length).toBeLessThan(LONGEST);
-    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'failed', reason: expect.stringMatching(/^invalid: /), steps: [] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: 'failed',
+      reason: expect.stringMatching(/^invalid: /),
+      steps: [],
+    });
   });
 });
 
@@ -89,14 +96,27 @@ describe('what nobody has foreseen', () => {
   const ended = (asked: Partial<Asked>) => {
     const said = { lines: [] as string[], complaints: [] as string[] };
     const error = new TypeError(`cannot read it\n${'minified;'.repeat(200_000)}`);
-    const code = fail(error, { json: false, dryRun: false, debug: false, ...asked }, { line: (text) => void said.lines.push(text), complain: (text) => void said.complaints.push(text) });
+    const code = fail(
+      error,
+      { json: false, dryRun: false, debug: false, ...asked },
+      { line: (text) => void said.lines.push(text), complain: (text) => void said.complaints.push(text) },
+    );
     return { code, ...said };
   };
 
   it('is one sentence, and the promised JSON', () => {
     const { code, lines, complaints } = ended({ json: true });
-    expect({ code, complaints }).toEqual({ code: 1, complaints: [expect.stringMatching(/^cloudfence: something unexpected went wrong.*\(TypeError: cannot read it\); the same with --debug shows where$/)] });
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ outcome: 'failed', reason: expect.stringMatching(/^unexpected: /) }]);
+    expect({ code, complaints }).toEqual({
+      code: 1,
+      complaints: [
+        expect.stringMatching(
+          /^cloudfence: something unexpected went wrong.*\(TypeError: cannot read it\); the same with --debug shows where$/,
+        ),
+      ],
+    });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { outcome: 'failed', reason: expect.stringMatching(/^unexpected: /) },
+    ]);
   });
 
   it('shows how it came about to those who ask', () => {
@@ -105,7 +125,10 @@ describe('what nobody has foreseen', () => {
 });
 
 it('goes on when nobody reads along any more', async () => {
-  const child = spawn(process.execPath, [launcher, 'doctor'], { env: { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [launcher, 'doctor'], {
+    env: { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   child.stdout.destroy();
   let said = '';
   child.stderr.on('data', (data: Buffer) => void (said += data.toString()));

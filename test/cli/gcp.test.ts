@@ -11,7 +11,8 @@ import { runCli } from './run-cli.ts';
 
 /** The built CLI as a person runs it, told nothing of which cloud is meant. AWS is not even set up. */
 
-const recordOn = ({ world, node }: LiveCloud<WholeGceWorld>): unknown => JSON.parse(standing(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');
+const recordOn = ({ world, node }: LiveCloud<WholeGceWorld>): unknown =>
+  JSON.parse(standing(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');
 
 describe('a cluster on Google Cloud', () => {
   let live: LiveCloud<WholeGceWorld>;
@@ -23,14 +24,19 @@ describe('a cluster on Google Cloud', () => {
 
   it('doctor tries the project of its Nodes, and that alone', async () => {
     const { code, stdout } = await cli('doctor');
-    expect(stdout).toMatch(/^ok {4}gcp sandbox-project: credentials and API access {2}— projects\/\S+ and its disks may be read/m);
+    expect(stdout).toMatch(
+      /^ok {4}gcp sandbox-project: credentials and API access {2}— projects\/\S+ and its disks may be read/m,
+    );
     expect(stdout).toMatch(/Node node-\d+ names its machine {2}— projects\/\S+ \(\d+\)/);
     expect(stdout).not.toMatch(/aws|azure/);
     expect(code).toBe(0);
   });
 
-  it('loads no other cloud\'s SDK', async () => {
-    expect(await loadedBy(live, 'fence', live.scene.spare, '--json')).toMatchObject({ answer: { code: 0 }, sdks: ['@google-cloud', 'google-auth-library', '@kubernetes'] });
+  it("loads no other cloud's SDK", async () => {
+    expect(await loadedBy(live, 'fence', live.scene.spare, '--json')).toMatchObject({
+      answer: { code: 0 },
+      sdks: ['@google-cloud', 'google-auth-library', '@kubernetes'],
+    });
   });
 
   it('doctor names the mend where nothing tells the machines of one name apart', async () => {
@@ -45,24 +51,34 @@ describe('a cluster on Google Cloud', () => {
     expect(code).toBe(1);
   });
 
-  it('sweep finds the machine, and fences it under its own cloud\'s name', async () => {
+  it("sweep finds the machine, and fences it under its own cloud's name", async () => {
     const { code, stdout } = await cli('sweep', '--json');
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, results: [{ outcome: 'fenced', node: live.node, instance: live.scene.holder }] });
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      code: 0,
+      results: [{ outcome: 'fenced', node: live.node, instance: live.scene.holder }],
+    });
     expect(recordOn(live)).toMatchObject({ cloud: 'gcp', machine: live.scene.holder });
     expect(live.world.parts.gce.harm).toEqual([]);
   });
 
   it('fence by path and by Node name means the same machine', async () => {
     for (const target of [live.scene.holder, live.node]) {
-      expect(JSON.parse((await cli('fence', target, '--json')).stdout)).toMatchObject({ outcome: 'fenced', instance: live.scene.holder });
+      expect(JSON.parse((await cli('fence', target, '--json')).stdout)).toMatchObject({
+        outcome: 'fenced',
+        instance: live.scene.holder,
+      });
     }
   });
 
   it('an event wakes what it names', async () => {
     const instance = instanceIn(live.world, live.scene.holder);
     if (instance) start(live.world, instance);
-    const event = live.world.parts.gce.events.find(({ protoPayload }) => protoPayload.methodName === 'compute.instances.guestTerminate');
-    const { stdout } = await runCli(['replay', '-', '--json', '--timeout', '1s'], live, { stdin: JSON.stringify(event) });
+    const event = live.world.parts.gce.events.find(
+      ({ protoPayload }) => protoPayload.methodName === 'compute.instances.guestTerminate',
+    );
+    const { stdout } = await runCli(['replay', '-', '--json', '--timeout', '1s'], live, {
+      stdin: JSON.stringify(event),
+    });
     expect(JSON.parse(stdout)).toMatchObject({ instance: live.scene.holder });
   });
 });

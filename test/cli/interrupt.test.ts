@@ -15,7 +15,9 @@ afterEach(() => sandbox.close());
 const launcher = fileURLToPath(new URL('../../cli/cloudfence.js', import.meta.url));
 
 const start = (...args: string[]) => {
-  const child = spawn(process.execPath, [launcher, ...args], { env: { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig } });
+  const child = spawn(process.execPath, [launcher, ...args], {
+    env: { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig },
+  });
   return { child, stderr: text(child.stderr), closed: once(child, 'close') };
 };
 
@@ -24,7 +26,8 @@ const SENTENCE = /^cloudfence: interrupted: [^\n]+\n$/;
 it('Ctrl-C ends a wait with one sentence and 130, not with a stack', async () => {
   stopMachine(sandbox.world, sandbox.scene.spare);
   const { child, stderr, closed } = start('fence', sandbox.scene.spare);
-  for await (const said of child.stdout.iterator({ destroyOnReturn: false })) if (String(said).includes('may still write')) break;
+  for await (const said of child.stdout.iterator({ destroyOnReturn: false }))
+    if (String(said).includes('may still write')) break;
   child.kill('SIGINT');
   expect((await closed)[0]).toBe(130);
   expect(await stderr).toMatch(SENTENCE);

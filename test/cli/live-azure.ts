@@ -3,7 +3,9 @@ import { openArmDoor } from '../../sandbox/azure/http-door.ts';
 import { azureDatabaseOnTwoNodes, nodeNameOf } from '../../sandbox/scenes/azure-database.ts';
 import { longAgo, openCluster, untilNow, type LiveCloud } from './live-cloud.ts';
 
-export const openLiveAzure = async (prepare: (world: AzureWorld, holder: string) => void): Promise<LiveCloud<AzureWorld>> => {
+export const openLiveAzure = async (
+  prepare: (world: AzureWorld, holder: string) => void,
+): Promise<LiveCloud<AzureWorld>> => {
   const world = createAzureSandbox(longAgo());
   const scene = azureDatabaseOnTwoNodes(world);
   untilNow(world, 120_000);
@@ -12,5 +14,12 @@ export const openLiveAzure = async (prepare: (world: AzureWorld, holder: string)
   const arm = await openArmDoor(world);
   const { close, ...cluster } = await openCluster(world, apiOf(world));
   const environment = { AZURE_SUBSCRIPTION_ID: SANDBOX_SUBSCRIPTION, CLOUDFENCE_AZURE_ENDPOINT: arm.url };
-  return { world, scene, node: nodeNameOf(world, scene.holder), ...cluster, environment, close: async () => void (await Promise.all([close(), arm.close()])) };
+  return {
+    world,
+    scene,
+    node: nodeNameOf(world, scene.holder),
+    ...cluster,
+    environment,
+    close: async () => void (await Promise.all([close(), arm.close()])),
+  };
 };

@@ -29,12 +29,15 @@ const kubeconfigFor = (server: string, ca: string): string =>
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'sandbox',
-    clusters: [{ name: 'sandbox', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    clusters: [
+      { name: 'sandbox', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+    ],
     users: [{ name: 'admin', user: { token: ADMIN_TOKEN } }],
     contexts: [{ name: 'sandbox', context: { cluster: 'sandbox', user: 'admin' } }],
   });
 
-export const untilNow = (world: Moving, ago: number): void => world.advance(Math.max(0, Date.now() - ago - world.now()));
+export const untilNow = (world: Moving, ago: number): void =>
+  world.advance(Math.max(0, Date.now() - ago - world.now()));
 
 /** Virtual time keeps step with the wall clock, so that Leases and time-outs mean what they say. */
 export const openCluster = async (world: Moving, api: ApiServer) => {

@@ -3,7 +3,9 @@ import { openHttpDoor } from '../../sandbox/gce/http-door.ts';
 import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../sandbox/scenes/gce-database.ts';
 import { longAgo, openCluster, untilNow, type LiveCloud } from './live-cloud.ts';
 
-export const openLiveGce = async (prepare: (world: WholeGceWorld, holder: string) => void): Promise<LiveCloud<WholeGceWorld>> => {
+export const openLiveGce = async (
+  prepare: (world: WholeGceWorld, holder: string) => void,
+): Promise<LiveCloud<WholeGceWorld>> => {
   const world = createGceSandbox(longAgo());
   const scene = gceDatabaseOnTwoNodes(world);
   untilNow(world, 120_000);
@@ -11,5 +13,12 @@ export const openLiveGce = async (prepare: (world: WholeGceWorld, holder: string
   untilNow(world, 0);
   const gce = await openHttpDoor(world);
   const { close, ...cluster } = await openCluster(world, apiOf(world));
-  return { world, scene, node: nodeNameOf(scene.holder), ...cluster, environment: { CLOUDFENCE_GCP_ENDPOINT: gce.url }, close: async () => void (await Promise.all([close(), gce.close()])) };
+  return {
+    world,
+    scene,
+    node: nodeNameOf(scene.holder),
+    ...cluster,
+    environment: { CLOUDFENCE_GCP_ENDPOINT: gce.url },
+    close: async () => void (await Promise.all([close(), gce.close()])),
+  };
 };

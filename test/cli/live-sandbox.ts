@@ -17,7 +17,10 @@ export interface LiveSandbox {
   readonly close: () => Promise<void>;
 }
 
-/** The scene plays in virtual time up to now; then the doors open. `faults` are those of the API server, `authority` guards EC2. */
+/**
+ * The scene plays in virtual time up to now; then the doors open. `faults` are those of the API server, `authority`
+ * guards EC2.
+ */
 export const openLiveSandbox = async (
   prepare: (world: AwsWorld, scene: DatabaseScene) => void = () => undefined,
   faults: Faults = {},
@@ -34,7 +37,13 @@ export const openLiveSandbox = async (
     world,
     scene,
     ...cluster,
-    environment: { AWS_ENDPOINT_URL_EC2: ec2.url, AWS_ACCESS_KEY_ID: 'sandbox', AWS_SECRET_ACCESS_KEY: 'sandbox', AWS_REGION: 'eu-west-1', AWS_EC2_METADATA_DISABLED: 'true' },
+    environment: {
+      AWS_ENDPOINT_URL_EC2: ec2.url,
+      AWS_ACCESS_KEY_ID: 'sandbox',
+      AWS_SECRET_ACCESS_KEY: 'sandbox',
+      AWS_REGION: 'eu-west-1',
+      AWS_EC2_METADATA_DISABLED: 'true',
+    },
     close: async () => void (await Promise.all([close(), ec2.close()])),
   };
 };

@@ -15,12 +15,16 @@ registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(file)
 };
 
 /** The files that a part of the CLI was made of; of a module that is no such part, itself. */
-const madeOf = async (url: string): Promise<string> => (/\/dist\/cli\/[^/]+\.mjs$/.test(url) ? readFile(new URL(`${url}.map`), 'utf8') : url);
+const madeOf = async (url: string): Promise<string> =>
+  /\/dist\/cli\/[^/]+\.mjs$/.test(url) ? readFile(new URL(`${url}.map`), 'utf8') : url;
 
 const SDKS = ['@aws-sdk', '@azure', '@google-cloud', 'google-auth-library', '@kubernetes'] as const;
 
 /** The CLI's answer, and the SDKs that it loaded on the way. */
-export const loadedBy = async (sandbox: Pick<LiveCloud<unknown>, 'kubeconfig' | 'environment'>, ...args: readonly string[]): Promise<{ readonly answer: CliAnswer; readonly sdks: readonly string[] }> => {
+export const loadedBy = async (
+  sandbox: Pick<LiveCloud<unknown>, 'kubeconfig' | 'environment'>,
+  ...args: readonly string[]
+): Promise<{ readonly answer: CliAnswer; readonly sdks: readonly string[] }> => {
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
   const file = path.join(folder, 'loaded');
   try {

@@ -11,7 +11,14 @@ export interface CliAnswer {
 export const launcher = fileURLToPath(new URL('../../cli/cloudfence.js', import.meta.url));
 
 /** The CLI as a child process, as a person starts it; the environment holds nothing but what is given here. */
-export const runCli = (args: readonly string[], sandbox: Pick<LiveCloud<unknown>, 'kubeconfig' | 'environment'>, { stdin = '', environment = {} }: { readonly stdin?: string; readonly environment?: Readonly<Record<string, string>> } = {}): Promise<CliAnswer> =>
+export const runCli = (
+  args: readonly string[],
+  sandbox: Pick<LiveCloud<unknown>, 'kubeconfig' | 'environment'>,
+  {
+    stdin = '',
+    environment = {},
+  }: { readonly stdin?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+): Promise<CliAnswer> =>
   new Promise((resolve) => {
     const env = { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig, ...environment };
     const child = execFile(process.execPath, [launcher, ...args], { env, encoding: 'utf8' }, (error, stdout, stderr) =>

@@ -9,7 +9,15 @@ it('a fence fails at once where the cluster does not know who asks, and says so'
   const sandbox = await openLiveSandbox(holderStopped);
   const stranger = path.join(sandbox.folder, 'stranger');
   await writeFile(stranger, (await readFile(sandbox.kubeconfig, 'utf8')).replace(ADMIN_TOKEN, 'nobody'));
-  const { code, stdout } = await runCli(['fence', sandbox.scene.holder, '--json'], { ...sandbox, kubeconfig: stranger });
-  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 1, outcome: 'failed', reason: expect.stringMatching(/401/), steps: [] });
+  const { code, stdout } = await runCli(['fence', sandbox.scene.holder, '--json'], {
+    ...sandbox,
+    kubeconfig: stranger,
+  });
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+    code: 1,
+    outcome: 'failed',
+    reason: expect.stringMatching(/401/),
+    steps: [],
+  });
   await sandbox.close();
 });

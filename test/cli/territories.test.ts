@@ -27,32 +27,56 @@ afterAll(async () => void (await Promise.all([sandbox.close(), home.close(), sts
 
 const cli = async (command: readonly string[], externalId: string) => {
   const config = path.join(sandbox.folder, `${externalId}.yaml`);
-  const territory = { account: SANDBOX_ACCOUNT, region: SANDBOX_REGION, role: ROLE.arn, externalId, endpoint: sandbox.environment['AWS_ENDPOINT_URL_EC2'] };
+  const territory = {
+    account: SANDBOX_ACCOUNT,
+    region: SANDBOX_REGION,
+    role: ROLE.arn,
+    externalId,
+    endpoint: sandbox.environment['AWS_ENDPOINT_URL_EC2'],
+  };
   await writeFile(config, stringify({ region: 'us-east-1', territories: [territory] }));
-  return runCli([...command, '--config', config], sandbox, { environment: { AWS_ENDPOINT_URL_EC2: home.url, AWS_ENDPOINT_URL_STS: sts.url } });
+  return runCli([...command, '--config', config], sandbox, {
+    environment: { AWS_ENDPOINT_URL_EC2: home.url, AWS_ENDPOINT_URL_STS: sts.url },
+  });
 };
 
 it('doctor tries every territory, and names it', async () => {
   const well = await cli(['doctor'], ROLE.externalId);
   expect(well.stdout).toMatch(/^ok {4}aws: credentials and API access {2}— .* answer in us-east-1$/m);
-  expect(well.stdout).toMatch(/^ok {4}aws 111122223333 eu-west-1: credentials and API access {2}— .* answer in eu-west-1$/m);
-  expect(well.stdout).toMatch(/^ok {4}aws 111122223333 eu-west-1: may detach disks {2}— ec2:DetachVolume would be allowed, tried on vol-/m);
+  expect(well.stdout).toMatch(
+    /^ok {4}aws 111122223333 eu-west-1: credentials and API access {2}— .* answer in eu-west-1$/m,
+  );
+  expect(well.stdout).toMatch(
+    /^ok {4}aws 111122223333 eu-west-1: may detach disks {2}— ec2:DetachVolume would be allowed, tried on vol-/m,
+  );
   expect(well.code).toBe(0);
 });
 
 it('doctor says which role cannot be assumed', async () => {
   const ill = await cli(['doctor'], 'guessed');
-  expect(ill.stdout).toContain(`FAIL  aws ${SANDBOX_ACCOUNT} ${SANDBOX_REGION}: credentials and API access  — the role ${ROLE.arn} cannot be assumed: sts:AssumeRole answered AccessDenied`);
+  expect(ill.stdout).toContain(
+    `FAIL  aws ${SANDBOX_ACCOUNT} ${SANDBOX_REGION}: credentials and API access  — the role ${ROLE.arn} cannot be assumed: sts:AssumeRole answered AccessDenied`,
+  );
   expect(ill.code).toBe(1);
 });
 
 it('fence looks for a machine in every territory', async () => {
   const { stdout, code } = await cli(['fence', sandbox.scene.holder, '--dry-run', '--json'], ROLE.externalId);
-  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({ code: 0, answer: { outcome: 'would-fence', instance: sandbox.scene.holder, dryRun: true } });
+  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
+    code: 0,
+    answer: { outcome: 'would-fence', instance: sandbox.scene.holder, dryRun: true },
+  });
 });
 
 it('fence refuses a machine of a region that is not asked by name, and says what to set', async () => {
   const fence = ['fence', sandbox.scene.holder, '--json', '--region', 'us-east-1'];
   const { stdout, code } = await runCli(fence, sandbox, { environment: { AWS_ENDPOINT_URL_EC2: home.url } });
-  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({ code: 4, answer: { outcome: 'refused', reason: expect.stringMatching(new RegExp(`^place-not-served: .*${SANDBOX_REGION}.*territories`)), steps: [] } });
+  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
+    code: 4,
+    answer: {
+      outcome: 'refused',
+      reason: expect.stringMatching(new RegExp(`^place-not-served: .*${SANDBOX_REGION}.*territories`)),
+      steps: [],
+    },
+  });
 });

@@ -26,7 +26,8 @@ afterAll(() => Promise.all([door.close(), arm.close()]));
 
 /** Tokens that this cluster knows, though no Azure has given them. */
 const credential = { getToken: async () => ({ token: FENCE_TOKEN, expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) };
-const accessOf = (subscription: string | null): CloudAccess => azureAccess({ credential, endpoint: arm.url, subscription, now: () => 0 });
+const accessOf = (subscription: string | null): CloudAccess =>
+  azureAccess({ credential, endpoint: arm.url, subscription, now: () => 0 });
 const access = () => accessOf('11112222-3333-4444-8555-666677778888');
 
 const AKS = '{ name: blue, aks: { resourceGroup: rg } }';
@@ -42,31 +43,50 @@ describe('a cluster of Azure that the configuration names', () => {
   });
 
   it('is looked for in the subscription that its entry names', async () => {
-    await carriersBy('{ name: blue, aks: { cluster: green, resourceGroup: rg, subscription: 99992222-3333-4444-8555-666677778888 } }', access());
+    await carriersBy(
+      '{ name: blue, aks: { cluster: green, resourceGroup: rg, subscription: 99992222-3333-4444-8555-666677778888 } }',
+      access(),
+    );
     expect(arm.asked.at(-1)?.url).toMatch(/^\/subscriptions\/99992222-.*\/managedClusters\/green\/list/);
   });
 
   it('has to know users of Entra ID', async () => {
-    await expect(carriersBy('{ name: local, aks: { resourceGroup: rg } }', access())).rejects.toThrow(/knows no users of Entra ID/);
+    await expect(carriersBy('{ name: local, aks: { resourceGroup: rg } }', access())).rejects.toThrow(
+      /knows no users of Entra ID/,
+    );
   });
 
   it('is not spoken to when its certificate is of another authority', async () => {
     const imposter = await openHttpsDoor(server);
     const honest = access();
-    const misled: CloudAccess = { ...honest, managedCluster: async (entry, signal) => ({ ...(await honest.managedCluster(entry, signal)), server: imposter.url }) };
+    const misled: CloudAccess = {
+      ...honest,
+      managedCluster: async (entry, signal) => ({
+        ...(await honest.managedCluster(entry, signal)),
+        server: imposter.url,
+      }),
+    };
     await expect(carriersBy(AKS, misled)).rejects.toBeInstanceOf(Unavailable);
     await imposter.close();
   });
 
   it('cannot be looked for without a subscription', async () => {
-    await expect(connectCluster(entryIn(AKS), accessOf(null), unhurried())).rejects.toThrow(/set AZURE_SUBSCRIPTION_ID/);
+    await expect(connectCluster(entryIn(AKS), accessOf(null), unhurried())).rejects.toThrow(
+      /set AZURE_SUBSCRIPTION_ID/,
+    );
   });
 
-  it.each(['{ name: blue, gke: { location: europe-west1, project: p } }', '{ name: blue, parameter: /kube }'])('is not %s', async (entry) => {
-    await expect(connectCluster(entryIn(entry), access(), unhurried())).rejects.toThrow(/not kept by azure/);
-  });
+  it.each(['{ name: blue, gke: { location: europe-west1, project: p } }', '{ name: blue, parameter: /kube }'])(
+    'is not %s',
+    async (entry) => {
+      await expect(connectCluster(entryIn(entry), access(), unhurried())).rejects.toThrow(/not kept by azure/);
+    },
+  );
 });
 
-it.each(['', 'clusters: []', 'clusters: [{ cluster: { server: "http://x", certificate-authority-data: "" } }]'])('a kubeconfig %j of a cloud is none', (text) => {
-  expect(() => apiServerIn(text, 'AKS')).toThrow(Unavailable);
-});
+it.each(['', 'clusters: []', 'clusters: [{ cluster: { server: "http://x", certificate-authority-data: "" } }]'])(
+  'a kubeconfig %j of a cloud is none',
+  (text) => {
+    expect(() => apiServerIn(text, 'AKS')).toThrow(Unavailable);
+  },
+);

@@ -26,18 +26,29 @@ const GKE = '{ name: blue, gke: { location: europe-west1, project: my-project } 
 
 describe('a cluster of Google Cloud that the configuration names', () => {
   it('by a kubeconfig in Secret Manager answers', async () => {
-    expect(await carriersBy('{ name: blue, secretManager: { secret: projects/p/secrets/kube } }', access())).toEqual(known);
+    expect(await carriersBy('{ name: blue, secretManager: { secret: projects/p/secrets/kube } }', access())).toEqual(
+      known,
+    );
     expect(google.asked.at(-1)?.url).toBe('/v1/projects/p/secrets/kube/versions/latest:access');
   });
 
   it('by GKE answers to a token of Google, over the certificate that the container API tells', async () => {
     const ways = access();
-    const withToken: typeof ways = { ...ways, managedCluster: async (entry, signal) => ({ ...(await ways.managedCluster(entry, signal)), token: async () => FENCE_TOKEN }) };
+    const withToken: typeof ways = {
+      ...ways,
+      managedCluster: async (entry, signal) => ({
+        ...(await ways.managedCluster(entry, signal)),
+        token: async () => FENCE_TOKEN,
+      }),
+    };
     expect(await carriersBy(GKE, withToken)).toEqual(known);
     expect(google.asked.at(-1)?.url).toBe('/v1/projects/my-project/locations/europe-west1/clusters/blue');
   });
 
-  it.each(['{ name: blue, aks: { resourceGroup: rg } }', '{ name: blue, keyVault: { vault: v, secret: s } }'])('is not %s', async (entry) => {
-    await expect(connectCluster(entryIn(entry), access(), unhurried())).rejects.toThrow(/not kept by gcp/);
-  });
+  it.each(['{ name: blue, aks: { resourceGroup: rg } }', '{ name: blue, keyVault: { vault: v, secret: s } }'])(
+    'is not %s',
+    async (entry) => {
+      await expect(connectCluster(entryIn(entry), access(), unhurried())).rejects.toThrow(/not kept by gcp/);
+    },
+  );
 });

@@ -24,7 +24,11 @@ const named = (name: string, incarnationsOf: CloudPlugin['incarnationsOf'] = () 
 });
 
 const claimsGuestIds: CloudPlugin['incarnationsOf'] = ({ source, value }) => (source === 'systemUUID' ? [value] : []);
-const registered: readonly CloudPlugin[] = [named('sun'), { ...named('moon', claimsGuestIds), machinesNamed: (node) => [`moon:${node}`] }, named('star', ({ source, value }) => (source === 'instanceIdAnnotation' ? [value] : []))];
+const registered: readonly CloudPlugin[] = [
+  named('sun'),
+  { ...named('moon', claimsGuestIds), machinesNamed: (node) => [`moon:${node}`] },
+  named('star', ({ source, value }) => (source === 'instanceIdAnnotation' ? [value] : [])),
+];
 const patient = (): AbortSignal => new AbortController().signal;
 
 const SUN = 'sun:1';
@@ -54,9 +58,18 @@ const clouds = (broken: readonly string[] = []) => {
       unservedPlace: ({ value }) => ({ place: value, remedy: `ask ${name}` }),
       diskOf: () => null,
     };
-    const access = { managedCluster: () => Promise.reject(new Error('none')), secret: () => Promise.reject(new Error('none')) };
+    const access = {
+      managedCluster: () => Promise.reject(new Error('none')),
+      secret: () => Promise.reject(new Error('none')),
+    };
     const expand = async (named: readonly MachineId[]) => named.flatMap((id) => (id === SET ? [MOON, 'moon:2'] : [id]));
-    return { cloud, readHints: () => ({ hints: [], faults: [], ignored: [] }), expand, probes: [{ where: name, ask: async () => 'well', orders: async () => [] }], access };
+    return {
+      cloud,
+      readHints: () => ({ hints: [], faults: [], ignored: [] }),
+      expand,
+      probes: [{ where: name, ask: async () => 'well', orders: async () => [] }],
+      access,
+    };
   };
   return { kit: anyCloud(registered, open, new Set()), opened, seen };
 };
@@ -66,16 +79,23 @@ describe('several clouds as one', () => {
     const { kit, opened, seen } = clouds(['moon']);
     const facts = await kit.cloud.look([STAR, SUN], { disks: true }, patient());
     expect(facts.map(({ machine }) => machine).toSorted()).toEqual([STAR, SUN]);
-    expect({ opened: opened.toSorted(), seen }).toEqual({ opened: ['star', 'sun'], seen: { sun: [SUN], star: [STAR] } });
+    expect({ opened: opened.toSorted(), seen }).toEqual({
+      opened: ['star', 'sun'],
+      seen: { sun: [SUN], star: [STAR] },
+    });
   });
 
   it('answer for none where one of them gives no answer', async () => {
-    await expect(clouds(['moon']).kit.cloud.look([MOON, SUN], { disks: true }, patient())).rejects.toBeInstanceOf(InvalidConfiguration);
+    await expect(clouds(['moon']).kit.cloud.look([MOON, SUN], { disks: true }, patient())).rejects.toBeInstanceOf(
+      InvalidConfiguration,
+    );
   });
 
   it('know nothing of an id that is of none, and act on none', async () => {
     const { kit, opened } = clouds();
-    expect(await kit.cloud.look(['garbled'], { disks: true }, patient())).toMatchObject([{ machine: 'garbled', power: 'unknown' }]);
+    expect(await kit.cloud.look(['garbled'], { disks: true }, patient())).toMatchObject([
+      { machine: 'garbled', power: 'unknown' },
+    ]);
     const order = kit.cloud.powerOff({ machine: 'garbled', incarnation: null }, granted, patient());
     await expect(order).rejects.toBeInstanceOf(Refused);
     expect(opened).toEqual([]);
@@ -85,7 +105,10 @@ describe('several clouds as one', () => {
     const { kit, opened } = clouds();
     const volumes = ['moon', 'sun', 'elsewhere'].map((driver) => ({ driver, handle: 'disk' }));
     expect(await kit.cloud.holders?.(volumes, patient())).toEqual([{ disk: 'disk', by: [MOON] }]);
-    expect([opened, kit.cloud.machinesNamed?.('node', { driver: 'moon', handle: 'disk' })]).toEqual([['moon'], ['moon:node']]);
+    expect([opened, kit.cloud.machinesNamed?.('node', { driver: 'moon', handle: 'disk' })]).toEqual([
+      ['moon'],
+      ['moon:node'],
+    ]);
   });
 
   it('put machines in the place of a scale set', async () => {
@@ -93,8 +116,13 @@ describe('several clouds as one', () => {
   });
 
   it('are tried where Nodes name their machines, and the likeliest where none does', async () => {
-    const where = async (machines: readonly MachineId[]) => (await clouds().kit.probesFor?.(machines))?.map((probe) => probe.where);
-    expect([await where([MOON]), await where([STAR, SUN]), await where([])]).toEqual([['moon'], ['sun', 'star'], ['sun']]);
+    const where = async (machines: readonly MachineId[]) =>
+      (await clouds().kit.probesFor?.(machines))?.map((probe) => probe.where);
+    expect([await where([MOON]), await where([STAR, SUN]), await where([])]).toEqual([
+      ['moon'],
+      ['sun', 'star'],
+      ['sun'],
+    ]);
   });
 
   it('say in a probe what keeps one from being opened', async () => {
@@ -106,15 +134,35 @@ describe('several clouds as one', () => {
 describe('a run about one machine', () => {
   const readingOf = (machine: MachineId) => {
     const { kit } = clouds();
-    return startRun({ request: { machine, intent: 'react', accepted: null, vouched: null }, policy: defaultPolicy, reading: kit.cloud, runId: 'r', deadline: 0 }).reading;
+    return startRun({
+      request: { machine, intent: 'react', accepted: null, vouched: null },
+      policy: defaultPolicy,
+      reading: kit.cloud,
+      runId: 'r',
+      deadline: 0,
+    }).reading;
   };
 
-  it.each([[SUN, 'sun'], [MOON, 'moon'], [STAR, 'star'], ['garbled', 'sun or moon or star']])('of %s reads Nodes as %s does', (machine, name) => {
+  it.each([
+    [SUN, 'sun'],
+    [MOON, 'moon'],
+    [STAR, 'star'],
+    ['garbled', 'sun or moon or star'],
+  ])('of %s reads Nodes as %s does', (machine, name) => {
     expect(readingOf(machine).name).toBe(name);
   });
 
   it('reads volumes beside that machine where its cloud can', () => {
-    const reading = anyCloud([{ ...named('sun'), readingFor: (machine) => ({ ...named('sun'), diskOf: ({ handle }) => `${machine} ${handle}` }) }], never, new Set()).cloud.readingFor?.(SUN);
+    const reading = anyCloud(
+      [
+        {
+          ...named('sun'),
+          readingFor: (machine) => ({ ...named('sun'), diskOf: ({ handle }) => `${machine} ${handle}` }),
+        },
+      ],
+      never,
+      new Set(),
+    ).cloud.readingFor?.(SUN);
     expect(reading?.diskOf({ driver: 'sun', handle: 'd' })).toBe(`${SUN} d`);
   });
 
@@ -136,6 +184,15 @@ describe('a run about one machine', () => {
     ] as const;
     const facts: MachineFacts = factsOf({ machine: STAR, incarnation: { id: '42', made: 0 } });
     expect(identityOf({ identitySources, created: 1 }, facts, readingOf(STAR))).toBe('proven');
-    expect(identityOf({ identitySources: [...identitySources, { source: 'instanceIdAnnotation', driver: null, value: '43' }], created: 1 }, facts, readingOf(STAR))).toBe('contradicted');
+    expect(
+      identityOf(
+        {
+          identitySources: [...identitySources, { source: 'instanceIdAnnotation', driver: null, value: '43' }],
+          created: 1,
+        },
+        facts,
+        readingOf(STAR),
+      ),
+    ).toBe('contradicted');
   });
 });

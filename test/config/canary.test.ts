@@ -15,7 +15,10 @@ import { parseConfiguration } from '../../config/schema.ts';
 import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { unhurried } from '../contract/cluster/stage.ts';
 
-/** A token is planted wherever one may stand, and must come out nowhere: in no message, no cause, and on no wire that others read. */
+/**
+ * A token is planted wherever one may stand, and must come out nowhere: in no message, no cause, and on no wire that
+ * others read.
+ */
 const CANARY = 'eyJhbGciOiJ-canary-7f3a91';
 
 let folder: string;
@@ -27,9 +30,19 @@ beforeEach(async () => {
 afterEach(() => Promise.all([door.close(), rm(folder, { recursive: true })]));
 
 const kubeconfig = (cluster: object, user: object): string =>
-  stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': 'x', clusters: [{ name: 'c', cluster }], users: [{ name: 'u', user }], contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }] });
+  stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'x',
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+  });
 
-const authority = () => ({ server: door.url, 'certificate-authority-data': Buffer.from(door.caData).toString('base64') });
+const authority = () => ({
+  server: door.url,
+  'certificate-authority-data': Buffer.from(door.caData).toString('base64'),
+});
 
 const inFile = async (content: string): Promise<ClusterEntry> => {
   const file = path.join(folder, 'config');
@@ -39,10 +52,14 @@ const inFile = async (content: string): Promise<ClusterEntry> => {
 
 const nobody = () => Promise.reject(new Error('no cloud is needed'));
 
-const open = (entry: ClusterEntry, secret = '') => connectCluster(entry, { managedCluster: nobody, secret: async () => secret }, unhurried());
+const open = (entry: ClusterEntry, secret = '') =>
+  connectCluster(entry, { managedCluster: nobody, secret: async () => secret }, unhurried());
 
 /** The error of one request, or of the way there; everything that could ever be printed of it. */
-const failureOf = async (entry: ClusterEntry, secret = ''): Promise<{ readonly error: unknown; readonly text: string }> => {
+const failureOf = async (
+  entry: ClusterEntry,
+  secret = '',
+): Promise<{ readonly error: unknown; readonly text: string }> => {
   const error: unknown = await open(entry, secret).then(
     async (opened) => {
       const failed: unknown = await opened.cluster.identify('n', unhurried()).catch((caught: unknown) => caught);
@@ -54,7 +71,14 @@ const failureOf = async (entry: ClusterEntry, secret = ''): Promise<{ readonly e
   return { error, text: inspect(error, { depth: 20, showHidden: true }) };
 };
 
-const plugin = (script: string) => ({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: ['-e', script], interactiveMode: 'Never' } });
+const plugin = (script: string) => ({
+  exec: {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: process.execPath,
+    args: ['-e', script],
+    interactiveMode: 'Never',
+  },
+});
 
 describe('a credential plugin', () => {
   it.each([
@@ -70,7 +94,13 @@ describe('a credential plugin', () => {
   });
 
   it('that cannot be started is a fault of the configuration', async () => {
-    const { error } = await failureOf(await inFile(kubeconfig(authority(), { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: path.join(folder, 'nowhere') } })));
+    const { error } = await failureOf(
+      await inFile(
+        kubeconfig(authority(), {
+          exec: { apiVersion: 'client.authentication.k8s.io/v1', command: path.join(folder, 'nowhere') },
+        }),
+      ),
+    );
     expect(error).toBeInstanceOf(InvalidConfiguration);
     expect(String(error)).toContain('cannot be started (ENOENT)');
   });
@@ -120,27 +150,44 @@ describe('plain http', () => {
     ['a plugin', plugin(`process.stdout.write('${CANARY}')`)],
   ])('is refused with %s, whether or not the kubeconfig skips the verification', async (_, user) => {
     for (const skips of [{}, { 'insecure-skip-tls-verify': true }]) {
-      const { error, text } = await failureOf(await inFile(kubeconfig({ server: 'http://10.9.8.7:8080', ...skips }, user)));
+      const { error, text } = await failureOf(
+        await inFile(kubeconfig({ server: 'http://10.9.8.7:8080', ...skips }, user)),
+      );
       expect(error).toBeInstanceOf(InvalidConfiguration);
       expect(text).toContain('in the clear');
       expect(text).not.toContain('7f3a91');
     }
   });
 
-  it.each(['http://localhost.example.org', 'http://127.0.0.1.example.org:80', 'HTTP://10.9.8.7'])('to %s is not on this machine', async (server) => {
-    const { text } = await failureOf({ name: 'c', secret: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:k' }, JSON.stringify({ server, ca: 'PEM', token: CANARY }));
-    expect(text).toContain('in the clear');
-    expect(text).not.toContain('7f3a91');
-  });
+  it.each(['http://localhost.example.org', 'http://127.0.0.1.example.org:80', 'HTTP://10.9.8.7'])(
+    'to %s is not on this machine',
+    async (server) => {
+      const { text } = await failureOf(
+        { name: 'c', secret: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:k' },
+        JSON.stringify({ server, ca: 'PEM', token: CANARY }),
+      );
+      expect(text).toContain('in the clear');
+      expect(text).not.toContain('7f3a91');
+    },
+  );
 
   it('to this machine through a proxy is not on this machine either', async () => {
-    const { text } = await failureOf(await inFile(kubeconfig({ server: 'http://127.0.0.1:9', 'insecure-skip-tls-verify': true, 'proxy-url': 'http://10.9.8.7:3128' }, { token: CANARY })));
+    const { text } = await failureOf(
+      await inFile(
+        kubeconfig(
+          { server: 'http://127.0.0.1:9', 'insecure-skip-tls-verify': true, 'proxy-url': 'http://10.9.8.7:3128' },
+          { token: CANARY },
+        ),
+      ),
+    );
     expect(text).toContain('in the clear');
   });
 
   it('to this machine is let be', async () => {
     for (const server of ['http://127.0.0.1:9', 'http://localhost:9', 'http://[::1]:9']) {
-      const opened = await open(await inFile(kubeconfig({ server, 'insecure-skip-tls-verify': true }, { token: CANARY })));
+      const opened = await open(
+        await inFile(kubeconfig({ server, 'insecure-skip-tls-verify': true }, { token: CANARY })),
+      );
       expect(opened.doctor.unverified()).toBe(true);
       await opened.close();
     }
@@ -149,23 +196,48 @@ describe('plain http', () => {
 
 /** A cloud without machines. */
 const noCloud = (): OpenedCloud => ({
-  cloud: { name: 'none', look: nobody, witness: nobody, detach: nobody, powerOff: nobody, machineOf: () => null, incarnationsOf: () => [], unservedPlace: () => null, diskOf: () => null },
+  cloud: {
+    name: 'none',
+    look: nobody,
+    witness: nobody,
+    detach: nobody,
+    powerOff: nobody,
+    machineOf: () => null,
+    incarnationsOf: () => [],
+    unservedPlace: () => null,
+    diskOf: () => null,
+  },
   readHints: () => ({ hints: [], faults: [], ignored: [] }),
   probes: [],
   access: { managedCluster: nobody, secret: nobody },
 });
 
 it('doctor fails on a server that nobody vouches for, and says what remedies it', async () => {
-  const opened = await open(await inFile(kubeconfig({ server: door.url, 'insecure-skip-tls-verify': true }, { token: FENCE_TOKEN })));
-  const cluster = { cluster: opened.cluster, doctor: async () => opened.doctor, cap: async () => opened.cap, open: async () => undefined, close: opened.close };
+  const opened = await open(
+    await inFile(kubeconfig({ server: door.url, 'insecure-skip-tls-verify': true }, { token: FENCE_TOKEN })),
+  );
+  const cluster = {
+    cluster: opened.cluster,
+    doctor: async () => opened.doctor,
+    cap: async () => opened.cap,
+    open: async () => undefined,
+    close: opened.close,
+  };
   const { checks } = await examine(noCloud(), [cluster], { policy: defaultPolicy, gives: 'no-orders' }, unhurried());
-  expect(checks).toContainEqual({ what: 'c: the API server proves who it is', verdict: 'fail', says: expect.stringContaining('certificate-authority-data') });
+  expect(checks).toContainEqual({
+    what: 'c: the API server proves who it is',
+    verdict: 'fail',
+    says: expect.stringContaining('certificate-authority-data'),
+  });
   await opened.close();
 });
 
 describe('a configuration with a token in it', () => {
   it.each([
-    ['is no YAML', `clusters:\n  - name: c\n    kubeconfig: |\n     users: [{user: {token: ${CANARY}}}]\n   bad: "${CANARY}\n`],
+    [
+      'is no YAML',
+      `clusters:\n  - name: c\n    kubeconfig: |\n     users: [{user: {token: ${CANARY}}}]\n   bad: "${CANARY}\n`,
+    ],
     ['has an alias in the place of a token', `pause: *${CANARY}\n`],
     ['has a line that lost its blank', `{ token:${CANARY}: 1 }\n`],
     ['has a token where a list stands', `clusters: ${CANARY}\n`],

@@ -30,7 +30,11 @@ describe('the way into a cluster', () => {
       return { managedCluster: tell, secret: tell };
     };
     const ways = accessByEntry(async (cloud) => told(cloud));
-    for (const entry of ['{ name: a, eks: {} }', '{ name: a, keyVault: { vault: v, secret: s } }', '{ name: a, gke: { location: l-1, project: p } }']) {
+    for (const entry of [
+      '{ name: a, eks: {} }',
+      '{ name: a, keyVault: { vault: v, secret: s } }',
+      '{ name: a, gke: { location: l-1, project: p } }',
+    ]) {
       await expect(connectCluster(entryIn(entry), ways, unhurried())).rejects.toThrow('enough');
     }
     expect(asked).toEqual(['aws', 'azure', 'gcp']);

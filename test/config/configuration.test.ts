@@ -30,7 +30,17 @@ clusters:
   - { name: stage, eks: { region: eu-central-1 } }
 `;
     const read = parseConfiguration(text, 'cf.yaml');
-    expect(policyOf(read, false)).toEqual({ paused: 'upgrade to 1.37', dryRun: true, fenceAfter: 90_000, detach: 'never', deleteNode: 'always', unreachable: 'power-off', optOut: 'nodes', vouching: 'refused', cap: { share: 0.3, atOnce: 0.1 } });
+    expect(policyOf(read, false)).toEqual({
+      paused: 'upgrade to 1.37',
+      dryRun: true,
+      fenceAfter: 90_000,
+      detach: 'never',
+      deleteNode: 'always',
+      unreachable: 'power-off',
+      optOut: 'nodes',
+      vouching: 'refused',
+      cap: { share: 0.3, atOnce: 0.1 },
+    });
     expect(read.clusters.map(({ name }) => name)).toEqual(['prod', 'stage']);
   });
 
@@ -41,15 +51,25 @@ clusters:
     ['a share above 1', 'policy: { cap: { share: 20 } }', /policy\.cap\.share/],
     ['a share below none', 'policy: { cap: { atOnce: -0.1 } }', /policy\.cap\.atOnce/],
     ['more than all, in percent', 'policy: { cap: { share: 120% } }', /policy\.cap\.share/],
-    ['the number of Nodes of earlier versions, and says what to write', 'policy: { cap: { nodes: 3 } }', /policy\.cap\.nodes.*cap\.share.*cap\.atOnce/],
+    [
+      'the number of Nodes of earlier versions, and says what to write',
+      'policy: { cap: { nodes: 3 } }',
+      /policy\.cap\.nodes.*cap\.share.*cap\.atOnce/,
+    ],
     ['a cluster without access', 'clusters: [{ name: a }]', /clusters\.0/],
-    ['two clusters of one name', 'clusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]', /two clusters are named "a"/],
+    [
+      'two clusters of one name',
+      'clusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]',
+      /two clusters are named "a"/,
+    ],
     ['what is no YAML', 'policy: {', /cf\.yaml/],
     ['a list instead of a mapping', '- a', /expected object/],
   ])('refuses %s', (_, text, words) => expect(faultsOf(text).join('\n')).toMatch(words));
 
   it('names all faults at once', () => {
-    expect(faultsOf('a: 1\npolicy: { detach: x, unreachable: y }\nclusters: [{ name: "" , kubeconfig: z }]').length).toBeGreaterThanOrEqual(4);
+    expect(
+      faultsOf('a: 1\npolicy: { detach: x, unreachable: y }\nclusters: [{ name: "" , kubeconfig: z }]').length,
+    ).toBeGreaterThanOrEqual(4);
   });
 });
 
@@ -58,7 +78,12 @@ describe('settings', () => {
   it.each([
     ['the environment', { ...nothing, kubeconfig: '/env' }, {}, [{ name: 'default', kubeconfig: '/env' }]],
     ['the usual place', { ...nothing, home: '/root' }, {}, [{ name: 'default', kubeconfig: '/root/.kube/config' }]],
-    ['the command line before the environment', { ...nothing, kubeconfig: '/env' }, { kubeconfig: '/flag', context: 'c' }, [{ name: 'c', kubeconfig: '/flag', context: 'c' }]],
+    [
+      'the command line before the environment',
+      { ...nothing, kubeconfig: '/env' },
+      { kubeconfig: '/flag', context: 'c' },
+      [{ name: 'c', kubeconfig: '/flag', context: 'c' }],
+    ],
   ])('take the cluster from %s', async (_, environment, flags, clusters) => {
     expect(await loadSettings(environment, flags)).toEqual({ ...configuration.parse({}), clusters });
   });
@@ -68,6 +93,15 @@ describe('settings', () => {
   });
 });
 
-it.each([['90s', 90_000], ['1.5m', 90_000], ['2h', 7_200_000], ['250ms', 250], ['0s', 0], ['90', null], ['-1s', null], ['s', null]])('%s is %s ms', (text, ms) => {
+it.each([
+  ['90s', 90_000],
+  ['1.5m', 90_000],
+  ['2h', 7_200_000],
+  ['250ms', 250],
+  ['0s', 0],
+  ['90', null],
+  ['-1s', null],
+  ['s', null],
+])('%s is %s ms', (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });

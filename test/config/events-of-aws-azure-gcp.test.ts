@@ -13,7 +13,16 @@ const GCE = 'projects/p/zones/europe-west1-b/instances/node-1';
 
 describe('an event', () => {
   const read = (raw: unknown) => readByAny(raw, [aws, azure, gcp]);
-  const stopped = { 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', account: '111122223333', region: 'eu-west-1', time: '2026-01-01T00:00:00Z', id: 'e', resources: [], version: '0' };
+  const stopped = {
+    'detail-type': 'EC2 Instance State-change Notification',
+    source: 'aws.ec2',
+    account: '111122223333',
+    region: 'eu-west-1',
+    time: '2026-01-01T00:00:00Z',
+    id: 'e',
+    resources: [],
+    version: '0',
+  };
 
   it.each([
     [{ ...stopped, detail: { 'instance-id': EC2, state: 'stopped' } }, EC2],
@@ -25,11 +34,18 @@ describe('an event', () => {
 
   it('that is broken is told of by the cloud that came furthest into it', () => {
     const { faults } = read([{ message: { data: Buffer.from('{"instance":"node-1"}').toString('base64') } }]);
-    expect(faults).toMatchObject([{ where: '$[0].message.data.instance', what: expect.stringMatching(/\(read as an event of gcp\)$/) }]);
+    expect(faults).toMatchObject([
+      { where: '$[0].message.data.instance', what: expect.stringMatching(/\(read as an event of gcp\)$/) },
+    ]);
   });
 
   it('that is none is of no cloud, and what each would take is said', () => {
-    expect(read('{"weather":"fine"}').faults).toMatchObject([{ what: 'this is no event that is understood here', remedy: expect.stringMatching(/^send an EventBridge event.*; or .*resourceId.*; or an audit log entry/) }]);
+    expect(read('{"weather":"fine"}').faults).toMatchObject([
+      {
+        what: 'this is no event that is understood here',
+        remedy: expect.stringMatching(/^send an EventBridge event.*; or .*resourceId.*; or an audit log entry/),
+      },
+    ]);
   });
 });
 
@@ -37,7 +53,8 @@ describe.each([aws, azure, gcp])('a sample of $name', ({ name, readHints }) => {
   it.each(samplesOf(name))('is read as its own cloud reads it, and is no machine of another: %s', (file) => {
     const text = sample(name, file);
     expect(readByAny(text, [aws, azure, gcp]).hints).toEqual(readHints(text).hints);
-    for (const other of [aws, azure, gcp].filter((one) => one.name !== name)) expect(other.readHints(text).hints).toEqual([]);
+    for (const other of [aws, azure, gcp].filter((one) => one.name !== name))
+      expect(other.readHints(text).hints).toEqual([]);
   });
 });
 

@@ -28,7 +28,9 @@ beforeEach(async () => {
 });
 afterEach(() => Promise.all([door.close(), rm(folder, { recursive: true })]));
 
-const cluster = (url: string) => ({ clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority': 'pki/ca.pem' } }] });
+const cluster = (url: string) => ({
+  clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority': 'pki/ca.pem' } }],
+});
 const users = { users: [{ name: 'u', user: { token: FENCE_TOKEN } }] };
 const contexts = { 'current-context': 'x', contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }] };
 
@@ -54,13 +56,16 @@ describe('a kubeconfig in a file', () => {
     expect(await nodesSeenWith(await written('config', { ...cluster(door.url), ...users, ...contexts }))).toEqual(here);
   });
 
-  it.each(['', 'users: [{ token: my-secret }'])('that is none is named, and none of it is told: %j', async (content) => {
-    const file = path.join(folder, 'broken');
-    await writeFile(file, content);
-    const failure = nodesSeenWith(file).catch((error: unknown) => String(error));
-    expect(await failure).toContain(`the kubeconfig ${file} is none`);
-    expect(await failure).not.toContain('my-secret');
-  });
+  it.each(['', 'users: [{ token: my-secret }'])(
+    'that is none is named, and none of it is told: %j',
+    async (content) => {
+      const file = path.join(folder, 'broken');
+      await writeFile(file, content);
+      const failure = nodesSeenWith(file).catch((error: unknown) => String(error));
+      expect(await failure).toContain(`the kubeconfig ${file} is none`);
+      expect(await failure).not.toContain('my-secret');
+    },
+  );
 
   it('may be spread over several files, of which the first that says something wins and those that are missing do not count', async () => {
     const files = [
@@ -69,7 +74,9 @@ describe('a kubeconfig in a file', () => {
       await written('second', { ...cluster(nobody), ...users, ...contexts, 'current-context': 'y' }),
     ];
     expect(await nodesSeenWith(files.join(path.delimiter))).toEqual(here);
-    await expect(nodesSeenWith([path.join(folder, 'nowhere'), ''].join(path.delimiter))).rejects.toThrow(/there is no kubeconfig at .*nowhere: give --kubeconfig/);
+    await expect(nodesSeenWith([path.join(folder, 'nowhere'), ''].join(path.delimiter))).rejects.toThrow(
+      /there is no kubeconfig at .*nowhere: give --kubeconfig/,
+    );
   });
 
   it('may be of the short form', async () => {

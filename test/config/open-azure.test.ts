@@ -22,7 +22,10 @@ describe('Azure as the configuration names it', () => {
   it('reads events, and looks at what they speak of at the endpoint that is named', async () => {
     const { machine, kit } = await opened();
     const { hints } = kit.readHints({ resourceId: `${prefix}/virtualmachinescalesets/pool` });
-    const machines = await kit.expand(hints.map((hint) => hint.machine), patient());
+    const machines = await kit.expand(
+      hints.map((hint) => hint.machine),
+      patient(),
+    );
     expect(await kit.cloud.look(machines, { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);
   });
 
@@ -36,12 +39,23 @@ describe('Azure as the configuration names it', () => {
 
   it('asks which orders it may give, and says so where nobody may ask', async () => {
     const { kit, machine, world } = await opened();
-    const orders = () => kit.probes[0]?.orders({ policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [machine] }, patient());
+    const orders = () =>
+      kit.probes[0]?.orders({ policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [machine] }, patient());
     expect(await orders()).toMatchObject([{ what: 'may detach disks and power off machines', verdict: 'ok' }]);
-    world.parts.azure.knobs.allowedActions = ['Microsoft.Compute/*/read', 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/attachDetachDataDisks/action'];
-    expect(await orders()).toMatchObject([{ verdict: 'fail', says: expect.stringMatching(/virtualMachines\/powerOff\/action on \/subscriptions\S+ IS MISSING/) }]);
+    world.parts.azure.knobs.allowedActions = [
+      'Microsoft.Compute/*/read',
+      'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/attachDetachDataDisks/action',
+    ];
+    expect(await orders()).toMatchObject([
+      {
+        verdict: 'fail',
+        says: expect.stringMatching(/virtualMachines\/powerOff\/action on \/subscriptions\S+ IS MISSING/),
+      },
+    ]);
     world.parts.azure.knobs.allowedActions = null;
-    expect(await orders()).toMatchObject([{ verdict: 'warn', says: expect.stringMatching(/permissions\/read answered AuthorizationFailed.*no dry run/) }]);
+    expect(await orders()).toMatchObject([
+      { verdict: 'warn', says: expect.stringMatching(/permissions\/read answered AuthorizationFailed.*no dry run/) },
+    ]);
   });
 
   it.each([

@@ -18,7 +18,9 @@ it('looks at machines behind another endpoint, and reads their events', async ()
 });
 
 it('says of its credentials what it knows', async () => {
-  expect(await Promise.all(kit.probes.map(({ ask }) => ask(patient())))).toEqual([expect.stringMatching(/^no credentials are used over plain http; whether/)]);
+  expect(await Promise.all(kit.probes.map(({ ask }) => ask(patient())))).toEqual([
+    expect.stringMatching(/^no credentials are used over plain http; whether/),
+  ]);
 });
 
 it('tries each project by a machine of it, once one is known', async () => {
@@ -30,8 +32,23 @@ it('tries each project by a machine of it, once one is known', async () => {
 it('asks which orders it may give, on a machine and its disk', async () => {
   const holder = addInstance(world);
   const disk = addDisk(world, {}, { instance: holder });
-  const orders = async () => (await kit.probesFor?.([holder]))?.[0]?.orders({ policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [holder] }, patient());
-  expect(await orders()).toEqual([{ what: 'may detach disks and power off machines', verdict: 'ok', says: `compute.instances.detachDisk, compute.instances.stop would be allowed, asked for ${holder}` }]);
+  const orders = async () =>
+    (await kit.probesFor?.([holder]))?.[0]?.orders(
+      { policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [holder] },
+      patient(),
+    );
+  expect(await orders()).toEqual([
+    {
+      what: 'may detach disks and power off machines',
+      verdict: 'ok',
+      says: `compute.instances.detachDisk, compute.instances.stop would be allowed, asked for ${holder}`,
+    },
+  ]);
   world.parts.gce.knobs.missingPermissions = ['compute.instances.stop', 'compute.disks.use'];
-  expect(await orders()).toMatchObject([{ verdict: 'fail', says: expect.stringContaining(`compute.instances.stop on ${holder}; compute.disks.use on ${disk} IS MISSING`) }]);
+  expect(await orders()).toMatchObject([
+    {
+      verdict: 'fail',
+      says: expect.stringContaining(`compute.instances.stop on ${holder}; compute.disks.use on ${disk} IS MISSING`),
+    },
+  ]);
 });

@@ -3,7 +3,13 @@ import { systemClock } from '../../config/system.ts';
 
 const clockOver = () => {
   const hands = { wall: 1_000_000, mono: 50 };
-  return { hands, clock: systemClock(() => hands.wall, () => hands.mono) };
+  return {
+    hands,
+    clock: systemClock(
+      () => hands.wall,
+      () => hands.mono,
+    ),
+  };
 };
 
 it.each([

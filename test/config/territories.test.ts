@@ -4,7 +4,11 @@ import type { CloudOptions } from '../../providers/plugin.ts';
 import { parseConfiguration } from '../../config/schema.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 
-const other = { account: '222233334444', region: 'eu-central-1', role: 'arn:aws:iam::222233334444:role/team/cloudfence-other' };
+const other = {
+  account: '222233334444',
+  region: 'eu-central-1',
+  role: 'arn:aws:iam::222233334444:role/team/cloudfence-other',
+};
 
 const faultsOf = async (run: () => unknown): Promise<readonly string[]> => {
   try {
@@ -16,12 +20,19 @@ const faultsOf = async (run: () => unknown): Promise<readonly string[]> => {
   }
 };
 
-const written = (...territories: readonly object[]) => faultsOf(() => parseConfiguration(JSON.stringify({ territories }), 'cf.yaml'));
-const openedAt = (account: string | null, ...territories: CloudOptions['territories']) => faultsOf(() => openAws({ region: 'eu-west-1', account, territories }));
+const written = (...territories: readonly object[]) =>
+  faultsOf(() => parseConfiguration(JSON.stringify({ territories }), 'cf.yaml'));
+const openedAt = (account: string | null, ...territories: CloudOptions['territories']) =>
+  faultsOf(() => openAws({ region: 'eu-west-1', account, territories }));
 
 describe('territories, as written', () => {
   it('may name a role of another account, also in China, and our own account without one', async () => {
-    const china = { account: '555566667777', region: 'cn-north-1', role: 'arn:aws-cn:iam::555566667777:role/x', externalId: 'a:b/c-1' };
+    const china = {
+      account: '555566667777',
+      region: 'cn-north-1',
+      role: 'arn:aws-cn:iam::555566667777:role/x',
+      externalId: 'a:b/c-1',
+    };
     expect(await written(other, china, { account: '111122223333', region: 'us-gov-west-1' })).toEqual([]);
   });
 
@@ -30,34 +41,68 @@ describe('territories, as written', () => {
     ['an account that is too short', { ...other, account: '2222' }, /territories\.0\.account: is no account number/],
     ['a zone in the place of a region', { ...other, region: 'eu-central-1a' }, /territories\.0\.region: is no region/],
     ['a role by its name', { ...other, role: 'cloudfence-other' }, /territories\.0\.role: is no ARN of an IAM role/],
-    ['the ARN of a user', { ...other, role: 'arn:aws:iam::222233334444:user/x' }, /territories\.0\.role: is no ARN of an IAM role/],
-    ['a role of another account', { ...other, account: '333344445555' }, /territories\.0\.role: is a role of account 222233334444, not of 333344445555/],
-    ['an external id without a role', { account: '111122223333', region: 'eu-central-1', externalId: 'abc' }, /territories\.0\.externalId: is for a role/],
+    [
+      'the ARN of a user',
+      { ...other, role: 'arn:aws:iam::222233334444:user/x' },
+      /territories\.0\.role: is no ARN of an IAM role/,
+    ],
+    [
+      'a role of another account',
+      { ...other, account: '333344445555' },
+      /territories\.0\.role: is a role of account 222233334444, not of 333344445555/,
+    ],
+    [
+      'an external id without a role',
+      { account: '111122223333', region: 'eu-central-1', externalId: 'abc' },
+      /territories\.0\.externalId: is for a role/,
+    ],
     ['a misspelt field', { ...other, externalID: 'abc' }, /externalID/],
-  ])('are refused with %s', async (_, territory, words) => expect((await written(territory)).join('\n')).toMatch(words));
+  ])('are refused with %s', async (_, territory, words) =>
+    expect((await written(territory)).join('\n')).toMatch(words),
+  );
 
   it('are refused when one is named twice, and with all faults at once', async () => {
-    expect(await written(other, { ...other, externalId: 'another' })).toEqual(['cf.yaml, at territories: 222233334444 eu-central-1 is named twice']);
+    expect(await written(other, { ...other, externalId: 'another' })).toEqual([
+      'cf.yaml, at territories: 222233334444 eu-central-1 is named twice',
+    ]);
     const faults = await written({ ...other, region: 'here' }, { ...other, role: 'cloudfence-other' });
-    expect(faults).toEqual([expect.stringMatching(/territories\.0\.region/), expect.stringMatching(/territories\.1\.role: is no ARN/)]);
+    expect(faults).toEqual([
+      expect.stringMatching(/territories\.0\.region/),
+      expect.stringMatching(/territories\.1\.role: is no ARN/),
+    ]);
   });
 });
 
 describe('territories, where this install is', () => {
   it('have a check of their own each', async () => {
-    const { probes } = await openAws({ region: 'eu-west-1', account: '111122223333', territories: [other, { account: '111122223333', region: 'eu-west-3' }] });
-    expect(probes.map(({ where }) => where)).toEqual(['aws', 'aws 222233334444 eu-central-1', 'aws 111122223333 eu-west-3']);
+    const { probes } = await openAws({
+      region: 'eu-west-1',
+      account: '111122223333',
+      territories: [other, { account: '111122223333', region: 'eu-west-3' }],
+    });
+    expect(probes.map(({ where }) => where)).toEqual([
+      'aws',
+      'aws 222233334444 eu-central-1',
+      'aws 111122223333 eu-west-3',
+    ]);
   });
 
   it('are refused, all at once, when one is our own, or of another account without a role', async () => {
-    expect(await openedAt('111122223333', { account: '111122223333', region: 'eu-west-1' }, other, { account: '222233334444', region: 'eu-west-3' })).toEqual([
+    expect(
+      await openedAt('111122223333', { account: '111122223333', region: 'eu-west-1' }, other, {
+        account: '222233334444',
+        region: 'eu-west-3',
+      }),
+    ).toEqual([
       'territories.0: 111122223333 eu-west-1 is where this install is itself: leave it out',
       'territories.2: 222233334444 eu-west-3 is not our own account 111122223333: name a `role` of it to assume',
     ]);
   });
 
   it('are refused where nobody told our account, when one without a role is of our own region', async () => {
-    expect(await openedAt(null, { account: '111122223333', region: 'eu-west-1' })).toEqual([expect.stringMatching(/is where this install is itself/)]);
+    expect(await openedAt(null, { account: '111122223333', region: 'eu-west-1' })).toEqual([
+      expect.stringMatching(/is where this install is itself/),
+    ]);
     expect(await openedAt(null, { account: '111122223333', region: 'eu-west-3' })).toEqual([]);
   });
 });

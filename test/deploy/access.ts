@@ -1,7 +1,11 @@
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 
 /** As whom tests call an emulator: the sandbox's account, which may do everything. */
-export const accessTo = (endpoint: string) => ({ endpoint, region: SANDBOX_REGION, credentials: { accessKeyId: SANDBOX_ACCOUNT, secretAccessKey: 'test' } });
+export const accessTo = (endpoint: string) => ({
+  endpoint,
+  region: SANDBOX_REGION,
+  credentials: { accessKeyId: SANDBOX_ACCOUNT, secretAccessKey: 'test' },
+});
 
 export const STAGE = 'ministack';
 

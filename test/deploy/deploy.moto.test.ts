@@ -19,9 +19,20 @@ beforeAll(async () => {
   return async () => void (await Promise.all([moto.close(), service.close()]));
 });
 
-const access = () => ({ AWS_ENDPOINT_URL: moto.url, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', AWS_REGION: SANDBOX_REGION, AWS_EC2_METADATA_DISABLED: 'true' });
-const serverless = (...args: readonly string[]) => service.run([...args, '--stage', 'prod', '--region', SANDBOX_REGION], access());
-const client = () => ({ endpoint: moto.url, region: SANDBOX_REGION, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
+const access = () => ({
+  AWS_ENDPOINT_URL: moto.url,
+  AWS_ACCESS_KEY_ID: 'test',
+  AWS_SECRET_ACCESS_KEY: 'test',
+  AWS_REGION: SANDBOX_REGION,
+  AWS_EC2_METADATA_DISABLED: 'true',
+});
+const serverless = (...args: readonly string[]) =>
+  service.run([...args, '--stage', 'prod', '--region', SANDBOX_REGION], access());
+const client = () => ({
+  endpoint: moto.url,
+  region: SANDBOX_REGION,
+  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+});
 
 it('is deployed, and a second time changes nothing', async () => {
   expect(await serverless('deploy')).toMatchObject({ code: 0 });
@@ -33,13 +44,26 @@ it('tells about itself', async () => {
 }, 60_000);
 
 it('starts a replay of its archive, and names it and its state', async () => {
-  const { Handler = '', Environment } = await new LambdaClient(client()).send(new GetFunctionConfigurationCommand({ FunctionName: 'cloudfence-prod-replay' }));
+  const { Handler = '', Environment } = await new LambdaClient(client()).send(
+    new GetFunctionConfigurationCommand({ FunctionName: 'cloudfence-prod-replay' }),
+  );
   const zip = { file: path.join(service.folder, '.serverless/replay.zip'), handler: Handler };
   const range = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T01:00:00Z' };
-  const answer = await invokeZip(zip, path.join(service.folder, 'unpacked-replay'), { ...Environment?.Variables, ...access() }, { replay: range });
-  expect(answer).toEqual({ replay: expect.stringMatching(/^cloudfence-[0-9a-f]{16}$/), state: expect.stringMatching(/^(STARTING|RUNNING|COMPLETED)$/) });
+  const answer = await invokeZip(
+    zip,
+    path.join(service.folder, 'unpacked-replay'),
+    { ...Environment?.Variables, ...access() },
+    { replay: range },
+  );
+  expect(answer).toEqual({
+    replay: expect.stringMatching(/^cloudfence-[0-9a-f]{16}$/),
+    state: expect.stringMatching(/^(STARTING|RUNNING|COMPLETED)$/),
+  });
   const ReplayName = typeof answer === 'object' && answer !== null && 'replay' in answer ? String(answer.replay) : '';
-  expect(await new EventBridgeClient(client()).send(new DescribeReplayCommand({ ReplayName }))).toMatchObject({ ReplayName, EventSourceArn: Environment?.Variables?.['CLOUDFENCE_ARCHIVE_ARN'] });
+  expect(await new EventBridgeClient(client()).send(new DescribeReplayCommand({ ReplayName }))).toMatchObject({
+    ReplayName,
+    EventSourceArn: Environment?.Variables?.['CLOUDFENCE_ARCHIVE_ARN'],
+  });
 }, 60_000);
 
 it('is removed by force, as nobody there can be asked for fences', async () => {

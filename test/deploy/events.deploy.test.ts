@@ -9,7 +9,10 @@ let deployed: Installed;
 /** Called after each accepted write to a Node; true when the answer is to get lost. */
 let afterNodeWrite: (path: string) => boolean = () => false;
 
-const faults: Faults = { after: ({ method, path }) => (method === 'PATCH' && path.startsWith('/api/v1/nodes/') && afterNodeWrite(path) ? 'drop' : undefined) };
+const faults: Faults = {
+  after: ({ method, path }) =>
+    method === 'PATCH' && path.startsWith('/api/v1/nodes/') && afterNodeWrite(path) ? 'drop' : undefined,
+};
 
 beforeAll(async () => {
   deployed = await install({ holders: 4, faults, before: (world, [lost]) => lost && stopIn(world, lost, 1_000) });
@@ -29,8 +32,14 @@ it('a machine whose events were lost is found and fenced by the sweep', async ()
 });
 
 it('what it decided can be read by `serverless logs`, and where it is by `serverless info`', async () => {
-  expect(await deployed.serverless('logs', '-f', 'sweep')).toMatchObject({ code: 0, said: expect.stringContaining(deployed.holder(0).machine) });
-  expect(await deployed.serverless('info')).toMatchObject({ code: 0, said: expect.stringMatching(/on-event: cloudfence-ministack-on-event/) });
+  expect(await deployed.serverless('logs', '-f', 'sweep')).toMatchObject({
+    code: 0,
+    said: expect.stringContaining(deployed.holder(0).machine),
+  });
+  expect(await deployed.serverless('info')).toMatchObject({
+    code: 0,
+    said: expect.stringMatching(/on-event: cloudfence-ministack-on-event/),
+  });
 });
 
 it('a machine that stops is fenced by its event, and its disk serves elsewhere', async () => {
@@ -61,7 +70,9 @@ it('a function that is killed in mid-fence leaves its record, and the redelivery
   stopIn(deployed.world, holder, 500);
   await expect.poll(() => deployed.stateOf(holder)).toBe('stopped');
   await deployed.tell(holder.machine, 'stopped');
-  await expect.poll(() => killed, { timeout: 10_000 }).toEqual([{ functions: expect.any(Number), phase: 'fencing', diskMoved: false }]);
+  await expect
+    .poll(() => killed, { timeout: 10_000 })
+    .toEqual([{ functions: expect.any(Number), phase: 'fencing', diskMoved: false }]);
   expect(killed).not.toMatchObject([{ functions: 0 }]);
   await untilFenced(holder, 110_000);
 }, 130_000);

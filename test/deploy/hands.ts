@@ -1,7 +1,19 @@
 import { CreateArchiveCommand, EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { GetFunctionConfigurationCommand, InvokeCommand, LambdaClient, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
+import {
+  GetFunctionConfigurationCommand,
+  InvokeCommand,
+  LambdaClient,
+  UpdateFunctionConfigurationCommand,
+} from '@aws-sdk/client-lambda';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { DeleteMessageCommand, GetQueueAttributesCommand, GetQueueUrlCommand, PurgeQueueCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import {
+  DeleteMessageCommand,
+  GetQueueAttributesCommand,
+  GetQueueUrlCommand,
+  PurgeQueueCommand,
+  ReceiveMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import { PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { accessTo, functionName, STAGE } from './access.ts';
@@ -10,7 +22,10 @@ import { accessTo, functionName, STAGE } from './access.ts';
 export interface Hands {
   readonly storeSecret: (name: string, text: string) => Promise<void>;
   readonly storeParameter: (name: string, text: string) => Promise<void>;
-  /** Makes an archive of the event bus, and tells the function replay of it: ministack's CloudFormation knows no archives. */
+  /**
+   * Makes an archive of the event bus, and tells the function replay of it: ministack's CloudFormation knows no
+   * archives.
+   */
   readonly archiveEvents: () => Promise<void>;
   /** What a function answers, without the time that a command line takes. */
   readonly call: (name: string, event: unknown) => Promise<unknown>;
@@ -25,22 +40,31 @@ export interface Hands {
 
 const QUEUE = `cloudfence-${STAGE}`;
 
-const urlOf = async (queues: SQSClient, QueueName: string) => (await queues.send(new GetQueueUrlCommand({ QueueName }))).QueueUrl;
+const urlOf = async (queues: SQSClient, QueueName: string) =>
+  (await queues.send(new GetQueueUrlCommand({ QueueName }))).QueueUrl;
 
 const delayedIn = async (queues: SQSClient): Promise<number> => {
-  const input = { QueueUrl: await urlOf(queues, QUEUE), AttributeNames: ['ApproximateNumberOfMessagesDelayed' as const] };
-  return Number((await queues.send(new GetQueueAttributesCommand(input))).Attributes?.['ApproximateNumberOfMessagesDelayed']);
+  const input = {
+    QueueUrl: await urlOf(queues, QUEUE),
+    AttributeNames: ['ApproximateNumberOfMessagesDelayed' as const],
+  };
+  return Number(
+    (await queues.send(new GetQueueAttributesCommand(input))).Attributes?.['ApproximateNumberOfMessagesDelayed'],
+  );
 };
 
 const receiveDead = async (queues: SQSClient): ReturnType<Hands['deadLetter']> => {
   const QueueUrl = await urlOf(queues, `${QUEUE}-dead-letters`);
-  const [letter] = (await queues.send(new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ['All'] }))).Messages ?? [];
+  const [letter] =
+    (await queues.send(new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ['All'] }))).Messages ?? [];
   if (letter) await queues.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: letter.ReceiptHandle }));
   return letter && { body: letter.Body ?? '', reason: letter.MessageAttributes?.['reason']?.StringValue ?? '' };
 };
 
 const called = async (lambda: LambdaClient, name: string, event: unknown): Promise<unknown> => {
-  const { Payload } = await lambda.send(new InvokeCommand({ FunctionName: functionName(name), Payload: JSON.stringify(event) }));
+  const { Payload } = await lambda.send(
+    new InvokeCommand({ FunctionName: functionName(name), Payload: JSON.stringify(event) }),
+  );
   const said = Payload?.transformToString() ?? 'null';
   if (said.includes('Worker process died')) throw new Error(`${name} was killed while it ran`);
   return JSON.parse(said);
@@ -48,27 +72,43 @@ const called = async (lambda: LambdaClient, name: string, event: unknown): Promi
 
 const archived = async (events: EventBridgeClient, lambda: LambdaClient): Promise<void> => {
   const bus = `arn:aws:events:${SANDBOX_REGION}:${SANDBOX_ACCOUNT}:event-bus/default`;
-  const { ArchiveArn = '' } = await events.send(new CreateArchiveCommand({ ArchiveName: `cloudfence-${STAGE}`, EventSourceArn: bus }));
+  const { ArchiveArn = '' } = await events.send(
+    new CreateArchiveCommand({ ArchiveName: `cloudfence-${STAGE}`, EventSourceArn: bus }),
+  );
   const FunctionName = functionName('replay');
   const { Environment } = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
-  await lambda.send(new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables: { ...Environment?.Variables, CLOUDFENCE_ARCHIVE_ARN: ArchiveArn } } }));
+  await lambda.send(
+    new UpdateFunctionConfigurationCommand({
+      FunctionName,
+      Environment: { Variables: { ...Environment?.Variables, CLOUDFENCE_ARCHIVE_ARN: ArchiveArn } },
+    }),
+  );
 };
 
 export const handsOn = (endpoint: string): Hands => {
   const access = accessTo(endpoint);
-  const [events, queues, secrets] = [new EventBridgeClient(access), new SQSClient(access), new SecretsManagerClient(access)];
+  const [events, queues, secrets] = [
+    new EventBridgeClient(access),
+    new SQSClient(access),
+    new SecretsManagerClient(access),
+  ];
   const [parameters, lambda] = [new SSMClient(access), new LambdaClient({ ...access, maxAttempts: 1 })];
   return {
-    storeSecret: async (Name, SecretString) => void (await secrets.send(new CreateSecretCommand({ Name, SecretString }))),
-    storeParameter: async (Name, Value) => void (await parameters.send(new PutParameterCommand({ Name, Value, Type: 'SecureString' }))),
+    storeSecret: async (Name, SecretString) =>
+      void (await secrets.send(new CreateSecretCommand({ Name, SecretString }))),
+    storeParameter: async (Name, Value) =>
+      void (await parameters.send(new PutParameterCommand({ Name, Value, Type: 'SecureString' }))),
     archiveEvents: () => archived(events, lambda),
     call: (name, event) => called(lambda, name, event),
     send: async (DetailType, Detail) => {
-      const { FailedEntryCount } = await events.send(new PutEventsCommand({ Entries: [{ Source: 'cloudfence.test', DetailType, Detail }] }));
+      const { FailedEntryCount } = await events.send(
+        new PutEventsCommand({ Entries: [{ Source: 'cloudfence.test', DetailType, Detail }] }),
+      );
       if (FailedEntryCount !== 0) throw new Error(`the event bus refused ${Detail}`);
     },
     waitingMessages: () => delayedIn(queues),
-    forgetWaiting: async () => void (await queues.send(new PurgeQueueCommand({ QueueUrl: await urlOf(queues, QUEUE) }))),
+    forgetWaiting: async () =>
+      void (await queues.send(new PurgeQueueCommand({ QueueUrl: await urlOf(queues, QUEUE) }))),
     deadLetter: () => receiveDead(queues),
   };
 };

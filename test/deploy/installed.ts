@@ -45,31 +45,51 @@ export interface Wanted {
 }
 
 /** As the cloud controller and the EBS driver tag what is theirs. */
-export const TAGS = { instances: { 'kubernetes.io/cluster/sandbox': 'owned' }, volumes: { 'ebs.csi.aws.com/cluster': 'true' } };
+export const TAGS = {
+  instances: { 'kubernetes.io/cluster/sandbox': 'owned' },
+  volumes: { 'ebs.csi.aws.com/cluster': 'true' },
+};
 
 const PLACE = ['--stage', STAGE, '--region', SANDBOX_REGION] as const;
 
-/** As many fences at a time as these tests make; a time-out of 10 s, after which the queue gives back within a minute. */
+/**
+ * As many fences at a time as these tests make; a time-out of 10 s, after which the queue gives back within a minute.
+ */
 const paramsFor = (ec2Endpoint: string, { params = {} }: Wanted): readonly string[] =>
-  Object.entries({ ec2Endpoint, sweepEvery: '60m', timeout: '10s', policy: '{"cap":{"share":1,"atOnce":1}}', ...params }).map(([name, value]) => `--param=${name}=${value}`);
+  Object.entries({
+    ec2Endpoint,
+    sweepEvery: '60m',
+    timeout: '10s',
+    policy: '{"cap":{"share":1,"atOnce":1}}',
+    ...params,
+  }).map(([name, value]) => `--param=${name}=${value}`);
 
-const openCluster = async ({ holders: count, faults, before = () => undefined }: Wanted, authority: Authority | null) => {
+const openCluster = async (
+  { holders: count, faults, before = () => undefined }: Wanted,
+  authority: Authority | null,
+) => {
   let holders: readonly Holder[] = [];
-  const sandbox = await openLiveSandbox((world) => {
-    holders = holdersIn(world, count);
-    tagAll(world, TAGS);
-    before(world, holders);
-  }, faults, authority);
+  const sandbox = await openLiveSandbox(
+    (world) => {
+      holders = holdersIn(world, count);
+      tagAll(world, TAGS);
+      before(world, holders);
+    },
+    faults,
+    authority,
+  );
   return { sandbox, holders };
 };
 
-const invoking = (serverless: Installed['serverless'], folder: string): Installed['invoke'] => async (name, event) => {
-  const file = path.join(folder, `${name}.json`);
-  await writeFile(file, JSON.stringify(event));
-  const { code, said } = await serverless('invoke', '-f', name, '-p', file);
-  if (code !== 0) throw new Error(said);
-  return JSON.parse(said.slice(said.indexOf('{')));
-};
+const invoking =
+  (serverless: Installed['serverless'], folder: string): Installed['invoke'] =>
+  async (name, event) => {
+    const file = path.join(folder, `${name}.json`);
+    await writeFile(file, JSON.stringify(event));
+    const { code, said } = await serverless('invoke', '-f', name, '-p', file);
+    if (code !== 0) throw new Error(said);
+    return JSON.parse(said.slice(said.indexOf('{')));
+  };
 
 const onCluster = ({ sandbox, holders }: Awaited<ReturnType<typeof openCluster>>) => ({
   sandbox,
@@ -98,13 +118,27 @@ export const install = async (wanted: Wanted): Promise<Installed> => {
     const cluster = await openCluster(wanted, wanted.auth === true ? authorityOf(ministack, roles) : null);
     const { environment, folder, kubeconfig } = keep(cluster.sandbox);
     const service = keep(await openService({}));
-    const serverless: Installed['serverless'] = (...args) => service.run([...args, ...PLACE, ...paramsFor(environment['AWS_ENDPOINT_URL_EC2'] ?? '', wanted)], ministack.environment);
+    const serverless: Installed['serverless'] = (...args) =>
+      service.run(
+        [...args, ...PLACE, ...paramsFor(environment['AWS_ENDPOINT_URL_EC2'] ?? '', wanted)],
+        ministack.environment,
+      );
     const { storeSecret, ...hands } = handsOn(ministack.url);
     await storeSecret('cloudfence-sandbox-kubeconfig', await readFile(kubeconfig, 'utf8'));
     const { code, said } = await serverless('deploy');
     if (code !== 0) throw new Error(said);
-    const tell: Installed['tell'] = (machine, state) => hands.send('EC2 Instance State-change Notification', JSON.stringify({ 'instance-id': machine, state }));
-    return { ...hands, ...onCluster(cluster), ministack, roles, serverless, invoke: invoking(serverless, folder), tell, close };
+    const tell: Installed['tell'] = (machine, state) =>
+      hands.send('EC2 Instance State-change Notification', JSON.stringify({ 'instance-id': machine, state }));
+    return {
+      ...hands,
+      ...onCluster(cluster),
+      ministack,
+      roles,
+      serverless,
+      invoke: invoking(serverless, folder),
+      tell,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

@@ -8,8 +8,17 @@ import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { freePorts } from '../testbed/free-ports.ts';
 import { until } from '../testbed/until.ts';
 
-/** The one place where these tests read where ministack is: CLOUDFENCE_MINISTACK, or what .ci/install-ministack installs. */
-const usual = path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'cloudfence', 'ministack-1.5.33', 'bin', 'ministack');
+/**
+ * The one place where these tests read where ministack is: CLOUDFENCE_MINISTACK, or what .ci/install-ministack
+ * installs.
+ */
+const usual = path.join(
+  process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'),
+  'cloudfence',
+  'ministack-1.5.33',
+  'bin',
+  'ministack',
+);
 const program = process.env['CLOUDFENCE_MINISTACK'] ?? usual;
 
 export interface Ministack {
@@ -35,9 +44,17 @@ const about = (file: string): string => {
   }
 };
 
-/** The children of all threads of a process, as Linux tells them: https://man7.org/linux/man-pages/man5/proc_pid_task.5.html */
+/**
+ * The children of all threads of a process, as Linux tells them:
+ * https://man7.org/linux/man-pages/man5/proc_pid_task.5.html
+ */
 const childrenOf = (pid: number): readonly number[] =>
-  readdirSync(`/proc/${pid}/task`).flatMap((thread) => about(`${pid}/task/${thread}/children`).split(' ').map(Number).filter((child) => child > 0));
+  readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    about(`${pid}/task/${thread}/children`)
+      .split(' ')
+      .map(Number)
+      .filter((child) => child > 0),
+  );
 
 const wordsOf = (pid: number, file: 'cmdline' | 'environ'): readonly string[] => about(`${pid}/${file}`).split('\0');
 
@@ -45,22 +62,44 @@ const isNode = (pid: number): boolean => path.basename(wordsOf(pid, 'cmdline')[0
 
 /** As the process was started with it: https://man7.org/linux/man-pages/man5/proc_pid_environ.5.html */
 const variableOf = (pid: number, name: string): string | null =>
-  wordsOf(pid, 'environ').find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+  wordsOf(pid, 'environ')
+    .find((pair) => pair.startsWith(`${name}=`))
+    ?.slice(name.length + 1) ?? null;
 
-/** A process is gone, or ready to be waited for: a zombie without other threads. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
-const hasEnded = (pid: number): boolean => /^$|\) Z /.test(about(`${pid}/stat`)) && !/^Threads:\s+(?!1$)/m.test(about(`${pid}/status`));
+/**
+ * A process is gone, or ready to be waited for: a zombie without other threads.
+ * https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+ */
+const hasEnded = (pid: number): boolean =>
+  /^$|\) Z /.test(about(`${pid}/stat`)) && !/^Threads:\s+(?!1$)/m.test(about(`${pid}/status`));
 
 const nameOf = (pid: number): string | null => variableOf(pid, 'AWS_LAMBDA_FUNCTION_NAME');
 
-/** Starts ministack on a free port of 127.0.0.1; it runs functions with the Node of these tests. `auth` holds every role to its policies. */
+/**
+ * Starts ministack on a free port of 127.0.0.1; it runs functions with the Node of these tests. `auth` holds every role
+ * to its policies.
+ */
 export const startMinistack = async ({ auth = false } = {}): Promise<Ministack> => {
-  if (!existsSync(program)) throw new Error(`these tests need ministack, which is not at ${program}: install it with .ci/install-ministack`);
+  if (!existsSync(program))
+    throw new Error(`these tests need ministack, which is not at ${program}: install it with .ci/install-ministack`);
   const [[port], folder] = await Promise.all([freePorts(1), mkdtemp(path.join(tmpdir(), 'cloudfence-ministack-'))]);
-  const settings = { BIND_HOST: '127.0.0.1', GATEWAY_PORT: String(port), MINISTACK_REGION: SANDBOX_REGION, TMPDIR: folder, HOME: folder, ...(auth && { AUTH: 'true' }) };
-  const child = spawn(program, { env: { PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`, ...settings }, cwd: folder, stdio: 'ignore' });
+  const settings = {
+    BIND_HOST: '127.0.0.1',
+    GATEWAY_PORT: String(port),
+    MINISTACK_REGION: SANDBOX_REGION,
+    TMPDIR: folder,
+    HOME: folder,
+    ...(auth && { AUTH: 'true' }),
+  };
+  const child = spawn(program, {
+    env: { PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`, ...settings },
+    cwd: folder,
+    stdio: 'ignore',
+  });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${program} does not start`);
-  // An address, not `localhost`: the SDK then asks for buckets by path, and no resolver has to know `<bucket>.localhost`.
+  // An address, not `localhost`: the SDK then asks for buckets by path, and no resolver has to know
+  // `<bucket>.localhost`.
   const url = `http://127.0.0.1:${port}`;
   const functions = (): readonly number[] => childrenOf(pid).filter(isNode);
   const kill = (those: readonly number[]): number => those.filter((one) => process.kill(one, 'SIGKILL')).length;
@@ -70,7 +109,10 @@ export const startMinistack = async ({ auth = false } = {}): Promise<Ministack> 
     kill(those);
     await until(`no process of ${name} is left`, async () => those.every(hasEnded));
   };
-  const functionWith = (accessKeyId: string): string | null => functions().filter((one) => variableOf(one, 'AWS_ACCESS_KEY_ID') === accessKeyId).map(nameOf)[0] ?? null;
+  const functionWith = (accessKeyId: string): string | null =>
+    functions()
+      .filter((one) => variableOf(one, 'AWS_ACCESS_KEY_ID') === accessKeyId)
+      .map(nameOf)[0] ?? null;
   const close = async (): Promise<void> => {
     killFunctions();
     const gone = once(child, 'exit');
@@ -85,5 +127,12 @@ export const startMinistack = async ({ auth = false } = {}): Promise<Ministack> 
     throw error;
   }
   const access = { AWS_ACCESS_KEY_ID: SANDBOX_ACCOUNT, AWS_SECRET_ACCESS_KEY: 'test', AWS_REGION: SANDBOX_REGION };
-  return { url, environment: { AWS_ENDPOINT_URL: url, ...access, AWS_EC2_METADATA_DISABLED: 'true' }, killFunctions, forget, functionWith, close };
+  return {
+    url,
+    environment: { AWS_ENDPOINT_URL: url, ...access, AWS_EC2_METADATA_DISABLED: 'true' },
+    killFunctions,
+    forget,
+    functionWith,
+    close,
+  };
 };

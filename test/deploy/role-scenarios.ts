@@ -31,7 +31,9 @@ const errandFor = (name: string, instanceId: string): unknown => {
   return name === 'sweep' ? {} : { instanceId };
 };
 
-const isHeldBy = ({ world }: Installed, { machine, volume }: Holder): boolean => volumeIn(world, volume)?.attachments.some(({ instance, state }) => instance === machine && state === 'attached') ?? false;
+const isHeldBy = ({ world }: Installed, { machine, volume }: Holder): boolean =>
+  volumeIn(world, volume)?.attachments.some(({ instance, state }) => instance === machine && state === 'attached') ??
+  false;
 
 export const freesTheDisk: Scenario = {
   play: async (deployed, name, { dead }) => {
@@ -52,7 +54,10 @@ export const powersOff: Scenario = {
   goodEnd: { runs: false },
 };
 
-/** Only a machine that is in no cluster at all is nobody's: as long as one cannot be asked, on-event gives its message back. */
+/**
+ * Only a machine that is in no cluster at all is nobody's: as long as one cannot be asked, on-event gives its message
+ * back.
+ */
 export const asksEveryCluster: Scenario = {
   play: async (deployed, name, { stray }) => {
     const answer = await deployed.call(name, errandFor(name, stray));
@@ -61,7 +66,13 @@ export const asksEveryCluster: Scenario = {
     return { answer, waiting };
   },
   goodEnd: {
-    answer: expect.toSatisfy((answer: object) => ('unreachable' in answer ? JSON.stringify(answer.unreachable) === '[]' : 'batchItemFailures' in answer ? JSON.stringify(answer.batchItemFailures) === '[]' : 'outcome' in answer && answer.outcome === 'ignored')),
+    answer: expect.toSatisfy((answer: object) =>
+      'unreachable' in answer
+        ? JSON.stringify(answer.unreachable) === '[]'
+        : 'batchItemFailures' in answer
+          ? JSON.stringify(answer.batchItemFailures) === '[]'
+          : 'outcome' in answer && answer.outcome === 'ignored',
+    ),
     waiting: 0,
   },
 };
@@ -78,10 +89,20 @@ export const looksAgainLater: Scenario = {
 
 export const givesUpWithAReason: Scenario = {
   play: async (deployed, name) => {
-    const answer = await deployed.call(name, delivered({ source: 'aws.ec2', 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': 7 } }));
+    const answer = await deployed.call(
+      name,
+      delivered({
+        source: 'aws.ec2',
+        'detail-type': 'EC2 Instance State-change Notification',
+        detail: { 'instance-id': 7 },
+      }),
+    );
     return { answer, letter: await deployed.deadLetter() };
   },
-  goodEnd: { answer: { batchItemFailures: [] }, letter: expect.objectContaining({ reason: expect.stringMatching(/instance-id/) }) },
+  goodEnd: {
+    answer: { batchItemFailures: [] },
+    letter: expect.objectContaining({ reason: expect.stringMatching(/instance-id/) }),
+  },
 };
 
 /** The same range again would be the same replay. */
@@ -90,12 +111,20 @@ let ranges = 0;
 export const replaysTheArchive: Scenario = {
   play: (deployed, name) => {
     const from = Date.UTC(2026, 0, 1) + (ranges += 1) * 1_000;
-    return deployed.call(name, { replay: { from: new Date(from).toISOString(), to: new Date(from + 60_000).toISOString() } });
+    return deployed.call(name, {
+      replay: { from: new Date(from).toISOString(), to: new Date(from + 60_000).toISOString() },
+    });
   },
   goodEnd: { replay: expect.stringMatching(/^cloudfence-/), state: 'STARTING' },
 };
 
 export const findsAllWell: Scenario = {
   play: (deployed, name) => deployed.call(name, {}),
-  goodEnd: { verdict: 'ok', checks: expect.toSatisfy((checks: readonly { readonly what: string }[]) => checks.length > 5 && checks.some(({ what }) => what.endsWith('-sweep: access by its own role'))) },
+  goodEnd: {
+    verdict: 'ok',
+    checks: expect.toSatisfy(
+      (checks: readonly { readonly what: string }[]) =>
+        checks.length > 5 && checks.some(({ what }) => what.endsWith('-sweep: access by its own role')),
+    ),
+  },
 };

@@ -1,4 +1,13 @@
-import { asksEveryCluster, findsAllWell, freesTheDisk, givesUpWithAReason, looksAgainLater, powersOff, replaysTheArchive, type Scenario } from './role-scenarios.ts';
+import {
+  asksEveryCluster,
+  findsAllWell,
+  freesTheDisk,
+  givesUpWithAReason,
+  looksAgainLater,
+  powersOff,
+  replaysTheArchive,
+  type Scenario,
+} from './role-scenarios.ts';
 import { shippedActions, type ShippedAction } from './shipped-actions.ts';
 
 /** Which stories need an action; the doctor's own story needs all of its own. */
@@ -24,8 +33,9 @@ export const notPlayed: Readonly<Record<string, string>> = {
   'sqs:ReceiveMessage': byLambda,
   'sqs:DeleteMessage': byLambda,
   'sqs:GetQueueAttributes': byLambda,
-  'sts:AssumeRole': 'only with other accounts to serve; ministack\'s credentials of another account mean nothing to the one account of the sandbox',
-  'kms:Decrypt': 'asked for by Secrets Manager and SSM under a key of one\'s own, which ministack does not ask',
+  'sts:AssumeRole':
+    "only with other accounts to serve; ministack's credentials of another account mean nothing to the one account of the sandbox",
+  'kms:Decrypt': "asked for by Secrets Manager and SSM under a key of one's own, which ministack does not ask",
   'eks:DescribeCluster': 'an EKS cluster of ministack is a k3s in a Docker',
   'ec2:CreateNetworkInterface': noNetwork,
   'ec2:DescribeNetworkInterfaces': noNetwork,
@@ -41,8 +51,13 @@ export const scenariosFor = ({ name, action }: ShippedAction): readonly Scenario
 };
 
 /** Every action of every role that is played, by the story that needs it. */
-export const played = (scenario: Scenario): readonly ShippedAction[] => shippedActions.filter((shipped) => scenariosFor(shipped).includes(scenario));
+export const played = (scenario: Scenario): readonly ShippedAction[] =>
+  shippedActions.filter((shipped) => scenariosFor(shipped).includes(scenario));
 
-export const namesIn = (shipped: readonly ShippedAction[]): readonly string[] => [...new Set(shipped.map(({ name }) => name))];
+export const namesIn = (shipped: readonly ShippedAction[]): readonly string[] => [
+  ...new Set(shipped.map(({ name }) => name)),
+];
 
-export const forgotten: readonly ShippedAction[] = shippedActions.filter((shipped) => scenariosFor(shipped).length === 0 && !Object.hasOwn(notPlayed, shipped.action));
+export const forgotten: readonly ShippedAction[] = shippedActions.filter(
+  (shipped) => scenariosFor(shipped).length === 0 && !Object.hasOwn(notPlayed, shipped.action),
+);

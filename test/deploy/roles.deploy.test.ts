@@ -16,15 +16,29 @@ let deployed: Installed;
 let trial: Trial;
 
 const params = {
-  clusters: '[{"name":"sandbox","secret":"cloudfence-sandbox-kubeconfig"},{"name":"annex","parameter":"/cloudfence/annex"}]',
+  clusters:
+    '[{"name":"sandbox","secret":"cloudfence-sandbox-kubeconfig"},{"name":"annex","parameter":"/cloudfence/annex"}]',
   policy: '{"cap":{"share":1,"atOnce":1},"detach":"always","unreachable":"power-off"}',
 };
 
-/** This stage has no archive. ministack asks for no archive by name; test/infra holds the shipped statement to the one. */
-const replayTheArchive = { Sid: 'ReplayTheArchive', Effect: 'Allow', Action: ['events:StartReplay'], Resource: ['*'], Condition: {} } as const;
+/**
+ * This stage has no archive. ministack asks for no archive by name; test/infra holds the shipped statement to the one.
+ */
+const replayTheArchive = {
+  Sid: 'ReplayTheArchive',
+  Effect: 'Allow',
+  Action: ['events:StartReplay'],
+  Resource: ['*'],
+  Condition: {},
+} as const;
 
 beforeAll(async () => {
-  deployed = await install({ holders: 2 + HOLDERS_FOR_TRIALS, auth: true, params, before: (world, [lost]) => lost && stopIn(world, lost, 1_000) });
+  deployed = await install({
+    holders: 2 + HOLDERS_FOR_TRIALS,
+    auth: true,
+    params,
+    before: (world, [lost]) => lost && stopIn(world, lost, 1_000),
+  });
   const annex = await openAnnex();
   await deployed.storeParameter('/cloudfence/annex', annex.access);
   await deployed.archiveEvents();
@@ -51,7 +65,8 @@ const { freesTheDisk, powersOff } = scenarios;
 /** On a busy machine one call may end too soon; the next goes on from there, as redeliveries do. */
 const goesOn = { timeout: 40_000, interval: 0 } as const;
 
-const shapeOf = (answer: unknown) => (typeof answer === 'object' && answer !== null ? Object.keys(answer).toSorted() : answer);
+const shapeOf = (answer: unknown) =>
+  typeof answer === 'object' && answer !== null ? Object.keys(answer).toSorted() : answer;
 
 it('every action of every role has a story that needs it, or a reason why none can', () => {
   expect(forgotten).toEqual([]);
@@ -60,7 +75,12 @@ it('every action of every role has a story that needs it, or a reason why none c
 it('the doctor finds all well from inside', async () => {
   expect(await deployed.call('doctor', {})).toMatchObject({
     verdict: 'ok',
-    checks: expect.arrayContaining(['sandbox: may patch nodes', ...FENCING.map((name) => `cloudfence-ministack-${name}: access by its own role`)].map((what) => expect.objectContaining({ what, verdict: 'ok' }))),
+    checks: expect.arrayContaining(
+      [
+        'sandbox: may patch nodes',
+        ...FENCING.map((name) => `cloudfence-ministack-${name}: access by its own role`),
+      ].map((what) => expect.objectContaining({ what, verdict: 'ok' })),
+    ),
   });
 });
 
@@ -68,7 +88,11 @@ it('the doctor judges the roles that fence, and names the tag that is missing', 
   tagVolumes(deployed.world, {});
   const ill = await deployed.call('doctor', {});
   tagVolumes(deployed.world, TAGS.volumes);
-  expect(ill).toMatchObject({ errorMessage: expect.stringMatching(/FAIL {2}cloudfence-ministack-sweep: aws: may detach disks.*vol-\w+ bears no tag .*ebs\.csi\.aws\.com\/cluster=true/) });
+  expect(ill).toMatchObject({
+    errorMessage: expect.stringMatching(
+      /FAIL {2}cloudfence-ministack-sweep: aws: may detach disks.*vol-\w+ bears no tag .*ebs\.csi\.aws\.com\/cluster=true/,
+    ),
+  });
   expect(await deployed.serverless('invoke', '-f', 'doctor')).toMatchObject({ code: 0 });
 });
 
@@ -94,7 +118,10 @@ it('an event on the bus is fenced', async () => {
 
 it('a removal is refused while fences stand', async () => {
   const refused = await deployed.serverless('remove');
-  expect(refused).toMatchObject({ code: 1, said: expect.stringMatching(/fences stand[\s\S]*cloudfence release --all/) });
+  expect(refused).toMatchObject({
+    code: 1,
+    said: expect.stringMatching(/fences stand[\s\S]*cloudfence release --all/),
+  });
   expect(refused.said).toContain(deployed.holder(1).node);
 });
 
@@ -114,20 +141,27 @@ describe.each([
 });
 
 /** The sweep looks at every machine that is off, so that it comes first and alone. */
-describe.each([['sweep'], FENCING.filter((name) => name !== 'sweep')])('the disk of a machine that is off comes off it', (...names) => {
-  beforeAll(async () => {
-    deployed.world.parts.cluster.knobs.attacherDown = true;
-    await trial.stop(...names);
-  });
-  describe.each(names)('%s', { concurrent: true }, (name) => {
-    it.for(played(freesTheDisk).filter((shipped) => shipped.name === name))('not without $action ($sid)', { concurrent: false }, async (shipped, { expect }) => {
-      expect(await trial.missing(freesTheDisk, shipped)).not.toEqual(freesTheDisk.goodEnd);
+describe.each([['sweep'], FENCING.filter((name) => name !== 'sweep')])(
+  'the disk of a machine that is off comes off it',
+  (...names) => {
+    beforeAll(async () => {
+      deployed.world.parts.cluster.knobs.attacherDown = true;
+      await trial.stop(...names);
     });
-    it('with the whole role', { concurrent: false }, async ({ expect }) => {
-      await expect.poll(() => trial.whole(freesTheDisk, name), goesOn).toEqual(freesTheDisk.goodEnd);
+    describe.each(names)('%s', { concurrent: true }, (name) => {
+      it.for(played(freesTheDisk).filter((shipped) => shipped.name === name))(
+        'not without $action ($sid)',
+        { concurrent: false },
+        async (shipped, { expect }) => {
+          expect(await trial.missing(freesTheDisk, shipped)).not.toEqual(freesTheDisk.goodEnd);
+        },
+      );
+      it('with the whole role', { concurrent: false }, async ({ expect }) => {
+        await expect.poll(() => trial.whole(freesTheDisk, name), goesOn).toEqual(freesTheDisk.goodEnd);
+      });
     });
-  });
-});
+  },
+);
 
 it('what waited for the attacher is finished by the sweep once that is back', async () => {
   deployed.world.parts.cluster.knobs.attacherDown = false;

@@ -17,7 +17,9 @@ const roleOf = (name: string): string => `cloudfence-${STAGE}-${SANDBOX_REGION}-
 /** Root needs no signature here; ministack reads the account and the service from the scope. */
 const SCOPE = `AWS4-HMAC-SHA256 Credential=${SANDBOX_ACCOUNT}/20260101/${SANDBOX_REGION}/iam/aws4_request, SignedHeaders=host, Signature=0`;
 
-const answered = z.object({ GetRolePolicyResponse: z.object({ GetRolePolicyResult: z.object({ PolicyDocument: z.string() }) }) });
+const answered = z.object({
+  GetRolePolicyResponse: z.object({ GetRolePolicyResult: z.object({ PolicyDocument: z.string() }) }),
+});
 
 /** https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetRolePolicy.html: the document comes URL-encoded. */
 const documentIn = (xml: string): PolicyDocument => {
@@ -27,7 +29,13 @@ const documentIn = (xml: string): PolicyDocument => {
 
 export const rolesAt = (endpoint: string): Roles => {
   const ask = async (action: string, name: string, more: Readonly<Record<string, string>> = {}): Promise<string> => {
-    const body = new URLSearchParams({ Action: action, Version: '2010-05-08', RoleName: roleOf(name), PolicyName: name, ...more });
+    const body = new URLSearchParams({
+      Action: action,
+      Version: '2010-05-08',
+      RoleName: roleOf(name),
+      PolicyName: name,
+      ...more,
+    });
     const response = await fetch(endpoint, { method: 'POST', headers: { authorization: SCOPE }, body });
     const said = await response.text();
     if (!response.ok) throw new Error(`${action} for ${name}: ${said}`);

@@ -7,7 +7,13 @@ import type { PolicyDocument } from '../../sandbox/ec2/iam/policy-document.ts';
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
 const statement = z.object({ Sid: z.string(), Effect: z.string(), Action: oneOrMore });
-const role = z.object({ Properties: z.object({ Policies: z.tuple([z.object({ PolicyName: z.string(), PolicyDocument: z.object({ Statement: z.array(statement) }) })]) }) });
+const role = z.object({
+  Properties: z.object({
+    Policies: z.tuple([
+      z.object({ PolicyName: z.string(), PolicyDocument: z.object({ Statement: z.array(statement) }) }),
+    ]),
+  }),
+});
 const roles = z.object({ Resources: z.record(z.string(), role) });
 
 /** One action in one statement of one function's role. */
@@ -22,17 +28,25 @@ const written = readFileSync(new URL('../../infra/aws/roles.yml', import.meta.ur
 /** CloudFormation's own tags mean nothing here: only names are read. */
 const resources = roles.parse(parse(written, { logLevel: 'silent', merge: true })).Resources;
 
-export const shippedActions: readonly ShippedAction[] = Object.values(resources).flatMap(({ Properties: { Policies } }) =>
-  Policies[0].PolicyDocument.Statement.filter(({ Effect }) => Effect === 'Allow').flatMap(({ Sid, Action }) =>
-    Action.map((action) => ({ name: Policies[0].PolicyName, action, sid: Sid })),
-  ),
+export const shippedActions: readonly ShippedAction[] = Object.values(resources).flatMap(
+  ({ Properties: { Policies } }) =>
+    Policies[0].PolicyDocument.Statement.filter(({ Effect }) => Effect === 'Allow').flatMap(({ Sid, Action }) =>
+      Action.map((action) => ({ name: Policies[0].PolicyName, action, sid: Sid })),
+    ),
 );
 
 const isMade = (deployed: string | undefined, sid: string): boolean => deployed?.replace(/\d+$/, '') === sid;
 
-/** The policy with one action less, in that one statement however often it is made; a statement without actions is none. */
+/**
+ * The policy with one action less, in that one statement however often it is made; a statement without actions is none.
+ */
 export const without = (policy: PolicyDocument, { action, sid }: ShippedAction): PolicyDocument => {
-  const left = policy.Statement.map((statement) => (isMade(statement.Sid, sid) ? { ...statement, Action: statement.Action.filter((other) => other !== action) } : statement));
-  if (left.every(({ Action }, at) => Action.length === policy.Statement[at]?.Action.length)) throw new Error(`the deployed role has no ${action} in ${sid}`);
+  const left = policy.Statement.map((statement) =>
+    isMade(statement.Sid, sid)
+      ? { ...statement, Action: statement.Action.filter((other) => other !== action) }
+      : statement,
+  );
+  if (left.every(({ Action }, at) => Action.length === policy.Statement[at]?.Action.length))
+    throw new Error(`the deployed role has no ${action} in ${sid}`);
   return { ...policy, Statement: left.filter(({ Action }) => Action.length > 0) };
 };

@@ -20,12 +20,20 @@ export interface Holder {
   readonly volume: string;
 }
 
-/** So many databases with a disk each, on as many machines and one to spare; none waits for another, as ordinals of one would. */
+/**
+ * So many databases with a disk each, on as many machines and one to spare; none waits for another, as ordinals of one
+ * would.
+ */
 export const holdersIn = (world: AwsWorld, count: number): readonly Holder[] => {
   for (let machine = 0; machine <= count; machine += 1) addMachine(world);
   settle(world);
   const volumes = Array.from({ length: count }, () => addVolume(world));
-  volumes.forEach((handle, ordinal) => addStatefulSet(world, { name: `shop-${ordinal}`, disks: [{ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' }] }));
+  volumes.forEach((handle, ordinal) =>
+    addStatefulSet(world, {
+      name: `shop-${ordinal}`,
+      disks: [{ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' }],
+    }),
+  );
   settle(world);
   const machines = volumes.map((volume) => holderOf(world, volume));
   if (new Set(machines).size < count) throw new Error(`two disks are on one machine: ${machines.join(', ')}`);
@@ -35,7 +43,8 @@ export const holdersIn = (world: AwsWorld, count: number): readonly Holder[] => 
   });
 };
 
-const holderOf = (world: AwsWorld, volume: string): string => volumeIn(world, volume)?.attachments.find(({ state }) => state === 'attached')?.instance ?? '';
+const holderOf = (world: AwsWorld, volume: string): string =>
+  volumeIn(world, volume)?.attachments.find(({ state }) => state === 'attached')?.instance ?? '';
 
 interface Tags {
   readonly instances: Readonly<Record<string, string>>;
@@ -45,7 +54,8 @@ interface Tags {
 /** All that is there now gets these tags and no others. */
 export const tagAll = (world: AwsWorld, tags: Tags): void => {
   const { instances } = world.parts.ec2;
-  for (const { present } of Object.values(instances)) if (present) place(instances, present.id, { ...present, tags: tags.instances });
+  for (const { present } of Object.values(instances))
+    if (present) place(instances, present.id, { ...present, tags: tags.instances });
   tagVolumes(world, tags.volumes);
 };
 
@@ -66,7 +76,12 @@ const LONG_MS = 10 * 60_000;
 /** The kubelet's last sign of life was ten minutes ago. */
 export const ageLease = (world: AwsWorld, { node }: Holder): void => {
   const lease = standing(world, 'leases', node, 'kube-node-lease');
-  if (lease) writerAs(world, 'admin').change('leases', lease, (draft) => void (draft.spec.renewTime = stamp(world.now() - LONG_MS)));
+  if (lease)
+    writerAs(world, 'admin').change(
+      'leases',
+      lease,
+      (draft) => void (draft.spec.renewTime = stamp(world.now() - LONG_MS)),
+    );
 };
 
 /** The machine runs on, and has not been heard of for ten minutes: its Lease and its Node say so. */
@@ -88,7 +103,11 @@ export const deleteNode = (world: AwsWorld, { node: name }: Holder): void => {
   if (node) writerAs(world, 'admin').remove('nodes', node);
 };
 
-export const stateChange = (machine: string, state: string) => ({ 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', detail: { 'instance-id': machine, state } });
+export const stateChange = (machine: string, state: string) => ({
+  'detail-type': 'EC2 Instance State-change Notification',
+  source: 'aws.ec2',
+  detail: { 'instance-id': machine, state },
+});
 
 /** Where a fence stands: the phase in the record on the Node, and whether another machine has the disk. */
 export interface Stand {

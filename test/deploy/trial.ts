@@ -32,8 +32,14 @@ const placesIn = (deployed: Installed, first: number): ((name: string) => Places
   };
 };
 
-/** `first`: of the holders that no other test needs. `more`: what roles are shipped with that this stage does not have. */
-export const trialOn = (deployed: Installed, first: number, more: Readonly<Record<string, readonly Statement[]>>): Trial => {
+/**
+ * `first`: of the holders that no other test needs. `more`: what roles are shipped with that this stage does not have.
+ */
+export const trialOn = (
+  deployed: Installed,
+  first: number,
+  more: Readonly<Record<string, readonly Statement[]>>,
+): Trial => {
   const places = placesIn(deployed, first);
   const { ministack, roles } = deployed;
   const wholeOf = async (name: string): Promise<PolicyDocument> => {
@@ -55,11 +61,13 @@ export const trialOn = (deployed: Installed, first: number, more: Readonly<Recor
     }
   };
   return {
-    missing: async (scenario, shipped) => playedWith(scenario, shipped.name, without(await wholeOf(shipped.name), shipped)),
+    missing: async (scenario, shipped) =>
+      playedWith(scenario, shipped.name, without(await wholeOf(shipped.name), shipped)),
     whole: async (scenario, name) => playedWith(scenario, name, await wholeOf(name)),
     stop: async (...names) => {
       for (const name of names) stopIn(deployed.world, places(name).dead, 500);
-      for (const name of names) await until(`the machine of ${name} is off`, async () => deployed.stateOf(places(name).dead) === 'stopped');
+      for (const name of names)
+        await until(`the machine of ${name} is off`, async () => deployed.stateOf(places(name).dead) === 'stopped');
       for (const name of names) ageLease(deployed.world, places(name).dead);
     },
     dead: (name) => places(name).dead,

@@ -97,7 +97,10 @@ describe('the checks themselves', () => {
   });
 });
 
-/** A changelog tells of files as they were called at that time. How to install names files of a release, and the test of that looks for them. */
+/**
+ * A changelog tells of files as they were called at that time. How to install names files of a release, and the test of
+ * that looks for them.
+ */
 const elsewhere = ['CHANGELOG.md', 'docs/install.md'];
 
 describe.each(documents)('%s', (file) => {

@@ -32,10 +32,22 @@ import {
 
 /** Any situation at all, sensible or not, with every field near the values on which rules turn. */
 
-const powers: readonly Power[] = ['off', 'off-if-repeated', 'stopping', 'starting', 'running', 'suspended', 'missing', 'unknown'];
+const powers: readonly Power[] = [
+  'off',
+  'off-if-repeated',
+  'stopping',
+  'starting',
+  'running',
+  'suspended',
+  'missing',
+  'unknown',
+];
 /** Mostly the ordinary value, so that deep rules are reached; now and then any of the others. */
 const mostly = <T>(ordinary: T, ...others: readonly T[]): fc.Arbitrary<T> =>
-  fc.oneof({ arbitrary: fc.constant(ordinary), weight: 6 }, ...others.map((other) => ({ arbitrary: fc.constant(other), weight: 1 })));
+  fc.oneof(
+    { arbitrary: fc.constant(ordinary), weight: 6 },
+    ...others.map((other) => ({ arbitrary: fc.constant(other), weight: 1 })),
+  );
 const id = mostly('m-1', 'm-2', 'of another driver');
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null });
 const boots = mostly<string | null>('boot-1', 'boot-2', null);
@@ -70,13 +82,18 @@ const anyRecord: fc.Arbitrary<FenceRecord> = fc
     lease: fc.constantFrom(ago(20_000), ago(3_000)),
     released: maybe(fc.constantFrom(ago(60_000), ago(1_000))),
     recurring: mostly<readonly string[]>([], ['default/its-owner']),
-    renewed: maybe(fc.constantFrom({ lease: ago(20_000), seen: ago(660_000) }, { lease: ago(3_000), seen: ago(1_000) })),
+    renewed: maybe(
+      fc.constantFrom({ lease: ago(20_000), seen: ago(660_000) }, { lease: ago(3_000), seen: ago(1_000) }),
+    ),
   })
   .map(record);
 
 const anyNode: fc.Arbitrary<NodeFacts> = fc
   .record({
-    identitySources: fc.array(id.map((value) => ({ source: 'providerID' as const, driver: null, value })), { minLength: 1, maxLength: 2 }),
+    identitySources: fc.array(
+      id.map((value) => ({ source: 'providerID' as const, driver: null, value })),
+      { minLength: 1, maxLength: 2 },
+    ),
     bootID: mostly('boot-a', 'boot-b'),
     ready: fc.constantFrom('True' as const, 'Unknown' as const),
     readySince: when,
@@ -91,11 +108,18 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
     label: mostly<string | null>('run.1', null),
     taintedFor: mostly<FenceInBoot | null>(null, fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
     tombstone: mostly<FenceInBoot | null>(null, fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' })),
-    stopping: mostly<FirstStopping | null>(null, noted, { ...noted, boot: 'of another' }, { ...noted, at: NOW + 3_600_000 }),
+    stopping: mostly<FirstStopping | null>(
+      null,
+      noted,
+      { ...noted, boot: 'of another' },
+      { ...noted, at: NOW + 3_600_000 },
+    ),
     record: maybe(anyRecord),
     unreadable: fc.boolean(),
   })
-  .map(({ unreadable, ...change }) => node({ ...change, recordText: change.record ? JSON.stringify(change.record) : unreadable ? '{' : null }));
+  .map(({ unreadable, ...change }) =>
+    node({ ...change, recordText: change.record ? JSON.stringify(change.record) : unreadable ? '{' : null }),
+  );
 
 const anyPod: fc.Arbitrary<PodFacts> = fc
   .record({
@@ -132,7 +156,13 @@ const anyVolume: fc.Arbitrary<VolumeFacts> = fc
     reported: fc.boolean(),
     successor: maybe(anyAttachment),
   })
-  .map((change) => volume({ ...change, key: `a-driver^${change.handle}`, attachment: change.attachment && { ...change.attachment, uid: `of ${change.handle}` } }));
+  .map((change) =>
+    volume({
+      ...change,
+      key: `a-driver^${change.handle}`,
+      attachment: change.attachment && { ...change.attachment, uid: `of ${change.handle}` },
+    }),
+  );
 
 const anyPolicy: fc.Arbitrary<Policy> = fc
   .record({
@@ -144,10 +174,19 @@ const anyPolicy: fc.Arbitrary<Policy> = fc
   .map((change) => ({ ...defaultPolicy, ...change }));
 
 const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
-  firstOff: fc.constantFrom({ wall: NOW - 100, mono: 900, generation: 'boot-1' }, { wall: NOW - 30_000, mono: -29_000, generation: 'boot-1' }),
+  firstOff: fc.constantFrom(
+    { wall: NOW - 100, mono: 900, generation: 'boot-1' },
+    { wall: NOW - 30_000, mono: -29_000, generation: 'boot-1' },
+  ),
   witness: fc.constantFrom(null, 'released' as const, 'held' as const, 'none' as const),
   lease: fc.constantFrom(undefined, ago(20_000), ago(3_000)),
-  unwanted: fc.constantFrom(new Map([['a-driver^disk-1', -60_000], ['a-driver^disk-2', 0]]), new Map<string, number>()),
+  unwanted: fc.constantFrom(
+    new Map([
+      ['a-driver^disk-1', -60_000],
+      ['a-driver^disk-2', 0],
+    ]),
+    new Map<string, number>(),
+  ),
   deleted: mostly<Memory['deleted']>(new Map(), new Map([['pod-9', { origin: 'default/its-owner', at: 900 }]])),
   searched: mostly(true, false),
   admission: mostly<Admission | null>(admitted, { ...admitted, admitted: false }, null),
@@ -174,7 +213,12 @@ export const anyView: fc.Arbitrary<View> = fc
       machine: any.machine,
       policy: any.policy,
       remembered: any.remembered,
-      request: { machine: 'm-1', intent: any.intent, accepted: any.intent === 'release' ? any.accepted : null, vouched: null },
+      request: {
+        machine: 'm-1',
+        intent: any.intent,
+        accepted: any.intent === 'release' ? any.accepted : null,
+        vouched: null,
+      },
       cluster: cluster({
         node: any.node,
         nameTaken: any.node === null && any.nameTaken,

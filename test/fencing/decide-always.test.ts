@@ -6,7 +6,10 @@ import type { View } from '../../fencing/rules/view.ts';
 import { anyView } from './any-view.ts';
 import { machineOf } from './view-builder.ts';
 
-/** Holds a statement against every step that `decide` takes in any situation, and makes sure that such steps occur at all. */
+/**
+ * Holds a statement against every step that `decide` takes in any situation, and makes sure that such steps occur at
+ * all.
+ */
 const always = (kind: (step: Step) => boolean, holds: (view: View, step: Step) => boolean): number => {
   let seen = 0;
   const property = fc.property(anyView, (view) => {
@@ -21,7 +24,10 @@ const always = (kind: (step: Step) => boolean, holds: (view: View, step: Step) =
 
 const isDestructive = (step: Step): boolean => stepTraits[step.do].destructive;
 
-const is = <K extends Step['do']>(...kinds: K[]) => (step: Step): step is Extract<Step, { do: K }> => (kinds as string[]).includes(step.do);
+const is =
+  <K extends Step['do']>(...kinds: K[]) =>
+  (step: Step): step is Extract<Step, { do: K }> =>
+    (kinds as string[]).includes(step.do);
 
 const proven = ({ machine, memory, now }: View): boolean =>
   machine.power === 'off' ||
@@ -35,14 +41,20 @@ it('nothing is destroyed without proof that the machine is off', () => {
 
 it('nothing is destroyed on a Node that does not name the machine, or names another', () => {
   const named = ({ cluster }: View) => (cluster.node?.identitySources ?? []).map(machineOf).filter((id) => id !== null);
-  const ours = (view: View) => view.cluster.node === null || (named(view).length > 0 && named(view).every((id) => id === 'm-1'));
+  const ours = (view: View) =>
+    view.cluster.node === null || (named(view).length > 0 && named(view).every((id) => id === 'm-1'));
   expect(always(isDestructive, ours)).toBeGreaterThan(500);
 });
 
 it('nothing at all is done while paused', () => {
   const lifts = is('readmit-volumes');
   const pausedNowhere = ({ policy, cluster }: View) => policy.paused === null && cluster.surroundings.paused === null;
-  expect(always(() => true, (view, step) => pausedNowhere(view) || (lifts(step) && lifted(view)))).toBeGreaterThan(500);
+  expect(
+    always(
+      () => true,
+      (view, step) => pausedNowhere(view) || (lifts(step) && lifted(view)),
+    ),
+  ).toBeGreaterThan(500);
 });
 
 /** The machine may write, and our taint stands on its Node. */
@@ -52,7 +64,8 @@ const lifted = ({ cluster, machine }: View): boolean =>
 it('our out-of-service taint is the first thing to go when the machine is not off', () => {
   fc.assert(
     fc.property(anyView, (view) => {
-      if (!lifted(view) || view.request.vouched !== null || (view.cluster.node?.record?.machine ?? 'm-1') !== 'm-1') return;
+      if (!lifted(view) || view.request.vouched !== null || (view.cluster.node?.record?.machine ?? 'm-1') !== 'm-1')
+        return;
       expect(decide(view)).toMatchObject({ do: 'step', step: { do: 'readmit-volumes' } });
     }),
     { numRuns: 30_000, seed: 7 },
@@ -67,13 +80,18 @@ it('a release never destroys anything', () => {
 it('no pod, attachment or disk is touched before the Node is marked for this boot', () => {
   const touches = is('fail-pod', 'delete-pod', 'delete-attachment', 'detach-disk', 'delete-node');
   const markedNow = ({ cluster: { node }, machine }: View) =>
-    node === null || (node.record?.machine === 'm-1' && node.record.bootID === node.bootID && (machine.generation === null || node.record.generation === machine.generation));
+    node === null ||
+    (node.record?.machine === 'm-1' &&
+      node.record.bootID === node.bootID &&
+      (machine.generation === null || node.record.generation === machine.generation));
   expect(always(touches, markedNow)).toBeGreaterThan(200);
 });
 
-it('a VolumeAttachment is deleted only if no pod of the Node wants it, it is this machine\'s, and its Node name is not taken', () => {
+it("a VolumeAttachment is deleted only if no pod of the Node wants it, it is this machine's, and its Node name is not taken", () => {
   const allowed = ({ cluster }: View, step: Step) => {
-    const volume = cluster.volumes.find((other) => step.do === 'delete-attachment' && other.attachment?.uid === step.attachment.uid);
+    const volume = cluster.volumes.find(
+      (other) => step.do === 'delete-attachment' && other.attachment?.uid === step.attachment.uid,
+    );
     const wanted = cluster.pods.some((pod) => !pod.finished && volume && pod.volumes.includes(volume.key));
     const source = volume?.attachment?.source;
     return !cluster.nameTaken && !wanted && ['m-1', null].includes(source ? machineOf(source) : null);
@@ -99,7 +117,7 @@ it('mirror pods, and pods that tolerate the taint and that nobody else deletes, 
   expect(always(is('fail-pod', 'delete-pod'), allowed)).toBeGreaterThan(100);
 });
 
-it('the fence is taken back only from a machine that runs, on a Node with another boot, or on a person\'s word', () => {
+it("the fence is taken back only from a machine that runs, on a Node with another boot, or on a person's word", () => {
   const allowed = ({ cluster, machine, request }: View) =>
     request.accepted !== null || (machine.power === 'running' && cluster.node?.bootID !== cluster.node?.record?.bootID);
   expect(always(is('readmit-pods'), allowed)).toBeGreaterThan(20);

@@ -13,21 +13,59 @@ const stepOf = (given: View): Step | null => {
 
 describe('a fence of an earlier boot whose machine is off again', () => {
   const stale = (phase: FenceRecord['phase'], forGood = false, recorded: Parameters<typeof marked>[0] = {}) =>
-    view({ cluster: cluster({ node: marked({ phase, generation: 'boot-0', ...recorded }), pods: [], volumes: [] }), machine: machine({ forGood, disks: [] }) });
-  it.each(['fencing', 'fenced', 'lifted', 'releasing'] as const)('begun as %s becomes one of this boot when nothing is left to free', (phase) => {
-    expect(stepOf(stale(phase))).toMatchObject({ do: 'park', record: { phase: 'fenced', generation: 'boot-1', bootID: 'boot-a' } });
-  });
-  it.each(['fenced', 'lifted'] as const)('begun as %s whose quarantine somebody has removed since is not parked in silence: it is put back under the proof', (phase) => {
-    const bare = { outOfService: false, ours: false, quarantine: false };
-    const given = view({ ...stale(phase), cluster: cluster({ node: marked({ phase, generation: 'boot-0', released: ago(1_000) }, { taints: bare }), pods: [], volumes: [] }) });
-    expect(decide(given)).toMatchObject({ step: { do: 'mark', addOutOfService: false, record: { phase: 'fenced', generation: 'boot-1', released: expect.any(String) } }, because: { says: expect.stringContaining('quarantine') } });
-  });
+    view({
+      cluster: cluster({ node: marked({ phase, generation: 'boot-0', ...recorded }), pods: [], volumes: [] }),
+      machine: machine({ forGood, disks: [] }),
+    });
+  it.each(['fencing', 'fenced', 'lifted', 'releasing'] as const)(
+    'begun as %s becomes one of this boot when nothing is left to free',
+    (phase) => {
+      expect(stepOf(stale(phase))).toMatchObject({
+        do: 'park',
+        record: { phase: 'fenced', generation: 'boot-1', bootID: 'boot-a' },
+      });
+    },
+  );
+  it.each(['fenced', 'lifted'] as const)(
+    'begun as %s whose quarantine somebody has removed since is not parked in silence: it is put back under the proof',
+    (phase) => {
+      const bare = { outOfService: false, ours: false, quarantine: false };
+      const given = view({
+        ...stale(phase),
+        cluster: cluster({
+          node: marked({ phase, generation: 'boot-0', released: ago(1_000) }, { taints: bare }),
+          pods: [],
+          volumes: [],
+        }),
+      });
+      expect(decide(given)).toMatchObject({
+        step: {
+          do: 'mark',
+          addOutOfService: false,
+          record: { phase: 'fenced', generation: 'boot-1', released: expect.any(String) },
+        },
+        because: { says: expect.stringContaining('quarantine') },
+      });
+    },
+  );
   it('whose record is lost does not keep our taint on either', () => {
     const lost = node({ label: 'run.0', taints: { outOfService: true, ours: true, quarantine: true } });
-    expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject({ do: 'park', record: { phase: 'fenced' } });
+    expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject(
+      { do: 'park', record: { phase: 'fenced' } },
+    );
   });
   it('so that the Node of a terminated machine can go', () => {
-    expect(said(view({ ...stale('fencing', true), cluster: cluster({ node: marked({ phase: 'fenced', released: ago(0) }), pods: [], volumes: [] }) }))).toBe('delete-node');
+    expect(
+      said(
+        view({
+          ...stale('fencing', true),
+          cluster: cluster({ node: marked({ phase: 'fenced', released: ago(0) }), pods: [], volumes: [] }),
+        }),
+      ),
+    ).toBe('delete-node');
   });
-  it('a Node without a fence is none', () => expect(said(view({ cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }))).toBe('ignored nothing-to-free'));
+  it('a Node without a fence is none', () =>
+    expect(said(view({ cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }))).toBe(
+      'ignored nothing-to-free',
+    ));
 });

@@ -3,13 +3,24 @@ import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, cluster, machine, marked, record, view } from './view-builder.ts';
 
-const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) => view({ cluster: cluster({ node: marked(), ...change }), ...rest });
+const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) =>
+  view({ cluster: cluster({ node: marked(), ...change }), ...rest });
 
 describe('a fence whose boot is not the machine’s any more, or seems so', () => {
   it.each([
-    ['goes on under the old fence when an operation has moved a generation that drifts', { generation: 'operation-2', generationDrifts: true }, ago(20_000), 'delete-pod'],
+    [
+      'goes on under the old fence when an operation has moved a generation that drifts',
+      { generation: 'operation-2', generationDrifts: true },
+      ago(20_000),
+      'delete-pod',
+    ],
     ['begins again when one that does not drift has moved', { generation: 'boot-2' }, ago(20_000), 'mark'],
-    ['begins again when the kubelet has shown a sign of life besides', { generation: 'operation-2', generationDrifts: true }, ago(19_000), 'mark'],
+    [
+      'begins again when the kubelet has shown a sign of life besides',
+      { generation: 'operation-2', generationDrifts: true },
+      ago(19_000),
+      'mark',
+    ],
   ])('%s', (_, change, lease, expected) => {
     expect(said(fencing({ lease }, { machine: machine(change) }))).toBe(expected);
   });

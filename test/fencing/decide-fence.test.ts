@@ -20,7 +20,8 @@ import {
   volume,
 } from './view-builder.ts';
 
-const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) => view({ cluster: cluster({ node: marked(), ...change }), ...rest });
+const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) =>
+  view({ cluster: cluster({ node: marked(), ...change }), ...rest });
 const stepOf = (given: View): Step | null => {
   const decision = decide(given);
   return decision.do === 'step' ? decision.step : null;
@@ -37,74 +38,232 @@ describe('the mark', () => {
     const step = stepOf(view());
     expect(step).toMatchObject({ do: 'mark', addOutOfService: true, node: { uid: 'node-uid', bootID: 'boot-a' } });
     expect(step?.do === 'mark' && step.record).toMatchObject({
-      phase: 'fencing', machine: 'm-1', generation: 'boot-1', bootID: 'boot-a', lease: ago(20_000), outOfService: 'ours', evidence: { state: 'off' },
-      volumes: [{ handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1' }], pods: [{ name: 'db-0', uid: 'pod-uid' }],
+      phase: 'fencing',
+      machine: 'm-1',
+      generation: 'boot-1',
+      bootID: 'boot-a',
+      lease: ago(20_000),
+      outOfService: 'ours',
+      evidence: { state: 'off' },
+      volumes: [{ handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1' }],
+      pods: [{ name: 'db-0', uid: 'pod-uid' }],
     });
   });
   it.each([
-    ['a taint that somebody else set stays theirs', { node: node({ taints: { outOfService: true, ours: false, quarantine: false } }) }, 'foreign', false],
-    ['a cluster that does not know the taint gets the quarantine alone', { taintSupported: false }, 'unsupported', false],
-    ['a second fence keeps the first one\'s claim to the taint', { node: marked({ generation: 'boot-0' }) }, 'ours', false],
+    [
+      'a taint that somebody else set stays theirs',
+      { node: node({ taints: { outOfService: true, ours: false, quarantine: false } }) },
+      'foreign',
+      false,
+    ],
+    [
+      'a cluster that does not know the taint gets the quarantine alone',
+      { taintSupported: false },
+      'unsupported',
+      false,
+    ],
+    [
+      "a second fence keeps the first one's claim to the taint",
+      { node: marked({ generation: 'boot-0' }) },
+      'ours',
+      false,
+    ],
     ['... and its disclaimer', { node: marked({ generation: 'boot-0', outOfService: 'foreign' }) }, 'foreign', false],
-    ['a record that claims a taint does not make it ours: a kubelet may write it', { node: marked({ generation: 'boot-0' }, { taints: { outOfService: true, ours: false, quarantine: true } }) }, 'foreign', false],
+    [
+      'a record that claims a taint does not make it ours: a kubelet may write it',
+      { node: marked({ generation: 'boot-0' }, { taints: { outOfService: true, ours: false, quarantine: true } }) },
+      'foreign',
+      false,
+    ],
   ])('%s', (_, change, outOfService, addOutOfService) => {
     const step = stepOf(view({ cluster: cluster(change) }));
     expect(step).toMatchObject({ do: 'mark', addOutOfService, record: { outOfService } });
   });
   it('begins again under a new fence after another boot, and keeps the volumes that the first one named', () => {
-    const before = marked({ generation: 'boot-0', volumes: [{ driver: 'a-driver', handle: 'disk-9', persistentVolume: 'pv-9', attachment: 'csi-9' }] });
+    const before = marked({
+      generation: 'boot-0',
+      volumes: [{ driver: 'a-driver', handle: 'disk-9', persistentVolume: 'pv-9', attachment: 'csi-9' }],
+    });
     const step = stepOf(view({ cluster: cluster({ node: before }) }));
     expect(step?.do === 'mark' && step.record.volumes.map((named) => named.attachment)).toEqual(['csi-1', 'csi-9']);
   });
   it('begins again when the cluster saw another boot, even if the cloud does not say so', () => {
     expect(said(view({ cluster: cluster({ node: marked({ bootID: 'boot-before' }) }) }))).toBe('mark');
   });
-  it('begins again when the machine goes off while it is being released', () => expect(said(view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }) }))).toBe('mark'));
+  it('begins again when the machine goes off while it is being released', () =>
+    expect(said(view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }) }))).toBe('mark'));
   it('goes on under the old fence when the cloud has forgotten the machine by now', () => {
     const forgotten = machine({ power: 'missing', generation: null });
-    expect(said(fencing({ lease: null }, { machine: forgotten, memory: { ...view().memory, witness: 'released' } }))).toBe('delete-pod');
+    expect(
+      said(fencing({ lease: null }, { machine: forgotten, memory: { ...view().memory, witness: 'released' } })),
+    ).toBe('delete-pod');
   });
   it.each([
     ['out-of-service', { outOfService: false, ours: false, quarantine: true }],
     ['quarantine', { outOfService: true, ours: true, quarantine: false }],
   ])('stops, and leaves a tombstone instead, when somebody removed the %s taint', (_, taints) => {
-    expect(stepOf(view({ cluster: cluster({ node: marked({}, { taints }) }) }))).toEqual({ do: 'entomb', node: expect.objectContaining({ uid: 'node-uid' }), tombstone: buried });
-    expect(said(view({ cluster: cluster({ node: marked({}, { taints, tombstone: buried }) }) }))).toBe('refused taint-removed-by-hand');
+    expect(stepOf(view({ cluster: cluster({ node: marked({}, { taints }) }) }))).toEqual({
+      do: 'entomb',
+      node: expect.objectContaining({ uid: 'node-uid' }),
+      tombstone: buried,
+    });
+    expect(said(view({ cluster: cluster({ node: marked({}, { taints, tombstone: buried }) }) }))).toBe(
+      'refused taint-removed-by-hand',
+    );
   });
 });
 
 describe('what a person took back is not put back', () => {
   const free = { machine: machine({ disks: [] }) };
-  const unquarantined = (recorded: Parameters<typeof marked>[0]) => marked(recorded, { taints: { outOfService: false, ours: false, quarantine: false } });
+  const unquarantined = (recorded: Parameters<typeof marked>[0]) =>
+    marked(recorded, { taints: { outOfService: false, ours: false, quarantine: false } });
   const cases: readonly [string, View, string][] = [
     ['a record that is gone, in the same boot', view({ remembered: record() }), 'entomb'],
-    ['... and those who come later are told by the tombstone', view({ cluster: cluster({ node: node({ tombstone: buried, label: 'x' }) }) }), 'refused fence-removed-by-hand'],
-    ['... also once the cloud has forgotten the machine', view({ cluster: cluster({ lease: null, node: node({ tombstone: buried, label: 'x' }) }), machine: machine({ power: 'missing', generation: null }), memory: { ...view().memory, witness: 'released' } }), 'refused fence-removed-by-hand'],
-    ['a label that stands where our taint does not tells of it, when nothing else is left', view({ cluster: cluster({ node: node({ taintedFor: buried }) }) }), 'entomb'],
-    ['... and says nothing of a later boot', view({ cluster: cluster({ node: node({ taintedFor: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }) }) }) }), 'mark'],
-    ['... also when the cloud knew no boot at that time', view({ cluster: cluster({ node: node({ tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: null }), label: 'x' }) }) }), 'refused fence-removed-by-hand'],
-    ['a tombstone of an earlier boot says nothing of this one', view({ cluster: cluster({ node: node({ tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }), label: 'x' }) }) }), 'mark'],
-    ['a fence that is being released without another boot', view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }), remembered: record() }), 'entomb'],
+    [
+      '... and those who come later are told by the tombstone',
+      view({ cluster: cluster({ node: node({ tombstone: buried, label: 'x' }) }) }),
+      'refused fence-removed-by-hand',
+    ],
+    [
+      '... also once the cloud has forgotten the machine',
+      view({
+        cluster: cluster({ lease: null, node: node({ tombstone: buried, label: 'x' }) }),
+        machine: machine({ power: 'missing', generation: null }),
+        memory: { ...view().memory, witness: 'released' },
+      }),
+      'refused fence-removed-by-hand',
+    ],
+    [
+      'a label that stands where our taint does not tells of it, when nothing else is left',
+      view({ cluster: cluster({ node: node({ taintedFor: buried }) }) }),
+      'entomb',
+    ],
+    [
+      '... and says nothing of a later boot',
+      view({
+        cluster: cluster({
+          node: node({ taintedFor: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }) }),
+        }),
+      }),
+      'mark',
+    ],
+    [
+      '... also when the cloud knew no boot at that time',
+      view({
+        cluster: cluster({
+          node: node({ tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: null }), label: 'x' }),
+        }),
+      }),
+      'refused fence-removed-by-hand',
+    ],
+    [
+      'a tombstone of an earlier boot says nothing of this one',
+      view({
+        cluster: cluster({
+          node: node({ tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }), label: 'x' }),
+        }),
+      }),
+      'mark',
+    ],
+    [
+      'a fence that is being released without another boot',
+      view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }), remembered: record() }),
+      'entomb',
+    ],
     ['a fence of another boot begins again', view({ remembered: record({ bootID: 'boot-before' }) }), 'mark'],
-    ['a fence of a Node that was re-created begins again', view({ remembered: record({ nodeUid: 'an older one' }) }), 'mark'],
-    ['the quarantine of a fence that is parked', view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }, { taints: { outOfService: false, ours: false, quarantine: false } }) }) }), 'entomb'],
-    ['a mark that we lifted ourselves is none', view({ cluster: cluster({ node: marked({ phase: 'lifted', released: ago(1_000) }, { taints: { outOfService: false, ours: false, quarantine: true } }) }), remembered: record() }), 'mark'],
-    ['the quarantine below a mark that we lifted ourselves, in the same boot', view({ cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }) }), remembered: record() }), 'entomb'],
-    ['... also when there is nothing to free any more', view({ ...free, cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }), pods: [], volumes: [] }) }), 'entomb'],
-    ['... and also once the cloud has forgotten the machine', view({ machine: machine({ power: 'missing', generation: null, disks: [] }), memory: { ...view().memory, witness: 'released' }, cluster: cluster({ lease: null, node: unquarantined({ phase: 'lifted', released: ago(1_000) }), pods: [], volumes: [] }) }), 'entomb'],
-    ['a quarantine that was removed in an earlier boot is put back', view({ cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000), generation: 'boot-0' }) }) }), 'mark'],
-    ['a record without our label is not ours', view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }, { label: null }) }) }), 'refused record-not-ours'],
-    ['our taint beside our label is ours, though its record is lost', fencing({ node: node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } }) }, free), 'mark'],
+    [
+      'a fence of a Node that was re-created begins again',
+      view({ remembered: record({ nodeUid: 'an older one' }) }),
+      'mark',
+    ],
+    [
+      'the quarantine of a fence that is parked',
+      view({
+        cluster: cluster({
+          node: marked(
+            { phase: 'fenced', released: ago(1_000) },
+            { taints: { outOfService: false, ours: false, quarantine: false } },
+          ),
+        }),
+      }),
+      'entomb',
+    ],
+    [
+      'a mark that we lifted ourselves is none',
+      view({
+        cluster: cluster({
+          node: marked(
+            { phase: 'lifted', released: ago(1_000) },
+            { taints: { outOfService: false, ours: false, quarantine: true } },
+          ),
+        }),
+        remembered: record(),
+      }),
+      'mark',
+    ],
+    [
+      'the quarantine below a mark that we lifted ourselves, in the same boot',
+      view({
+        cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }) }),
+        remembered: record(),
+      }),
+      'entomb',
+    ],
+    [
+      '... also when there is nothing to free any more',
+      view({
+        ...free,
+        cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }), pods: [], volumes: [] }),
+      }),
+      'entomb',
+    ],
+    [
+      '... and also once the cloud has forgotten the machine',
+      view({
+        machine: machine({ power: 'missing', generation: null, disks: [] }),
+        memory: { ...view().memory, witness: 'released' },
+        cluster: cluster({
+          lease: null,
+          node: unquarantined({ phase: 'lifted', released: ago(1_000) }),
+          pods: [],
+          volumes: [],
+        }),
+      }),
+      'entomb',
+    ],
+    [
+      'a quarantine that was removed in an earlier boot is put back',
+      view({
+        cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000), generation: 'boot-0' }) }),
+      }),
+      'mark',
+    ],
+    [
+      'a record without our label is not ours',
+      view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }, { label: null }) }) }),
+      'refused record-not-ours',
+    ],
+    [
+      'our taint beside our label is ours, though its record is lost',
+      fencing({ node: node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } }) }, free),
+      'mark',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
 describe('what is declined is passed by', () => {
-  const declined = (...keys: string[]) => ({ memory: { ...view().memory, declined: new Map(keys.map((key) => [key, 'a webhook says no'])) } });
+  const declined = (...keys: string[]) => ({
+    memory: { ...view().memory, declined: new Map(keys.map((key) => [key, 'a webhook says no'])) },
+  });
   const two = [pod({ uid: 'a', name: 'a', volumes: [] }), pod({ uid: 'b', name: 'b', volumes: [] })];
-  it('the next pod is deleted', () => expect(target(fencing({ pods: two }, declined('delete-pod a')))).toBe('delete-pod b'));
+  it('the next pod is deleted', () =>
+    expect(target(fencing({ pods: two }, declined('delete-pod a')))).toBe('delete-pod b'));
   it('and the end says so', () => {
-    const given = fencing({ pods: two, volumes: [] }, { ...declined('delete-pod a', 'delete-pod b'), machine: machine({ disks: [] }) });
+    const given = fencing(
+      { pods: two, volumes: [] },
+      { ...declined('delete-pod a', 'delete-pod b'), machine: machine({ disks: [] }) },
+    );
     expect(stepOf(given)).toMatchObject({ do: 'park', record: { phase: 'fencing' } });
     const retired = { ...given, cluster: { ...given.cluster, node: marked({ released: ago(1_000) }) } };
     expect(said(retired)).toBe('failed step-refused');
@@ -115,12 +274,28 @@ describe('what is declined is passed by', () => {
 describe('pods', () => {
   const cases: readonly [string, Partial<ReturnType<typeof cluster>>, string | null][] = [
     ['are deleted', {}, 'delete-pod db-0'],
-    ['of high priority go first: CSI controllers come back early', { pods: [pod({ name: 'a' }), pod({ name: 'csi', priority: 2e9, volumes: [] })] }, 'delete-pod csi'],
-    ['with volumes go before those without', { pods: [pod({ name: 'a', volumes: [] }), pod({ name: 'b' })] }, 'delete-pod b'],
+    [
+      'of high priority go first: CSI controllers come back early',
+      { pods: [pod({ name: 'a' }), pod({ name: 'csi', priority: 2e9, volumes: [] })] },
+      'delete-pod csi',
+    ],
+    [
+      'with volumes go before those without',
+      { pods: [pod({ name: 'a', volumes: [] }), pod({ name: 'b' })] },
+      'delete-pod b',
+    ],
     ['of a Job fail first', { pods: [pod({ kind: 'job', name: 'job' })] }, 'fail-pod job'],
     ['with finalizers fail first', { pods: [pod({ finalizers: true })] }, 'fail-pod db-0'],
-    ['that we failed and did not come to delete are deleted', { pods: [pod({ kind: 'job', finished: true })] }, 'delete-pod db-0'],
-    ['of a DaemonSet that may have a volume are deleted', { pods: [pod({ kind: 'daemon', volumes: [], unresolved: ['default/gone'] })] }, 'delete-pod db-0'],
+    [
+      'that we failed and did not come to delete are deleted',
+      { pods: [pod({ kind: 'job', finished: true })] },
+      'delete-pod db-0',
+    ],
+    [
+      'of a DaemonSet that may have a volume are deleted',
+      { pods: [pod({ kind: 'daemon', volumes: [], unresolved: ['default/gone'] })] },
+      'delete-pod db-0',
+    ],
     ['of a DaemonSet with a volume are deleted', { pods: [pod({ kind: 'daemon' })] }, 'delete-pod db-0'],
     ['that are Terminating already are deleted all the same', { pods: [pod({ deleting: true })] }, 'delete-pod db-0'],
   ];
@@ -130,9 +305,14 @@ describe('pods', () => {
     ['tolerating', pod({ tolerates: true })],
     ['finished', pod({ uid: 'else', finished: true })],
     ['DaemonSet without volumes', pod({ kind: 'daemon', volumes: [] })],
-    ['tolerating DaemonSet without volumes, even one that is being deleted,', pod({ kind: 'daemon', volumes: [], tolerates: true, deleting: true })],
+    [
+      'tolerating DaemonSet without volumes, even one that is being deleted,',
+      pod({ kind: 'daemon', volumes: [], tolerates: true, deleting: true }),
+    ],
     ['held by finalizers and finished', pod({ finished: true, deleting: true, finalizers: true })],
-  ])('that are %s are left alone', (_, other) => expect(said(fencing({ pods: [other], volumes: [] }, { machine: machine({ disks: [] }) }))).toBe('park'));
+  ])('that are %s are left alone', (_, other) =>
+    expect(said(fencing({ pods: [other], volumes: [] }, { machine: machine({ disks: [] }) }))).toBe('park'),
+  );
 });
 
 describe('attachments', () => {
@@ -141,69 +321,262 @@ describe('attachments', () => {
   const cases: readonly [string, View, string][] = [
     ['get a moment to go by themselves', fencing({ pods: [] }, unwanted(900)), 'wait attachments-going'],
     ['that linger are deleted', fencing({ pods: [] }, unwanted(-3_000)), 'delete-attachment'],
-    ['that a tolerating pod still wants are not', fencing({ pods: [pod({ tolerates: true })] }, unwanted(-9_000)), 'park'],
-    ['that a tolerating pod may want, for its claim cannot be resolved, are not', fencing({ pods: [doubtful()] , volumes: [volume({ claim: null })] }, unwanted(-9_000)), 'park'],
-    ['that are another claim’s than the one that cannot be resolved are deleted', fencing({ pods: [doubtful()] }, unwanted(-9_000)), 'delete-attachment'],
-    ['that are of this very claim are not', fencing({ pods: [doubtful({ unresolved: ['default/data'] })] }, unwanted(-9_000)), 'park'],
-    ['of a Node that is gone that a tolerating pod may want are not', view({ cluster: cluster({ node: null, pods: [doubtful()], volumes: [volume({ claim: null })] }) }), 'fenced fenced'],
-    ['of a Node that is gone need not linger', view({ cluster: cluster({ node: null, pods: [] }) }), 'delete-attachment'],
-    ['are never deleted under a reused Node name', view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }), 'refused name-reused'],
-    ['whose driver knows the machine under another kind of name are its own', fencing({ pods: [], volumes: [volume({ attachment: attachment({ source: { source: 'volumeAttachment', driver: 'b-driver', value: 'node-a' } }) })] }, { ...unwanted(-9_000), machine: machine({ disks: [] }) }), 'delete-attachment'],
-    ['of another machine are never deleted', fencing({ pods: [], volumes: [volume({ attachment: attachment({ source: { source: 'volumeAttachment', driver: 'a-driver', value: 'm-2' } }) })] }, { ...unwanted(-9_000), machine: machine({ disks: [] }) }), 'wait attachments-going'],
+    [
+      'that a tolerating pod still wants are not',
+      fencing({ pods: [pod({ tolerates: true })] }, unwanted(-9_000)),
+      'park',
+    ],
+    [
+      'that a tolerating pod may want, for its claim cannot be resolved, are not',
+      fencing({ pods: [doubtful()], volumes: [volume({ claim: null })] }, unwanted(-9_000)),
+      'park',
+    ],
+    [
+      'that are another claim’s than the one that cannot be resolved are deleted',
+      fencing({ pods: [doubtful()] }, unwanted(-9_000)),
+      'delete-attachment',
+    ],
+    [
+      'that are of this very claim are not',
+      fencing({ pods: [doubtful({ unresolved: ['default/data'] })] }, unwanted(-9_000)),
+      'park',
+    ],
+    [
+      'of a Node that is gone that a tolerating pod may want are not',
+      view({ cluster: cluster({ node: null, pods: [doubtful()], volumes: [volume({ claim: null })] }) }),
+      'fenced fenced',
+    ],
+    [
+      'of a Node that is gone need not linger',
+      view({ cluster: cluster({ node: null, pods: [] }) }),
+      'delete-attachment',
+    ],
+    [
+      'are never deleted under a reused Node name',
+      view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }),
+      'refused name-reused',
+    ],
+    [
+      'whose driver knows the machine under another kind of name are its own',
+      fencing(
+        {
+          pods: [],
+          volumes: [
+            volume({
+              attachment: attachment({ source: { source: 'volumeAttachment', driver: 'b-driver', value: 'node-a' } }),
+            }),
+          ],
+        },
+        { ...unwanted(-9_000), machine: machine({ disks: [] }) },
+      ),
+      'delete-attachment',
+    ],
+    [
+      'of another machine are never deleted',
+      fencing(
+        {
+          pods: [],
+          volumes: [
+            volume({
+              attachment: attachment({ source: { source: 'volumeAttachment', driver: 'a-driver', value: 'm-2' } }),
+            }),
+          ],
+        },
+        { ...unwanted(-9_000), machine: machine({ disks: [] }) },
+      ),
+      'wait attachments-going',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
 describe('disks', () => {
-  const reusedName = (mono: number) => view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', mono]]) } });
-  const deleting = (ms: number, error: string | null = null) => volume({ attachment: attachment({ deletingSince: NOW - ms, detachError: error }) });
-  const asked = (manner: string, mono: number) => ({ memory: { ...view().memory, asked: new Map([[`detach-disk m-1 disk-1 ${manner}`, mono]]) } });
+  const reusedName = (mono: number) =>
+    view({
+      cluster: cluster({ node: null, nameTaken: true, pods: [] }),
+      memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', mono]]) },
+    });
+  const deleting = (ms: number, error: string | null = null) =>
+    volume({ attachment: attachment({ deletingSince: NOW - ms, detachError: error }) });
+  const asked = (manner: string, mono: number) => ({
+    memory: { ...view().memory, asked: new Map([[`detach-disk m-1 disk-1 ${manner}`, mono]]) },
+  });
   const held = (change: Parameters<typeof machine>[0]) => ({ machine: machine(change) });
   const cases: readonly [string, View, string][] = [
     ['are left to Kubernetes at first', fencing({ pods: [], volumes: [deleting(5_000)] }), 'wait attachments-going'],
     ['are detached when Kubernetes is stuck', fencing({ pods: [], volumes: [deleting(10_000)] }), 'detach-disk'],
-    ['are detached sooner when the driver failed', fencing({ pods: [], volumes: [deleting(2_000, 'no')] }), 'detach-disk'],
-    ['are detached at once by policy', fencing({ pods: [], volumes: [deleting(0)] }, { policy: { ...defaultPolicy, detach: 'always' } }), 'detach-disk'],
-    ['are never detached by policy', fencing({ pods: [], volumes: [deleting(99_000)] }, { policy: { ...defaultPolicy, detach: 'never' } }), 'wait attachments-going'],
-    ['are not detached while their attachment stands', fencing({ pods: [] }, { policy: { ...defaultPolicy, detach: 'always' } }), 'wait attachments-going'],
-    ['are not detached while a pod of the Node may use them', fencing({ pods: [pod({ tolerates: true, volumes: [], unresolved: ['default/data'] })], volumes: [deleting(99_000)] }), 'park'],
-    ['are not detached while a pod of the Node uses them', fencing({ pods: [pod({ tolerates: true })], volumes: [deleting(99_000)] }), 'park'],
-    ['of no PersistentVolume are not detached', fencing({ pods: [], volumes: [{ ...deleting(99_000), persistentVolume: null }] }), 'wait attachments-going'],
-    ['that must be kept are not detached', fencing({ pods: [], volumes: [deleting(99_000)] }, held({ disks: [{ disk: 'disk-1', state: 'attached', keep: 'root' }] })), 'wait attachments-going'],
-    ['that the driver has been detaching for long are forced', fencing({ pods: [], volumes: [deleting(31_000)] }, held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] })), 'detach-disk'],
-    ['that are detaching already are waited for', fencing({ pods: [], volumes: [deleting(12_000)] }, held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] })), 'wait attachments-going'],
-    ['get time for a plain detach', fencing({ pods: [], volumes: [deleting(12_000)] }, asked('plain', -18_000)), 'wait attachments-going'],
+    [
+      'are detached sooner when the driver failed',
+      fencing({ pods: [], volumes: [deleting(2_000, 'no')] }),
+      'detach-disk',
+    ],
+    [
+      'are detached at once by policy',
+      fencing({ pods: [], volumes: [deleting(0)] }, { policy: { ...defaultPolicy, detach: 'always' } }),
+      'detach-disk',
+    ],
+    [
+      'are never detached by policy',
+      fencing({ pods: [], volumes: [deleting(99_000)] }, { policy: { ...defaultPolicy, detach: 'never' } }),
+      'wait attachments-going',
+    ],
+    [
+      'are not detached while their attachment stands',
+      fencing({ pods: [] }, { policy: { ...defaultPolicy, detach: 'always' } }),
+      'wait attachments-going',
+    ],
+    [
+      'are not detached while a pod of the Node may use them',
+      fencing({
+        pods: [pod({ tolerates: true, volumes: [], unresolved: ['default/data'] })],
+        volumes: [deleting(99_000)],
+      }),
+      'park',
+    ],
+    [
+      'are not detached while a pod of the Node uses them',
+      fencing({ pods: [pod({ tolerates: true })], volumes: [deleting(99_000)] }),
+      'park',
+    ],
+    [
+      'of no PersistentVolume are not detached',
+      fencing({ pods: [], volumes: [{ ...deleting(99_000), persistentVolume: null }] }),
+      'wait attachments-going',
+    ],
+    [
+      'that must be kept are not detached',
+      fencing(
+        { pods: [], volumes: [deleting(99_000)] },
+        held({ disks: [{ disk: 'disk-1', state: 'attached', keep: 'root' }] }),
+      ),
+      'wait attachments-going',
+    ],
+    [
+      'that the driver has been detaching for long are forced',
+      fencing(
+        { pods: [], volumes: [deleting(31_000)] },
+        held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] }),
+      ),
+      'detach-disk',
+    ],
+    [
+      'that are detaching already are waited for',
+      fencing(
+        { pods: [], volumes: [deleting(12_000)] },
+        held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] }),
+      ),
+      'wait attachments-going',
+    ],
+    [
+      'get time for a plain detach',
+      fencing({ pods: [], volumes: [deleting(12_000)] }, asked('plain', -18_000)),
+      'wait attachments-going',
+    ],
     ['are forced last', fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)), 'detach-disk'],
-    ['under a reused name are detached from the dead machine', view({ cluster: cluster({ node: null, nameTaken: true, pods: [], volumes: [volume({ attachment: null })] }), memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -9_000]]) } }), 'detach-disk'],
-    ['under a reused name are detached although their attachment stands: Kubernetes takes it for the new machine’s', reusedName(-9_000), 'detach-disk'],
+    [
+      'under a reused name are detached from the dead machine',
+      view({
+        cluster: cluster({ node: null, nameTaken: true, pods: [], volumes: [volume({ attachment: null })] }),
+        memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -9_000]]) },
+      }),
+      'detach-disk',
+    ],
+    [
+      'under a reused name are detached although their attachment stands: Kubernetes takes it for the new machine’s',
+      reusedName(-9_000),
+      'detach-disk',
+    ],
     ['under a reused name are left to Kubernetes at first', reusedName(0), 'wait disks-going'],
-    ['still attached although their attachment is gone are waited for', fencing({ pods: [], volumes: [volume({ attachment: null })] }), 'wait disks-going'],
-    ['of which Kubernetes thinks no more are detached sooner', fencing({ pods: [], volumes: [volume({ attachment: null })] }, { memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -1_000]]) } }), 'detach-disk'],
+    [
+      'still attached although their attachment is gone are waited for',
+      fencing({ pods: [], volumes: [volume({ attachment: null })] }),
+      'wait disks-going',
+    ],
+    [
+      'of which Kubernetes thinks no more are detached sooner',
+      fencing(
+        { pods: [], volumes: [volume({ attachment: null })] },
+        { memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -1_000]]) } },
+      ),
+      'detach-disk',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
   it.each([
     ['plainly at first', fencing({ pods: [], volumes: [deleting(32_000)] }), 'plain'],
-    ['by force when a plain detach has not helped', fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)), 'forced'],
-  ])('are detached %s', (_, given, manner) => expect(decide(given)).toMatchObject({ step: { do: 'detach-disk', disk: 'disk-1', manner } }));
+    [
+      'by force when a plain detach has not helped',
+      fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)),
+      'forced',
+    ],
+  ])('are detached %s', (_, given, manner) =>
+    expect(decide(given)).toMatchObject({ step: { do: 'detach-disk', disk: 'disk-1', manner } }),
+  );
 });
 
 describe('the attacher is nudged', () => {
   const free = machine({ disks: [] });
   const failed = volume({ attachment: attachment({ deletingSince: NOW - 20_000, detachError: 'throttled' }) });
-  const detached = (asked: [string, number][]) => ({ machine: free, memory: { ...view().memory, detached: new Set(['a-driver^disk-1']), asked: new Map(asked) } });
-  const next = (change: Parameters<typeof attachment>[0]) => volume({ attachment: null, successor: attachment({ uid: 'new', attached: false, ...change }) });
+  const detached = (asked: [string, number][]) => ({
+    machine: free,
+    memory: { ...view().memory, detached: new Set(['a-driver^disk-1']), asked: new Map(asked) },
+  });
+  const next = (change: Parameters<typeof attachment>[0]) =>
+    volume({ attachment: null, successor: attachment({ uid: 'new', attached: false, ...change }) });
   const cases: readonly [string, View, string][] = [
-    ['on the old attachment once the disk is free', fencing({ pods: [], volumes: [failed] }, { machine: free }), 'nudge'],
-    ['not while the disk is held', fencing({ pods: [], volumes: [{ ...failed, attachment: attachment({ deletingSince: NOW - 1_000, detachError: 'x' }) }] }), 'wait attachments-going'],
+    [
+      'on the old attachment once the disk is free',
+      fencing({ pods: [], volumes: [failed] }, { machine: free }),
+      'nudge',
+    ],
+    [
+      'not while the disk is held',
+      fencing({
+        pods: [],
+        volumes: [{ ...failed, attachment: attachment({ deletingSince: NOW - 1_000, detachError: 'x' }) }],
+      }),
+      'wait attachments-going',
+    ],
     ['on the new one when the old is gone', fencing({ pods: [], volumes: [next({})] }, detached([])), 'nudge'],
-    ['and the nudge is awaited', fencing({ pods: [], volumes: [next({ nudged: true })] }, detached([['nudge new on', 500]])), 'wait attacher-nudged'],
-    ['and taken off once it is attached', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, detached([['nudge new on', 500]])), 'nudge'],
+    [
+      'and the nudge is awaited',
+      fencing({ pods: [], volumes: [next({ nudged: true })] }, detached([['nudge new on', 500]])),
+      'wait attacher-nudged',
+    ],
+    [
+      'and taken off once it is attached',
+      fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, detached([['nudge new on', 500]])),
+      'nudge',
+    ],
     ['not twice', fencing({ pods: [], volumes: [next({})] }, detached([['nudge new on', -9_000]])), 'park'],
-    ['on a new one that has failed before, whoever freed the disk', fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }, { machine: free }), 'nudge'],
-    ['not on a new one that has failed while the disk is held', fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }), 'wait disks-going'],
-    ['not on a new one that only takes its time', fencing({ pods: [], volumes: [next({})] }, { machine: free }), 'park'],
-    ['once, in a dry run that only imagines it', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, { machine: free, memory: { ...view().memory, sinceLook: new Set(['nudge new off']) } }), 'wait attacher-nudged'],
-    ['and the nudge of a run that died is taken off', fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, { machine: free }), 'nudge'],
+    [
+      'on a new one that has failed before, whoever freed the disk',
+      fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }, { machine: free }),
+      'nudge',
+    ],
+    [
+      'not on a new one that has failed while the disk is held',
+      fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }),
+      'wait disks-going',
+    ],
+    [
+      'not on a new one that only takes its time',
+      fencing({ pods: [], volumes: [next({})] }, { machine: free }),
+      'park',
+    ],
+    [
+      'once, in a dry run that only imagines it',
+      fencing(
+        { pods: [], volumes: [next({ nudged: true, attached: true })] },
+        { machine: free, memory: { ...view().memory, sinceLook: new Set(['nudge new off']) } },
+      ),
+      'wait attacher-nudged',
+    ],
+    [
+      'and the nudge of a run that died is taken off',
+      fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, { machine: free }),
+      'nudge',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
@@ -211,39 +584,94 @@ describe('the attacher is nudged', () => {
 describe('the Node', () => {
   const free = { pods: [], volumes: [] };
   const gone = { machine: machine({ forGood: true, disks: [] }) };
-  const parked = (nodeChange: Parameters<typeof node>[0] = {}) => fencing({ ...free, node: marked({ phase: 'fenced', released: ago(1_000) }, nodeChange) }, gone);
+  const parked = (nodeChange: Parameters<typeof node>[0] = {}) =>
+    fencing({ ...free, node: marked({ phase: 'fenced', released: ago(1_000) }, nodeChange) }, gone);
   const cases: readonly [string, View, string][] = [
     ['of a stopped machine is parked', fencing(free, { machine: machine({ disks: [] }) }), 'park'],
-    ['that is parked is done', fencing({ ...free, node: marked({ phase: 'fenced', released: ago(1_000) }) }, { machine: machine({ disks: [] }) }), 'fenced fenced'],
+    [
+      'that is parked is done',
+      fencing(
+        { ...free, node: marked({ phase: 'fenced', released: ago(1_000) }) },
+        { machine: machine({ disks: [] }) },
+      ),
+      'fenced fenced',
+    ],
     ['of a terminated machine is deleted', fencing(free, gone), 'delete-node'],
-    ['is deleted by policy', fencing(free, { machine: machine({ disks: [] }), policy: { ...defaultPolicy, deleteNode: 'always' } }), 'delete-node'],
+    [
+      'is deleted by policy',
+      fencing(free, { machine: machine({ disks: [] }), policy: { ...defaultPolicy, deleteNode: 'always' } }),
+      'delete-node',
+    ],
     ['is kept by policy', fencing(free, { ...gone, policy: { ...defaultPolicy, deleteNode: 'never' } }), 'park'],
     ['with a finalizer is kept', parked({ finalizers: ['someone/else'] }), 'fenced fenced'],
     ['of a NodeClaim is kept', parked({ owners: ['NodeClaim'] }), 'fenced fenced'],
     ['that somebody else is deleting is left to them', parked({ deleting: true }), 'fenced fenced'],
-    ['is deleted last, not while a disk is held', fencing({ pods: [] }, { machine: machine({ forGood: true }) }), 'wait attachments-going'],
+    [
+      'is deleted last, not while a disk is held',
+      fencing({ pods: [] }, { machine: machine({ forGood: true }) }),
+      'wait attachments-going',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
 describe('the out-of-service taint stands only while it works', () => {
   const parked = (change: Partial<ClusterFacts>, recorded: Parameters<typeof marked>[0] = {}) =>
-    view({ cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000), ...recorded }), pods: [], volumes: [], ...change }), machine: machine({ disks: [] }) });
+    view({
+      cluster: cluster({
+        node: marked({ phase: 'fenced', released: ago(1_000), ...recorded }),
+        pods: [],
+        volumes: [],
+        ...change,
+      }),
+      machine: machine({ disks: [] }),
+    });
   const cases: readonly [string, View, string][] = [
-    ['it goes when everything is free', fencing({ pods: [], volumes: [] }, { machine: machine({ disks: [] }) }), 'park'],
-    ['also one that an earlier version left on a parked Node', view({ cluster: cluster({ node: marked({ phase: 'fenced' }), pods: [], volumes: [] }), machine: machine({ disks: [] }) }), 'park'],
+    [
+      'it goes when everything is free',
+      fencing({ pods: [], volumes: [] }, { machine: machine({ disks: [] }) }),
+      'park',
+    ],
+    [
+      'also one that an earlier version left on a parked Node',
+      view({
+        cluster: cluster({ node: marked({ phase: 'fenced' }), pods: [], volumes: [] }),
+        machine: machine({ disks: [] }),
+      }),
+      'park',
+    ],
     ['a parked Node is done', parked({}), 'fenced fenced'],
     ['a pod that was bound to it by name brings it back', parked({ pods: [pod({ uid: 'new', volumes: [] })] }), 'mark'],
     ['so does an attachment that no pod wants', parked({ volumes: [volume()] }), 'mark'],
-    ['so does a tolerating pod that somebody has begun to delete: without us it would hang for ever', parked({ pods: [pod({ tolerates: true, deleting: true })], volumes: [volume()] }), 'mark'],
-    ['a tolerating pod that keeps its volume does not', parked({ pods: [pod({ tolerates: true })], volumes: [volume()] }), 'fenced fenced'],
-    ['an opted-out pod that was bound to it refuses', parked({ pods: [pod({ uid: 'new', optOut: optOut('mine'), volumes: [] })] }), 'refused opted-out'],
-    ['a taint that was not ours is not put back', parked({ volumes: [volume()] }, { outOfService: 'unsupported' }), 'wait attachments-going'],
+    [
+      'so does a tolerating pod that somebody has begun to delete: without us it would hang for ever',
+      parked({ pods: [pod({ tolerates: true, deleting: true })], volumes: [volume()] }),
+      'mark',
+    ],
+    [
+      'a tolerating pod that keeps its volume does not',
+      parked({ pods: [pod({ tolerates: true })], volumes: [volume()] }),
+      'fenced fenced',
+    ],
+    [
+      'an opted-out pod that was bound to it refuses',
+      parked({ pods: [pod({ uid: 'new', optOut: optOut('mine'), volumes: [] })] }),
+      'refused opted-out',
+    ],
+    [
+      'a taint that was not ours is not put back',
+      parked({ volumes: [volume()] }, { outOfService: 'unsupported' }),
+      'wait attachments-going',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
   it('the same fence goes on, and keeps what it named', () => {
     const step = stepOf(parked({ pods: [pod({ uid: 'new', name: 'late', volumes: [] })] }));
-    expect(step).toMatchObject({ do: 'mark', addOutOfService: true, record: { fence: 'run.1', phase: 'fencing', released: null, pods: [{ name: 'late' }, { name: 'db-0' }] } });
+    expect(step).toMatchObject({
+      do: 'mark',
+      addOutOfService: true,
+      record: { fence: 'run.1', phase: 'fencing', released: null, pods: [{ name: 'late' }, { name: 'db-0' }] },
+    });
   });
 });

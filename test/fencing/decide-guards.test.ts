@@ -4,47 +4,153 @@ import type { Admission } from '../../fencing/model/ledger.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { admitted, ago, cluster, machine, marked, node, NOW, optOut, pod, record, view, volume } from './view-builder.ts';
+import {
+  admitted,
+  ago,
+  cluster,
+  machine,
+  marked,
+  node,
+  NOW,
+  optOut,
+  pod,
+  record,
+  view,
+  volume,
+} from './view-builder.ts';
 
 const refusedAt: Admission = { ...admitted, admitted: false, begun: 4, unfinished: 2, opens: NOW + 60_000 };
-const asked = (admission: Admission | null, change: Partial<View> = {}) => view({ memory: { ...view().memory, admission }, ...change });
+const asked = (admission: Admission | null, change: Partial<View> = {}) =>
+  view({ memory: { ...view().memory, admission }, ...change });
 const policy = (change: Partial<typeof defaultPolicy>) => ({ ...defaultPolicy, ...change });
 
 /** Parked, and somebody has bound a pod to it by name. */
-const parked = { cluster: cluster({ node: marked({ phase: 'fenced', released: ago(1_000) }), pods: [pod({ uid: 'late', volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) };
+const parked = {
+  cluster: cluster({
+    node: marked({ phase: 'fenced', released: ago(1_000) }),
+    pods: [pod({ uid: 'late', volumes: [] })],
+    volumes: [],
+  }),
+  machine: machine({ disks: [] }),
+};
 const nodesOnly = policy({ optOut: 'nodes' });
 
 describe('guards forbid a fence of a machine that is off', () => {
   const cases: readonly [string, View, string][] = [
     ['a pause of all', view({ policy: policy({ paused: 'upgrade' }) }), 'refused paused'],
     ['a pause of the cluster', view({ cluster: cluster({ surroundings: { paused: 'upgrade' } }) }), 'refused paused'],
-    ['a pause in mid-fence', view({ cluster: cluster({ node: marked(), surroundings: { paused: 'upgrade' } }) }), 'refused paused'],
-    ['an opted-out Node', view({ cluster: cluster({ node: node({ optOuts: [optOut('bare metal')] }) }) }), 'refused opted-out'],
-    ['a label of an administrator, whose word alone counts', view({ policy: nodesOnly, cluster: cluster({ node: node({ optOuts: [optOut('bare metal', 'label')] }) }) }), 'refused opted-out'],
-    ['an annotation that its own kubelet may have written does not then', view({ policy: nodesOnly, cluster: cluster({ node: node({ optOuts: [optOut('bare metal')] }) }) }), 'mark'],
-    ['nor does any tenant’s Pod', view({ policy: nodesOnly, cluster: cluster({ pods: [pod({ optOut: optOut('licence') })] }) }), 'mark'],
-    ['nobody’s word, where none counts', view({ policy: { ...defaultPolicy, optOut: 'none' }, cluster: cluster({ node: node({ optOuts: [optOut('bare metal', 'label')] }), pods: [pod({ optOut: optOut('licence') })] }) }), 'mark'],
-    ['one opted-out Pod refuses the whole Node', view({ cluster: cluster({ pods: [pod({ uid: 'a' }), pod({ uid: 'b', optOut: optOut('licence') })] }) }), 'refused opted-out'],
-    ['a finished opted-out Pod does not', view({ cluster: cluster({ pods: [pod(), pod({ uid: 'b', optOut: optOut('licence'), finished: true })] }) }), 'mark'],
-    ['an opt-out after the mark comes too late', view({ cluster: cluster({ node: marked({}, { optOuts: [optOut('late')] }) }) }), 'delete-pod'],
-    ['an opted-out Pod of a Node that is gone', view({ cluster: cluster({ node: null, pods: [pod({ optOut: optOut('licence') })] }) }), 'refused opted-out'],
+    [
+      'a pause in mid-fence',
+      view({ cluster: cluster({ node: marked(), surroundings: { paused: 'upgrade' } }) }),
+      'refused paused',
+    ],
+    [
+      'an opted-out Node',
+      view({ cluster: cluster({ node: node({ optOuts: [optOut('bare metal')] }) }) }),
+      'refused opted-out',
+    ],
+    [
+      'a label of an administrator, whose word alone counts',
+      view({ policy: nodesOnly, cluster: cluster({ node: node({ optOuts: [optOut('bare metal', 'label')] }) }) }),
+      'refused opted-out',
+    ],
+    [
+      'an annotation that its own kubelet may have written does not then',
+      view({ policy: nodesOnly, cluster: cluster({ node: node({ optOuts: [optOut('bare metal')] }) }) }),
+      'mark',
+    ],
+    [
+      'nor does any tenant’s Pod',
+      view({ policy: nodesOnly, cluster: cluster({ pods: [pod({ optOut: optOut('licence') })] }) }),
+      'mark',
+    ],
+    [
+      'nobody’s word, where none counts',
+      view({
+        policy: { ...defaultPolicy, optOut: 'none' },
+        cluster: cluster({
+          node: node({ optOuts: [optOut('bare metal', 'label')] }),
+          pods: [pod({ optOut: optOut('licence') })],
+        }),
+      }),
+      'mark',
+    ],
+    [
+      'one opted-out Pod refuses the whole Node',
+      view({ cluster: cluster({ pods: [pod({ uid: 'a' }), pod({ uid: 'b', optOut: optOut('licence') })] }) }),
+      'refused opted-out',
+    ],
+    [
+      'a finished opted-out Pod does not',
+      view({ cluster: cluster({ pods: [pod(), pod({ uid: 'b', optOut: optOut('licence'), finished: true })] }) }),
+      'mark',
+    ],
+    [
+      'an opt-out after the mark comes too late',
+      view({ cluster: cluster({ node: marked({}, { optOuts: [optOut('late')] }) }) }),
+      'delete-pod',
+    ],
+    [
+      'an opted-out Pod of a Node that is gone',
+      view({ cluster: cluster({ node: null, pods: [pod({ optOut: optOut('licence') })] }) }),
+      'refused opted-out',
+    ],
     ['the cap is asked before the mark', asked(null), 'claim cap-reached'],
     ['... and when the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'claim cap-reached'],
-    ['... and when the fence begins again for a later boot', asked(null, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }), 'claim cap-reached'],
-    ['... but never when there is nothing to free', asked(null, { cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }), 'ignored nothing-to-free'],
+    [
+      '... and when the fence begins again for a later boot',
+      asked(null, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }),
+      'claim cap-reached',
+    ],
+    [
+      '... but never when there is nothing to free',
+      asked(null, { cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }),
+      'ignored nothing-to-free',
+    ],
     ['what the cap does not admit', asked(refusedAt), 'refused cap-reached'],
     ['... the Node being gone', asked(refusedAt, { cluster: cluster({ node: null }) }), 'refused cap-reached'],
-    ['... for a later boot', asked(refusedAt, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }), 'refused cap-reached'],
+    [
+      '... for a later boot',
+      asked(refusedAt, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }),
+      'refused cap-reached',
+    ],
     ['... and when its taint is to return for work that came back', asked(null, parked), 'claim cap-reached'],
     ['... which it does not admit, either', asked(refusedAt, parked), 'refused cap-reached'],
-    ['the cap does not stop a fence that has begun', asked(refusedAt, { cluster: cluster({ node: marked() }) }), 'delete-pod'],
+    [
+      'the cap does not stop a fence that has begun',
+      asked(refusedAt, { cluster: cluster({ node: marked() }) }),
+      'delete-pod',
+    ],
     ['... nor asks about it again', asked(null, { cluster: cluster({ node: marked() }) }), 'delete-pod'],
-    ['nothing to free', view({ cluster: cluster({ pods: [pod({ kind: 'mirror' }), pod({ kind: 'daemon', volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }), 'ignored nothing-to-free'],
+    [
+      'nothing to free',
+      view({
+        cluster: cluster({ pods: [pod({ kind: 'mirror' }), pod({ kind: 'daemon', volumes: [] })], volumes: [] }),
+        machine: machine({ disks: [] }),
+      }),
+      'ignored nothing-to-free',
+    ],
     ['an attached volume is something to free', view({ cluster: cluster({ pods: [] }) }), 'mark'],
-    ['a pod without a volume is something to move', view({ cluster: cluster({ pods: [pod({ volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }), 'mark'],
+    [
+      'a pod without a volume is something to move',
+      view({ cluster: cluster({ pods: [pod({ volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }),
+      'mark',
+    ],
     ['a delay by policy', view({ policy: policy({ fenceAfter: 60_000 }) }), 'wait delayed-by-policy'],
-    ['... counted from the kubelet\'s last sign of life where the cloud does not say', view({ policy: policy({ fenceAfter: 60_000 }), machine: machine({ since: null }), cluster: cluster({ lease: ago(61_000) }) }), 'mark'],
-    ['... for what is left of a Node that is gone, too', view({ policy: policy({ fenceAfter: 60_000 }), cluster: cluster({ node: null }) }), 'wait delayed-by-policy'],
+    [
+      "... counted from the kubelet's last sign of life where the cloud does not say",
+      view({
+        policy: policy({ fenceAfter: 60_000 }),
+        machine: machine({ since: null }),
+        cluster: cluster({ lease: ago(61_000) }),
+      }),
+      'mark',
+    ],
+    [
+      '... for what is left of a Node that is gone, too',
+      view({ policy: policy({ fenceAfter: 60_000 }), cluster: cluster({ node: null }) }),
+      'wait delayed-by-policy',
+    ],
     ['... that is over', view({ policy: policy({ fenceAfter: 30_000 }) }), 'mark'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
@@ -52,16 +158,27 @@ describe('guards forbid a fence of a machine that is off', () => {
 
 describe('what the cap says', () => {
   it('names the numbers and the time at which the window has moved on, and asks for a look then', () => {
-    expect(decide(asked(refusedAt))).toMatchObject({ lookAgainIn: 60_000, because: { says: '4 of at most 4 Nodes (49 % of 10) were fenced within 15 minutes; 2 of at most 2 fences (20 % of 10) are unfinished; this one may begin at 2026-01-01T12:01:00.000Z' } });
+    expect(decide(asked(refusedAt))).toMatchObject({
+      lookAgainIn: 60_000,
+      because: {
+        says: '4 of at most 4 Nodes (49 % of 10) were fenced within 15 minutes; 2 of at most 2 fences (20 % of 10) are unfinished; this one may begin at 2026-01-01T12:01:00.000Z',
+      },
+    });
   });
   it('waits for no time where only another fence has to end', () => {
     const decision = decide(asked({ ...refusedAt, begun: 2, opens: null }));
     expect(decision).not.toHaveProperty('lookAgainIn');
-    expect(decision.because.says).toBe('2 of at most 2 fences (20 % of 10) are unfinished; this one begins when one of them is finished');
+    expect(decision.because.says).toBe(
+      '2 of at most 2 fences (20 % of 10) are unfinished; this one begins when one of them is finished',
+    );
   });
   it('is asked about the boot that has ended, which a machine that is gone may have left in the record', () => {
     expect(decide(asked(null))).toMatchObject({ do: 'claim', boot: 'boot-1' });
-    const gone = { machine: machine({ power: 'missing', generation: null }), cluster: cluster({ node: null, lease: null }), memory: { ...view().memory, admission: null, witness: 'released' as const } };
+    const gone = {
+      machine: machine({ power: 'missing', generation: null }),
+      cluster: cluster({ node: null, lease: null }),
+      memory: { ...view().memory, admission: null, witness: 'released' as const },
+    };
     expect(decide(view({ ...gone, remembered: record() }))).toMatchObject({ do: 'claim', boot: 'boot-1' });
     expect(decide(view(gone))).toMatchObject({ do: 'claim', boot: null });
   });
@@ -69,44 +186,116 @@ describe('what the cap says', () => {
 
 describe('a machine that runs while its Node is unreachable', () => {
   const unreachable = node({ ready: 'Unknown', readySince: NOW - 10 * 60_000 });
-  const census = (names: readonly string[], zone: readonly string[] = ['node-a', 'node-b'], claimants: readonly string[] = ['node-a']) => ({ memory: { ...view().memory, census: { unreachable: names, zone, claimants } } });
+  const census = (
+    names: readonly string[],
+    zone: readonly string[] = ['node-a', 'node-b'],
+    claimants: readonly string[] = ['node-a'],
+  ) => ({ memory: { ...view().memory, census: { unreachable: names, zone, claimants } } });
   const running = (change: Partial<View>, nodeChange = unreachable) =>
-    view({ machine: machine({ power: 'running', since: NOW - 3_600_000 }), cluster: cluster({ node: nodeChange }), policy: policy({ unreachable: 'power-off' }), ...change });
+    view({
+      machine: machine({ power: 'running', since: NOW - 3_600_000 }),
+      cluster: cluster({ node: nodeChange }),
+      policy: policy({ unreachable: 'power-off' }),
+      ...change,
+    });
   const cases: readonly [string, View, string][] = [
     ['is reported, and left alone', running({ policy: defaultPolicy }), 'refused unreachable-but-running'],
     ['under power-off, others are asked about first', running({}), 'census unreachable-but-running'],
     ['under power-off it is switched off when it is the only one', running(census(['node-a'])), 'power-off'],
-    ['... and when the cap admits it', running({ memory: { ...census(['node-a']).memory, admission: null } }), 'claim cap-reached'],
-    ['never past the cap: what is switched off has to be fenced', running({ memory: { ...census(['node-a']).memory, admission: refusedAt } }), 'refused cap-reached'],
-    ['never before five minutes', running(census(['node-a']), node({ ready: 'Unknown', readySince: NOW - 60_000 })), 'refused power-off-refused'],
-    ['never a control-plane node', running(census(['node-a']), { ...unreachable, controlPlane: true }), 'refused power-off-refused'],
+    [
+      '... and when the cap admits it',
+      running({ memory: { ...census(['node-a']).memory, admission: null } }),
+      'claim cap-reached',
+    ],
+    [
+      'never past the cap: what is switched off has to be fenced',
+      running({ memory: { ...census(['node-a']).memory, admission: refusedAt } }),
+      'refused cap-reached',
+    ],
+    [
+      'never before five minutes',
+      running(census(['node-a']), node({ ready: 'Unknown', readySince: NOW - 60_000 })),
+      'refused power-off-refused',
+    ],
+    [
+      'never a control-plane node',
+      running(census(['node-a']), { ...unreachable, controlPlane: true }),
+      'refused power-off-refused',
+    ],
     ['never when another node is unreachable too', running(census(['node-a', 'node-c'])), 'refused power-off-refused'],
-    ['never while another Node names the machine, too', running(census(['node-a'], ['node-a', 'node-b'], ['node-a', 'node-new'])), 'refused power-off-refused'],
-    ['never within five minutes of its start, however long its Node was silent before', running({ ...census(['node-a']), machine: machine({ power: 'running', since: NOW - 60_000 }) }), 'refused power-off-refused'],
+    [
+      'never while another Node names the machine, too',
+      running(census(['node-a'], ['node-a', 'node-b'], ['node-a', 'node-new'])),
+      'refused power-off-refused',
+    ],
+    [
+      'never within five minutes of its start, however long its Node was silent before',
+      running({ ...census(['node-a']), machine: machine({ power: 'running', since: NOW - 60_000 }) }),
+      'refused power-off-refused',
+    ],
     ['never when a whole zone is', running(census(['node-a'], ['node-a'])), 'refused power-off-refused'],
     ['never when its Lease is fresh', running(census([])), 'refused power-off-refused'],
-    ['never when its Lease was renewed since it was first read', running({ memory: { ...census(['node-a']).memory, firstLease: ago(90_000) } }), 'refused power-off-refused'],
-    ['never when it is opted out', running(census(['node-a']), { ...unreachable, optOuts: [optOut('no')] }), 'refused opted-out'],
-    ['once only', running({ memory: { ...census(['node-a']).memory, asked: new Map([['power-off m-1', 0]]) } }), 'wait stopping-too-long'],
+    [
+      'never when its Lease was renewed since it was first read',
+      running({ memory: { ...census(['node-a']).memory, firstLease: ago(90_000) } }),
+      'refused power-off-refused',
+    ],
+    [
+      'never when it is opted out',
+      running(census(['node-a']), { ...unreachable, optOuts: [optOut('no')] }),
+      'refused opted-out',
+    ],
+    [
+      'once only',
+      running({ memory: { ...census(['node-a']).memory, asked: new Map([['power-off m-1', 0]]) } }),
+      'wait stopping-too-long',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
 describe('a machine that stays in stopping', () => {
   const silent = node({ ready: 'Unknown', readySince: NOW - 10 * 60_000 });
-  const census = (claimants = ['node-a']) => ({ memory: { ...view().memory, census: { unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants } } });
-  const stopping = (minutes: number, unreachable: 'report' | 'power-off', change: Partial<View> = census(), stands = silent) =>
-    view({ machine: machine({ power: 'stopping', since: NOW - minutes * 60_000 }), policy: policy({ unreachable }), cluster: cluster({ node: stands }), ...change });
+  const census = (claimants = ['node-a']) => ({
+    memory: { ...view().memory, census: { unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants } },
+  });
+  const stopping = (
+    minutes: number,
+    unreachable: 'report' | 'power-off',
+    change: Partial<View> = census(),
+    stands = silent,
+  ) =>
+    view({
+      machine: machine({ power: 'stopping', since: NOW - minutes * 60_000 }),
+      policy: policy({ unreachable }),
+      cluster: cluster({ node: stands }),
+      ...change,
+    });
   const untimed = (at: number) =>
-    stopping(0, 'report', { machine: machine({ power: 'stopping', since: null }), memory: { ...view().memory, firstStopping: { at, generation: 'boot-1' } } });
+    stopping(0, 'report', {
+      machine: machine({ power: 'stopping', since: null }),
+      memory: { ...view().memory, firstStopping: { at, generation: 'boot-1' } },
+    });
   it.each([
     ['is waited for', stopping(9, 'power-off'), 'wait stopping'],
     ['is an alarm after ten minutes', stopping(11, 'report'), 'wait stopping-too-long'],
     ['is forced then under power-off', stopping(11, 'power-off'), 'power-off'],
-    ['... by the same thresholds: others are asked about first', stopping(11, 'power-off', {}), 'census unreachable-but-running'],
+    [
+      '... by the same thresholds: others are asked about first',
+      stopping(11, 'power-off', {}),
+      'census unreachable-but-running',
+    ],
     ['... never while its Node is Ready', stopping(11, 'power-off', census(), node()), 'refused power-off-refused'],
-    ['... never a control-plane node', stopping(11, 'power-off', census(), { ...silent, controlPlane: true }), 'refused power-off-refused'],
-    ['... never while another Node names the machine', stopping(11, 'power-off', census(['node-new'])), 'refused power-off-refused'],
+    [
+      '... never a control-plane node',
+      stopping(11, 'power-off', census(), { ...silent, controlPlane: true }),
+      'refused power-off-refused',
+    ],
+    [
+      '... never while another Node names the machine',
+      stopping(11, 'power-off', census(['node-new'])),
+      'refused power-off-refused',
+    ],
     ['where the cloud gives no time, the kubelet does not count', untimed(NOW), 'wait stopping'],
     ['... but the first time that we saw it', untimed(NOW - 11 * 60_000), 'wait stopping-too-long'],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));

@@ -16,11 +16,27 @@ describe('only proof lets a fence begin', () => {
     ['stopping is not: the guest may still write', view({ machine: machine({ power: 'stopping' }) }), 'wait stopping'],
     ['running is not', view({ machine: machine({ power: 'running' }) }), 'ignored machine-running'],
     ['starting is not', view({ machine: machine({ power: 'starting' }) }), 'ignored machine-starting'],
-    ['suspended is not: memory resumes and writes', view({ machine: machine({ power: 'suspended' }) }), 'refused suspended'],
+    [
+      'suspended is not: memory resumes and writes',
+      view({ machine: machine({ power: 'suspended' }) }),
+      'refused suspended',
+    ],
     ['no power state is not', view({ machine: machine({ power: 'unknown' }) }), 'refused power-unknown'],
-    ['off without a boot generation is not', view({ machine: machine({ generation: null }) }), 'refused generation-unknown'],
-    ['a state that is proof only when repeated is not, at first', view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(900) }), 'wait second-read'],
-    ['... and is, five seconds later', view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-4_000) }), 'mark'],
+    [
+      'off without a boot generation is not',
+      view({ machine: machine({ generation: null }) }),
+      'refused generation-unknown',
+    ],
+    [
+      'a state that is proof only when repeated is not, at first',
+      view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(900) }),
+      'wait second-read',
+    ],
+    [
+      '... and is, five seconds later',
+      view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-4_000) }),
+      'mark',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
@@ -29,11 +45,41 @@ describe('not found is proof only by the word of the disks that were there', () 
   const missing = machine({ power: 'missing', generation: null, forGood: false });
   const silent = ago(60_000);
   const gone = (change: Partial<ClusterFacts> = {}, witness: View['memory']['witness'] = null, mono = 900) =>
-    view({ machine: missing, cluster: cluster({ lease: silent, ...change }), memory: { ...view().memory, firstOff: { wall: NOW - 1_000, mono, generation: null }, firstLease: silent, lease: silent, witness, searched: true } });
-  const volumeAt = (change: Partial<AttachmentFacts>, more: Partial<VolumeFacts> = {}) => gone({ volumes: [volume({ attachment: attachment(change), ...more })] });
+    view({
+      machine: missing,
+      cluster: cluster({ lease: silent, ...change }),
+      memory: {
+        ...view().memory,
+        firstOff: { wall: NOW - 1_000, mono, generation: null },
+        firstLease: silent,
+        lease: silent,
+        witness,
+        searched: true,
+      },
+    });
+  const volumeAt = (change: Partial<AttachmentFacts>, more: Partial<VolumeFacts> = {}) =>
+    gone({ volumes: [volume({ attachment: attachment(change), ...more })] });
   const noted = (value: string) => ({ source: { source: 'volumeAttachment' as const, driver: 'a-driver', value } });
   const inRecord = (attached: boolean, change: Partial<NodeFacts> = {}) =>
-    gone({ node: marked({ generation: null, lease: silent, volumes: [{ driver: 'a-driver', handle: 'disk-1', persistentVolume: 'pv-1', attachment: 'csi-1', ...(attached && { attached }) }] }, change), volumes: [volume({ attachment: null })] });
+    gone({
+      node: marked(
+        {
+          generation: null,
+          lease: silent,
+          volumes: [
+            {
+              driver: 'a-driver',
+              handle: 'disk-1',
+              persistentVolume: 'pv-1',
+              attachment: 'csi-1',
+              ...(attached && { attached }),
+            },
+          ],
+        },
+        change,
+      ),
+      volumes: [volume({ attachment: null })],
+    });
   const unasked = 'refused missing-without-witness';
   const cases: readonly [string, View, string][] = [
     ['they are asked first', gone(), 'witness missing-without-witness'],
@@ -42,7 +88,11 @@ describe('not found is proof only by the word of the disks that were there', () 
     ['... nor a minute later', gone({}, 'held', -59_000), 'refused missing-but-disk-held'],
     ['nor when one cannot be found', gone({}, 'none'), unasked],
     ['a disk that a pod merely wants is none', gone({ volumes: [volume({ attachment: null })] }), unasked],
-    ['... and attachments that no status names are searched for', { ...gone({ volumes: [] }), memory: { ...gone().memory, searched: false } }, 'search missing-without-witness'],
+    [
+      '... and attachments that no status names are searched for',
+      { ...gone({ volumes: [] }), memory: { ...gone().memory, searched: false } },
+      'search missing-without-witness',
+    ],
     ['nor is one that was to be attached, and never was', volumeAt({ attached: false }), unasked],
     ['... whatever the Node says', volumeAt({ attached: false }, { reported: true }), unasked],
     ['nor is one that was attached to another machine', volumeAt(noted('m-2')), unasked],
@@ -50,34 +100,113 @@ describe('not found is proof only by the word of the disks that were there', () 
     ['nor is one of which nobody noted where', volumeAt({ source: null }), unasked],
     ['... but the Node may say so', volumeAt({ source: null }, { reported: true }), 'witness missing-without-witness'],
     ['one noted under the name of the Node is', volumeAt(noted('node-a')), 'witness missing-without-witness'],
-    ['... but not where it is older than the Node', volumeAt({ ...noted('node-a'), created: NOW - 90_000_000 }), unasked],
+    [
+      '... but not where it is older than the Node',
+      volumeAt({ ...noted('node-a'), created: NOW - 90_000_000 }),
+      unasked,
+    ],
     ['... nor under another name', volumeAt(noted('node-b')), unasked],
-    ['one that the Node reports is', gone({ volumes: [volume({ attachment: null, reported: true })] }), 'witness missing-without-witness'],
-    ['... but not once Kubernetes has had it deleted', gone({ volumes: [volume({ attachment: null, reported: true, persistentVolume: null })] }), unasked],
+    [
+      'one that the Node reports is',
+      gone({ volumes: [volume({ attachment: null, reported: true })] }),
+      'witness missing-without-witness',
+    ],
+    [
+      '... but not once Kubernetes has had it deleted',
+      gone({ volumes: [volume({ attachment: null, reported: true, persistentVolume: null })] }),
+      unasked,
+    ],
     ['one that our record saw there is', inRecord(true), 'witness missing-without-witness'],
     ['... but not one that it merely names', inRecord(false), unasked],
-    ['... which goes on once Kubernetes has had all of them deleted', { ...inRecord(true), cluster: { ...inRecord(true).cluster, pods: [], volumes: [volume({ attachment: null, persistentVolume: null })] } }, 'delete-node'],
-    ['... but not where one was never there', { ...inRecord(false), cluster: { ...inRecord(false).cluster, pods: [], volumes: [volume({ attachment: null, persistentVolume: null })] } }, unasked],
+    [
+      '... which goes on once Kubernetes has had all of them deleted',
+      {
+        ...inRecord(true),
+        cluster: {
+          ...inRecord(true).cluster,
+          pods: [],
+          volumes: [volume({ attachment: null, persistentVolume: null })],
+        },
+      },
+      'delete-node',
+    ],
+    [
+      '... but not where one was never there',
+      {
+        ...inRecord(false),
+        cluster: {
+          ...inRecord(false).cluster,
+          pods: [],
+          volumes: [volume({ attachment: null, persistentVolume: null })],
+        },
+      },
+      unasked,
+    ],
     ['... nor a record that somebody else wrote', inRecord(true, { label: null }), 'refused record-not-ours'],
     ['of a Node that is gone, its attachments testify', gone({ node: null }), 'witness missing-without-witness'],
-    ['... those under its name too', gone({ node: null, volumes: [volume({ attachment: attachment(noted('node-a')) })] }), 'witness missing-without-witness'],
-    ['... but not those that never were', gone({ node: null, volumes: [volume({ attachment: attachment({ attached: false }) })] }), unasked],
-    ['a kubelet has to be silent for a minute', gone({ lease: ago(20_000) }, 'released'), 'refused lease-renewed-after-off'],
-    ['... and is waited for', view({ ...gone({ lease: ago(20_000) }, 'released'), memory: { ...gone({}, 'released').memory, lease: ago(20_000) } }), 'wait kubelet-not-silent'],
-    ['... by our own clock where its clock is fast', view({ ...gone({ lease: ago(-1e12) }, 'released', -59_000), memory: { ...gone({}, 'released', -59_000).memory, lease: ago(-1e12) } }), 'mark'],
-    ['a Node without a Lease is silent', view({ ...gone({ lease: null }, 'released'), memory: { ...gone({}, 'released').memory, lease: null } }), 'mark'],
+    [
+      '... those under its name too',
+      gone({ node: null, volumes: [volume({ attachment: attachment(noted('node-a')) })] }),
+      'witness missing-without-witness',
+    ],
+    [
+      '... but not those that never were',
+      gone({ node: null, volumes: [volume({ attachment: attachment({ attached: false }) })] }),
+      unasked,
+    ],
+    [
+      'a kubelet has to be silent for a minute',
+      gone({ lease: ago(20_000) }, 'released'),
+      'refused lease-renewed-after-off',
+    ],
+    [
+      '... and is waited for',
+      view({
+        ...gone({ lease: ago(20_000) }, 'released'),
+        memory: { ...gone({}, 'released').memory, lease: ago(20_000) },
+      }),
+      'wait kubelet-not-silent',
+    ],
+    [
+      '... by our own clock where its clock is fast',
+      view({
+        ...gone({ lease: ago(-1e12) }, 'released', -59_000),
+        memory: { ...gone({}, 'released', -59_000).memory, lease: ago(-1e12) },
+      }),
+      'mark',
+    ],
+    [
+      'a Node without a Lease is silent',
+      view({ ...gone({ lease: null }, 'released'), memory: { ...gone({}, 'released').memory, lease: null } }),
+      'mark',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
   it('all that were there are asked, and nobody else', () => {
-    const another = (handle: string, change: Partial<AttachmentFacts>) => volume({ handle, key: `a-driver^${handle}`, attachmentName: `csi-${handle}`, attachment: attachment(change) });
-    const volumes = [volume(), another('disk-2', { attached: false }), another('disk-3', {}), another('disk-4', noted('m-2')), another('not of this cloud', {})];
+    const another = (handle: string, change: Partial<AttachmentFacts>) =>
+      volume({ handle, key: `a-driver^${handle}`, attachmentName: `csi-${handle}`, attachment: attachment(change) });
+    const volumes = [
+      volume(),
+      another('disk-2', { attached: false }),
+      another('disk-3', {}),
+      another('disk-4', noted('m-2')),
+      another('not of this cloud', {}),
+    ];
     expect(decide(gone({ volumes }))).toMatchObject({ do: 'witness', disks: ['disk-1', 'disk-3'] });
   });
 
   it('what was there is written into the record', () => {
-    const decision = decide(gone({ volumes: [volume(), volume({ handle: 'disk-2', attachmentName: 'csi-2', attachment: null })] }, 'released'));
-    expect(decision.do === 'step' && decision.step.do === 'mark' && decision.step.record.volumes).toMatchObject([{ handle: 'disk-1', attached: true }, { handle: 'disk-2' }]);
+    const decision = decide(
+      gone(
+        { volumes: [volume(), volume({ handle: 'disk-2', attachmentName: 'csi-2', attachment: null })] },
+        'released',
+      ),
+    );
+    expect(decision.do === 'step' && decision.step.do === 'mark' && decision.step.record.volumes).toMatchObject([
+      { handle: 'disk-1', attached: true },
+      { handle: 'disk-2' },
+    ]);
   });
 
   it('nor is it where nobody asks about the place that the Node names', () => {
@@ -86,40 +215,93 @@ describe('not found is proof only by the word of the disks that were there', () 
     expect(said({ ...gone({ node: null }, 'released'), reading })).toBe('refused place-not-served');
     expect(said({ ...gone(), machine: machine({ power: 'unknown' }), reading })).toBe('refused place-not-served');
     expect(said({ ...gone(), machine: machine({ power: 'off' }), reading })).toBe('mark');
-    expect(decide({ ...gone(), reading })).toMatchObject({ because: { says: expect.stringMatching(/far-away-1.*add it/) } });
+    expect(decide({ ...gone(), reading })).toMatchObject({
+      because: { says: expect.stringMatching(/far-away-1.*add it/) },
+    });
   });
 });
 
 describe('a person may vouch for a machine that no cloud can prove off', () => {
   const vouching = (power: Parameters<typeof machine>[0], change: Partial<View> = {}) =>
-    view({ machine: machine(power), request: { ...view().request, vouched: 'pulled the plug' }, policy: { ...defaultPolicy, vouching: 'accepted' }, ...change });
+    view({
+      machine: machine(power),
+      request: { ...view().request, vouched: 'pulled the plug' },
+      policy: { ...defaultPolicy, vouching: 'accepted' },
+      ...change,
+    });
   const cases: readonly [string, View, string][] = [
     ['when it is suspended', vouching({ power: 'suspended' }), 'mark'],
     ['when the cloud gives no state', vouching({ power: 'unknown', generation: null }), 'mark'],
-    ['when the cloud does not know it', vouching({ power: 'missing', generation: null }, { cluster: cluster({ lease: ago(60_000) }) }), 'mark'],
-    ['... and not before its kubelet is silent', vouching({ power: 'missing', generation: null }), 'wait kubelet-not-silent'],
-    ['also in a later run that goes on with the fence', vouching({ power: 'suspended' }, { request: view().request, cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }) }), 'delete-pod'],
+    [
+      'when the cloud does not know it',
+      vouching({ power: 'missing', generation: null }, { cluster: cluster({ lease: ago(60_000) }) }),
+      'mark',
+    ],
+    [
+      '... and not before its kubelet is silent',
+      vouching({ power: 'missing', generation: null }),
+      'wait kubelet-not-silent',
+    ],
+    [
+      'also in a later run that goes on with the fence',
+      vouching(
+        { power: 'suspended' },
+        { request: view().request, cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }) },
+      ),
+      'delete-pod',
+    ],
     ['but not when it runs', vouching({ power: 'running' }), 'ignored machine-running'],
     ['nor while it is stopping', vouching({ power: 'stopping' }), 'wait stopping'],
-    ['nor when the configuration lets nobody', vouching({ power: 'suspended' }, { policy: defaultPolicy }), 'refused vouching-refused'],
-    ['nor against a Lease that is renewed', vouching({ power: 'suspended' }, { memory: { ...view().memory, lease: ago(90_000) } }), 'refused lease-renewed-after-off'],
+    [
+      'nor when the configuration lets nobody',
+      vouching({ power: 'suspended' }, { policy: defaultPolicy }),
+      'refused vouching-refused',
+    ],
+    [
+      'nor against a Lease that is renewed',
+      vouching({ power: 'suspended' }, { memory: { ...view().memory, lease: ago(90_000) } }),
+      'refused lease-renewed-after-off',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
   it('and the record says so', () => {
     const decision = decide(vouching({ power: 'suspended' }));
-    expect(decision.do === 'step' && decision.step.do === 'mark' && decision.step.record.vouched).toBe('pulled the plug');
+    expect(decision.do === 'step' && decision.step.do === 'mark' && decision.step.record.vouched).toBe(
+      'pulled the plug',
+    );
   });
 });
 
 describe('only the very machine is acted on', () => {
-  const named = (...values: string[]) => node({ identitySources: values.map((value) => ({ source: 'providerID' as const, driver: null, value })) });
+  const named = (...values: string[]) =>
+    node({ identitySources: values.map((value) => ({ source: 'providerID' as const, driver: null, value })) });
   const cases: readonly [string, View, string][] = [
-    ['one source that names it is enough', view({ cluster: cluster({ node: named('m-1', 'something of another driver') }) }), 'mark'],
-    ['an identity source that names another machine refuses', view({ cluster: cluster({ node: named('m-1', 'm-2') }) }), 'refused identity-contradicted'],
+    [
+      'one source that names it is enough',
+      view({ cluster: cluster({ node: named('m-1', 'something of another driver') }) }),
+      'mark',
+    ],
+    [
+      'an identity source that names another machine refuses',
+      view({ cluster: cluster({ node: named('m-1', 'm-2') }) }),
+      'refused identity-contradicted',
+    ],
     ['no source at all refuses', view({ cluster: cluster({ node: named() }) }), 'refused identity-unproven'],
-    ['a record of another machine refuses', view({ cluster: cluster({ node: marked({ machine: 'm-2' }) }) }), 'refused record-of-another-machine'],
-    ['a record that cannot be read refuses', view({ cluster: cluster({ node: node({ recordText: '{' }) }) }), 'refused record-unreadable'],
-    ['no Node and nothing left of one is not ours', view({ cluster: cluster({ node: null, pods: [], volumes: [] }) }), 'ignored no-node'],
+    [
+      'a record of another machine refuses',
+      view({ cluster: cluster({ node: marked({ machine: 'm-2' }) }) }),
+      'refused record-of-another-machine',
+    ],
+    [
+      'a record that cannot be read refuses',
+      view({ cluster: cluster({ node: node({ recordText: '{' }) }) }),
+      'refused record-unreadable',
+    ],
+    [
+      'no Node and nothing left of one is not ours',
+      view({ cluster: cluster({ node: null, pods: [], volumes: [] }) }),
+      'ignored no-node',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
@@ -127,38 +309,104 @@ describe('only the very machine is acted on', () => {
 describe('where names are handed on from one machine to the next', () => {
   const born = (made: number | null) => machine({ incarnation: { id: 'first-owner', made } });
   const saying = (uuid: string | null, created = NOW) =>
-    node({ created, identitySources: [{ source: 'providerID', driver: null, value: 'm-1' }, ...(uuid === null ? [] : [{ source: 'systemUUID' as const, driver: null, value: uuid }])] });
-  const at = (facts: ReturnType<typeof machine>, standing: ReturnType<typeof node>) => view({ machine: facts, cluster: cluster({ node: standing }) });
+    node({
+      created,
+      identitySources: [
+        { source: 'providerID', driver: null, value: 'm-1' },
+        ...(uuid === null ? [] : [{ source: 'systemUUID' as const, driver: null, value: uuid }]),
+      ],
+    });
+  const at = (facts: ReturnType<typeof machine>, standing: ReturnType<typeof node>) =>
+    view({ machine: facts, cluster: cluster({ node: standing }) });
   const cases: readonly [string, View, string][] = [
-    ['an identity source of the immutable id proves which one it is', at(born(NOW), saying('first-owner', NOW - 1)), 'mark'],
-    ['also one that can be read in another way', at(machine({ incarnation: { id: 'first-owner-swapped', made: null } }), saying('first-owner')), 'mark'],
-    ['one that names another owner of the name refuses, however young the Node', at(born(NOW - 1), saying('second-owner')), 'refused identity-contradicted'],
+    [
+      'an identity source of the immutable id proves which one it is',
+      at(born(NOW), saying('first-owner', NOW - 1)),
+      'mark',
+    ],
+    [
+      'also one that can be read in another way',
+      at(machine({ incarnation: { id: 'first-owner-swapped', made: null } }), saying('first-owner')),
+      'mark',
+    ],
+    [
+      'one that names another owner of the name refuses, however young the Node',
+      at(born(NOW - 1), saying('second-owner')),
+      'refused identity-contradicted',
+    ],
     ['without one, a Node made after the machine is proof', at(born(NOW), saying(null)), 'mark'],
     ['a Node made before the machine is not', at(born(NOW), saying(null, NOW - 1)), 'refused identity-unproven'],
-    ['nor is any, if the cloud does not say when the machine was made', at(born(null), saying(null)), 'refused identity-unproven'],
-    ['an identity source of the immutable id alone does not name the machine', at(born(NOW - 1), node({ identitySources: [{ source: 'systemUUID', driver: null, value: 'first-owner' }] })), 'refused identity-unproven'],
+    [
+      'nor is any, if the cloud does not say when the machine was made',
+      at(born(null), saying(null)),
+      'refused identity-unproven',
+    ],
+    [
+      'an identity source of the immutable id alone does not name the machine',
+      at(born(NOW - 1), node({ identitySources: [{ source: 'systemUUID', driver: null, value: 'first-owner' }] })),
+      'refused identity-unproven',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
 describe('the Lease may contradict the cloud', () => {
-  const renewed = (seen: string) => view({ cluster: cluster({ node: marked({ lease: ago(700_000), renewed: { lease: ago(690_000), seen } }), lease: ago(690_000) }) });
+  const renewed = (seen: string) =>
+    view({
+      cluster: cluster({
+        node: marked({ lease: ago(700_000), renewed: { lease: ago(690_000), seen } }),
+        lease: ago(690_000),
+      }),
+    });
   const withLease = (lease: string | null, known?: string | null) =>
     view({ cluster: cluster({ lease }), memory: { ...view().memory, lease: known } });
   const late = { firstOff: { wall: NOW - 1_000, mono: 0, generation: 'boot-1' } };
   const cases: readonly [string, View, string][] = [
-    ['a Lease that has not changed since the machine was seen off says nothing', withLease(ago(5_000), ago(5_000)), 'mark'],
+    [
+      'a Lease that has not changed since the machine was seen off says nothing',
+      withLease(ago(5_000), ago(5_000)),
+      'mark',
+    ],
     ['a Lease renewed since then stops the fence', withLease(ago(1), ago(5_000)), 'refused lease-renewed-after-off'],
     ['a Lease that is gone is no renewal', withLease(null, ago(5_000)), 'mark'],
-    ['a Lease dated after the power-off is looked at again', view({ cluster: cluster({ lease: ago(0) }) }), 'wait lease-looks-late'],
-    ['... and is a fast clock if it has not changed 20 s later', view({ cluster: cluster({ lease: ago(0) }), memory: { ...view().memory, ...late }, now: { wall: NOW, mono: 20_000 } }), 'mark'],
-    ['the record remembers the Lease for a later run, and when it was renewed', view({ cluster: cluster({ node: marked({ lease: ago(20_000) }), lease: ago(1) }) }), 'note'],
+    [
+      'a Lease dated after the power-off is looked at again',
+      view({ cluster: cluster({ lease: ago(0) }) }),
+      'wait lease-looks-late',
+    ],
+    [
+      '... and is a fast clock if it has not changed 20 s later',
+      view({
+        cluster: cluster({ lease: ago(0) }),
+        memory: { ...view().memory, ...late },
+        now: { wall: NOW, mono: 20_000 },
+      }),
+      'mark',
+    ],
+    [
+      'the record remembers the Lease for a later run, and when it was renewed',
+      view({ cluster: cluster({ node: marked({ lease: ago(20_000) }), lease: ago(1) }) }),
+      'note',
+    ],
     ['... which stops the fence', renewed(ago(60_000)), 'refused lease-renewed-after-off'],
     ['... for ten minutes of silence by our own clock', renewed(ago(599_000)), 'refused lease-renewed-after-off'],
     ['... and then no longer', renewed(ago(600_000)), 'note'],
     ['... nor for ever, whatever a kubelet writes into the record', renewed('9999-01-01T00:00:00.000Z'), 'note'],
-    ['a kubelet that goes on renewing is timed anew', view({ cluster: cluster({ node: marked({ lease: ago(20_000), renewed: { lease: ago(700_000), seen: ago(650_000) } }), lease: ago(1) }) }), 'note'],
-    ['a Lease renewed by the boot before this one is no contradiction', view({ cluster: cluster({ node: marked({ generation: 'boot-0' }), lease: ago(9_000) }) }), 'mark'],
+    [
+      'a kubelet that goes on renewing is timed anew',
+      view({
+        cluster: cluster({
+          node: marked({ lease: ago(20_000), renewed: { lease: ago(700_000), seen: ago(650_000) } }),
+          lease: ago(1),
+        }),
+      }),
+      'note',
+    ],
+    [
+      'a Lease renewed by the boot before this one is no contradiction',
+      view({ cluster: cluster({ node: marked({ generation: 'boot-0' }), lease: ago(9_000) }) }),
+      'mark',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });

@@ -14,33 +14,111 @@ const PARKED = { outOfService: false, ours: false, quarantine: true };
 const back = (nodeChange: Partial<NodeFacts> = {}, change: Partial<FenceRecord> = {}) =>
   marked({ phase: 'fenced', released: ago(600_000), ...change }, { bootID: 'boot-b', taints: PARKED, ...nodeChange });
 const returned = (change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}) =>
-  view({ machine: up, cluster: cluster({ node: back(), pods: [], volumes: [], lease: ago(3_000), ...change }), ...rest });
+  view({
+    machine: up,
+    cluster: cluster({ node: back(), pods: [], volumes: [], lease: ago(3_000), ...change }),
+    ...rest,
+  });
 const paused = { surroundings: { ...cluster().surroundings, paused: 'audit' } };
 
 describe('our out-of-service taint never stands on a machine that may write', () => {
   const now = (power: Power, node: NodeFacts, change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}) =>
     view({ machine: machine({ power }), cluster: cluster({ node, ...change }), ...rest });
   const cases: readonly [string, View, string][] = [
-    ['it goes at once when the machine runs, Ready or not', now('running', marked({}, { ready: 'Unknown' })), 'readmit-volumes'],
+    [
+      'it goes at once when the machine runs, Ready or not',
+      now('running', marked({}, { ready: 'Unknown' })),
+      'readmit-volumes',
+    ],
     ['... starts', now('starting', marked()), 'readmit-volumes'],
     ['... is on its way down again', now('stopping', marked()), 'readmit-volumes'],
-    ['... but not while an operation keeps a machine that is off from being proven so', view({ machine: machine({ power: 'stopping', offUnderOperation: true }), cluster: cluster({ node: marked() }) }), 'wait stopping'],
+    [
+      '... but not while an operation keeps a machine that is off from being proven so',
+      view({ machine: machine({ power: 'stopping', offUnderOperation: true }), cluster: cluster({ node: marked() }) }),
+      'wait stopping',
+    ],
     ['... or is suspended, and may resume', now('suspended', marked()), 'readmit-volumes'],
     ['whatever its generation', view({ machine: up, cluster: cluster({ node: marked() }) }), 'readmit-volumes'],
     ['under a pause, too', now('running', marked(), paused), 'readmit-volumes'],
-    ['for a Node that names two machines', now('running', marked({}, { identitySources: [...node().identitySources, { source: 'nodeIdAnnotation', driver: 'a-driver', value: 'm-2' }] })), 'readmit-volumes'],
-    ['where more than one Node names it', now('running', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }), 'readmit-volumes'],
-    ['... and nothing else is done there', now('off', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }), 'refused identity-ambiguous'],
+    [
+      'for a Node that names two machines',
+      now(
+        'running',
+        marked(
+          {},
+          {
+            identitySources: [
+              ...node().identitySources,
+              { source: 'nodeIdAnnotation', driver: 'a-driver', value: 'm-2' },
+            ],
+          },
+        ),
+      ),
+      'readmit-volumes',
+    ],
+    [
+      'where more than one Node names it',
+      now('running', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }),
+      'readmit-volumes',
+    ],
+    [
+      '... and nothing else is done there',
+      now('off', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }),
+      'refused identity-ambiguous',
+    ],
     ['on an opted-out Node', now('running', marked({}, { optOuts: [optOut('no')] })), 'readmit-volumes'],
     ['below a fence that is finished', now('running', marked({ phase: 'fenced' })), 'readmit-volumes'],
-    ['with its record lost', now('running', node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } })), 'readmit-volumes'],
-    ['with its record unreadable', now('running', node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } })), 'readmit-volumes'],
+    [
+      'with its record lost',
+      now('running', node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } })),
+      'readmit-volumes',
+    ],
+    [
+      'with its record unreadable',
+      now(
+        'running',
+        node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } }),
+      ),
+      'readmit-volumes',
+    ],
     ['a taint that is not ours stays', now('running', marked({ outOfService: 'foreign' })), 'wait return-unproven'],
-    ['... whatever a kubelet writes into the record', now('running', marked({}, { taints: { outOfService: true, ours: false, quarantine: true }, ready: 'Unknown', bootID: 'boot-b' })), 'wait return-unproven'],
-    ['the taint of a machine that is off stays', now('off', marked({}), { pods: [] , volumes: [volume()] }), 'wait attachments-going'],
-    ['... also where the record, which a kubelet may write, speaks of another machine', now('running', marked({ machine: 'm-2' })), 'readmit-volumes'],
-    ['... but not where something else names that one, too', now('running', marked({ machine: 'm-2' }, { identitySources: [...node().identitySources, { source: 'csiNode', driver: 'a-driver', value: 'm-2' }] })), 'refused record-of-another-machine'],
-    ['a suspended machine that a person vouches for is fenced', now('suspended', marked({ vouched: 'unplugged' }), {}, { policy: { ...view().policy, vouching: 'accepted' } }), 'delete-pod'],
+    [
+      '... whatever a kubelet writes into the record',
+      now(
+        'running',
+        marked(
+          {},
+          { taints: { outOfService: true, ours: false, quarantine: true }, ready: 'Unknown', bootID: 'boot-b' },
+        ),
+      ),
+      'wait return-unproven',
+    ],
+    [
+      'the taint of a machine that is off stays',
+      now('off', marked({}), { pods: [], volumes: [volume()] }),
+      'wait attachments-going',
+    ],
+    [
+      '... also where the record, which a kubelet may write, speaks of another machine',
+      now('running', marked({ machine: 'm-2' })),
+      'readmit-volumes',
+    ],
+    [
+      '... but not where something else names that one, too',
+      now(
+        'running',
+        marked(
+          { machine: 'm-2' },
+          { identitySources: [...node().identitySources, { source: 'csiNode', driver: 'a-driver', value: 'm-2' }] },
+        ),
+      ),
+      'refused record-of-another-machine',
+    ],
+    [
+      'a suspended machine that a person vouches for is fenced',
+      now('suspended', marked({ vouched: 'unplugged' }), {}, { policy: { ...view().policy, vouching: 'accepted' } }),
+      'delete-pod',
+    ],
     ['... but never one that runs', now('running', marked({ vouched: 'unplugged' })), 'readmit-volumes'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
@@ -54,53 +132,232 @@ describe('our out-of-service taint never stands on a machine that may write', ()
 describe('the fence is taken back once a fresh boot is proven', () => {
   const cases: readonly [string, View, string][] = [
     ['all proven', returned(), 'readmit-pods'],
-    ['a machine that is still starting is waited for', returned({}, { machine: machine({ power: 'starting' }) }), 'wait return-unproven'],
-    ['Ready under the old boot came back from memory', returned({ node: back({ bootID: 'boot-a' }) }), 'wait return-unproven'],
-    ['a Node that is not Ready is waited for', returned({ node: back({ ready: 'Unknown', readySince: NOW - 60_000 }) }), 'wait return-unproven'],
-    ['... for five minutes from its start, however long it was silent while it was off', returned({ node: back({ ready: 'Unknown', readySince: NOW - 7_200_000 }) }, { machine: { ...up, since: NOW - 100_000 } }), 'wait return-unproven'],
-    ['... then it is unreachable like any other', returned({ node: back({ ready: 'Unknown', readySince: NOW - 7_200_000 }) }, { machine: { ...up, since: NOW - 400_000 } }), 'refused unreachable-but-running'],
-    ['... and asked for, says what is missing', returned({ node: back({ ready: 'Unknown' }) }, { machine: { ...up, since: NOW - 400_000 }, request: { ...view().request, intent: 'release' } }), 'refused return-unproven'],
+    [
+      'a machine that is still starting is waited for',
+      returned({}, { machine: machine({ power: 'starting' }) }),
+      'wait return-unproven',
+    ],
+    [
+      'Ready under the old boot came back from memory',
+      returned({ node: back({ bootID: 'boot-a' }) }),
+      'wait return-unproven',
+    ],
+    [
+      'a Node that is not Ready is waited for',
+      returned({ node: back({ ready: 'Unknown', readySince: NOW - 60_000 }) }),
+      'wait return-unproven',
+    ],
+    [
+      '... for five minutes from its start, however long it was silent while it was off',
+      returned(
+        { node: back({ ready: 'Unknown', readySince: NOW - 7_200_000 }) },
+        { machine: { ...up, since: NOW - 100_000 } },
+      ),
+      'wait return-unproven',
+    ],
+    [
+      '... then it is unreachable like any other',
+      returned(
+        { node: back({ ready: 'Unknown', readySince: NOW - 7_200_000 }) },
+        { machine: { ...up, since: NOW - 400_000 } },
+      ),
+      'refused unreachable-but-running',
+    ],
+    [
+      '... and asked for, says what is missing',
+      returned(
+        { node: back({ ready: 'Unknown' }) },
+        { machine: { ...up, since: NOW - 400_000 }, request: { ...view().request, intent: 'release' } },
+      ),
+      'refused return-unproven',
+    ],
     ['a Lease as old as the proof is no sign of life', returned({ lease: ago(20_000) }), 'wait return-unproven'],
-    ['a Lease of minutes ago is none', returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(300_000) } }), 'wait return-unproven'],
-    ['... unless it was renewed under our eyes by a slow clock', returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(310_000) } }), 'readmit-pods'],
+    [
+      'a Lease of minutes ago is none',
+      returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(300_000) } }),
+      'wait return-unproven',
+    ],
+    [
+      '... unless it was renewed under our eyes by a slow clock',
+      returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(310_000) } }),
+      'readmit-pods',
+    ],
     ['no Lease is none', returned({ lease: null }), 'wait return-unproven'],
-    ['a pod of the fence that still goes is waited for', returned({ pods: [pod({ deleting: true, volumes: [] })] }), 'wait return-unproven'],
+    [
+      'a pod of the fence that still goes is waited for',
+      returned({ pods: [pod({ deleting: true, volumes: [] })] }),
+      'wait return-unproven',
+    ],
     ['a pod of the fence that lives on is welcome', returned({ pods: [pod({ volumes: [] })] }), 'readmit-pods'],
-    ['a pod of the fence that only a finalizer holds keeps nobody', returned({ pods: [pod({ deleting: true, finished: true, finalizers: true, volumes: [] })] }), 'readmit-pods'],
-    ['a later pod that goes is none of ours', returned({ pods: [pod({ uid: 'later', deleting: true, volumes: [] })] }), 'readmit-pods'],
-    ['an attachment of the fence that nobody wants is waited for', returned({ volumes: [volume()] }), 'wait return-unproven'],
-    ['an attachment of before the fence that no known pod uses is waited for, whoever may', returned({ volumes: [volume()], pods: [pod({ uid: 'new', volumes: [], unresolved: ['default/data'] })] }), 'wait return-unproven'],
-    ['an attachment that a living pod wants is welcome', returned({ volumes: [volume()], pods: [pod({ uid: 'new' })] }), 'readmit-pods'],
-    ['an attachment that came after the fence is none of ours', returned({ volumes: [volume({ attachmentName: 'csi-later', attachment: attachment({ name: 'csi-later' }) })] }), 'readmit-pods'],
-    ['the quarantine stands while controllers settle', returned({ node: back({}, { phase: 'lifted', released: ago(10_000) }) }), 'wait controllers-settling'],
-    ['... for no longer, although a kubelet wrote a time that lies far ahead', returned({ node: back({}, { phase: 'lifted', released: '9999-01-01T00:00:00Z' }) }), 'note'],
-    ['... and goes 30 s later', returned({ node: back({}, { phase: 'lifted', released: ago(30_000) }) }), 'readmit-pods'],
-    ['a fence that was never finished is taken back too', returned({ node: back({}, { phase: 'lifted' }) }), 'readmit-pods'],
-    ['a name that was handed on to another machine does not keep it', returned({}, { machine: { ...up, incarnation: { id: 'uid-2', made: NOW } } }), 'readmit-pods'],
-    ['a Node that names another machine, too, is not taken back', returned({ node: back({ identitySources: [...node().identitySources, { source: 'nodeIdAnnotation', driver: 'a-driver', value: 'm-2' }] }) }), 'refused identity-contradicted'],
-    ['a fence whose record is lost is not left standing in silence', returned({ node: node({ label: 'run.1', taints: PARKED }) }), 'refused record-lost'],
-    ['a taint that the record calls ours, and that nothing else does, is not left behind in silence', returned({ node: back({ taints: { ...PARKED, outOfService: true } }, { phase: 'fencing', released: null }) }), 'refused taint-unclaimed'],
-    ['... before that, its return is proven as any other', returned({ node: back({ ready: 'Unknown', readySince: NOW, taints: { ...PARKED, outOfService: true } }, { phase: 'fencing', released: null }) }), 'wait return-unproven'],
-    ['... and one that came after we took ours off is none of ours', returned({ node: back({ taints: { ...PARKED, outOfService: true } }) }), 'readmit-pods'],
-    ['... nor is one that was there before us', returned({ node: back({ taints: { ...PARKED, outOfService: true } }, { outOfService: 'foreign', released: null, begun: ago(600_000) }) }), 'readmit-pods'],
+    [
+      'a pod of the fence that only a finalizer holds keeps nobody',
+      returned({ pods: [pod({ deleting: true, finished: true, finalizers: true, volumes: [] })] }),
+      'readmit-pods',
+    ],
+    [
+      'a later pod that goes is none of ours',
+      returned({ pods: [pod({ uid: 'later', deleting: true, volumes: [] })] }),
+      'readmit-pods',
+    ],
+    [
+      'an attachment of the fence that nobody wants is waited for',
+      returned({ volumes: [volume()] }),
+      'wait return-unproven',
+    ],
+    [
+      'an attachment of before the fence that no known pod uses is waited for, whoever may',
+      returned({ volumes: [volume()], pods: [pod({ uid: 'new', volumes: [], unresolved: ['default/data'] })] }),
+      'wait return-unproven',
+    ],
+    [
+      'an attachment that a living pod wants is welcome',
+      returned({ volumes: [volume()], pods: [pod({ uid: 'new' })] }),
+      'readmit-pods',
+    ],
+    [
+      'an attachment that came after the fence is none of ours',
+      returned({ volumes: [volume({ attachmentName: 'csi-later', attachment: attachment({ name: 'csi-later' }) })] }),
+      'readmit-pods',
+    ],
+    [
+      'the quarantine stands while controllers settle',
+      returned({ node: back({}, { phase: 'lifted', released: ago(10_000) }) }),
+      'wait controllers-settling',
+    ],
+    [
+      '... for no longer, although a kubelet wrote a time that lies far ahead',
+      returned({ node: back({}, { phase: 'lifted', released: '9999-01-01T00:00:00Z' }) }),
+      'note',
+    ],
+    [
+      '... and goes 30 s later',
+      returned({ node: back({}, { phase: 'lifted', released: ago(30_000) }) }),
+      'readmit-pods',
+    ],
+    [
+      'a fence that was never finished is taken back too',
+      returned({ node: back({}, { phase: 'lifted' }) }),
+      'readmit-pods',
+    ],
+    [
+      'a name that was handed on to another machine does not keep it',
+      returned({}, { machine: { ...up, incarnation: { id: 'uid-2', made: NOW } } }),
+      'readmit-pods',
+    ],
+    [
+      'a Node that names another machine, too, is not taken back',
+      returned({
+        node: back({
+          identitySources: [
+            ...node().identitySources,
+            { source: 'nodeIdAnnotation', driver: 'a-driver', value: 'm-2' },
+          ],
+        }),
+      }),
+      'refused identity-contradicted',
+    ],
+    [
+      'a fence whose record is lost is not left standing in silence',
+      returned({ node: node({ label: 'run.1', taints: PARKED }) }),
+      'refused record-lost',
+    ],
+    [
+      'a taint that the record calls ours, and that nothing else does, is not left behind in silence',
+      returned({ node: back({ taints: { ...PARKED, outOfService: true } }, { phase: 'fencing', released: null }) }),
+      'refused taint-unclaimed',
+    ],
+    [
+      '... before that, its return is proven as any other',
+      returned({
+        node: back(
+          { ready: 'Unknown', readySince: NOW, taints: { ...PARKED, outOfService: true } },
+          { phase: 'fencing', released: null },
+        ),
+      }),
+      'wait return-unproven',
+    ],
+    [
+      '... and one that came after we took ours off is none of ours',
+      returned({ node: back({ taints: { ...PARKED, outOfService: true } }) }),
+      'readmit-pods',
+    ],
+    [
+      '... nor is one that was there before us',
+      returned({
+        node: back(
+          { taints: { ...PARKED, outOfService: true } },
+          { outOfService: 'foreign', released: null, begun: ago(600_000) },
+        ),
+      }),
+      'readmit-pods',
+    ],
     ['a paused cluster keeps even its quarantine', returned(paused), 'refused paused'],
-    ['a tombstone of an earlier boot is forgotten', returned({ node: node({ bootID: 'boot-b', label: 'x', tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' }) }) }), 'entomb'],
+    [
+      'a tombstone of an earlier boot is forgotten',
+      returned({
+        node: node({
+          bootID: 'boot-b',
+          label: 'x',
+          tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' }),
+        }),
+      }),
+      'entomb',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
 describe('release by hand', () => {
-  const release = (given: View, accepted: string | null = null): View => ({ ...given, request: { ...given.request, intent: 'release', accepted } });
+  const release = (given: View, accepted: string | null = null): View => ({
+    ...given,
+    request: { ...given.request, intent: 'release', accepted },
+  });
   const cases: readonly [string, View, string][] = [
     ['follows the same proof', release(returned()), 'readmit-pods'],
     ['never fences', release(view()), 'released released'],
-    ['is refused while the machine is off', release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }) }) })), 'refused still-off'],
-    ['is granted to a person who vouches for the machine', release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }) }) }), 'checked the console'), 'readmit-volumes'],
-    ['in two halves even then', release(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) }), 'checked'), 'wait controllers-settling'],
-    ['is granted whatever its identity sources say', release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }, { identitySources: [] }) }) }), 'checked'), 'readmit-volumes'],
-    ['is granted though the record cannot be read', release(returned({ node: node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } }) }), 'checked'), 'readmit-volumes'],
-    ['names a taint that the record calls ours, and that nothing else does, even to who vouches', release(returned({ node: back({ taints: { ...PARKED, outOfService: true } }, { phase: 'fencing', released: null }) }), 'checked'), 'refused taint-unclaimed'],
-    ['asks for a person\'s word when the record is lost', release(returned({ node: node({ label: 'run.1', taints: PARKED }) })), 'refused record-lost'],
+    [
+      'is refused while the machine is off',
+      release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }) }) })),
+      'refused still-off',
+    ],
+    [
+      'is granted to a person who vouches for the machine',
+      release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }) }) }), 'checked the console'),
+      'readmit-volumes',
+    ],
+    [
+      'in two halves even then',
+      release(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) }), 'checked'),
+      'wait controllers-settling',
+    ],
+    [
+      'is granted whatever its identity sources say',
+      release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }, { identitySources: [] }) }) }), 'checked'),
+      'readmit-volumes',
+    ],
+    [
+      'is granted though the record cannot be read',
+      release(
+        returned({
+          node: node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } }),
+        }),
+        'checked',
+      ),
+      'readmit-volumes',
+    ],
+    [
+      'names a taint that the record calls ours, and that nothing else does, even to who vouches',
+      release(
+        returned({ node: back({ taints: { ...PARKED, outOfService: true } }, { phase: 'fencing', released: null }) }),
+        'checked',
+      ),
+      'refused taint-unclaimed',
+    ],
+    [
+      "asks for a person's word when the record is lost",
+      release(returned({ node: node({ label: 'run.1', taints: PARKED }) })),
+      'refused record-lost',
+    ],
     ['of a Node without a fence has nothing to do', release(returned({ node: node() })), 'released released'],
     ['... whoever vouches for its machine', release(returned({ node: node() }), 'checked'), 'released released'],
   ];

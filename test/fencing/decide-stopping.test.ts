@@ -21,10 +21,15 @@ const given = (stopping: FirstStopping | null, change: Partial<View> = {}, facts
     machine: machine({ power: 'stopping', since: null, ...facts }),
     policy,
     cluster: cluster({ node: { ...silent, stopping } }),
-    memory: { ...view().memory, census: { unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants: ['node-a'] } },
+    memory: {
+      ...view().memory,
+      census: { unreachable: ['node-a'], zone: ['node-a', 'node-b'], claimants: ['node-a'] },
+    },
     ...change,
   });
-const on = (change: Partial<View['cluster']['node'] & object>) => ({ cluster: cluster({ node: { ...silent, ...change } }) });
+const on = (change: Partial<View['cluster']['node'] & object>) => ({
+  cluster: cluster({ node: { ...silent, ...change } }),
+});
 
 describe('a machine that is stopping, and whose cloud does not say since when', () => {
   it.each([
@@ -32,7 +37,11 @@ describe('a machine that is stopping, and whose cloud does not say since when', 
     ['is noted once', given(noted(1)), 'wait stopping'],
     ['is forced ten minutes after an earlier run has noted it', given(noted(11)), 'power-off'],
     ['... and not before', given(noted(9)), 'wait stopping'],
-    ['what was noted of another boot says nothing of this one', given(noted(11, boot('m-1', 'boot-0'))), 'note-stopping'],
+    [
+      'what was noted of another boot says nothing of this one',
+      given(noted(11, boot('m-1', 'boot-0'))),
+      'note-stopping',
+    ],
     ['... nor of another machine', given(noted(11, boot('m-2'))), 'note-stopping'],
     ['a time that lies ahead is noted anew', given(noted(-600)), 'note-stopping'],
     ['one that an earlier stop may have left, which failed, is noted anew', given(noted(61)), 'note-stopping'],
@@ -44,13 +53,19 @@ describe('a machine that is stopping, and whose cloud does not say since when', 
     ['nothing on a control-plane node', given(null, on({ controlPlane: true })), 'wait stopping'],
     ['nothing on a Node that is opted out', given(null, on({ optOuts: [optOut('no')] })), 'wait stopping'],
     ['nothing under a pause', given(null, { policy: { ...policy, paused: 'upgrade' } }), 'refused paused'],
-    ['the other thresholds stand', given(noted(11), on({ stopping: noted(11), ready: 'True' })), 'refused power-off-refused'],
+    [
+      'the other thresholds stand',
+      given(noted(11), on({ stopping: noted(11), ready: 'True' })),
+      'refused power-off-refused',
+    ],
   ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
 
   it('is noted with what this run has seen first', () => {
     const firstStopping = { at: NOW - 7_000, generation: 'boot-1' };
     const decision = decide(given(noted(-600), { memory: { ...view().memory, firstStopping } }));
-    expect(decision).toMatchObject({ step: { node: { uid: 'node-uid' }, stopping: { at: NOW - 7_000, boot: boot() } } });
+    expect(decision).toMatchObject({
+      step: { node: { uid: 'node-uid' }, stopping: { at: NOW - 7_000, boot: boot() } },
+    });
   });
 });
 
@@ -58,18 +73,42 @@ it('a machine of which something was only noted, and whose Node goes then, is no
   const { request, policy: of, reading, runId, now } = given(null);
   const decision = decide(given(null));
   if (decision.do !== 'step') throw new Error('nothing is noted');
-  const { memory } = applyStepResult(startRun({ request, policy: of, reading, runId, deadline: 60_000 }), { step: decision.step, because: decision.because }, 'done', now, now);
-  expect(said(given(null, { memory, cluster: cluster({ node: null, pods: [], volumes: [] }) }))).toBe('ignored no-node');
+  const { memory } = applyStepResult(
+    startRun({ request, policy: of, reading, runId, deadline: 60_000 }),
+    { step: decision.step, because: decision.because },
+    'done',
+    now,
+    now,
+  );
+  expect(said(given(null, { memory, cluster: cluster({ node: null, pods: [], volumes: [] }) }))).toBe(
+    'ignored no-node',
+  );
 });
 
 describe('what was noted', () => {
   it.each([
     ['goes once the machine is off, before the mark', given(noted(11), {}, { power: 'off' }), 'note-stopping'],
     ['goes once it runs again', given(noted(11), {}, { power: 'running' }), 'note-stopping'],
-    ['... also under a fence of before', given(null, on({ stopping: noted(11), record: record(), recordText: 'x', label: 'run.1' }), { power: 'running' }), 'note-stopping'],
+    [
+      '... also under a fence of before',
+      given(null, on({ stopping: noted(11), record: record(), recordText: 'x', label: 'run.1' }), { power: 'running' }),
+      'note-stopping',
+    ],
     ['goes under any policy', given(noted(11), { policy: defaultPolicy }, { power: 'running' }), 'note-stopping'],
     ['stays while the cloud gives no power state', given(noted(11), {}, { power: 'unknown' }), 'refused power-unknown'],
-    ['stays in a dry run', given(noted(11), { policy: { ...policy, dryRun: true } }, { power: 'running', since: NOW - 60_000 }), 'refused power-off-refused'],
-    ['stays on a Node that names another machine', given(null, on({ stopping: noted(11), identitySources: [{ source: 'providerID', driver: null, value: 'm-2' }] }), { power: 'running' }), 'refused identity-contradicted'],
+    [
+      'stays in a dry run',
+      given(noted(11), { policy: { ...policy, dryRun: true } }, { power: 'running', since: NOW - 60_000 }),
+      'refused power-off-refused',
+    ],
+    [
+      'stays on a Node that names another machine',
+      given(
+        null,
+        on({ stopping: noted(11), identitySources: [{ source: 'providerID', driver: null, value: 'm-2' }] }),
+        { power: 'running' },
+      ),
+      'refused identity-contradicted',
+    ],
   ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
 });

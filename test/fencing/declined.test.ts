@@ -28,8 +28,16 @@ describe('a fence whose delete of a pod is declined', () => {
     ['forbidden once', 1, new Denied(why)],
     ['refused time and again', 6, new Refused(why)],
   ])('fails in the end, and names the pod and what was said (%s)', (_, times, error) => {
-    const end = decide({ ...given, cluster: { ...given.cluster, node: marked({ released: ago(1_000) }) }, memory: declined(times, error).memory });
-    expect(end).toMatchObject({ do: 'end', outcome: 'failed', because: { code: 'step-refused', says: `declined: pod/default/db-0: ${why}` } });
+    const end = decide({
+      ...given,
+      cluster: { ...given.cluster, node: marked({ released: ago(1_000) }) },
+      memory: declined(times, error).memory,
+    });
+    expect(end).toMatchObject({
+      do: 'end',
+      outcome: 'failed',
+      because: { code: 'step-refused', says: `declined: pod/default/db-0: ${why}` },
+    });
   });
 
   it('tries again what was refused for a moment', () => {
@@ -39,38 +47,101 @@ describe('a fence whose delete of a pod is declined', () => {
 
 describe('a fence whose detach is declined', () => {
   const detached = { 'a-driver^disk-1': 0 };
-  const memory = { ...view().memory, unwanted: new Map(Object.entries(detached)), declined: new Map([['detach-disk m-1 disk-1 plain', `disk/disk-1: ${why}`]]) };
-  const free = (node: ReturnType<typeof marked>) => decide(view({ memory, now: { ...now, mono: 1_000_000 }, cluster: cluster({ node, pods: [], volumes: [volume({ attachment: null })] }) }));
+  const memory = {
+    ...view().memory,
+    unwanted: new Map(Object.entries(detached)),
+    declined: new Map([['detach-disk m-1 disk-1 plain', `disk/disk-1: ${why}`]]),
+  };
+  const free = (node: ReturnType<typeof marked>) =>
+    decide(
+      view({
+        memory,
+        now: { ...now, mono: 1_000_000 },
+        cluster: cluster({ node, pods: [], volumes: [volume({ attachment: null })] }),
+      }),
+    );
 
   it('takes its taint off, and fails by name, instead of waiting for ever', () => {
     expect(free(marked())).toMatchObject({ do: 'step', step: { do: 'park', record: { phase: 'fencing' } } });
-    expect(free(marked({ released: ago(1_000) }))).toMatchObject({ do: 'end', outcome: 'failed', because: { says: `declined: disk/disk-1: ${why}` } });
+    expect(free(marked({ released: ago(1_000) }))).toMatchObject({
+      do: 'end',
+      outcome: 'failed',
+      because: { says: `declined: disk/disk-1: ${why}` },
+    });
   });
 
   describe('while its attachment still goes', () => {
-    const going = cluster({ node: marked(), pods: [], volumes: [volume({ attachment: attachment({ deletingSince: NOW - 200_000 }) })] });
+    const going = cluster({
+      node: marked(),
+      pods: [],
+      volumes: [volume({ attachment: attachment({ deletingSince: NOW - 200_000 }) })],
+    });
     const looked = { askedAt: now, gotAt: now.mono };
     const off = { ...memory, firstOff: { ...now, generation: 'boot-1' }, lease: null };
-    const waiting: RunState = { ...start, place: { cluster: 'a', node: 'node-a' }, memory: off, record: marked().record, machine: { says: machine(), ...looked }, cluster: { says: going, ...looked } };
-    const denial = { do: 'end', ending: { outcome: 'failed', retry: true, lookAgainIn: expect.any(Number), reason: { code: 'step-refused', says: expect.stringMatching(/declined: disk\/disk-1: DELETE .*not by you.*1 volumes are being detached/) } } };
+    const waiting: RunState = {
+      ...start,
+      place: { cluster: 'a', node: 'node-a' },
+      memory: off,
+      record: marked().record,
+      machine: { says: machine(), ...looked },
+      cluster: { says: going, ...looked },
+    };
+    const denial = {
+      do: 'end',
+      ending: {
+        outcome: 'failed',
+        retry: true,
+        lookAgainIn: expect.any(Number),
+        reason: {
+          code: 'step-refused',
+          says: expect.stringMatching(/declined: disk\/disk-1: DELETE .*not by you.*1 volumes are being detached/),
+        },
+      },
+    };
 
-    it('goes on waiting, for the driver may get it off yet', () => expect(nextCommand(waiting, now)).toMatchObject({ do: 'pause', because: { code: 'attachments-going' } }));
+    it('goes on waiting, for the driver may get it off yet', () =>
+      expect(nextCommand(waiting, now)).toMatchObject({ do: 'pause', because: { code: 'attachments-going' } }));
 
     it('names the denial, beside what is waited for, when its time is up', () => {
       expect(nextCommand({ ...waiting, deadline: now.mono + 10 }, now)).toMatchObject(denial);
-      const paused = reduce(waiting, { do: 'pause', ms: 10, because: because('attachments-going', '1 volumes are being detached') }, { to: 'pause' }, now);
+      const paused = reduce(
+        waiting,
+        { do: 'pause', ms: 10, because: because('attachments-going', '1 volumes are being detached') },
+        { to: 'pause' },
+        now,
+      );
       expect(nextCommand(paused, { ...now, mono: paused.deadline })).toMatchObject(denial);
     });
 
     it('says nothing of it once the machine is up again: nothing is to be detached then', () => {
-      const up: RunState = { ...waiting, machine: null, cluster: null, memory: { ...off, firstOff: null }, lately: { outcome: 'waiting', reason: because('return-unproven', 'it boots'), ms: 10 } };
-      expect(nextCommand(up, { ...now, mono: up.deadline })).toMatchObject({ ending: { outcome: 'waiting', retry: false } });
+      const up: RunState = {
+        ...waiting,
+        machine: null,
+        cluster: null,
+        memory: { ...off, firstOff: null },
+        lately: { outcome: 'waiting', reason: because('return-unproven', 'it boots'), ms: 10 },
+      };
+      expect(nextCommand(up, { ...now, mono: up.deadline })).toMatchObject({
+        ending: { outcome: 'waiting', retry: false },
+      });
     });
   });
 });
 
 it('a pod that may not be failed, and that only its finalizer holds, is passed by', () => {
   const held = pod({ kind: 'job', deleting: true, finalizers: true, volumes: [] });
-  const memory = { ...view().memory, declined: new Map([['fail-pod pod-uid', 'forbidden']]), sinceLook: new Set(['delete-pod pod-uid']) };
-  expect(said(view({ memory, machine: machine({ disks: [] }), cluster: cluster({ pods: [held], volumes: [], node: marked({ released: ago(1_000) }) }) }))).toBe('failed step-refused');
+  const memory = {
+    ...view().memory,
+    declined: new Map([['fail-pod pod-uid', 'forbidden']]),
+    sinceLook: new Set(['delete-pod pod-uid']),
+  };
+  expect(
+    said(
+      view({
+        memory,
+        machine: machine({ disks: [] }),
+        cluster: cluster({ pods: [held], volumes: [], node: marked({ released: ago(1_000) }) }),
+      }),
+    ),
+  ).toBe('failed step-refused');
 });

@@ -6,17 +6,33 @@ import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
 import { cluster, machine, marked, view } from './view-builder.ts';
 
 const { request, policy, reading, runId, now } = view();
-const start = startRun({ request, policy, reading, runId, deadline: now.mono + 60_000, place: { cluster: 'a', node: 'node-a' } });
+const start = startRun({
+  request,
+  policy,
+  reading,
+  runId,
+  deadline: now.mono + 60_000,
+  place: { cluster: 'a', node: 'node-a' },
+});
 const look: Extract<Command, { do: 'look' }> = { do: 'look', machine: true, cluster: true, disks: true, search: false };
 
 const denied = (known: RunState, command: Command): RunState =>
-  reduce(known, command, { to: 'failed', error: new Denied('GET /api/v1/nodes/node-a was answered with 403'), sentAt: now }, now);
+  reduce(
+    known,
+    command,
+    { to: 'failed', error: new Denied('GET /api/v1/nodes/node-a was answered with 403'), sentAt: now },
+    now,
+  );
 
 /** A run that has been let at everything once. */
 const lookedOnce = reduce(
   start,
   look,
-  { to: 'look', machine: { says: machine(), askedAt: now, gotAt: now.mono }, cluster: { says: cluster({ node: marked() }), askedAt: now, gotAt: now.mono } },
+  {
+    to: 'look',
+    machine: { says: machine(), askedAt: now, gotAt: now.mono },
+    cluster: { says: cluster({ node: marked() }), askedAt: now, gotAt: now.mono },
+  },
   now,
 );
 
@@ -28,43 +44,78 @@ describe('a look that is forbidden', () => {
   it('is tried again after one that was allowed: the API server has just come up, and knows no roles yet', () => {
     const known = denied(lookedOnce, look);
     expect(nextCommand(known, now)).toMatchObject({ do: 'pause', because: { code: 'denied' } });
-    expect(nextCommand(known, { ...now, mono: now.mono + 10_000 })).toMatchObject({ do: 'look', machine: true, cluster: true });
+    expect(nextCommand(known, { ...now, mono: now.mono + 10_000 })).toMatchObject({
+      do: 'look',
+      machine: true,
+      cluster: true,
+    });
   });
 
   it('fails as denied when it stays forbidden until the time is up', () => {
     const known = denied(lookedOnce, look);
-    expect(nextCommand(known, { ...now, mono: known.deadline })).toMatchObject({ do: 'end', ending: { outcome: 'failed', reason: { code: 'denied' }, retry: true } });
+    expect(nextCommand(known, { ...now, mono: known.deadline })).toMatchObject({
+      do: 'end',
+      ending: { outcome: 'failed', reason: { code: 'denied' }, retry: true },
+    });
   });
 
   it('ends the run when it asked for more than those before', () => {
-    expect(denied(lookedOnce, { ...look, search: true }).ending).toMatchObject({ outcome: 'failed', reason: { code: 'denied' } });
+    expect(denied(lookedOnce, { ...look, search: true }).ending).toMatchObject({
+      outcome: 'failed',
+      reason: { code: 'denied' },
+    });
   });
 });
 
 describe('a cluster that is searched for the machine', () => {
   const searching: RunState = { ...start, place: null, machine: { says: machine(), askedAt: now, gotAt: now.mono } };
   const answering = (known: RunState, error: CloudfenceError, at = now): RunState =>
-    reduce(known, { do: 'locate', facts: machine() }, { to: 'locate', found: [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error }] }, at);
+    reduce(
+      known,
+      { do: 'locate', facts: machine() },
+      { to: 'locate', found: [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error }] },
+      at,
+    );
   const unauthorized = new Denied('GET /api/v1/nodes was answered with 401 Unauthorized: Unauthorized');
 
   it('and does not know who asks ends the run at once, in its own words', () => {
-    expect(answering(searching, unauthorized).ending).toMatchObject({ outcome: 'failed', retry: true, reason: { code: 'denied', says: expect.stringContaining('401 Unauthorized') } });
+    expect(answering(searching, unauthorized).ending).toMatchObject({
+      outcome: 'failed',
+      retry: true,
+      reason: { code: 'denied', says: expect.stringContaining('401 Unauthorized') },
+    });
   });
 
   it('and cannot even be opened ends the run at once', () => {
-    expect(answering(searching, new InvalidConfiguration(['no such context'])).ending).toMatchObject({ outcome: 'failed', retry: false, reason: { code: 'invalid' } });
+    expect(answering(searching, new InvalidConfiguration(['no such context'])).ending).toMatchObject({
+      outcome: 'failed',
+      retry: false,
+      reason: { code: 'invalid' },
+    });
   });
 
   it('and has just come up is asked again: it knows no roles yet; and if that stays so, the run has failed', () => {
-    const down = answering(searching, new Unavailable('GET /api/v1/nodes got no answer: connect ECONNREFUSED 10.0.0.1:443'));
+    const down = answering(
+      searching,
+      new Unavailable('GET /api/v1/nodes got no answer: connect ECONNREFUSED 10.0.0.1:443'),
+    );
     expect(nextCommand(down, now)).toMatchObject({ do: 'pause', because: { code: 'cluster-unreachable' } });
     const up = answering(answering(down, unauthorized), unauthorized);
     expect(up.ending).toBeNull();
-    expect(nextCommand(up, { ...now, mono: up.deadline })).toMatchObject({ do: 'end', ending: { outcome: 'failed', reason: { code: 'denied' } } });
+    expect(nextCommand(up, { ...now, mono: up.deadline })).toMatchObject({
+      do: 'end',
+      ending: { outcome: 'failed', reason: { code: 'denied' } },
+    });
   });
 
   it('is no reason to fail where another one has the Node', () => {
-    const found = [{ cluster: 'a', nodes: [], marked: [], leftovers: null, error: unauthorized }, { cluster: 'b', nodes: ['node-a'], marked: [], leftovers: null, error: null }];
-    expect(reduce(searching, { do: 'locate', facts: machine() }, { to: 'locate', found }, now)).toMatchObject({ place: { cluster: 'b', node: 'node-a' }, ending: null });
+    const found = [
+      { cluster: 'a', nodes: [], marked: [], leftovers: null, error: unauthorized },
+      { cluster: 'b', nodes: ['node-a'], marked: [], leftovers: null, error: null },
+    ];
+    expect(reduce(searching, { do: 'locate', facts: machine() }, { to: 'locate', found }, now)).toMatchObject({
+      place: { cluster: 'b', node: 'node-a' },
+      ending: null,
+    });
   });
 });

@@ -3,9 +3,25 @@ import { admit, concluded, limitsOf, type Claimant, type LedgerEntry } from '../
 import { NOW } from './view-builder.ts';
 
 const MINUTE = 60_000;
-const entry = (machine: string, change: Partial<LedgerEntry> = {}): LedgerEntry => ({ machine, boot: 'b', begun: NOW - MINUTE, finished: true, nodes: 9, ...change });
-const claimant = (change: Partial<Claimant> = {}): Claimant => ({ machine: 'mine', boot: 'b', cap: { share: 0.49, atOnce: 0.2 }, nodes: 9, lifted: false, now: NOW, ...change });
-const finished = (count: number, change: Partial<LedgerEntry> = {}) => Array.from({ length: count }, (_, at) => entry(`m-${at}`, change));
+const entry = (machine: string, change: Partial<LedgerEntry> = {}): LedgerEntry => ({
+  machine,
+  boot: 'b',
+  begun: NOW - MINUTE,
+  finished: true,
+  nodes: 9,
+  ...change,
+});
+const claimant = (change: Partial<Claimant> = {}): Claimant => ({
+  machine: 'mine',
+  boot: 'b',
+  cap: { share: 0.49, atOnce: 0.2 },
+  nodes: 9,
+  lifted: false,
+  now: NOW,
+  ...change,
+});
+const finished = (count: number, change: Partial<LedgerEntry> = {}) =>
+  Array.from({ length: count }, (_, at) => entry(`m-${at}`, change));
 const mine: LedgerEntry = { machine: 'mine', boot: 'b', begun: NOW, finished: false, nodes: 9 };
 
 describe('the limits', () => {
@@ -20,7 +36,8 @@ describe('the limits', () => {
   ])('of %i Nodes are %i within the window and %i at once', (nodes, begun, unfinished) => {
     expect(limitsOf({ share: 0.49, atOnce: 0.2 }, nodes)).toEqual({ begun, unfinished });
   });
-  it('do not lose a Node to rounding', () => expect(limitsOf({ share: 0.29, atOnce: 0.07 }, 100)).toEqual({ begun: 29, unfinished: 7 }));
+  it('do not lose a Node to rounding', () =>
+    expect(limitsOf({ share: 0.29, atOnce: 0.07 }, 100)).toEqual({ begun: 29, unfinished: 7 }));
 });
 
 describe('a claim', () => {
@@ -32,22 +49,43 @@ describe('a claim', () => {
     ['while one is unfinished and no more may be', [entry('a', { finished: false })], {}, false],
     ['while one is unfinished and two may be', [entry('a', { finished: false, nodes: 10 })], { nodes: 10 }, true],
     ['of the only Node', [], { nodes: 1 }, true],
-    ['after the Node of a fence was deleted: the share is that of the cluster as it was', finished(3), { nodes: 6 }, true],
+    [
+      'after the Node of a fence was deleted: the share is that of the cluster as it was',
+      finished(3),
+      { nodes: 6 },
+      true,
+    ],
     ['entered already: a message may come twice', [...finished(4), mine], {}, true],
     ['entered already and finished', [...finished(4), { ...mine, finished: true }], {}, true],
     ['entered already, of a machine whose boot nobody knows any more', [...finished(4), mine], { boot: null }, true],
     ['for a later boot, which counts against the others only', [...finished(3), { ...mine, boot: 'a' }], {}, true],
     ['for a later boot, when the others have used up the share', [...finished(4), { ...mine, boot: 'a' }], {}, false],
     ['while the cap is lifted', finished(9, { finished: false }), { lifted: true }, true],
-    ['beside one dated ahead, which counts as begun now', [entry('a', { begun: NOW + 365 * 86_400_000, finished: false })], {}, false],
-    ['beside one that cannot be read, which counts as begun now', [entry('a', { begun: Infinity, finished: false })], {}, false],
+    [
+      'beside one dated ahead, which counts as begun now',
+      [entry('a', { begun: NOW + 365 * 86_400_000, finished: false })],
+      {},
+      false,
+    ],
+    [
+      'beside one that cannot be read, which counts as begun now',
+      [entry('a', { begun: Infinity, finished: false })],
+      {},
+      false,
+    ],
   ];
-  it.each(cases)('%s', (_, read, change, admitted) => expect(admit(read, claimant(change)).says.admitted).toBe(admitted));
+  it.each(cases)('%s', (_, read, change, admitted) =>
+    expect(admit(read, claimant(change)).says.admitted).toBe(admitted),
+  );
 
   it('is entered when it is admitted, and what is too old is dropped', () => {
-    expect(admit([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')], claimant()).write).toEqual([entry('young'), mine]);
+    expect(admit([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')], claimant()).write).toEqual([
+      entry('young'),
+      mine,
+    ]);
   });
-  it('takes the place of the same machine’s older one', () => expect(admit([{ ...mine, boot: 'a' }], claimant()).write).toEqual([mine]));
+  it('takes the place of the same machine’s older one', () =>
+    expect(admit([{ ...mine, boot: 'a' }], claimant()).write).toEqual([mine]));
   it('leaves the ledger as it is when it stands there already, or is refused', () => {
     expect(admit([mine], claimant()).write).toBeNull();
     expect(admit(finished(4), claimant()).write).toBeNull();
@@ -57,17 +95,24 @@ describe('a claim', () => {
     expect(admit([...finished(4), over], claimant()).write).toEqual([...finished(4), { ...over, finished: false }]);
     expect(admit([{ ...over, begun: NOW - 15 * MINUTE }, ...finished(4)], claimant()).says.admitted).toBe(false);
   });
-  it('counts a machine once, however often it stands there', () => expect(admit([entry('a'), entry('a'), entry('a'), entry('a')], claimant()).says.begun).toBe(1));
+  it('counts a machine once, however often it stands there', () =>
+    expect(admit([entry('a'), entry('a'), entry('a'), entry('a')], claimant()).says.begun).toBe(1));
   it('ages what is dated ahead from this moment on, even when it is refused: nobody holds a place for ever', () => {
     const { says, write } = admit([entry('a', { begun: Date.UTC(9999, 0), finished: false })], claimant());
     expect(says.admitted).toBe(false);
     expect(write).toEqual([entry('a', { begun: NOW, finished: false })]);
     expect(admit(write ?? [], claimant({ now: NOW + 15 * MINUTE })).says.admitted).toBe(true);
   });
-  it('leaves a clock that is a few seconds ahead alone', () => expect(admit([entry('a', { begun: NOW + 5_000, finished: false })], claimant()).write).toBeNull());
+  it('leaves a clock that is a few seconds ahead alone', () =>
+    expect(admit([entry('a', { begun: NOW + 5_000, finished: false })], claimant()).write).toBeNull());
   it('says when the window has moved on far enough', () => {
     const four = [4, 3, 2, 1].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));
-    expect(admit(four, claimant()).says).toMatchObject({ begun: 4, limits: { begun: 4, unfinished: 1 }, nodes: 9, opens: NOW + 11 * MINUTE });
+    expect(admit(four, claimant()).says).toMatchObject({
+      begun: 4,
+      limits: { begun: 4, unfinished: 1 },
+      nodes: 9,
+      opens: NOW + 11 * MINUTE,
+    });
     expect(admit([...four, entry('m-0')], claimant()).says.opens).toBe(NOW + 12 * MINUTE);
     expect(admit(four.slice(1), claimant()).says.opens).toBeNull();
   });
@@ -77,7 +122,10 @@ describe('the end of a fence', () => {
   it('is entered where the fence stands, and goes on counting for the share', () => {
     const after = concluded([entry('a'), mine], 'mine', NOW + MINUTE);
     expect(after).toEqual([entry('a'), { ...mine, finished: true }]);
-    expect(admit(after ?? [], claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({ begun: 2, unfinished: 0 });
+    expect(admit(after ?? [], claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({
+      begun: 2,
+      unfinished: 0,
+    });
   });
   it('needs no write where there is nothing to end', () => {
     expect(concluded([entry('a')], 'mine', NOW)).toBeNull();

@@ -5,7 +5,15 @@ import { Denied } from '../../fencing/model/errors.ts';
 import type { Power } from '../../fencing/model/machine.ts';
 import { machinesBelow } from '../../fencing/sweep/candidates.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
-import { attachment, cluster as clusterFacts, diskOf, incarnationsOf, machine, machineOf, volume } from './view-builder.ts';
+import {
+  attachment,
+  cluster as clusterFacts,
+  diskOf,
+  incarnationsOf,
+  machine,
+  machineOf,
+  volume,
+} from './view-builder.ts';
 
 const unasked = () => Promise.reject(new Error('nobody asks for this'));
 
@@ -14,7 +22,13 @@ const clusterWith = (disks: readonly string[], nameTaken = false, attached = tru
   name: 'blue',
   find: unasked,
   identify: unasked,
-  look: async () => clusterFacts({ node: null, nameTaken, pods: [], volumes: disks.map((handle) => volume({ handle, attachment: attachment({ attached }) })) }),
+  look: async () =>
+    clusterFacts({
+      node: null,
+      nameTaken,
+      pods: [],
+      volumes: disks.map((handle) => volume({ handle, attachment: attachment({ attached }) })),
+    }),
   recheck: unasked,
   apply: unasked,
   recordEvent: unasked,
@@ -33,9 +47,13 @@ interface Said {
 /** A cloud whose machines are named `m-…` after their Nodes. */
 const cloudThat = ({ holders, named, power }: Said): Cloud => ({
   name: 'a-cloud',
-  look: async (machines) => machines.map((id) => machine({ machine: id, power: power[id] ?? 'missing', nodeNames: [id.replace(/^m-(?:also-)?/, '')] })),
+  look: async (machines) =>
+    machines.map((id) =>
+      machine({ machine: id, power: power[id] ?? 'missing', nodeNames: [id.replace(/^m-(?:also-)?/, '')] }),
+    ),
   witness: unasked,
-  holders: async (volumes) => volumes.flatMap(({ handle }) => (holders[handle] ? [{ disk: handle, by: holders[handle] }] : [])),
+  holders: async (volumes) =>
+    volumes.flatMap(({ handle }) => (holders[handle] ? [{ disk: handle, by: holders[handle] }] : [])),
   machinesNamed: () => named,
   detach: unasked,
   powerOff: unasked,
@@ -48,35 +66,68 @@ const cloudThat = ({ holders, named, power }: Said): Cloud => ({
 const portsTo = (cloud: Cloud): Ports => ({
   cloud,
   clusters: [],
-  clock: { now: () => ({ wall: 0, mono: 0 }), sleep: async () => undefined, timeout: () => new AbortController().signal },
+  clock: {
+    now: () => ({ wall: 0, mono: 0 }),
+    sleep: async () => undefined,
+    timeout: () => new AbortController().signal,
+  },
   signal: new AbortController().signal,
   observe: () => undefined,
 });
 
-const suspect: Suspect = { because: 'node-missing', node: 'node-a', identitySources: [], record: null, marked: false, attachments: ['csi-1', 'csi-2'] };
+const suspect: Suspect = {
+  because: 'node-missing',
+  node: 'node-a',
+  identitySources: [],
+  record: null,
+  marked: false,
+  attachments: ['csi-1', 'csi-2'],
+};
 
 const below = (said: Partial<Said>, disks: readonly string[] = ['disk-1', 'disk-2'], nameTaken = false) =>
-  machinesBelow(clusterWith(disks, nameTaken), suspect, portsTo(cloudThat({ holders: { 'disk-1': [], 'disk-2': [] }, named: [], power: {}, ...said })));
+  machinesBelow(
+    clusterWith(disks, nameTaken),
+    suspect,
+    portsTo(cloudThat({ holders: { 'disk-1': [], 'disk-2': [] }, named: [], power: {}, ...said })),
+  );
 
 describe('the machine below a Node that is gone', () => {
   it('is the one that holds a disk which was attached there', async () => {
-    expect(await below({ holders: { 'disk-1': [], 'disk-2': ['m-9'] }, named: ['m-node-a'] })).toEqual({ machines: ['m-9'], doubt: null });
+    expect(await below({ holders: { 'disk-1': [], 'disk-2': ['m-9'] }, named: ['m-node-a'] })).toEqual({
+      machines: ['m-9'],
+      doubt: null,
+    });
   });
 
   it('is, with all disks free, the one that the name stands for: one that still is before one that is not', async () => {
     expect(await below({ named: ['m-node-a', 'm-also-node-a'] })).toEqual({ machines: ['m-node-a'], doubt: null });
-    expect(await below({ named: ['m-node-a', 'm-also-node-a'], power: { 'm-also-node-a': 'off' } })).toEqual({ machines: ['m-also-node-a'], doubt: null });
+    expect(await below({ named: ['m-node-a', 'm-also-node-a'], power: { 'm-also-node-a': 'off' } })).toEqual({
+      machines: ['m-also-node-a'],
+      doubt: null,
+    });
   });
 
   it('is not known, and people are told, where the disks speak for two, or nothing speaks for any', async () => {
     const two = await below({ holders: { 'disk-1': ['m-1'], 'disk-2': ['m-2'] } });
-    expect(two).toEqual({ machines: [], doubt: expect.stringMatching(/Node node-a is gone.*csi-1, csi-2.*more than one machine.*m-1, m-2/) });
-    expect(await below({ named: ['m-elsewhere'] })).toEqual({ machines: [], doubt: expect.stringContaining('no machine of such a name') });
+    expect(two).toEqual({
+      machines: [],
+      doubt: expect.stringMatching(/Node node-a is gone.*csi-1, csi-2.*more than one machine.*m-1, m-2/),
+    });
+    expect(await below({ named: ['m-elsewhere'] })).toEqual({
+      machines: [],
+      doubt: expect.stringContaining('no machine of such a name'),
+    });
   });
 
   it('is not known where the disks cannot be asked', async () => {
-    const cloud = { ...cloudThat({ holders: {}, named: [], power: {} }), holders: () => Promise.reject(new Denied('not allowed')) };
-    expect(await machinesBelow(clusterWith(['disk-1']), suspect, portsTo(cloud))).toEqual({ machines: [], doubt: expect.stringContaining('not allowed') });
+    const cloud = {
+      ...cloudThat({ holders: {}, named: [], power: {} }),
+      holders: () => Promise.reject(new Denied('not allowed')),
+    };
+    expect(await machinesBelow(clusterWith(['disk-1']), suspect, portsTo(cloud))).toEqual({
+      machines: [],
+      doubt: expect.stringContaining('not allowed'),
+    });
   });
 
   it('is nobody’s affair where no disk of this cloud is concerned, another machine has the name, or the cloud cannot ask', async () => {

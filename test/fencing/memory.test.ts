@@ -8,7 +8,11 @@ import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { admitted, ago, diskOf, incarnationsOf, machine, machineOf, node, NOW, record } from './view-builder.ts';
 
 const at = (mono: number) => ({ wall: NOW + mono, mono });
-const read = (change: Partial<MachineFacts>, mono: number): Observation<MachineFacts> => ({ says: machine(change), askedAt: at(mono), gotAt: mono });
+const read = (change: Partial<MachineFacts>, mono: number): Observation<MachineFacts> => ({
+  says: machine(change),
+  askedAt: at(mono),
+  gotAt: mono,
+});
 const known: RunState = startRun({
   request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
   policy: defaultPolicy,
@@ -20,7 +24,10 @@ const seenOff = machineRead(known, read({}, 0), at(0));
 
 it('looks that say off agree only about one boot: another one begins again', () => {
   expect(machineRead(seenOff, read({}, 500), at(500)).memory.firstOff).toEqual({ ...at(0), generation: 'boot-1' });
-  expect(machineRead(seenOff, read({ generation: 'boot-2' }, 500), at(500)).memory.firstOff).toEqual({ ...at(500), generation: 'boot-2' });
+  expect(machineRead(seenOff, read({ generation: 'boot-2' }, 500), at(500)).memory.firstOff).toEqual({
+    ...at(500),
+    generation: 'boot-2',
+  });
   expect(machineRead(seenOff, read({ power: 'running' }, 500), at(500)).memory.firstOff).toBeNull();
 });
 
@@ -28,9 +35,13 @@ it('a stop is counted from where it was first seen, in that boot, and an answer 
   const stopping = machineRead(known, read({ power: 'stopping' }, 100), at(100));
   const first = { at: NOW + 100, generation: 'boot-1' };
   expect(machineRead(stopping, read({ power: 'stopping' }, 500), at(500)).memory.firstStopping).toEqual(first);
-  expect(machineRead(stopping, read({ power: 'unknown', generation: null }, 500), at(500)).memory.firstStopping).toEqual(first);
+  expect(
+    machineRead(stopping, read({ power: 'unknown', generation: null }, 500), at(500)).memory.firstStopping,
+  ).toEqual(first);
   expect(machineRead(stopping, read({ power: 'running' }, 500), at(500)).memory.firstStopping).toBeNull();
-  expect(machineRead(stopping, read({ power: 'stopping', generation: 'boot-2' }, 500), at(500)).memory.firstStopping).toEqual({ at: NOW + 500, generation: 'boot-2' });
+  expect(
+    machineRead(stopping, read({ power: 'stopping', generation: 'boot-2' }, 500), at(500)).memory.firstStopping,
+  ).toEqual({ at: NOW + 500, generation: 'boot-2' });
 });
 
 it('a witness is forgotten with each look at the machine, so that it is never older than that', () => {
@@ -47,6 +58,13 @@ it('only a Lease that was asked for after the machine was seen off is a baseline
 
 it('what the cap has admitted ends with the park: a taint that returns later in the same run asks anew', () => {
   const claimed: RunState = { ...seenOff, memory: { ...seenOff.memory, admission: admitted } };
-  const after = (step: 'note' | 'park') => applyStepResult(claimed, { step: { do: step, node: targetNode(node()), record: record() }, because: because('fenced', '') }, 'done', at(500), at(500)).memory.admission;
+  const after = (step: 'note' | 'park') =>
+    applyStepResult(
+      claimed,
+      { step: { do: step, node: targetNode(node()), record: record() }, because: because('fenced', '') },
+      'done',
+      at(500),
+      at(500),
+    ).memory.admission;
   expect([after('note'), after('park')]).toEqual([admitted, null]);
 });

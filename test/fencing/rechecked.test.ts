@@ -6,21 +6,41 @@ import type { Step } from '../../fencing/model/steps.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
 import { cluster, machine, marked, record, view } from './view-builder.ts';
 
-/** What is read again right before a destructive call: when it tells another story than the look, the call is not cleared. */
+/**
+ * What is read again right before a destructive call: when it tells another story than the look, the call is not
+ * cleared.
+ */
 
 const { request, policy, reading, runId, now } = view();
 const node = marked();
 const known = reduce(
   startRun({ request, policy, reading, runId, deadline: now.mono + 60_000, place: { cluster: 'a', node: node.name } }),
   { do: 'look', machine: true, cluster: true, disks: true, search: false },
-  { to: 'look', machine: { says: machine(), askedAt: now, gotAt: now.mono }, cluster: { says: cluster({ node }), askedAt: now, gotAt: now.mono } },
+  {
+    to: 'look',
+    machine: { says: machine(), askedAt: now, gotAt: now.mono },
+    cluster: { says: cluster({ node }), askedAt: now, gotAt: now.mono },
+  },
   now,
 );
 const step: Step = { do: 'mark', node: targetNode(node), record: record(), addOutOfService: false };
 const clearedBy = (change: Partial<Recheck>): boolean => {
-  const says: Recheck = { uid: node.uid, recordText: node.recordText, taints: { outOfService: true, ours: true }, lease: null, ...change };
+  const says: Recheck = {
+    uid: node.uid,
+    recordText: node.recordText,
+    taints: { outOfService: true, ours: true },
+    lease: null,
+    ...change,
+  };
   const place = { cluster: 'a', node: node.name };
-  return reduce(known, { do: 'recheck', place, node: node.name, step }, { to: 'recheck', says, askedAt: now, step: 'mark node-uid' }, now).cleared === 'mark node-uid';
+  return (
+    reduce(
+      known,
+      { do: 'recheck', place, node: node.name, step },
+      { to: 'recheck', says, askedAt: now, step: 'mark node-uid' },
+      now,
+    ).cleared === 'mark node-uid'
+  );
 };
 
 it.each([

@@ -7,12 +7,24 @@ import { said } from './said.ts';
 import { ago, cluster, machine, marked, pod, view, volume } from './view-builder.ts';
 
 /** A pod that came after our mark, and that something makes anew. */
-const late = (change: Partial<PodFacts> = {}): PodFacts => pod({ uid: 'web-2', name: 'web-2', owner: 'web', volumes: [], ...change });
+const late = (change: Partial<PodFacts> = {}): PodFacts =>
+  pod({ uid: 'web-2', name: 'web-2', owner: 'web', volumes: [], ...change });
 /** This run has deleted one like it, in vain. */
-const chased = (uid = 'web-1', at = 900): Partial<Memory> => ({ deleted: new Map([[uid, { origin: 'default/web', at }]]) });
+const chased = (uid = 'web-1', at = 900): Partial<Memory> => ({
+  deleted: new Map([[uid, { origin: 'default/web', at }]]),
+});
 
-const given = (pods: readonly PodFacts[], memory: Partial<Memory> = {}, recorded: Partial<FenceRecord> = {}, rest: Partial<ClusterFacts> = {}): View =>
-  view({ cluster: cluster({ node: marked(recorded), pods, volumes: [], ...rest }), machine: machine({ disks: [] }), memory: { ...view().memory, ...memory } });
+const given = (
+  pods: readonly PodFacts[],
+  memory: Partial<Memory> = {},
+  recorded: Partial<FenceRecord> = {},
+  rest: Partial<ClusterFacts> = {},
+): View =>
+  view({
+    cluster: cluster({ node: marked(recorded), pods, volumes: [], ...rest }),
+    machine: machine({ disks: [] }),
+    memory: { ...view().memory, ...memory },
+  });
 
 const parked: Partial<FenceRecord> = { phase: 'fenced', released: ago(1_000), recurring: ['default/web'] };
 
@@ -21,17 +33,37 @@ describe('a pod that comes back', () => {
     ['is deleted at first: a scheduler may have put it there before it saw our taint', given([late()]), 'delete-pod'],
     ['... also after one that the fence named', given([late()], chased('pod-uid')), 'delete-pod'],
     ['a second time is passed by', given([late()], chased()), 'park'],
-    ['is not passed by while the one deleted before still stands', given([late({ uid: 'web-1' }), late()], chased()), 'delete-pod'],
+    [
+      'is not passed by while the one deleted before still stands',
+      given([late({ uid: 'web-1' }), late()], chased()),
+      'delete-pod',
+    ],
     ['from elsewhere is another', given([late({ owner: 'other' })], chased()), 'delete-pod'],
-    ['under its old name, with nobody behind it, is the same', given([late({ owner: null, name: 'web' })], chased()), 'park'],
+    [
+      'under its old name, with nobody behind it, is the same',
+      given([late({ owner: null, name: 'web' })], chased()),
+      'park',
+    ],
     ['in another namespace is another', given([late({ namespace: 'other' })], chased()), 'delete-pod'],
     ['brings no mark back', given([late()], {}, parked), 'fenced fenced'],
-    ['... and is deleted, without a mark, when somebody else has ended it', given([late({ deleting: true })], {}, parked), 'delete-pod'],
+    [
+      '... and is deleted, without a mark, when somebody else has ended it',
+      given([late({ deleting: true })], {}, parked),
+      'delete-pod',
+    ],
     ['... but one with a volume brings it back', given([late({ volumes: ['a-driver^disk-1'] })], {}, parked), 'mark'],
     ['... or one that may want a volume', given([late({ unresolved: ['default/gone'] })], {}, parked), 'mark'],
     ['is deleted under the fence of a later boot', given([late()], {}, { ...parked, generation: 'boot-0' }), 'mark'],
-    ['with a volume is waited for', given([late({ volumes: ['a-driver^disk-1'] })], chased(), {}, { volumes: [volume()] }), 'wait pods-going'],
-    ['... and deleted again, after a while', given([late({ volumes: ['a-driver^disk-1'] })], chased('web-1', -9_000), {}, { volumes: [volume()] }), 'delete-pod'],
+    [
+      'with a volume is waited for',
+      given([late({ volumes: ['a-driver^disk-1'] })], chased(), {}, { volumes: [volume()] }),
+      'wait pods-going',
+    ],
+    [
+      '... and deleted again, after a while',
+      given([late({ volumes: ['a-driver^disk-1'] })], chased('web-1', -9_000), {}, { volumes: [volume()] }),
+      'delete-pod',
+    ],
   ];
   it.each(cases)('%s', (_, view, expected) => expect(said(view)).toBe(expected));
 
@@ -41,29 +73,47 @@ describe('a pod that comes back', () => {
   });
 
   it('is written down by what makes it, and named at the end', () => {
-    expect(decide(given([late()], chased()))).toMatchObject({ step: { do: 'park', record: { recurring: ['default/web'] } } });
-    expect(decide(given([late()], chased(), parked)).because.says).toMatch(/pod default\/web-2 comes back as often as deleted/);
+    expect(decide(given([late()], chased()))).toMatchObject({
+      step: { do: 'park', record: { recurring: ['default/web'] } },
+    });
+    expect(decide(given([late()], chased(), parked)).because.says).toMatch(
+      /pod default\/web-2 comes back as often as deleted/,
+    );
   });
 
   it('is not noted as one that the fence named when the mark returns for another', () => {
     const decision = decide(given([late(), pod({ uid: 'db-2', name: 'db-2' })], {}, parked));
-    expect(decision).toMatchObject({ step: { do: 'mark', record: { pods: [{ uid: 'db-2' }, { uid: 'pod-uid' }], recurring: ['default/web'] } } });
+    expect(decision).toMatchObject({
+      step: { do: 'mark', record: { pods: [{ uid: 'db-2' }, { uid: 'pod-uid' }], recurring: ['default/web'] } },
+    });
   });
 
   it('does not keep the Node of a terminated machine', () => {
     const gone = { ...given([late()], chased()), machine: machine({ forGood: true, disks: [] }) };
-    expect(decide(gone)).toMatchObject({ step: { do: 'delete-node' }, because: { says: expect.stringContaining('pod default/web-2') } });
+    expect(decide(gone)).toMatchObject({
+      step: { do: 'delete-node' },
+      because: { says: expect.stringContaining('pod default/web-2') },
+    });
   });
 });
 
 describe('a pod that only its finalizers hold', () => {
   const held = pod({ deleting: true, finalizers: true, volumes: [] });
-  const deleted: Partial<Memory> = { deleted: new Map([['pod-uid', { origin: 'default/db-0', at: 900 }]]), asked: new Map([['fail-pod pod-uid', 800]]) };
-  it('keeps our taint on as long as a volume is attached', () => expect(said(given([held], deleted, {}, { volumes: [volume()] }))).toBe('wait pods-going'));
-  it('keeps it on no longer', () => expect(decide(given([held], deleted))).toMatchObject({ step: { do: 'park', record: { phase: 'fencing' } } }));
+  const deleted: Partial<Memory> = {
+    deleted: new Map([['pod-uid', { origin: 'default/db-0', at: 900 }]]),
+    asked: new Map([['fail-pod pod-uid', 800]]),
+  };
+  it('keeps our taint on as long as a volume is attached', () =>
+    expect(said(given([held], deleted, {}, { volumes: [volume()] }))).toBe('wait pods-going'));
+  it('keeps it on no longer', () =>
+    expect(decide(given([held], deleted))).toMatchObject({ step: { do: 'park', record: { phase: 'fencing' } } }));
   it('is told of, and brings no taint back', () => {
     const decision = decide(given([held], deleted, { released: ago(1_000) }));
-    expect(decision).toMatchObject({ do: 'wait', because: { code: 'pods-going', says: expect.stringContaining('pod default/db-0 is held by its finalizers') } });
+    expect(decision).toMatchObject({
+      do: 'wait',
+      because: { code: 'pods-going', says: expect.stringContaining('pod default/db-0 is held by its finalizers') },
+    });
   });
-  it('is told that it has failed before anything else', () => expect(said(given([held], { deleted: deleted.deleted ?? new Map() }))).toBe('fail-pod'));
+  it('is told that it has failed before anything else', () =>
+    expect(said(given([held], { deleted: deleted.deleted ?? new Map() }))).toBe('fail-pod'));
 });

@@ -1,4 +1,11 @@
-import type { AttachmentFacts, ClusterFacts, NodeFacts, OptOut, PodFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
+import type {
+  AttachmentFacts,
+  ClusterFacts,
+  NodeFacts,
+  OptOut,
+  PodFacts,
+  VolumeFacts,
+} from '../../fencing/model/cluster-facts.ts';
 import { emptyMemory } from '../../fencing/loop/state.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
 import type { IdentitySource, MachineFacts, VolumeHandle } from '../../fencing/model/machine.ts';
@@ -6,15 +13,21 @@ import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { View } from '../../fencing/rules/view.ts';
 
-/** One ordinary incident, in which each case changes a little: machine m-1 below Node node-a has stopped under a database. */
+/**
+ * One ordinary incident, in which each case changes a little: machine m-1 below Node node-a has stopped under a
+ * database.
+ */
 
 export const NOW = Date.parse('2026-01-01T12:00:00Z');
 export const ago = (ms: number): string => new Date(NOW - ms).toISOString();
 
-export const machineOf = (source: IdentitySource): string | null => (source.value.startsWith('m-') ? source.value : null);
+export const machineOf = (source: IdentitySource): string | null =>
+  source.value.startsWith('m-') ? source.value : null;
 /** A systemUUID can be read in two ways. */
-export const incarnationsOf = ({ source, value }: IdentitySource): readonly string[] => (source === 'systemUUID' ? [value, `${value}-swapped`] : []);
-export const diskOf = (volume: VolumeHandle): string | null => (volume.handle.startsWith('disk-') ? volume.handle : null);
+export const incarnationsOf = ({ source, value }: IdentitySource): readonly string[] =>
+  source === 'systemUUID' ? [value, `${value}-swapped`] : [];
+export const diskOf = (volume: VolumeHandle): string | null =>
+  volume.handle.startsWith('disk-') ? volume.handle : null;
 
 export const machine = (change: Partial<MachineFacts> = {}): MachineFacts => ({
   machine: 'm-1',
@@ -32,7 +45,12 @@ export const machine = (change: Partial<MachineFacts> = {}): MachineFacts => ({
 });
 
 /** By default a Node's annotation, or a Pod's. */
-export const optOut = (says: string, by: OptOut['by'] = 'annotation'): OptOut => ({ by, key: `opt-out-${by}`, says, remedy: `take ${by} off` });
+export const optOut = (says: string, by: OptOut['by'] = 'annotation'): OptOut => ({
+  by,
+  key: `opt-out-${by}`,
+  says,
+  remedy: `take ${by} off`,
+});
 
 export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   name: 'node-a',
@@ -146,7 +164,14 @@ export const cluster = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
 });
 
 /** The cap lets the fence begin. */
-export const admitted: Admission = { admitted: true, begun: 0, unfinished: 0, limits: { begun: 4, unfinished: 2 }, nodes: 10, opens: null };
+export const admitted: Admission = {
+  admitted: true,
+  begun: 0,
+  unfinished: 0,
+  limits: { begun: 4, unfinished: 2 },
+  nodes: 10,
+  opens: null,
+};
 
 export const view = (change: Partial<View> = {}): View => ({
   request: { machine: 'm-1', intent: 'react', accepted: null, vouched: null },
@@ -157,7 +182,12 @@ export const view = (change: Partial<View> = {}): View => ({
   cluster: cluster(),
   remembered: null,
   ambiguity: null,
-  memory: { ...emptyMemory, admission: admitted, firstOff: { wall: NOW - 100, mono: 900, generation: 'boot-1' }, firstLease: ago(20_000) },
+  memory: {
+    ...emptyMemory,
+    admission: admitted,
+    firstOff: { wall: NOW - 100, mono: 900, generation: 'boot-1' },
+    firstLease: ago(20_000),
+  },
   now: { wall: NOW, mono: 1_000 },
   ...change,
 });

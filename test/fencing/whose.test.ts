@@ -10,19 +10,34 @@ const reading = {
   machineOf: ({ value }: { readonly value: string }) => (value.startsWith('m-') ? value : null),
   incarnationsOf: () => [],
   unservedPlace: () => null,
-  diskOf: ({ driver, handle }: { readonly driver: string; readonly handle: string }) => (driver === 'disks' ? handle : null),
+  diskOf: ({ driver, handle }: { readonly driver: string; readonly handle: string }) =>
+    driver === 'disks' ? handle : null,
 };
 
 const whose = { request: { machine: 'm-1' }, reading, record: null };
 
 const attached = (handle: string, noted: string, driver = 'disks'): VolumeFacts =>
-  volume({ driver, handle, key: `${driver}^${handle}`, attachmentName: `csi-${handle}`, attachment: attachment({ name: `csi-${handle}`, source: { source: 'volumeAttachment', driver, value: noted } }) });
+  volume({
+    driver,
+    handle,
+    key: `${driver}^${handle}`,
+    attachmentName: `csi-${handle}`,
+    attachment: attachment({ name: `csi-${handle}`, source: { source: 'volumeAttachment', driver, value: noted } }),
+  });
 
-const user = (name: string, ...handles: readonly string[]): PodFacts => pod({ name, uid: name, volumes: handles.map((handle) => `disks^${handle}`) });
+const user = (name: string, ...handles: readonly string[]): PodFacts =>
+  pod({ name, uid: name, volumes: handles.map((handle) => `disks^${handle}`) });
 
-const left = (volumes: readonly VolumeFacts[], pods: readonly PodFacts[] = []): ClusterFacts => ({ ...cluster({}), node: null, nodeName: 'n', volumes, pods });
+const left = (volumes: readonly VolumeFacts[], pods: readonly PodFacts[] = []): ClusterFacts => ({
+  ...cluster({}),
+  node: null,
+  nodeName: 'n',
+  volumes,
+  pods,
+});
 
-const own = (facts: ClusterFacts, holdings: readonly Holding[]) => ownLeftovers(facts, silentVolumes(facts, whose), whose, holdings).volumes.map(({ handle }) => handle);
+const own = (facts: ClusterFacts, holdings: readonly Holding[]) =>
+  ownLeftovers(facts, silentVolumes(facts, whose), whose, holdings).volumes.map(({ handle }) => handle);
 
 const held = (disk: string, ...by: readonly string[]): Holding => ({ disk, by });
 
@@ -33,7 +48,10 @@ describe('attachments to a Node that is gone', () => {
     expect(silentVolumes(left([a, attached('c', 'm-1')]), whose)).toEqual([]);
     const named = [{ driver: 'disks', handle: 'a', persistentVolume: null, attachment: 'csi-a' }];
     expect(silentVolumes(left([a, b]), { ...whose, record: record({ machine: 'm-1', volumes: named }) })).toEqual([b]);
-    expect(silentVolumes(left([a, b]), { ...whose, record: record({ machine: 'm-2', volumes: named }) })).toEqual([a, b]);
+    expect(silentVolumes(left([a, b]), { ...whose, record: record({ machine: 'm-2', volumes: named }) })).toEqual([
+      a,
+      b,
+    ]);
   });
 
   it.each([
@@ -48,14 +66,20 @@ describe('attachments to a Node that is gone', () => {
   });
 
   it('are nobody’s where all disks are free and none was ever attached', () => {
-    const wanted = (handle: string) => ({ ...attached(handle, 'n'), attachment: attachment({ attached: false, source: { source: 'volumeAttachment', driver: 'disks', value: 'n' } }) });
+    const wanted = (handle: string) => ({
+      ...attached(handle, 'n'),
+      attachment: attachment({ attached: false, source: { source: 'volumeAttachment', driver: 'disks', value: 'n' } }),
+    });
     expect(own(left([wanted('a'), wanted('b')]), [held('a'), held('b')])).toEqual([]);
     expect(own(left([wanted('a'), attached('b', 'n')]), [held('a'), held('b')])).toEqual(['a', 'b']);
     expect(own(left([wanted('a'), wanted('b')]), [held('a', 'm-1'), held('b')])).toEqual(['a', 'b']);
   });
 
   it('take what uses them with them', () => {
-    const facts = left([attached('a', 'n'), volume({ handle: 'unattached', key: 'disks^unattached', attachment: null })], [user('of-a', 'a', 'unattached')]);
+    const facts = left(
+      [attached('a', 'n'), volume({ handle: 'unattached', key: 'disks^unattached', attachment: null })],
+      [user('of-a', 'a', 'unattached')],
+    );
     const silent = silentVolumes(facts, whose);
     expect(ownLeftovers(facts, silent, whose, [held('a', 'm-2')])).toMatchObject({ volumes: [], pods: [] });
     expect(ownLeftovers(facts, silent, whose, [held('a', 'm-1')])).toEqual(facts);

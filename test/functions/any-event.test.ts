@@ -13,9 +13,21 @@ const scene = databaseOnTwoNodes(running);
 const instance = fc.constantFrom(scene.holder, scene.spare, 'i-0123456789abcdef0', 'i-', '');
 const state = fc.oneof(fc.constantFrom('stopped', 'terminated', 'STOPPED', 'stopping', 'running'), fc.string());
 const wellFormed = fc.tuple(instance, state).map(([id, word]) => stateChange(id, word));
-const spoiled = fc.tuple(wellFormed, fc.constantFrom('detail', 'detail-type', 'source', 'id', 'account', 'region'), fc.jsonValue()).map(([event, key, value]) => ({ ...event, [key]: value }));
-const cutOff = fc.tuple(wellFormed, fc.nat({ max: 400 })).map(([event, length]) => JSON.stringify(event).slice(0, length));
-const forged = fc.tuple(instance, fc.jsonValue()).map(([machine, record]) => ({ cloudfence: 'look-again', machine, hops: 1, because: 'x', event: null, eventAt: null, record }));
+const spoiled = fc
+  .tuple(wellFormed, fc.constantFrom('detail', 'detail-type', 'source', 'id', 'account', 'region'), fc.jsonValue())
+  .map(([event, key, value]) => ({ ...event, [key]: value }));
+const cutOff = fc
+  .tuple(wellFormed, fc.nat({ max: 400 }))
+  .map(([event, length]) => JSON.stringify(event).slice(0, length));
+const forged = fc.tuple(instance, fc.jsonValue()).map(([machine, record]) => ({
+  cloudfence: 'look-again',
+  machine,
+  hops: 1,
+  because: 'x',
+  event: null,
+  eventAt: null,
+  record,
+}));
 const anything = fc.oneof(wellFormed, spoiled, cutOff, forged, fc.jsonValue());
 
 it('no event, however malformed or forged, leads to anything without proof; and none is lost', async () => {
@@ -25,7 +37,9 @@ it('no event, however malformed or forged, leads to anything without proof; and 
       const world = running.fork();
       const install = installOver(world);
       const answer = await onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
-      const ours = world.parts.cluster.audit.filter(({ user, resource }) => user === 'kubernetes-admin' && resource !== 'events');
+      const ours = world.parts.cluster.audit.filter(
+        ({ user, resource }) => user === 'kubernetes-admin' && resource !== 'events',
+      );
       expect(ours).toEqual([]);
       expect(stateOf(world).disks).toEqual(before.disks);
       expect(answer).toHaveProperty('batchItemFailures');

@@ -14,8 +14,12 @@ const off = () => {
   change(staged.world, staged.holder, deallocate, 60_000);
   return { ...staged, install: azureInstall(staged.world) };
 };
-const ends = ({ lines }: AzureInstall) => lines.filter(({ decision }) => decision === 'fenced' || decision === 'would-fence').map(({ decision, dryRun }) => [decision, dryRun]);
-const acted = ({ lines }: AzureInstall) => lines.filter(({ decision, result }) => decision === 'step' && result !== 'dry-run');
+const ends = ({ lines }: AzureInstall) =>
+  lines
+    .filter(({ decision }) => decision === 'fenced' || decision === 'would-fence')
+    .map(({ decision, dryRun }) => [decision, dryRun]);
+const acted = ({ lines }: AzureInstall) =>
+  lines.filter(({ decision, result }) => decision === 'step' && result !== 'dry-run');
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
 const dry = (holder: string) => ({ ...cloudEvent(holder), dryRun: true });
 
@@ -30,7 +34,10 @@ const wrappings: readonly (readonly [string, (holder: string) => unknown])[] = [
   ['in base64', (holder) => base64(dry(holder))],
   ['zipped', (holder) => gzipSync(JSON.stringify(dry(holder)))],
   ['in an envelope of ours', (holder) => ({ cloudfence: 'retry', failures: 1, body: JSON.stringify(dry(holder)) })],
-  ['beside an envelope of ours', (holder) => ({ cloudfence: 'retry', failures: 1, body: JSON.stringify(cloudEvent(holder)), dryRun: true })],
+  [
+    'beside an envelope of ours',
+    (holder) => ({ cloudfence: 'retry', failures: 1, body: JSON.stringify(cloudEvent(holder)), dryRun: true }),
+  ],
 ];
 
 it.each(wrappings)('a message that wants a dry run %s is answered, and nothing is done', async (_, messageFor) => {
@@ -45,14 +52,19 @@ it('so does what the webhook takes, also as an attribute of a CloudEvent, where 
   await onEvent(install.wired)(takeAll(install), install.context);
   expect([ends(install), acted(install)]).toEqual([[['would-fence', true]], []]);
   const { data, ...attributes } = cloudEvent(holder);
-  const headers = { ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`ce-${name}`, value])), 'ce-dryrun': 'true' };
+  const headers = {
+    ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`ce-${name}`, value])),
+    'ce-dryrun': 'true',
+  };
   await webhook(install.wired)(post(data, { headers }), install.context);
   await onEvent(install.wired)(takeAll(install), install.context);
   expect(acted(install)).toEqual([]);
-  expect(install.queues['dead-letters']).toMatchObject([{ properties: { reason: expect.stringMatching(/`dryRun` is neither true nor false/) } }]);
+  expect(install.queues['dead-letters']).toMatchObject([
+    { properties: { reason: expect.stringMatching(/`dryRun` is neither true nor false/) } },
+  ]);
 });
 
-it('a message beside it is dealt with in earnest, and so is a person\'s', async () => {
+it("a message beside it is dealt with in earnest, and so is a person's", async () => {
   const { holder, install } = off();
   await onEvent(install.wired)([dry(holder), gridEvent(holder)], install.context);
   expect(acted(install)).toContainEqual(expect.objectContaining({ step: 'mark' }));

@@ -7,7 +7,10 @@ import { change, scene } from '../sandbox/azure/azure-rig.ts';
 import { azureInstall } from './azure-install.ts';
 import { about, isMarked, namesMachine, sample, samplesOf } from './samples.ts';
 
-/** Every sample of the cloud, at the door of the function: on a machine that is off it leads to the mark; none goes by in silence. */
+/**
+ * Every sample of the cloud, at the door of the function: on a machine that is off it leads to the mark; none goes by
+ * in silence.
+ */
 
 const deliver = async (text: string, whole = false) => {
   const { world, holder } = scene();
@@ -22,5 +25,9 @@ const isOfSet = (name: string): boolean => name.startsWith('arm-set-');
 
 it.each(samplesOf('azure'))('%s is told of, and fences the machine that it names', async (name) => {
   const { lines, queues, hasMarked } = await deliver(sample('azure', name), isOfSet(name));
-  expect([lines.length > 0, queues['dead-letters'] ?? [], hasMarked]).toEqual([true, [], namesMachine(sample('azure', name), readHints)]);
+  expect([lines.length > 0, queues['dead-letters'] ?? [], hasMarked]).toEqual([
+    true,
+    [],
+    namesMachine(sample('azure', name), readHints),
+  ]);
 });

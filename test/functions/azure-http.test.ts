@@ -16,7 +16,13 @@ const off = () => {
 const said = ({ body }: { readonly body: string }) => JSON.parse(body) as unknown;
 const alertAbout = (machine: string) => ({
   schemaId: 'azureMonitorCommonAlertSchema',
-  data: { essentials: { alertTargetIDs: [machine] }, alertContext: { operationName: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/deallocate/action', status: 'Succeeded' } },
+  data: {
+    essentials: { alertTargetIDs: [machine] },
+    alertContext: {
+      operationName: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/deallocate/action',
+      status: 'Succeeded',
+    },
+  },
 });
 
 describe('the webhook', () => {
@@ -35,23 +41,47 @@ describe('the webhook', () => {
     const { world, disk, holder, spare, install } = off();
     const { data, ...attributes } = cloudEvent(holder);
     const headers = Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`Ce-${name}`, value]));
-    expect(await webhook(install.wired)(post(data, { headers: { 'Content-Type': 'application/json', ...headers } }), install.context)).toMatchObject({ status: 202 });
+    expect(
+      await webhook(install.wired)(
+        post(data, { headers: { 'Content-Type': 'application/json', ...headers } }),
+        install.context,
+      ),
+    ).toMatchObject({ status: 202 });
     await workOff(world, install, ...takeAll(install));
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
   });
 
   it('answers the handshakes of both schemas, and queues neither', async () => {
     const { install } = off();
-    const answer = await webhook(install.wired)(post(json('subscription-validation.request.docs.json'), { headers: { 'Aeg-Event-Type': 'SubscriptionValidation' } }), install.context);
-    expect([answer.status, said(answer)]).toEqual([200, { validationResponse: '512d38b6-c7b8-40c8-89fe-f46f9e9622b6' }]);
-    const options = await webhook(install.wired)(post('', { method: 'OPTIONS', headers: { 'WebHook-Request-Origin': 'eventgrid.azure.net', 'WebHook-Request-Rate': '120' } }), install.context);
-    expect(options).toMatchObject({ status: 200, headers: { 'webhook-allowed-origin': 'eventgrid.azure.net', 'webhook-allowed-rate': '120' } });
+    const answer = await webhook(install.wired)(
+      post(json('subscription-validation.request.docs.json'), {
+        headers: { 'Aeg-Event-Type': 'SubscriptionValidation' },
+      }),
+      install.context,
+    );
+    expect([answer.status, said(answer)]).toEqual([
+      200,
+      { validationResponse: '512d38b6-c7b8-40c8-89fe-f46f9e9622b6' },
+    ]);
+    const options = await webhook(install.wired)(
+      post('', {
+        method: 'OPTIONS',
+        headers: { 'WebHook-Request-Origin': 'eventgrid.azure.net', 'WebHook-Request-Rate': '120' },
+      }),
+      install.context,
+    );
+    expect(options).toMatchObject({
+      status: 200,
+      headers: { 'webhook-allowed-origin': 'eventgrid.azure.net', 'webhook-allowed-rate': '120' },
+    });
     expect(install.queues).toEqual({});
   });
 
   it('queues nothing of an OPTIONS request that shakes no hands', async () => {
     const { install } = off();
-    expect(await webhook(install.wired)(post('', { method: 'OPTIONS' }), install.context)).toMatchObject({ status: 405 });
+    expect(await webhook(install.wired)(post('', { method: 'OPTIONS' }), install.context)).toMatchObject({
+      status: 405,
+    });
     expect(install.queues).toEqual({});
   });
 
@@ -75,12 +105,18 @@ describe('by hand', () => {
     expect([answer.status, said(answer)]).toMatchObject([200, { outcome: 'fenced' }]);
   });
 
-  it('fences no whole scale set, and takes nobody\'s word for all of its machines at once', async () => {
+  it("fences no whole scale set, and takes nobody's word for all of its machines at once", async () => {
     const { world, disk, install, holder } = off();
     const set = holder.replace(/\/virtualmachines\/[^/]+$/, '');
     for (const resourceId of [set, `azure://${set}`]) {
-      const answer = await fence(install.wired)(post({ resourceId, assertOff: true, reason: 'I looked' }), install.context);
-      expect([answer.status, answer.body]).toEqual([400, expect.stringMatching(/is a scale set: name one of its machines/)]);
+      const answer = await fence(install.wired)(
+        post({ resourceId, assertOff: true, reason: 'I looked' }),
+        install.context,
+      );
+      expect([answer.status, answer.body]).toEqual([
+        400,
+        expect.stringMatching(/is a scale set: name one of its machines/),
+      ]);
     }
     world.advance(10_000);
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(holder);
@@ -88,7 +124,10 @@ describe('by hand', () => {
 
   it('only says what it would do, in a dry run of a whole scale set', async () => {
     const { world, disk, install, holder } = off();
-    const answer = await replay(install.wired)(post({ ...gridEvent(holder.replace(/\/virtualmachines\/[^/]+$/, '')), dryRun: true }), install.context);
+    const answer = await replay(install.wired)(
+      post({ ...gridEvent(holder.replace(/\/virtualmachines\/[^/]+$/, '')), dryRun: true }),
+      install.context,
+    );
     expect(said(answer)).toMatchObject({ results: [{ dryRun: true }, { dryRun: true }] });
     world.advance(10_000);
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(holder);
@@ -96,7 +135,10 @@ describe('by hand', () => {
 
   it('knows a dry run in base64, which a queue may have made of it', async () => {
     const { install, holder } = off();
-    const answer = await replay(install.wired)(post(Buffer.from(JSON.stringify({ resourceId: holder, dryRun: true })).toString('base64')), install.context);
+    const answer = await replay(install.wired)(
+      post(Buffer.from(JSON.stringify({ resourceId: holder, dryRun: true })).toString('base64')),
+      install.context,
+    );
     expect(said(answer)).toMatchObject({ outcome: 'would-fence', dryRun: true });
   });
 
@@ -109,7 +151,9 @@ describe('by hand', () => {
   it('doctor lists the fences that stand', async () => {
     const { install, holder } = off();
     await fence(install.wired)(post({ resourceId: holder }), install.context);
-    expect(said(await doctor(install.wired)(post({ question: 'fences' }), install.context))).toEqual({ fences: [{ cluster: 'sandbox', node: expect.any(String), instance: holder }] });
+    expect(said(await doctor(install.wired)(post({ question: 'fences' }), install.context))).toEqual({
+      fences: [{ cluster: 'sandbox', node: expect.any(String), instance: holder }],
+    });
   });
 });
 

@@ -15,7 +15,11 @@ import { credential } from '../sandbox/azure/azure-world.ts';
 /** A deployed app in small: its queues are lists, its clock is the world's. */
 export interface AzureInstall {
   readonly wired: Wired;
-  readonly context: { readonly log: (text: string) => void; readonly warn: (text: string) => void; readonly error: (text: string) => void };
+  readonly context: {
+    readonly log: (text: string) => void;
+    readonly warn: (text: string) => void;
+    readonly error: (text: string) => void;
+  };
   /** Each line of the log, with the level that it was logged at. */
   readonly lines: Record<string, unknown>[];
   readonly queues: Record<string, OutgoingMessage[]>;
@@ -26,9 +30,22 @@ export interface AzureInstall {
 const line = z.record(z.string(), z.unknown());
 const never = new AbortController().signal;
 
-const cloudOver = (world: AzureWorld) => azureCloud(azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, httpClient: inProcessClient(world), following: { everyMs: 0, times: 10 } }));
+const cloudOver = (world: AzureWorld) =>
+  azureCloud(
+    azureClients({
+      subscription: SANDBOX_SUBSCRIPTION,
+      credential,
+      httpClient: inProcessClient(world),
+      following: { everyMs: 0, times: 10 },
+    }),
+  );
 
-const wiredOver = (world: AzureWorld, policy: Partial<Policy>, served: Served, { queues, outage }: Pick<AzureInstall, 'queues' | 'outage'>): Wired => {
+const wiredOver = (
+  world: AzureWorld,
+  policy: Partial<Policy>,
+  served: Served,
+  { queues, outage }: Pick<AzureInstall, 'queues' | 'outage'>,
+): Wired => {
   const { signal: _signal, observe: _observe, ...ports } = portsOver(world, 100);
   const send = async (queue: string, message: OutgoingMessage) => {
     if (outage.bus) throw new Error('Service Bus cannot be reached');
@@ -39,7 +56,12 @@ const wiredOver = (world: AzureWorld, policy: Partial<Policy>, served: Served, {
   let runs = 0;
   return async () => ({
     ports,
-    kit: { cloud, readHints, probes: [{ where: 'azure', ask: async () => 'all well', orders: async () => [] }], access: { managedCluster: unused, secret: unused } },
+    kit: {
+      cloud,
+      readHints,
+      probes: [{ where: 'azure', ask: async () => 'all well', orders: async () => [] }],
+      access: { managedCluster: unused, secret: unused },
+    },
     opened: [],
     policy: { ...defaultPolicy, ...policy },
     foreign: (item) => foreign(item, served),
@@ -51,21 +73,42 @@ const wiredOver = (world: AzureWorld, policy: Partial<Policy>, served: Served, {
   });
 };
 
-export const azureInstall = (world: AzureWorld, policy: Partial<Policy> = {}, groups: Served['groups'] = []): AzureInstall => {
-  const state = { lines: [] as Record<string, unknown>[], queues: {} as Record<string, OutgoingMessage[]>, outage: { bus: false } };
+export const azureInstall = (
+  world: AzureWorld,
+  policy: Partial<Policy> = {},
+  groups: Served['groups'] = [],
+): AzureInstall => {
+  const state = {
+    lines: [] as Record<string, unknown>[],
+    queues: {} as Record<string, OutgoingMessage[]>,
+    outage: { bus: false },
+  };
   const at = (level: string) => (text: string) => void state.lines.push({ level, ...line.parse(JSON.parse(text)) });
-  return { ...state, wired: wiredOver(world, policy, { subscription: SANDBOX_SUBSCRIPTION, groups }, state), context: { log: at('log'), warn: at('warn'), error: at('error') } };
+  return {
+    ...state,
+    wired: wiredOver(world, policy, { subscription: SANDBOX_SUBSCRIPTION, groups }, state),
+    context: { log: at('log'), warn: at('warn'), error: at('error') },
+  };
 };
 
 /** What waits in a queue: text, and the seconds for which it is held back. */
 export const waiting = (world: AzureWorld, { queues }: AzureInstall, queue = 'events') =>
-  (queues[queue] ?? []).map(({ text, notBefore, properties }) => ({ message: JSON.parse(text) as unknown, seconds: notBefore === null ? 0 : Math.round((notBefore - world.now()) / 1_000), ...properties }));
+  (queues[queue] ?? []).map(({ text, notBefore, properties }) => ({
+    message: JSON.parse(text) as unknown,
+    seconds: notBefore === null ? 0 : Math.round((notBefore - world.now()) / 1_000),
+    ...properties,
+  }));
 
 /** Takes everything out of the queue of events. */
-export const takeAll = ({ queues }: AzureInstall): readonly string[] => (queues['events'] ?? []).splice(0).map(({ text }) => text);
+export const takeAll = ({ queues }: AzureInstall): readonly string[] =>
+  (queues['events'] ?? []).splice(0).map(({ text }) => text);
 
 /** Delivers messages, and then whatever is sent meanwhile, each when it is due; until nothing is left. */
-export const workOff = async (world: AzureWorld, install: AzureInstall, ...messages: readonly unknown[]): Promise<void> => {
+export const workOff = async (
+  world: AzureWorld,
+  install: AzureInstall,
+  ...messages: readonly unknown[]
+): Promise<void> => {
   await onEvent(install.wired)(messages, install.context);
   while ((install.queues['events'] ?? []).length > 0) {
     const due = Math.max(...waiting(world, install).map(({ seconds }) => seconds));
@@ -83,14 +126,30 @@ const operation = (resource: string, verb: string) => ({
 
 /** The two schemas of Event Grid. */
 export const gridEvent = (resource: string, verb = 'deallocate') => ({
-  id: 'e-1', eventType: 'Microsoft.Resources.ResourceActionSuccess', subject: resource, eventTime: '2026-11-21T00:00:00Z', data: operation(resource, verb), dataVersion: '2', metadataVersion: '1', topic: `/subscriptions/${SANDBOX_SUBSCRIPTION}`,
+  id: 'e-1',
+  eventType: 'Microsoft.Resources.ResourceActionSuccess',
+  subject: resource,
+  eventTime: '2026-11-21T00:00:00Z',
+  data: operation(resource, verb),
+  dataVersion: '2',
+  metadataVersion: '1',
+  topic: `/subscriptions/${SANDBOX_SUBSCRIPTION}`,
 });
 
 export const cloudEvent = (resource: string, verb = 'deallocate') => ({
-  id: 'e-1', type: 'Microsoft.Resources.ResourceActionSuccess', specversion: '1.0', source: `/subscriptions/${SANDBOX_SUBSCRIPTION}`, subject: resource, time: '2026-11-21T00:00:00Z', data: operation(resource, verb),
+  id: 'e-1',
+  type: 'Microsoft.Resources.ResourceActionSuccess',
+  specversion: '1.0',
+  source: `/subscriptions/${SANDBOX_SUBSCRIPTION}`,
+  subject: resource,
+  time: '2026-11-21T00:00:00Z',
+  data: operation(resource, verb),
 });
 
-export const post = (body: unknown, more: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {}) => ({
+export const post = (
+  body: unknown,
+  more: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+) => ({
   method: more.method ?? 'POST',
   headers: Object.entries(more.headers ?? {}),
   text: async () => (typeof body === 'string' ? body : JSON.stringify(body)),

@@ -9,7 +9,8 @@ import type { AzureWorld } from '../../sandbox/azure-sandbox.ts';
 import { change, scene } from '../sandbox/azure/azure-rig.ts';
 import { azureInstall, cloudEvent, gridEvent, takeAll, waiting, workOff, type AzureInstall } from './azure-install.ts';
 
-const deliver = (install: AzureInstall, ...messages: readonly unknown[]) => onEvent(install.wired)(messages, install.context);
+const deliver = (install: AzureInstall, ...messages: readonly unknown[]) =>
+  onEvent(install.wired)(messages, install.context);
 const decisions = ({ lines }: AzureInstall) => lines.map(({ decision }) => decision);
 const holderOf = (world: AzureWorld, disk: string) => diskIn(world, disk)?.attachments[0]?.machine;
 const setOf = (machine: string) => machine.replace(/\/virtualmachines\/[^/]+$/, '');
@@ -30,7 +31,14 @@ describe('a batch', () => {
     const { world, disk, holder, spare, install } = off();
     await workOff(world, install, message(holder));
     expect([holderOf(world, disk), world.parts.azure.harm, install.queues]).toEqual([spare, [], { events: [] }]);
-    expect(install.lines.at(-1)).toMatchObject({ level: 'log', decision: 'fenced', event: 'e-1', instance: holder, Outcomes: 1, Outcome: 'fenced' });
+    expect(install.lines.at(-1)).toMatchObject({
+      level: 'log',
+      decision: 'fenced',
+      event: 'e-1',
+      instance: holder,
+      Outcomes: 1,
+      Outcome: 'fenced',
+    });
   });
 
   it('looks once at a machine, however often it is named', async () => {
@@ -43,7 +51,9 @@ describe('a batch', () => {
     const { world, disk, holder, spare, install } = off();
     await workOff(world, install, gridEvent(setOf(holder)));
     expect(holderOf(world, disk)).toBe(spare);
-    const ends = install.lines.filter(({ Outcomes }) => Outcomes === 1).map(({ instance, decision }) => `${decision === 'fenced' ? 'fenced' : 'not yet'} ${String(instance)}`);
+    const ends = install.lines
+      .filter(({ Outcomes }) => Outcomes === 1)
+      .map(({ instance, decision }) => `${decision === 'fenced' ? 'fenced' : 'not yet'} ${String(instance)}`);
     expect(new Set(ends)).toEqual(new Set([`not yet ${spare}`, `not yet ${holder}`, `fenced ${holder}`]));
   });
 
@@ -62,7 +72,9 @@ describe('a batch', () => {
     const { world, holder, install } = off();
     const nested: unknown = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`);
     await workOff(world, install, nested, gridEvent(holder));
-    expect(install.queues['dead-letters']).toMatchObject([{ properties: { reason: expect.stringMatching(/not JSON/) } }]);
+    expect(install.queues['dead-letters']).toMatchObject([
+      { properties: { reason: expect.stringMatching(/not JSON/) } },
+    ]);
     expect(decisions(install)).toContain('fenced');
   });
 
@@ -76,12 +88,22 @@ describe('a batch', () => {
 });
 
 describe('an install for some resource groups', () => {
-  it.each([['a machine', (id: string) => id], ['a scale set', setOf]])('refuses by name an event about %s of another group, and asks ARM nothing about it', async (_, about) => {
+  it.each([
+    ['a machine', (id: string) => id],
+    ['a scale set', setOf],
+  ])('refuses by name an event about %s of another group, and asks ARM nothing about it', async (_, about) => {
     const { world, holder } = off();
     const install = azureInstall(world, {}, ['somebody-elses']);
     addFault(world.parts.azure, { times: 100, mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
     await deliver(install, gridEvent(about(holder)));
-    expect(install.lines).toMatchObject([{ level: 'warn', decision: 'foreign', instance: about(holder), says: expect.stringMatching(/resource group .* serves somebody-elses/) }]);
+    expect(install.lines).toMatchObject([
+      {
+        level: 'warn',
+        decision: 'foreign',
+        instance: about(holder),
+        says: expect.stringMatching(/resource group .* serves somebody-elses/),
+      },
+    ]);
     expect(install.queues).toEqual({});
   });
 
@@ -96,7 +118,10 @@ describe('an install for some resource groups', () => {
 describe('news of a whole scale set', () => {
   it('of another subscription is refused by name', async () => {
     const { holder, install } = off();
-    const other = setOf(holder).replace(/^\/subscriptions\/[^/]+/, '/subscriptions/99999999-0000-4000-8000-000000000000');
+    const other = setOf(holder).replace(
+      /^\/subscriptions\/[^/]+/,
+      '/subscriptions/99999999-0000-4000-8000-000000000000',
+    );
     await deliver(install, gridEvent(other));
     expect(install.lines).toMatchObject([{ level: 'warn', decision: 'foreign', instance: other }]);
   });
@@ -135,7 +160,12 @@ describe('what has to wait', () => {
     change(world, holder, deallocate, 1_000);
     const install = azureInstall(world);
     await deliver(install, gridEvent(holder));
-    expect(waiting(world, install)).toMatchObject([{ seconds: expect.toSatisfy((wait: number) => wait >= 1 && wait <= 30), message: { cloudfence: 'look-again', machine: holder, hops: 1 } }]);
+    expect(waiting(world, install)).toMatchObject([
+      {
+        seconds: expect.toSatisfy((wait: number) => wait >= 1 && wait <= 30),
+        message: { cloudfence: 'look-again', machine: holder, hops: 1 },
+      },
+    ]);
     expect(machineIn(world, holder)?.power).toBe('deallocating');
   });
 
@@ -156,8 +186,12 @@ it('what the cap refuses comes again when the window has moved on, and is fenced
   const ledger = standing(world, 'configmaps', 'cloudfence-ledger', 'kube-system');
   if (ledger) ledger.data = { fences: `another--- - ${Math.floor(world.now() / 1_000)} f 2` };
   await deliver(install, gridEvent(holder));
-  expect(install.lines).toContainEqual(expect.objectContaining({ decision: 'refused', because: 'cap-reached', CapReached: 1 }));
-  expect(waiting(world, install)).toMatchObject([{ seconds: expect.toSatisfy((wait: number) => wait > 840 && wait <= 900), message: { machine: holder } }]);
+  expect(install.lines).toContainEqual(
+    expect.objectContaining({ decision: 'refused', because: 'cap-reached', CapReached: 1 }),
+  );
+  expect(waiting(world, install)).toMatchObject([
+    { seconds: expect.toSatisfy((wait: number) => wait > 840 && wait <= 900), message: { machine: holder } },
+  ]);
   world.advance(900_000);
   await workOff(world, install, ...takeAll(install));
   expect([holderOf(world, disk), waiting(world, install)]).toEqual([spare, []]);
@@ -177,7 +211,12 @@ describe('what fails', () => {
       messages = takeAll(install);
     }
     expect(waits).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 900, 900]);
-    expect(install.queues['dead-letters']).toMatchObject([{ text: JSON.stringify(gridEvent(holder)), properties: { reason: expect.stringMatching(/^failed 11 times: .*AuthorizationFailed/) } }]);
+    expect(install.queues['dead-letters']).toMatchObject([
+      {
+        text: JSON.stringify(gridEvent(holder)),
+        properties: { reason: expect.stringMatching(/^failed 11 times: .*AuthorizationFailed/) },
+      },
+    ]);
   });
 
   it('is tried again when nobody can say which machines a set has, while its neighbours are fenced', async () => {
@@ -185,7 +224,10 @@ describe('what fails', () => {
     addFault(world.parts.azure, { ...unreachable, call: 'set.list' });
     await deliver(install, gridEvent(setOf(holder)), gridEvent(holder));
     expect(install.lines).toContainEqual(expect.objectContaining({ decision: 'step', step: 'mark', instance: holder }));
-    expect(waiting(world, install)).toMatchObject([{ message: { cloudfence: 'look-again', machine: holder } }, { seconds: 5, message: { cloudfence: 'retry', failures: 1, body: JSON.stringify(gridEvent(setOf(holder))) } }]);
+    expect(waiting(world, install)).toMatchObject([
+      { message: { cloudfence: 'look-again', machine: holder } },
+      { seconds: 5, message: { cloudfence: 'retry', failures: 1, body: JSON.stringify(gridEvent(setOf(holder))) } },
+    ]);
   });
 
   it('is given back to Service Bus as a batch when nothing can be sent', async () => {

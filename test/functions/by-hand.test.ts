@@ -18,7 +18,12 @@ describe('replay', () => {
   ])('takes %s and answers as the CLI does', async (_, eventFor) => {
     const { world, scene } = stopped();
     const install = installOver(world);
-    expect(await replay(async () => install.wiring, never)(eventFor(scene.holder), install.context())).toMatchObject({ outcome: 'fenced', instance: scene.holder, mode: 'taint', dryRun: false });
+    expect(await replay(async () => install.wiring, never)(eventFor(scene.holder), install.context())).toMatchObject({
+      outcome: 'fenced',
+      instance: scene.holder,
+      mode: 'taint',
+      dryRun: false,
+    });
   });
 
   it.each([
@@ -26,7 +31,10 @@ describe('replay', () => {
     ['in a text', (instanceId: string) => JSON.stringify({ instanceId, dryRun: true })],
     ['behind a byte order mark', (instanceId: string) => `\uFEFF${JSON.stringify({ instanceId, dryRun: true })}`],
     ['in a list', (instanceId: string) => [{ instanceId }, { instanceId, dryRun: true }]],
-    ['on a line', (instanceId: string) => `${JSON.stringify({ instanceId })}\n${JSON.stringify({ instanceId, dryRun: true })}`],
+    [
+      'on a line',
+      (instanceId: string) => `${JSON.stringify({ instanceId })}\n${JSON.stringify({ instanceId, dryRun: true })}`,
+    ],
     ['in a record', (instanceId: string) => batchOf({ instanceId, dryRun: true })],
     ['beside a batch', (instanceId: string) => ({ ...batchOf({ instanceId }), dryRun: true })],
   ])('in a dry run, wanted %s, changes nothing', async (_, eventFor) => {
@@ -34,7 +42,14 @@ describe('replay', () => {
     const install = installOver(world);
     const before = stateOf(world);
     const answer = await replay(async () => install.wiring, never)(eventFor(scene.holder), install.context());
-    expect(answer).toMatchObject({ outcome: 'would-fence', dryRun: true, steps: [{ step: 'mark', result: 'dry-run' }, { step: 'delete-pod', result: 'dry-run' }] });
+    expect(answer).toMatchObject({
+      outcome: 'would-fence',
+      dryRun: true,
+      steps: [
+        { step: 'mark', result: 'dry-run' },
+        { step: 'delete-pod', result: 'dry-run' },
+      ],
+    });
     expect(stateOf(world)).toEqual(before);
   });
 
@@ -42,21 +57,33 @@ describe('replay', () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const before = stateOf(world);
-    await expect(replay(async () => install.wiring, never)({ instanceId: scene.holder, dryRun }, install.context())).rejects.toThrow(/`dryRun` is neither true nor false/);
+    await expect(
+      replay(async () => install.wiring, never)({ instanceId: scene.holder, dryRun }, install.context()),
+    ).rejects.toThrow(/`dryRun` is neither true nor false/);
     expect(stateOf(world)).toEqual(before);
   });
 
-  it('starts the replay of an archive\'s range', async () => {
+  it("starts the replay of an archive's range", async () => {
     const install = installOver(stopped().world);
-    const started = async ({ from, to }: { from: string; to: string }) => ({ replay: `${from}..${to}`, state: 'STARTING' });
+    const started = async ({ from, to }: { from: string; to: string }) => ({
+      replay: `${from}..${to}`,
+      state: 'STARTING',
+    });
     const range = { replay: { from: '2026-01-01T00:00:00Z', to: '2026-01-01T01:00:00Z' } };
-    expect(await replay(async () => install.wiring, started)(range, install.context())).toEqual({ replay: '2026-01-01T00:00:00Z..2026-01-01T01:00:00Z', state: 'STARTING' });
-    await expect(replay(async () => install.wiring, started)({ replay: { from: 'yesterday' } }, install.context())).rejects.toThrow(/range is not understood/);
+    expect(await replay(async () => install.wiring, started)(range, install.context())).toEqual({
+      replay: '2026-01-01T00:00:00Z..2026-01-01T01:00:00Z',
+      state: 'STARTING',
+    });
+    await expect(
+      replay(async () => install.wiring, started)({ replay: { from: 'yesterday' } }, install.context()),
+    ).rejects.toThrow(/range is not understood/);
   });
 
   it('refuses what nobody can read, and says what, where and how to mend it', async () => {
     const install = installOver(stopped().world);
-    await expect(replay(async () => install.wiring, never)({ instanceId: 'my-node' }, install.context())).rejects.toThrow(/instanceId.*name one instance/);
+    await expect(
+      replay(async () => install.wiring, never)({ instanceId: 'my-node' }, install.context()),
+    ).rejects.toThrow(/instanceId.*name one instance/);
   });
 });
 
@@ -66,17 +93,31 @@ describe('fence', () => {
     const { world, scene } = incident;
     const kept = world.parts.ec2.instances[scene.holder];
     const instance = instanceIn(world, scene.holder);
-    if (kept && instance) world.parts.ec2.instances[scene.holder] = { ...kept, present: { ...instance, canHibernate: true, stateReason: { code: 'Client.UserInitiatedHibernate', message: '' } } };
+    if (kept && instance)
+      world.parts.ec2.instances[scene.holder] = {
+        ...kept,
+        present: {
+          ...instance,
+          canHibernate: true,
+          stateReason: { code: 'Client.UserInitiatedHibernate', message: '' },
+        },
+      };
     return incident;
   };
 
-  it('on a person\'s word, where the configuration lets it, and loud in the record', async () => {
+  it("on a person's word, where the configuration lets it, and loud in the record", async () => {
     const { world, scene } = hibernated();
     const order = { instanceId: scene.holder, assertOff: true, reason: 'memory image deleted' };
     const strict = installOver(world);
-    expect(await fence(async () => strict.wiring)(order, strict.context())).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^vouching-refused/) });
+    expect(await fence(async () => strict.wiring)(order, strict.context())).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringMatching(/^vouching-refused/),
+    });
     const lenient = installOver(world, { vouching: 'accepted' });
-    expect(await fence(async () => lenient.wiring)({ instanceId: scene.holder }, lenient.context())).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^suspended/) });
+    expect(await fence(async () => lenient.wiring)({ instanceId: scene.holder }, lenient.context())).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringMatching(/^suspended/),
+    });
     expect(await fence(async () => lenient.wiring)(order, lenient.context())).toMatchObject({ outcome: 'fenced' });
     expect(JSON.stringify(world.parts.cluster.objects.nodes)).toContain('memory image deleted');
   });
@@ -96,13 +137,18 @@ describe('sweep', () => {
     const { world, scene } = stopped();
     world.advance(60_000);
     const install = installOver(world);
-    expect(await sweep(async () => install.wiring)({}, install.context())).toMatchObject({ results: [{ outcome: 'fenced', instance: scene.holder }], unreachable: [] });
+    expect(await sweep(async () => install.wiring)({}, install.context())).toMatchObject({
+      results: [{ outcome: 'fenced', instance: scene.holder }],
+      unreachable: [],
+    });
     expect(install.lines.at(-1)).toMatchObject({ decision: 'swept', DeadNodeUnfenced: 0 });
     stopMachine(world, scene.spare);
     world.advance(120_000);
     const opted = world.parts.cluster.objects.nodes[`/${scene.nodeOf(scene.spare)}`];
     if (opted) opted.metadata.annotations = { ...opted.metadata.annotations, 'cloudfence.dev/opt-out': 'mine' };
-    expect(await sweep(async () => install.wiring)({}, install.context())).toMatchObject({ results: [{ outcome: 'refused' }] });
+    expect(await sweep(async () => install.wiring)({}, install.context())).toMatchObject({
+      results: [{ outcome: 'refused' }],
+    });
     expect(install.lines.at(-1)).toMatchObject({ DeadNodeUnfenced: 1 });
   });
 });
@@ -112,14 +158,27 @@ it('a dry run is one with a queue and without', async () => {
   const install = installOver(world);
   const before = stateOf(world);
   const wanted = { instanceId: scene.holder, dryRun: true };
-  expect(await onEvent(async () => install.wiring)(wanted, install.context())).toMatchObject({ outcome: 'would-fence', dryRun: true });
-  expect(await onEvent(async () => install.wiring)(batchOf(wanted), install.context())).toEqual({ batchItemFailures: [] });
-  expect(install).toMatchObject({ dead: [], sentAgain: [], lines: expect.arrayContaining([expect.objectContaining({ decision: 'would-fence', dryRun: true, instance: scene.holder })]) });
+  expect(await onEvent(async () => install.wiring)(wanted, install.context())).toMatchObject({
+    outcome: 'would-fence',
+    dryRun: true,
+  });
+  expect(await onEvent(async () => install.wiring)(batchOf(wanted), install.context())).toEqual({
+    batchItemFailures: [],
+  });
+  expect(install).toMatchObject({
+    dead: [],
+    sentAgain: [],
+    lines: expect.arrayContaining([
+      expect.objectContaining({ decision: 'would-fence', dryRun: true, instance: scene.holder }),
+    ]),
+  });
   expect(stateOf(world)).toEqual(before);
 });
 
 it('an event that came without a queue is answered like one sent by hand', async () => {
   const { world, scene } = stopped();
   const install = installOver(world);
-  expect(await onEvent(async () => install.wiring)(stateChange(scene.holder), install.context())).toMatchObject({ outcome: 'fenced' });
+  expect(await onEvent(async () => install.wiring)(stateChange(scene.holder), install.context())).toMatchObject({
+    outcome: 'fenced',
+  });
 });

@@ -19,16 +19,33 @@ import { installOver } from './install.ts';
 type Orders = readonly { readonly what: string; readonly verdict: 'ok' | 'warn' | 'fail'; readonly says: string }[];
 
 /** `orders`: what the cloud says to the orders of this identity. */
-const wiredWith = ({ orders = [], fencers }: { readonly orders?: Orders; readonly fencers?: readonly Fencer[] } = {}) => {
+const wiredWith = ({
+  orders = [],
+  fencers,
+}: { readonly orders?: Orders; readonly fencers?: readonly Fencer[] } = {}) => {
   const { world, scene } = stopped();
   const install = installOver(world);
   const cluster = clusterIn(world, apiOf(world));
-  const opened = [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster), cluster.link), cap: async () => capDeskOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }];
+  const opened = [
+    {
+      cluster: clusterOf(cluster),
+      doctor: async () => doctorOf(connectionOf(cluster), cluster.link),
+      cap: async () => capDeskOf(connectionOf(cluster)),
+      open: async () => undefined,
+      close: async () => undefined,
+    },
+  ];
   const nothing = () => Promise.reject(new Error('not asked'));
   const asked: string[] = [];
   const kit = {
     cloud: install.wiring.ports.cloud,
-    probes: [{ where: 'aws', ask: async () => 'EC2 answers', orders: async ({ machines }: { readonly machines: readonly string[] }) => (asked.push(...machines), orders) }],
+    probes: [
+      {
+        where: 'aws',
+        ask: async () => 'EC2 answers',
+        orders: async ({ machines }: { readonly machines: readonly string[] }) => (asked.push(...machines), orders),
+      },
+    ],
     readHints: () => ({ hints: [], faults: [], ignored: [] }),
     access: { managedCluster: nothing, secret: nothing, parameter: nothing },
   };
@@ -42,21 +59,34 @@ it('checks from inside the function', async () => {
   const { ask } = wiredWith();
   expect(await ask({})).toMatchObject({
     verdict: 'ok',
-    checks: expect.arrayContaining([{ what: 'aws: credentials and API access', verdict: 'ok', says: 'EC2 answers' }, expect.objectContaining({ what: 'sandbox: may patch nodes', verdict: 'ok' })]),
+    checks: expect.arrayContaining([
+      { what: 'aws: credentials and API access', verdict: 'ok', says: 'EC2 answers' },
+      expect.objectContaining({ what: 'sandbox: may patch nodes', verdict: 'ok' }),
+    ]),
   });
 });
 
 it('names the mend when there is no ledger in which fences are counted', async () => {
   const { ask, world } = wiredWith();
   delete world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
-  expect(await ask({})).toMatchObject({ checks: expect.arrayContaining([{ what: 'sandbox: the ledger of fences', verdict: 'fail', says: expect.stringContaining('apply infra/kubernetes/rbac.yaml') }]) });
+  expect(await ask({})).toMatchObject({
+    checks: expect.arrayContaining([
+      {
+        what: 'sandbox: the ledger of fences',
+        verdict: 'fail',
+        says: expect.stringContaining('apply infra/kubernetes/rbac.yaml'),
+      },
+    ]),
+  });
 });
 
 it('lists the fences that stand, which a removal asks for first', async () => {
   const { ask, world, scene } = wiredWith();
   expect(await ask({ question: 'fences' })).toEqual({ fences: [] });
   await fence({ world, scene });
-  expect(await ask({ question: 'fences' })).toEqual({ fences: [{ cluster: 'sandbox', node: scene.nodeOf(scene.holder), instance: scene.holder }] });
+  expect(await ask({ question: 'fences' })).toEqual({
+    fences: [{ cluster: 'sandbox', node: scene.nodeOf(scene.holder), instance: scene.holder }],
+  });
 });
 
 it.each([
@@ -67,11 +97,22 @@ it.each([
   await fence({ world, scene });
   world.advance(120_000);
   const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
-  if (node) writerAs(world, 'person').change('nodes', node, (draft) => {
-    if (left === 'quarantine') delete draft.metadata.labels?.[FENCED_LABEL];
-    else Object.assign(draft, { metadata: { ...draft.metadata, annotations: {}, labels: { ...draft.metadata.labels, [FENCED_LABEL]: 'run.1_removed_0000000aaaaaaa' } }, spec: { ...draft.spec, taints: [] } });
+  if (node)
+    writerAs(world, 'person').change('nodes', node, (draft) => {
+      if (left === 'quarantine') delete draft.metadata.labels?.[FENCED_LABEL];
+      else
+        Object.assign(draft, {
+          metadata: {
+            ...draft.metadata,
+            annotations: {},
+            labels: { ...draft.metadata.labels, [FENCED_LABEL]: 'run.1_removed_0000000aaaaaaa' },
+          },
+          spec: { ...draft.spec, taints: [] },
+        });
+    });
+  expect(await ask({ question: 'fences' })).toEqual({
+    fences: stands ? [expect.objectContaining({ node: scene.nodeOf(scene.holder), instance: scene.holder })] : [],
   });
-  expect(await ask({ question: 'fences' })).toEqual({ fences: stands ? [expect.objectContaining({ node: scene.nodeOf(scene.holder), instance: scene.holder })] : [] });
 });
 
 it('refuses a question that it does not know', async () => {
@@ -82,19 +123,40 @@ describe('where functions of other roles fence', () => {
   /** A function that fences, whose role is told this by the cloud. */
   const fencerWith = (orders: Orders): Fencer => {
     const its = wiredWith({ orders });
-    return { name: 'sweep', ask: async (question) => fencing(its.wired, () => async () => Promise.reject(new Error('it fenced')))(question, its.limit) };
+    return {
+      name: 'sweep',
+      ask: async (question) =>
+        fencing(its.wired, () => async () => Promise.reject(new Error('it fenced')))(question, its.limit),
+    };
   };
 
-  it('their roles are judged, and the doctor\'s own is not: it may order nothing, and need not', async () => {
-    const well = wiredWith({ orders: denied, fencers: [fencerWith([{ what: 'may detach disks', verdict: 'ok', says: 'allowed' }])] });
-    expect(await well.ask({})).toMatchObject({ verdict: 'ok', checks: expect.arrayContaining([expect.objectContaining({ what: 'sweep: access by its own role', verdict: 'ok' })]) });
+  it("their roles are judged, and the doctor's own is not: it may order nothing, and need not", async () => {
+    const well = wiredWith({
+      orders: denied,
+      fencers: [fencerWith([{ what: 'may detach disks', verdict: 'ok', says: 'allowed' }])],
+    });
+    expect(await well.ask({})).toMatchObject({
+      verdict: 'ok',
+      checks: expect.arrayContaining([
+        expect.objectContaining({ what: 'sweep: access by its own role', verdict: 'ok' }),
+      ]),
+    });
     const ill = wiredWith({ fencers: [fencerWith(denied)] });
-    expect(await ill.ask({})).toMatchObject({ verdict: 'fail', checks: expect.arrayContaining([{ what: 'sweep: aws: may detach disks', verdict: 'fail', says: 'ec2:DetachVolume IS DENIED' }]) });
+    expect(await ill.ask({})).toMatchObject({
+      verdict: 'fail',
+      checks: expect.arrayContaining([
+        { what: 'sweep: aws: may detach disks', verdict: 'fail', says: 'ec2:DetachVolume IS DENIED' },
+      ]),
+    });
   });
 
   it('they try their orders on machines that Nodes name', async () => {
     const its = wiredWith();
-    const well = wiredWith({ fencers: [{ name: 'sweep', ask: async (question) => fencing(its.wired, () => async () => null)(question, its.limit) }] });
+    const well = wiredWith({
+      fencers: [
+        { name: 'sweep', ask: async (question) => fencing(its.wired, () => async () => null)(question, its.limit) },
+      ],
+    });
     await well.ask({});
     expect(its.asked).toContain(well.scene.holder);
   });
@@ -102,17 +164,37 @@ describe('where functions of other roles fence', () => {
   it.each([
     ['that answers with something else', 'fail', async () => ({ batchItemFailures: [] })],
     ['that fails as a whole', 'fail', async () => Promise.reject(new Refused('it fails: no secret'))],
-    ['that nobody lets the doctor ask', 'warn', async () => Promise.reject(new Denied('lambda:InvokeFunction answered AccessDenied'))],
-    ['that does not answer', 'warn', async () => Promise.reject(new Unavailable('lambda:InvokeFunction was not answered'))],
+    [
+      'that nobody lets the doctor ask',
+      'warn',
+      async () => Promise.reject(new Denied('lambda:InvokeFunction answered AccessDenied')),
+    ],
+    [
+      'that does not answer',
+      'warn',
+      async () => Promise.reject(new Unavailable('lambda:InvokeFunction was not answered')),
+    ],
   ] as const)('one %s is told: %s', async (_, verdict, ask) => {
-    expect(await wiredWith({ fencers: [{ name: 'fence', ask }] }).ask({})).toMatchObject({ verdict, checks: expect.arrayContaining([expect.objectContaining({ what: 'fence: access by its own role', verdict })]) });
+    expect(await wiredWith({ fencers: [{ name: 'fence', ask }] }).ask({})).toMatchObject({
+      verdict,
+      checks: expect.arrayContaining([expect.objectContaining({ what: 'fence: access by its own role', verdict })]),
+    });
   });
 });
 
 describe('on Lambda', () => {
   it('a doctor that finds a fence would not work ends as a failed function, in words and without a stack', async () => {
     const { wired, limit } = wiredWith({ orders: denied });
-    const failed = await onLambda(wired)({}, limit).then(() => null, (error: unknown) => error);
-    expect(failed).toMatchObject({ name: 'ChecksFailed', stack: '', message: expect.stringMatching(/^a fence would not work.*\nFAIL {2}aws: may detach disks {2}— ec2:DetachVolume IS DENIED/) });
+    const failed = await onLambda(wired)({}, limit).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    expect(failed).toMatchObject({
+      name: 'ChecksFailed',
+      stack: '',
+      message: expect.stringMatching(
+        /^a fence would not work.*\nFAIL {2}aws: may detach disks {2}— ec2:DetachVolume IS DENIED/,
+      ),
+    });
   });
 });

@@ -10,8 +10,12 @@ import { again, batchOf, installOver, stateChange, type Install } from './instal
 
 /** A wish for a dry run anywhere in a message is heeded for that message, and for no other. */
 
-const deliver = (install: Install, ...bodies: readonly unknown[]) => onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
-const ends = ({ lines }: Install) => lines.filter(({ decision, step }) => step === null && decision !== 'look-again').map(({ decision, dryRun }) => [decision, dryRun]);
+const deliver = (install: Install, ...bodies: readonly unknown[]) =>
+  onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
+const ends = ({ lines }: Install) =>
+  lines
+    .filter(({ decision, step }) => step === null && decision !== 'look-again')
+    .map(({ decision, dryRun }) => [decision, dryRun]);
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
 const dry = (id: string) => ({ ...stateChange(id), dryRun: true });
 const off = () => {
@@ -21,13 +25,22 @@ const off = () => {
 
 const wrappings: readonly (readonly [string, (id: string) => unknown])[] = [
   ['beside the detail', dry],
-  ['in the detail', (id) => stateChange(id, 'stopped', { detail: { 'instance-id': id, state: 'stopped', dryRun: true } })],
+  [
+    'in the detail',
+    (id) => stateChange(id, 'stopped', { detail: { 'instance-id': id, state: 'stopped', dryRun: true } }),
+  ],
   ['in a text', (id) => JSON.stringify(JSON.stringify(dry(id)))],
   ['in a body', (id) => ({ body: JSON.stringify(dry(id)) })],
   ['beside a body', (id) => ({ body: JSON.stringify(stateChange(id)), dryRun: true })],
   ['in the Message of SNS', (id) => ({ Type: 'Notification', Message: JSON.stringify(dry(id)) })],
-  ['in a record of SNS', (id) => ({ Records: [{ EventSource: 'aws:sns', Sns: { Message: JSON.stringify(dry(id)) } }] })],
-  ['in one of two records in it', (id) => ({ Records: [{ body: JSON.stringify(stateChange(id)) }, { body: JSON.stringify(dry(id)) }] })],
+  [
+    'in a record of SNS',
+    (id) => ({ Records: [{ EventSource: 'aws:sns', Sns: { Message: JSON.stringify(dry(id)) } }] }),
+  ],
+  [
+    'in one of two records in it',
+    (id) => ({ Records: [{ body: JSON.stringify(stateChange(id)) }, { body: JSON.stringify(dry(id)) }] }),
+  ],
   ['beside records in it', (id) => ({ Records: [{ body: JSON.stringify(stateChange(id)) }], dryRun: true })],
   ['in a list', (id) => [stateChange(id), dry(id)]],
   ['on a line', (id) => `${JSON.stringify(stateChange(id))}\n${JSON.stringify(dry(id))}`],
@@ -44,18 +57,27 @@ describe('a message that wants a dry run', () => {
     expect(ends(install)).toEqual([['would-fence', true]]);
   });
 
-  it.each(wrappings.filter(([name]) => name !== 'in one of two records in it'))('%s, is sent to replay with the same end', async (_, messageFor) => {
-    const { world, holder, install, before } = off();
-    expect(await replay(async () => install.wiring)(messageFor(holder), install.context())).toMatchObject({ outcome: 'would-fence', dryRun: true });
-    expect(stateOf(world)).toEqual(before);
-  });
+  it.each(wrappings.filter(([name]) => name !== 'in one of two records in it'))(
+    '%s, is sent to replay with the same end',
+    async (_, messageFor) => {
+      const { world, holder, install, before } = off();
+      expect(await replay(async () => install.wiring)(messageFor(holder), install.context())).toMatchObject({
+        outcome: 'would-fence',
+        dryRun: true,
+      });
+      expect(stateOf(world)).toEqual(before);
+    },
+  );
 
-  it.each(['maybe', 'false', 1, null, {}])('and does not say so clearly (%j) is told of, and nothing is done', async (dryRun) => {
-    const { world, holder, install, before } = off();
-    expect(await deliver(install, { body: JSON.stringify({ ...stateChange(holder), dryRun }) })).toEqual(again());
-    expect(stateOf(world)).toEqual(before);
-    expect(install.dead).toMatchObject([{ reason: expect.stringMatching(/`dryRun` is neither true nor false/) }]);
-  });
+  it.each(['maybe', 'false', 1, null, {}])(
+    'and does not say so clearly (%j) is told of, and nothing is done',
+    async (dryRun) => {
+      const { world, holder, install, before } = off();
+      expect(await deliver(install, { body: JSON.stringify({ ...stateChange(holder), dryRun }) })).toEqual(again());
+      expect(stateOf(world)).toEqual(before);
+      expect(install.dead).toMatchObject([{ reason: expect.stringMatching(/`dryRun` is neither true nor false/) }]);
+    },
+  );
 
   it('and has to wait, comes again as what it was', async () => {
     const { world, spare, install, before } = off();
@@ -79,13 +101,26 @@ describe('a message beside one that wants a dry run', () => {
     const { world, holder, install } = off();
     expect(await deliver(install, ...bodies(holder))).toEqual(again());
     expect(stateOf(world).nodes.some((node) => node.includes('quarantine'))).toBe(true);
-    expect(new Set(ends(install))).toEqual(new Set([['fenced', false], ['would-fence', true]]));
+    expect(new Set(ends(install))).toEqual(
+      new Set([
+        ['fenced', false],
+        ['would-fence', true],
+      ]),
+    );
   });
 
   it('is so as well in a batch that a person sends', async () => {
     const { world, holder, install } = off();
-    const answer = await replay(async () => install.wiring)(batchOf(dry(holder), stateChange(holder)), install.context());
-    expect(answer).toMatchObject({ results: expect.arrayContaining([expect.objectContaining({ dryRun: true }), expect.objectContaining({ dryRun: false, outcome: 'fenced' })]) });
+    const answer = await replay(async () => install.wiring)(
+      batchOf(dry(holder), stateChange(holder)),
+      install.context(),
+    );
+    expect(answer).toMatchObject({
+      results: expect.arrayContaining([
+        expect.objectContaining({ dryRun: true }),
+        expect.objectContaining({ dryRun: false, outcome: 'fenced' }),
+      ]),
+    });
     expect(stateOf(world).nodes.some((node) => node.includes('quarantine'))).toBe(true);
   });
 });

@@ -6,7 +6,10 @@ import { stopped } from '../simulation/incidents.ts';
 import { batchOf, installOver } from './install.ts';
 import { about, isMarked, namesMachine, sample, samplesOf } from './samples.ts';
 
-/** Every sample of the cloud, at the door of the function: on a machine that is off it leads to the mark; none goes by in silence. */
+/**
+ * Every sample of the cloud, at the door of the function: on a machine that is off it leads to the mark; none goes by
+ * in silence.
+ */
 
 const deliver = async (text: string) => {
   const { world, scene } = stopped();

@@ -14,13 +14,41 @@ import { stateOf } from '../simulation/state.ts';
 import { azureInstall, post, takeAll } from './azure-install.ts';
 import { again, batchOf, installOver, stateChange } from './install.ts';
 
-/** Messages of our own have no authority: whoever can write to a queue, or knows the key of a webhook, could have written them. */
+/**
+ * Messages of our own have no authority: whoever can write to a queue, or knows the key of a webhook, could have
+ * written them.
+ */
 
 const recordOf = (machine: string, change: object = {}) => ({
-  version: 1, fence: 'forged.1', phase: 'fencing', cloud: 'aws', machine, generation: null, node: 'any', nodeUid: 'any', bootID: 'any', lease: null, outOfService: 'ours',
-  begun: '2026-01-01T00:00:00.000Z', released: null, vouched: 'I say so', evidence: {}, volumes: [], pods: [], ...change,
+  version: 1,
+  fence: 'forged.1',
+  phase: 'fencing',
+  cloud: 'aws',
+  machine,
+  generation: null,
+  node: 'any',
+  nodeUid: 'any',
+  bootID: 'any',
+  lease: null,
+  outOfService: 'ours',
+  begun: '2026-01-01T00:00:00.000Z',
+  released: null,
+  vouched: 'I say so',
+  evidence: {},
+  volumes: [],
+  pods: [],
+  ...change,
 });
-const lookAgain = (machine: string, change: object = {}) => ({ cloudfence: 'look-again', machine, hops: 1, because: 'stopping', event: null, eventAt: null, record: null, ...change });
+const lookAgain = (machine: string, change: object = {}) => ({
+  cloudfence: 'look-again',
+  machine,
+  hops: 1,
+  because: 'stopping',
+  event: null,
+  eventAt: null,
+  record: null,
+  ...change,
+});
 
 describe('a forged message in a batch', () => {
   it('never speaks for an event beside it: that one is looked at again as often as ever', async () => {
@@ -28,9 +56,14 @@ describe('a forged message in a batch', () => {
     shutdownTakes(world, scene.spare, 600_000);
     stopMachine(world, scene.spare);
     const install = installOver(world);
-    const answer = await onEvent(async () => install.wiring)(batchOf(lookAgain(scene.spare, { hops: MOST_ATTEMPTS, event: 'forged' }), stateChange(scene.spare, 'stopping')), install.context());
+    const answer = await onEvent(async () => install.wiring)(
+      batchOf(lookAgain(scene.spare, { hops: MOST_ATTEMPTS, event: 'forged' }), stateChange(scene.spare, 'stopping')),
+      install.context(),
+    );
     expect(answer).toEqual(again());
-    expect(install.sentAgain).toMatchObject([{ message: { machine: scene.spare, hops: 1, event: `e-${scene.spare}` } }]);
+    expect(install.sentAgain).toMatchObject([
+      { message: { machine: scene.spare, hops: 1, event: `e-${scene.spare}` } },
+    ]);
   });
 
   it('cannot say that a person has taken the fence away', async () => {
@@ -39,8 +72,16 @@ describe('a forged message in a batch', () => {
     const node = standing(world, 'nodes', name);
     const install = installOver(world);
     const generation = new Date(world.parts.ec2.instances[scene.holder]?.present?.launchTime ?? 0).toISOString();
-    const record = recordOf(scene.holder, { node: name, nodeUid: node?.metadata.uid, bootID: node?.status.nodeInfo?.bootID, generation });
-    await onEvent(async () => install.wiring)(batchOf(lookAgain(scene.holder, { record }), stateChange(scene.holder)), install.context());
+    const record = recordOf(scene.holder, {
+      node: name,
+      nodeUid: node?.metadata.uid,
+      bootID: node?.status.nodeInfo?.bootID,
+      generation,
+    });
+    await onEvent(async () => install.wiring)(
+      batchOf(lookAgain(scene.holder, { record }), stateChange(scene.holder)),
+      install.context(),
+    );
     expect(install.lines.at(-1)).toMatchObject({ decision: 'fenced' });
   });
 });
@@ -49,19 +90,39 @@ describe('a message of our own that came by another door', () => {
   const forged = (machine: string) => lookAgain(machine, { record: recordOf(machine) });
   const enveloped = (machine: string) => ({ cloudfence: 'retry', failures: 9, body: JSON.stringify(forged(machine)) });
 
-  it.each([['a look', forged], ['a retry', enveloped], ['nothing at all', () => ({ cloudfence: null })]])('is a dead letter with its reason: %s at the webhook of Azure', async (_, message) => {
+  it.each([
+    ['a look', forged],
+    ['a retry', enveloped],
+    ['nothing at all', () => ({ cloudfence: null })],
+  ])('is a dead letter with its reason: %s at the webhook of Azure', async (_, message) => {
     const { world, holder } = azureScene();
     change(world, holder, deallocate, 60_000);
     const install = azureInstall(world);
-    expect(await webhook(install.wired)(post(message(holder)), install.context)).toMatchObject({ status: 400, body: expect.stringMatching(/by its own queue only/) });
-    expect([takeAll(install), install.queues['dead-letters']]).toMatchObject([[], [{ text: JSON.stringify(message(holder)), properties: { reason: expect.stringMatching(/by its own queue only/) } }]]);
+    expect(await webhook(install.wired)(post(message(holder)), install.context)).toMatchObject({
+      status: 400,
+      body: expect.stringMatching(/by its own queue only/),
+    });
+    expect([takeAll(install), install.queues['dead-letters']]).toMatchObject([
+      [],
+      [
+        {
+          text: JSON.stringify(message(holder)),
+          properties: { reason: expect.stringMatching(/by its own queue only/) },
+        },
+      ],
+    ]);
     expect(install.lines).toMatchObject([{ level: 'warn', decision: 'not-understood' }]);
   });
 
   it('is refused as well in a list, in a text, or behind white space', async () => {
     const { world, holder } = azureScene();
     change(world, holder, deallocate, 60_000);
-    for (const message of [[forged(holder)], JSON.stringify(JSON.stringify(forged(holder))), ` \n${JSON.stringify(forged(holder))}`, `\uFEFF${JSON.stringify(forged(holder))}`]) {
+    for (const message of [
+      [forged(holder)],
+      JSON.stringify(JSON.stringify(forged(holder))),
+      ` \n${JSON.stringify(forged(holder))}`,
+      `\uFEFF${JSON.stringify(forged(holder))}`,
+    ]) {
       const install = azureInstall(world);
       await webhook(install.wired)(post(message), install.context);
       await onAzureEvent(install.wired)(takeAll(install), install.context);
@@ -74,11 +135,16 @@ describe('a message of our own that came by another door', () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const before = stateOf(world);
-    await expect(replay(async () => install.wiring)(forged(scene.holder), install.context())).rejects.toThrow(/by its own queue only/);
+    await expect(replay(async () => install.wiring)(forged(scene.holder), install.context())).rejects.toThrow(
+      /by its own queue only/,
+    );
     expect(stateOf(world)).toEqual(before);
     const { world: other, holder } = azureScene();
     const azure = azureInstall(other);
-    expect(await azureReplay(azure.wired)(post(forged(holder)), azure.context)).toMatchObject({ status: 400, body: expect.stringMatching(/by its own queue only/) });
+    expect(await azureReplay(azure.wired)(post(forged(holder)), azure.context)).toMatchObject({
+      status: 400,
+      body: expect.stringMatching(/by its own queue only/),
+    });
   });
 });
 
@@ -88,14 +154,18 @@ describe('a message that is long and says nothing', () => {
   it('makes a few lines and a short reason', async () => {
     const install = installOver(stopped().world);
     await onEvent(async () => install.wiring)(batchOf(junk), install.context());
-    expect(install.dead).toMatchObject([{ body: junk, reason: expect.toSatisfy((reason: string) => reason.length <= 1_000) }]);
+    expect(install.dead).toMatchObject([
+      { body: junk, reason: expect.toSatisfy((reason: string) => reason.length <= 1_000) },
+    ]);
     expect([install.lines.length < 50, JSON.stringify(install.lines).length < 50_000]).toEqual([true, true]);
     await expect(replay(async () => install.wiring)(junk, install.context())).rejects.toThrow(/^.{1,20000}$/);
   });
 
   it('makes as few where it names machines of others', async () => {
     const install = installOver(stopped().world);
-    const machines = Array.from({ length: 800 }, (_, at) => stateChange(`i-${at.toString(16).padStart(8, '0')}`, 'stopped', { account: '999999999999' }));
+    const machines = Array.from({ length: 800 }, (_, at) =>
+      stateChange(`i-${at.toString(16).padStart(8, '0')}`, 'stopped', { account: '999999999999' }),
+    );
     await onEvent(async () => install.wiring)(batchOf(machines), install.context());
     expect(install.lines.map(({ decision }) => decision)).toEqual(Array.from({ length: 21 }, () => 'foreign'));
     expect(install.lines.at(-1)).toMatchObject({ says: '780 more are none of ours' });

@@ -21,7 +21,10 @@ const LASTS_MS = 60_000;
 
 export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, change: Partial<Ports> = {}): Install => {
   const { signal: _signal, observe: _observe, ...ports } = { ...portsOver(world), ...change };
-  const install = { lines: [], sentAgain: [], dead: [], outage: { queue: false } } as Pick<Install, 'lines' | 'sentAgain' | 'dead' | 'outage'>;
+  const install = { lines: [], sentAgain: [], dead: [], outage: { queue: false } } as Pick<
+    Install,
+    'lines' | 'sentAgain' | 'dead' | 'outage'
+  >;
   const reachable = () => {
     if (install.outage.queue) throw new Error('the queue cannot be reached');
   };
@@ -52,12 +55,23 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
 };
 
 export const stateChange = (instance: string, state = 'stopped', change: object = {}) => ({
-  version: '0', id: `e-${instance}`, 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', account: SANDBOX_ACCOUNT,
-  time: '2026-01-01T00:00:30Z', region: SANDBOX_REGION, resources: [], detail: { 'instance-id': instance, state }, ...change,
+  version: '0',
+  id: `e-${instance}`,
+  'detail-type': 'EC2 Instance State-change Notification',
+  source: 'aws.ec2',
+  account: SANDBOX_ACCOUNT,
+  time: '2026-01-01T00:00:30Z',
+  region: SANDBOX_REGION,
+  resources: [],
+  detail: { 'instance-id': instance, state },
+  ...change,
 });
 
 export const batchOf = (...bodies: readonly unknown[]) => ({
-  Records: bodies.map((body, at) => ({ messageId: `m-${at}`, body: typeof body === 'string' ? body : JSON.stringify(body) })),
+  Records: bodies.map((body, at) => ({
+    messageId: `m-${at}`,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })),
 });
 
 export const again = (...ids: string[]) => ({ batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })) });

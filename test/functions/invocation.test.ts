@@ -9,11 +9,16 @@ it.each([
 ])('whatever is in flight is aborted before an invocation ends, be it %s', async (_, end) => {
   const { wiring, context } = installOver(stopped().world);
   const signals: AbortSignal[] = [];
-  const invocation = withinInvocation(wiring, context(), () => null, async ({ ports }) => {
-    signals.push(ports.signal);
-    expect(ports.signal.aborted).toBe(false);
-    return end();
-  });
+  const invocation = withinInvocation(
+    wiring,
+    context(),
+    () => null,
+    async ({ ports }) => {
+      signals.push(ports.signal);
+      expect(ports.signal.aborted).toBe(false);
+      return end();
+    },
+  );
   await Promise.allSettled([invocation]);
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });

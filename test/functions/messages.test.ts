@@ -5,5 +5,14 @@ it('takes a message that its reader breaks over for one that cannot be read, and
   const message = parseMessage('m-1', 'a message', () => {
     throw new RangeError('Maximum call stack size exceeded');
   });
-  expect(message).toMatchObject({ messageId: 'm-1', items: [], faults: [{ what: expect.stringContaining('RangeError: Maximum call stack size exceeded'), remedy: expect.stringContaining('the reader is at fault') }] });
+  expect(message).toMatchObject({
+    messageId: 'm-1',
+    items: [],
+    faults: [
+      {
+        what: expect.stringContaining('RangeError: Maximum call stack size exceeded'),
+        remedy: expect.stringContaining('the reader is at fault'),
+      },
+    ],
+  });
 });

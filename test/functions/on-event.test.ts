@@ -17,7 +17,8 @@ import { clusterOver } from '../simulation/rig.ts';
 import { never } from '../sandbox/in-process.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 
-const deliver = (install: Install, ...bodies: readonly unknown[]) => onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
+const deliver = (install: Install, ...bodies: readonly unknown[]) =>
+  onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
 const fencedLine = (node: string) => `${node} [cloudfence.dev/quarantine] fenced labelled`;
 const decisions = ({ lines }: Install) => lines.map((line) => line['decision']);
 
@@ -27,7 +28,10 @@ describe('a batch', () => {
     const install = installOver(world);
     expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
     world.advance(60_000);
-    expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]), harm: [] });
+    expect(stateOf(world)).toMatchObject({
+      disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]),
+      harm: [],
+    });
     expect(install).toMatchObject({ sentAgain: [], dead: [] });
   });
 
@@ -41,8 +45,13 @@ describe('a batch', () => {
   it('sends what nobody can read to the dead-letter queue with its reason, and goes on with its neighbours', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
-    expect(await deliver(install, '{"detail-type": "EC2 Instance', { hello: 'world' }, stateChange(scene.holder))).toEqual(again());
-    expect(install.dead).toMatchObject([{ body: '{"detail-type": "EC2 Instance', reason: expect.stringMatching(/not JSON/) }, { body: '{"hello":"world"}', reason: expect.stringMatching(/no event that is understood/) }]);
+    expect(
+      await deliver(install, '{"detail-type": "EC2 Instance', { hello: 'world' }, stateChange(scene.holder)),
+    ).toEqual(again());
+    expect(install.dead).toMatchObject([
+      { body: '{"detail-type": "EC2 Instance', reason: expect.stringMatching(/not JSON/) },
+      { body: '{"hello":"world"}', reason: expect.stringMatching(/no event that is understood/) },
+    ]);
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 
@@ -50,7 +59,11 @@ describe('a batch', () => {
     const { world } = stopped();
     const machines = Array.from({ length: 10 }, () => addInstance(world));
     const door = await openHttpDoor(world);
-    const clients = ec2Clients({ region: 'eu-west-1', endpoint: door.url, credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
+    const clients = ec2Clients({
+      region: 'eu-west-1',
+      endpoint: door.url,
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+    });
     const install = installOver(world, {}, { cloud: awsCloud({ clients, region: 'eu-west-1' }) });
     expect(await deliver(install, ...machines.map((id) => stateChange(id, 'running')))).toEqual(again());
     expect(door.traffic().calls).toEqual({ DescribeInstances: 1, DescribeVolumes: 1 });
@@ -84,7 +97,9 @@ describe('what has to wait', () => {
     const before = world.now();
     expect(await deliver(install, stateChange(scene.spare, 'stopping'))).toEqual(again());
     expect(world.now() - before).toBeLessThan(5_000);
-    expect(install.sentAgain).toMatchObject([{ delaySeconds: 2, message: { machine: scene.spare, hops: 1, because: 'stopping' } }]);
+    expect(install.sentAgain).toMatchObject([
+      { delaySeconds: 2, message: { machine: scene.spare, hops: 1, because: 'stopping' } },
+    ]);
   });
 
   it('comes back with longer delays, and in the end is left to the sweep', async () => {
@@ -108,7 +123,9 @@ describe('what has to wait', () => {
     shutdownTakes(world, scene.spare, 600_000);
     stopMachine(world, scene.spare);
     const install = installOver(world);
-    expect(await deliver(install, stateChange(scene.spare, 'stopping'), stateChange(scene.spare, 'stopping'))).toEqual(again());
+    expect(await deliver(install, stateChange(scene.spare, 'stopping'), stateChange(scene.spare, 'stopping'))).toEqual(
+      again(),
+    );
     expect(install.sentAgain).toMatchObject([{ message: { machine: scene.spare } }]);
   });
 
@@ -127,10 +144,18 @@ describe('what has to wait', () => {
 
   it('is looked at again when only the cap stood in the way', async () => {
     const { world, scene } = stopped();
-    await clusterOver(world).claim({ machine: 'i-another', boot: null, cap: { share: 1, atOnce: 1 }, onlyAsked: false }, never());
+    await clusterOver(world).claim(
+      { machine: 'i-another', boot: null, cap: { share: 1, atOnce: 1 }, onlyAsked: false },
+      never(),
+    );
     const install = installOver(world);
     expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
-    expect(install.sentAgain).toMatchObject([{ message: { machine: scene.holder, because: 'cap-reached' }, delaySeconds: expect.toSatisfy((seconds: number) => seconds > 880 && seconds <= 900) }]);
+    expect(install.sentAgain).toMatchObject([
+      {
+        message: { machine: scene.holder, because: 'cap-reached' },
+        delaySeconds: expect.toSatisfy((seconds: number) => seconds > 880 && seconds <= 900),
+      },
+    ]);
     world.advance(900_000);
     await deliver(install, install.sentAgain[0]?.message);
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
@@ -138,15 +163,30 @@ describe('what has to wait', () => {
 
   it('is looked at again, and told as failed, when a detach is denied while Kubernetes is still at it', async () => {
     const { world, scene } = attacherDown();
-    addFault(world.parts.ec2, { action: 'DetachVolume', times: Infinity, mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 } });
+    addFault(world.parts.ec2, {
+      action: 'DetachVolume',
+      times: Infinity,
+      mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 },
+    });
     const install = installOver(world);
     expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
-    expect(install).toMatchObject({ dead: [], sentAgain: [{ message: { machine: scene.holder, hops: 1, because: 'step-refused' } }] });
-    expect(install.lines).toContainEqual(expect.objectContaining({ decision: 'failed', says: expect.stringMatching(/declined: disk\/vol-\S+: .*UnauthorizedOperation.*1 volumes are being detached/) }));
+    expect(install).toMatchObject({
+      dead: [],
+      sentAgain: [{ message: { machine: scene.holder, hops: 1, because: 'step-refused' } }],
+    });
+    expect(install.lines).toContainEqual(
+      expect.objectContaining({
+        decision: 'failed',
+        says: expect.stringMatching(/declined: disk\/vol-\S+: .*UnauthorizedOperation.*1 volumes are being detached/),
+      }),
+    );
     world.parts.cluster.knobs.attacherDown = false;
     world.advance(60_000);
     expect(await deliver(install, install.sentAgain[0]?.message)).toEqual(again());
-    expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]), harm: [] });
+    expect(stateOf(world)).toMatchObject({
+      disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]),
+      harm: [],
+    });
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 
@@ -162,14 +202,21 @@ describe('what has to wait', () => {
     world.advance(30_000);
     await deliver(install, sent?.message);
     world.advance(300_000);
-    expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]), harm: [] });
+    expect(stateOf(world)).toMatchObject({
+      disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]),
+      harm: [],
+    });
   });
 });
 
 describe('what fails', () => {
   it('is given back for redelivery', async () => {
     const { world, scene } = stopped();
-    addFault(world.parts.ec2, { action: 'DescribeInstances', mishap: { kind: 'error', status: 503, code: 'Unavailable' }, times: 1_000 });
+    addFault(world.parts.ec2, {
+      action: 'DescribeInstances',
+      mishap: { kind: 'error', status: 503, code: 'Unavailable' },
+      times: 1_000,
+    });
     const install = installOver(world);
     expect(await deliver(install, stateChange(scene.holder))).toEqual(again('m-0'));
   });
@@ -180,7 +227,9 @@ describe('what fails', () => {
     stopMachine(world, scene.spare);
     const install = installOver(world);
     install.outage.queue = true;
-    expect(await deliver(install, stateChange(scene.spare, 'stopping'), 'nonsense', stateChange(scene.holder))).toEqual(again('m-0', 'm-1'));
+    expect(await deliver(install, stateChange(scene.spare, 'stopping'), 'nonsense', stateChange(scene.holder))).toEqual(
+      again('m-0', 'm-1'),
+    );
   });
 });
 
@@ -188,12 +237,45 @@ it('logs one line for each step and end, under the same names, with its measures
   const { world, scene } = terminated();
   const install = installOver(world);
   await deliver(install, stateChange(scene.holder, 'terminated'));
-  const names = ['decision', 'because', 'says', 'event', 'instance', 'cluster', 'node', 'dryRun', 'step', 'target', 'result', 'ms', 'requestId'];
+  const names = [
+    'decision',
+    'because',
+    'says',
+    'event',
+    'instance',
+    'cluster',
+    'node',
+    'dryRun',
+    'step',
+    'target',
+    'result',
+    'ms',
+    'requestId',
+  ];
   for (const line of install.lines) expect(Object.keys(line)).toEqual(expect.arrayContaining(names));
   expect(install.lines).toMatchObject([
-    { decision: 'step', step: 'mark', event: `e-${scene.holder}`, instance: scene.holder, requestId: expect.stringMatching(/./) },
+    {
+      decision: 'step',
+      step: 'mark',
+      event: `e-${scene.holder}`,
+      instance: scene.holder,
+      requestId: expect.stringMatching(/./),
+    },
     { decision: 'step', step: 'delete-pod' },
     { decision: 'step', step: 'delete-node' },
-    { decision: 'fenced', Outcomes: 1, Outcome: 'fenced', EventToProof: expect.any(Number), ProofToMark: expect.any(Number), MarkToPodsGone: expect.any(Number), PodsGoneToFenced: expect.any(Number), _aws: { CloudWatchMetrics: expect.arrayContaining([{ Namespace: 'Cloudfence', Dimensions: [['Outcome']], Metrics: [{ Name: 'Outcomes', Unit: 'Count' }] }]) } },
+    {
+      decision: 'fenced',
+      Outcomes: 1,
+      Outcome: 'fenced',
+      EventToProof: expect.any(Number),
+      ProofToMark: expect.any(Number),
+      MarkToPodsGone: expect.any(Number),
+      PodsGoneToFenced: expect.any(Number),
+      _aws: {
+        CloudWatchMetrics: expect.arrayContaining([
+          { Namespace: 'Cloudfence', Dimensions: [['Outcome']], Metrics: [{ Name: 'Outcomes', Unit: 'Count' }] },
+        ]),
+      },
+    },
   ]);
 });

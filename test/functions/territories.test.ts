@@ -33,7 +33,10 @@ describe('a machine of another account', () => {
     const { world, scene, install, wiring, home } = await elsewhere(stopped());
     expect(await onEvent(async () => wiring)(batchOf(stateChange(scene.holder)), install.context())).toEqual(again());
     world.advance(60_000);
-    expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]), harm: [] });
+    expect(stateOf(world)).toMatchObject({
+      disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]),
+      harm: [],
+    });
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
     expect(JSON.stringify(world.parts.cluster.objects.nodes)).toContain(`${SANDBOX_ACCOUNT} ${SANDBOX_REGION}`);
     expect(Object.keys(home.traffic().calls)).not.toContain('DetachVolume');
@@ -44,36 +47,65 @@ describe('a machine of another account', () => {
     await fence(async () => wiring)({ instanceId: scene.holder }, install.context());
     world.advance(10_000);
     expect(stateOf(world).disks).toContain(`${scene.volume} at nobody`);
-    expect({ home: home.traffic().calls['DetachVolume'], other: other.traffic().calls['DetachVolume'] }).toEqual({ home: undefined, other: 1 });
+    expect({ home: home.traffic().calls['DetachVolume'], other: other.traffic().calls['DetachVolume'] }).toEqual({
+      home: undefined,
+      other: 1,
+    });
   });
 
   it('is found by the sweep, when its event was lost', async () => {
     const { world, scene, install, wiring } = await elsewhere(stopped());
     world.advance(60_000);
-    expect(await sweep(async () => wiring)({}, install.context())).toMatchObject({ results: [{ outcome: 'fenced', instance: scene.holder }], unreachable: [] });
+    expect(await sweep(async () => wiring)({}, install.context())).toMatchObject({
+      results: [{ outcome: 'fenced', instance: scene.holder }],
+      unreachable: [],
+    });
   });
 
   it('is fenced on the word of a disk of that account, when nobody knows the machine any more', async () => {
     const { world, scene, install, wiring } = await elsewhere(forgotten());
-    expect(await fence(async () => wiring)({ instanceId: scene.holder }, install.context())).toMatchObject({ outcome: 'fenced', instance: scene.holder });
+    expect(await fence(async () => wiring)({ instanceId: scene.holder }, install.context())).toMatchObject({
+      outcome: 'fenced',
+      instance: scene.holder,
+    });
     expect(stateOf(world).harm).toEqual([]);
   });
 
   it.each([
-    ['its role cannot be assumed', ({ sts }: TwoTerritories) => sts.fail({ status: 403, code: 'AccessDenied' }), /^denied: the role arn:aws:iam::111122223333:role\/cloudfence-other cannot be assumed/],
-    ['its EC2 does not answer', (_: TwoTerritories, { world }: Incident) => addFault(world.parts.ec2, { mishap: { kind: 'error', code: 'InternalError', status: 500 }, times: 1_000 }), /^unavailable/],
-  ])('is left alone while %s, and never taken for missing', async (_, trouble, reason) => {
-    const incident = forgotten();
-    const { world, scene, install, wiring, ...territories } = await elsewhere(incident);
-    trouble(territories, incident);
-    const before = stateOf(world);
-    expect(await fence(async () => wiring)({ instanceId: scene.holder }, install.context())).toMatchObject({ outcome: 'failed', reason: expect.stringMatching(reason) });
-    expect(stateOf(world)).toMatchObject({ nodes: before.nodes, disks: before.disks });
-  }, 120_000);
+    [
+      'its role cannot be assumed',
+      ({ sts }: TwoTerritories) => sts.fail({ status: 403, code: 'AccessDenied' }),
+      /^denied: the role arn:aws:iam::111122223333:role\/cloudfence-other cannot be assumed/,
+    ],
+    [
+      'its EC2 does not answer',
+      (_: TwoTerritories, { world }: Incident) =>
+        addFault(world.parts.ec2, { mishap: { kind: 'error', code: 'InternalError', status: 500 }, times: 1_000 }),
+      /^unavailable/,
+    ],
+  ])(
+    'is left alone while %s, and never taken for missing',
+    async (_, trouble, reason) => {
+      const incident = forgotten();
+      const { world, scene, install, wiring, ...territories } = await elsewhere(incident);
+      trouble(territories, incident);
+      const before = stateOf(world);
+      expect(await fence(async () => wiring)({ instanceId: scene.holder }, install.context())).toMatchObject({
+        outcome: 'failed',
+        reason: expect.stringMatching(reason),
+      });
+      expect(stateOf(world)).toMatchObject({ nodes: before.nodes, disks: before.disks });
+    },
+    120_000,
+  );
 });
 
 describe('an event', () => {
-  const served = [HOME, { account: '222233334444', region: 'eu-west-1' }, { account: '123456789012', region: 'eu-west-3' }];
+  const served = [
+    HOME,
+    { account: '222233334444', region: 'eu-west-1' },
+    { account: '123456789012', region: 'eu-west-3' },
+  ];
 
   it.each([
     ['of our own account and region', { account: '123456789012', region: 'eu-central-1' }],
@@ -84,9 +116,21 @@ describe('an event', () => {
   ])('%s is ours', (_, event) => expect(foreign(event, served)).toBeNull());
 
   it.each([
-    ['another account', { account: '333344445555', region: 'eu-west-1' }, /account 333344445555 of region eu-west-1; this install serves account 123456789012 in eu-central-1, account 222233334444 in eu-west-1/],
-    ['a configured account in another region', { account: '222233334444', region: 'eu-west-3' }, /of account 222233334444 of region eu-west-3/],
-    ['a configured region of another account', { account: '333344445555', region: 'eu-west-3' }, /of account 333344445555/],
+    [
+      'another account',
+      { account: '333344445555', region: 'eu-west-1' },
+      /account 333344445555 of region eu-west-1; this install serves account 123456789012 in eu-central-1, account 222233334444 in eu-west-1/,
+    ],
+    [
+      'a configured account in another region',
+      { account: '222233334444', region: 'eu-west-3' },
+      /of account 222233334444 of region eu-west-3/,
+    ],
+    [
+      'a configured region of another account',
+      { account: '333344445555', region: 'eu-west-3' },
+      /of account 333344445555/,
+    ],
     ['another region', { account: null, region: 'ap-south-1' }, /the event is of region ap-south-1/],
   ])('of %s is refused by name, and the refusal says how to serve it', (_, event, words) => {
     expect(foreign(event, served)).toMatch(words);
@@ -95,8 +139,15 @@ describe('an event', () => {
 
   it('of an account that is not configured is not even looked at', async () => {
     const { scene, install, wiring, home, other } = await elsewhere(stopped());
-    expect(await onEvent(async () => wiring)(batchOf(stateChange(scene.holder, 'stopped', { account: '333344445555' })), install.context())).toEqual(again());
-    expect(install.lines).toMatchObject([{ decision: 'foreign', instance: scene.holder, says: expect.stringContaining('333344445555') }]);
+    expect(
+      await onEvent(async () => wiring)(
+        batchOf(stateChange(scene.holder, 'stopped', { account: '333344445555' })),
+        install.context(),
+      ),
+    ).toEqual(again());
+    expect(install.lines).toMatchObject([
+      { decision: 'foreign', instance: scene.holder, says: expect.stringContaining('333344445555') },
+    ]);
     expect({ home: home.traffic().calls, other: other.traffic().calls }).toEqual({ home: {}, other: {} });
   });
 });

@@ -12,7 +12,10 @@ import { stateOf } from '../simulation/state.ts';
 import { azureInstall } from './azure-install.ts';
 import { batchOf, installOver, stateChange, type Install } from './install.ts';
 
-/** What is measured is what somebody is woken by, or believes: shadow mode counts no fences, and a cluster that nobody can ask is heard of. */
+/**
+ * What is measured is what somebody is woken by, or believes: shadow mode counts no fences, and a cluster that nobody
+ * can ask is heard of.
+ */
 
 const swept = (install: Install) => sweep(async () => install.wiring)({}, install.context());
 const measuredAs = ({ lines }: Pick<Install, 'lines'>, name: string) => lines.filter((line) => name in line);
@@ -22,10 +25,15 @@ it('in shadow mode what would be fenced is told once a boot, and never counts as
   world.advance(120_000);
   const install = installOver(world, { dryRun: true });
   const before = stateOf(world);
-  for (let times = 0; times < 3; times += 1) expect(await swept(install)).toMatchObject({ results: [{ outcome: 'would-fence', dryRun: true, instance: scene.holder }] });
+  for (let times = 0; times < 3; times += 1)
+    expect(await swept(install)).toMatchObject({
+      results: [{ outcome: 'would-fence', dryRun: true, instance: scene.holder }],
+    });
   await onEvent(async () => install.wiring)(batchOf(stateChange(scene.holder)), install.context());
   expect(stateOf(world)).toEqual(before);
-  expect(measuredAs(install, 'WouldFence')).toMatchObject([{ decision: 'would-fence', WouldFence: 1, Outcomes: 1, Outcome: 'would-fence', instance: scene.holder }]);
+  expect(measuredAs(install, 'WouldFence')).toMatchObject([
+    { decision: 'would-fence', WouldFence: 1, Outcomes: 1, Outcome: 'would-fence', instance: scene.holder },
+  ]);
   expect(install.lines.filter(({ Outcome }) => Outcome === 'fenced')).toEqual([]);
   expect(install.lines.filter(({ step }) => step === 'mark')).toHaveLength(2);
   startMachine(world, scene.holder);
@@ -44,7 +52,8 @@ it('what is fenced already, or would be released, counts as neither fence nor re
   expect(measuredAs(install, 'Outcomes')).toEqual([]);
   startMachine(world, scene.holder);
   world.advance(120_000);
-  for (let times = 0; times < 2; times += 1) expect(await swept(install)).toMatchObject({ results: [{ outcome: 'would-release', dryRun: true }] });
+  for (let times = 0; times < 2; times += 1)
+    expect(await swept(install)).toMatchObject({ results: [{ outcome: 'would-release', dryRun: true }] });
   expect(measuredAs(install, 'WouldRelease')).toMatchObject([{ decision: 'would-release', Outcome: 'would-release' }]);
   expect(install.lines.filter(({ Outcome }) => Outcome === 'released' || Outcome === 'fenced')).toEqual([]);
 });
@@ -61,10 +70,17 @@ const silent = () => Promise.reject(new ClusterUnavailable('GET /api/v1/nodes go
 
 it('a cluster that cannot be asked is measured, by a sweep and about an event', async () => {
   const { world, scene } = stopped();
-  const clusters = portsOver(world).clusters.map((cluster) => ({ ...cluster, suspects: silent, find: silent, look: silent }));
+  const clusters = portsOver(world).clusters.map((cluster) => ({
+    ...cluster,
+    suspects: silent,
+    find: silent,
+    look: silent,
+  }));
   const install = installOver(world, {}, { clusters });
   await swept(install);
-  expect(measuredAs(install, 'ClusterUnreachable')).toMatchObject([{ decision: 'failed', because: 'cluster-unreachable', cluster: 'sandbox', ClusterUnreachable: 1 }]);
+  expect(measuredAs(install, 'ClusterUnreachable')).toMatchObject([
+    { decision: 'failed', because: 'cluster-unreachable', cluster: 'sandbox', ClusterUnreachable: 1 },
+  ]);
   await onEvent(async () => install.wiring)(batchOf(stateChange(scene.holder)), install.context());
   expect(measuredAs(install, 'ClusterUnreachable')).toHaveLength(2);
 });
@@ -73,7 +89,11 @@ it('so is one that falls silent under way, unless it answers again', async () =>
   const { world, scene } = stopped();
   const falling = (over: typeof world, times: number) => {
     let left = times;
-    return portsOver(over).clusters.map((cluster) => ({ ...cluster, recheck: async (...asked: Parameters<typeof cluster.recheck>) => ((left -= 1) < 0 ? cluster.recheck(...asked) : silent()) }));
+    return portsOver(over).clusters.map((cluster) => ({
+      ...cluster,
+      recheck: async (...asked: Parameters<typeof cluster.recheck>) =>
+        (left -= 1) < 0 ? cluster.recheck(...asked) : silent(),
+    }));
   };
   const other = world.fork();
   const briefly = installOver(other, {}, { clusters: falling(other, 1) });

@@ -20,10 +20,24 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const at = '2026-11-21T12:00:00Z';
-const metadata = { name: 'n', creationTimestamp: at, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' }] };
+const metadata = {
+  name: 'n',
+  creationTimestamp: at,
+  ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' }],
+};
 const objects = {
-  V1Node: { metadata, spec: { taints: [{ key: 'k', effect: 'NoSchedule', timeAdded: at }] }, status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: at }] } },
-  V1Pod: { metadata, status: { startTime: at, containerStatuses: [{ name: 'c', state: { terminated: { exitCode: 0, finishedAt: at } } }] } },
+  V1Node: {
+    metadata,
+    spec: { taints: [{ key: 'k', effect: 'NoSchedule', timeAdded: at }] },
+    status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: at }] },
+  },
+  V1Pod: {
+    metadata,
+    status: {
+      startTime: at,
+      containerStatuses: [{ name: 'c', state: { terminated: { exitCode: 0, finishedAt: at } } }],
+    },
+  },
   V1Lease: { metadata, spec: { renewTime: '2026-11-21T12:00:00.000001Z' } },
   V1VolumeAttachment: { metadata, status: { attached: true, detachError: { message: 'm', time: at } } },
   V1CSINode: { metadata, spec: { drivers: [{ name: 'd', nodeID: 'i', allocatable: { count: 1 } }] } },
@@ -41,7 +55,9 @@ describe('a bundle', () => {
   });
 
   it('is refused with an API whose models it would lack', async () => {
-    await expect(bundleFunction(root, 'test/infra/entries/unnamed-api.ts', folder)).rejects.toThrow('AppsV1Api is bundled without its models');
+    await expect(bundleFunction(root, 'test/infra/entries/unnamed-api.ts', folder)).rejects.toThrow(
+      'AppsV1Api is bundled without its models',
+    );
   });
 
   it('speaks to Kubernetes without undici', async () => {

@@ -15,7 +15,10 @@ const rooms = ['fencing', 'providers', 'kubernetes', 'transport', 'config', 'fun
 const services = readdirSync(root).filter((name) => /^serverless.*\.yml$/.test(name));
 
 const template = z.object({
-  Resources: z.record(z.string(), z.looseObject({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) })),
+  Resources: z.record(
+    z.string(),
+    z.looseObject({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) }),
+  ),
   Outputs: z.record(z.string(), z.unknown()),
 });
 
@@ -32,16 +35,35 @@ export interface PackagedService {
   readonly folder: string;
   readonly package: (stage: string, ...options: readonly string[]) => Promise<Packaged>;
   /** Any other command, with variables that it is to see. */
-  readonly run: (args: readonly string[], variables: Readonly<Record<string, string>>) => Promise<Omit<Packaged, 'folder'>>;
+  readonly run: (
+    args: readonly string[],
+    variables: Readonly<Record<string, string>>,
+  ) => Promise<Omit<Packaged, 'folder'>>;
   readonly close: () => Promise<void>;
 }
 
-/** Where the tool keeps what it has compiled of itself, from one run to the next: half of a run, and the same for all. */
+/**
+ * Where the tool keeps what it has compiled of itself, from one run to the next: half of a run, and the same for all.
+ */
 const kept = path.join(root, 'node_modules/.cache/serverless');
 
-const serverless = async (folder: string, args: readonly string[], variables: Readonly<Record<string, string>> = {}): Promise<Omit<Packaged, 'folder'>> => {
-  const env = { PATH: path.dirname(process.execPath), HOME: folder, NODE_COMPILE_CACHE: kept, SLS_SCHEMA_CACHE_BASE_DIR: kept, ...variables };
-  const child = spawn(process.execPath, [path.join(root, 'node_modules/serverless/bin/serverless.js'), ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+const serverless = async (
+  folder: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Omit<Packaged, 'folder'>> => {
+  const env = {
+    PATH: path.dirname(process.execPath),
+    HOME: folder,
+    NODE_COMPILE_CACHE: kept,
+    SLS_SCHEMA_CACHE_BASE_DIR: kept,
+    ...variables,
+  };
+  const child = spawn(process.execPath, [path.join(root, 'node_modules/serverless/bin/serverless.js'), ...args], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
   const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
   return { code, said: `${out}${err}` };
@@ -50,16 +72,27 @@ const serverless = async (folder: string, args: readonly string[], variables: Re
 /** `stages` are the files that a person would write into stages/. */
 export const openService = async (stages: Readonly<Record<string, object>>): Promise<PackagedService> => {
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-service-'));
-  await Promise.all([...rooms, ...services, 'package.json'].map((source) => cp(path.join(root, source), path.join(folder, source), { recursive: true })));
+  await Promise.all(
+    [...rooms, ...services, 'package.json'].map((source) =>
+      cp(path.join(root, source), path.join(folder, source), { recursive: true }),
+    ),
+  );
   await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   await mkdir(path.join(folder, 'stages'), { recursive: true });
-  await Promise.all(Object.entries(stages).map(([name, written]) => writeFile(path.join(folder, `stages/${name}.yml`), stringify(written))));
+  await Promise.all(
+    Object.entries(stages).map(([name, written]) =>
+      writeFile(path.join(folder, `stages/${name}.yml`), stringify(written)),
+    ),
+  );
   let count = 0;
   return {
     folder,
     package: async (stage, ...options) => {
       const out = path.join(folder, `packaged-${(count += 1)}`);
-      return { ...(await serverless(folder, ['package', '--stage', stage, '--package', out, ...options])), folder: out };
+      return {
+        ...(await serverless(folder, ['package', '--stage', stage, '--package', out, ...options])),
+        folder: out,
+      };
     },
     run: (args, variables) => serverless(folder, args, variables),
     close: () => rm(folder, { recursive: true }),
@@ -68,5 +101,7 @@ export const openService = async (stages: Readonly<Record<string, object>>): Pro
 
 export const templateIn = async ({ code, said, folder }: Packaged): Promise<PackagedTemplate> => {
   if (code !== 0) throw new Error(said);
-  return template.parse(JSON.parse(await readFile(path.join(folder, 'cloudformation-template-update-stack.json'), 'utf8')));
+  return template.parse(
+    JSON.parse(await readFile(path.join(folder, 'cloudformation-template-update-stack.json'), 'utf8')),
+  );
 };

@@ -8,7 +8,12 @@ const role = z.object({
   kind: z.enum(['Role', 'ClusterRole']),
   metadata: z.object({ name: z.string(), namespace: z.string().default('') }),
   rules: z.array(
-    z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()), resourceNames: z.array(z.string()).default(['']) }),
+    z.object({
+      apiGroups: z.array(z.string()),
+      resources: z.array(z.string()),
+      verbs: z.array(z.string()),
+      resourceNames: z.array(z.string()).default(['']),
+    }),
   ),
 });
 
@@ -19,7 +24,13 @@ const granted = documents
   .flatMap((read) => (read.success ? [read.data] : []))
   .flatMap(({ metadata, rules }) =>
     rules.flatMap(({ apiGroups, resources, verbs, resourceNames }) =>
-      apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.flatMap((verb) => resourceNames.map((name) => [verb, group, resource, metadata.namespace, name].join(' '))))),
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          verbs.flatMap((verb) =>
+            resourceNames.map((name) => [verb, group, resource, metadata.namespace, name].join(' ')),
+          ),
+        ),
+      ),
     ),
   );
 
@@ -38,7 +49,9 @@ const holders = [
 ];
 
 it('every role is bound to the one service account and the one group', () => {
-  const bindings = documents.map((document): unknown => document.toJS()).filter((object) => JSON.stringify(object).includes('RoleBinding"'));
+  const bindings = documents
+    .map((document): unknown => document.toJS())
+    .filter((object) => JSON.stringify(object).includes('RoleBinding"'));
   expect(bindings).toHaveLength(4);
   for (const binding of bindings) expect(binding).toMatchObject({ roleRef: { name: 'cloudfence' }, subjects: holders });
 });

@@ -3,25 +3,42 @@ import { tidyResources } from '../../infra/serverless/tidy-template.ts';
 
 describe('the last hand on the template', () => {
   it('leaves out what is switched off: a resource, a statement, a condition', () => {
-    const policy = { Statement: [{ When: false, Sid: 'A' }, { When: true, Sid: 'B', Condition: { When: false } }, { Sid: 'C' }] };
-    const tidied = tidyResources({ Off: { Type: 'T', Metadata: { When: false } }, On: { Type: 'T', Metadata: { When: true }, Properties: { policy } } });
+    const policy = {
+      Statement: [{ When: false, Sid: 'A' }, { When: true, Sid: 'B', Condition: { When: false } }, { Sid: 'C' }],
+    };
+    const tidied = tidyResources({
+      Off: { Type: 'T', Metadata: { When: false } },
+      On: { Type: 'T', Metadata: { When: true }, Properties: { policy } },
+    });
     expect(tidied).toEqual({ On: { Type: 'T', Properties: { policy: { Statement: [{ Sid: 'B' }, { Sid: 'C' }] } } } });
   });
 
   it('leaves it to CloudFormation where a condition is named', () => {
     const policy = { Statement: [{ When: 'WithA', Sid: 'A' }] };
     const tidied = tidyResources({ One: { Type: 'T', Metadata: { When: 'WithOne' }, Properties: { policy } } });
-    expect(tidied).toEqual({ One: { Type: 'T', Condition: 'WithOne', Properties: { policy: { Statement: [{ 'Fn::If': ['WithA', { Sid: 'A' }, { Ref: 'AWS::NoValue' }] }] } } } });
+    expect(tidied).toEqual({
+      One: {
+        Type: 'T',
+        Condition: 'WithOne',
+        Properties: { policy: { Statement: [{ 'Fn::If': ['WithA', { Sid: 'A' }, { Ref: 'AWS::NoValue' }] }] } },
+      },
+    });
   });
 
   it('makes a statement once for each condition, and once without any', () => {
-    const made = (OneForEach: readonly object[]) => tidyResources({ One: { Type: 'T', Properties: { Statement: [{ Sid: 'A', OneForEach }, { Sid: 'B' }] } } })['One']?.Properties;
-    expect(made([{ is: 1 }, { is: 2 }])).toEqual({ Statement: [{ Sid: 'A', Condition: { is: 1 } }, { Sid: 'A2', Condition: { is: 2 } }, { Sid: 'B' }] });
+    const made = (OneForEach: readonly object[]) =>
+      tidyResources({ One: { Type: 'T', Properties: { Statement: [{ Sid: 'A', OneForEach }, { Sid: 'B' }] } } })['One']
+        ?.Properties;
+    expect(made([{ is: 1 }, { is: 2 }])).toEqual({
+      Statement: [{ Sid: 'A', Condition: { is: 1 } }, { Sid: 'A2', Condition: { is: 2 } }, { Sid: 'B' }],
+    });
     expect(made([])).toEqual({ Statement: [{ Sid: 'A' }, { Sid: 'B' }] });
   });
 
   it('drops a dependency that a reference implies, and keeps the others', () => {
     const Properties = { Role: { 'Fn::GetAtt': ['Role', 'Arn'] }, Queue: [{ Ref: 'Queue' }] };
-    expect(tidyResources({ One: { Type: 'T', DependsOn: ['Role', 'Queue', 'Logs'], Properties } })).toEqual({ One: { Type: 'T', DependsOn: ['Logs'], Properties } });
+    expect(tidyResources({ One: { Type: 'T', DependsOn: ['Role', 'Queue', 'Logs'], Properties } })).toEqual({
+      One: { Type: 'T', DependsOn: ['Logs'], Properties },
+    });
   });
 });

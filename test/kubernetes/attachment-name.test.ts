@@ -4,12 +4,17 @@ import { volumeNamed } from '../../kubernetes/volumes.ts';
 
 it('computes the name that Kubernetes gives a VolumeAttachment', () => {
   const volume = { driver: 'ebs.csi.aws.com', handle: 'vol-0123456789abcdef0' };
-  expect(attachmentName(volume, 'ip-10-0-0-1.ec2.internal')).toBe('csi-fe06e9b7f0788d36d037dc072e698d0df29ffac77397761bb77014101d61709d');
+  expect(attachmentName(volume, 'ip-10-0-0-1.ec2.internal')).toBe(
+    'csi-fe06e9b7f0788d36d037dc072e698d0df29ffac77397761bb77014101d61709d',
+  );
 });
 
 it.each([
   ['kubernetes.io/csi/ebs.csi.aws.com^vol-1', { driver: 'ebs.csi.aws.com', handle: 'vol-1' }],
-  ['kubernetes.io/csi/disk.csi.azure.com^/subscriptions/S/disks/a^b', { driver: 'disk.csi.azure.com', handle: '/subscriptions/S/disks/a^b' }],
+  [
+    'kubernetes.io/csi/disk.csi.azure.com^/subscriptions/S/disks/a^b',
+    { driver: 'disk.csi.azure.com', handle: '/subscriptions/S/disks/a^b' },
+  ],
   ['kubernetes.io/aws-ebs/aws://z/vol-1', null],
   ['kubernetes.io/csi/no-handle', null],
 ])('reads the unique volume name %s', (name, volume) => {

@@ -8,7 +8,10 @@ import { inProcess } from '../sandbox/in-process.ts';
 import { cluesTo, makeNode, unhurried } from '../contract/cluster/stage.ts';
 import { clusterOver, patientClock } from './wire.ts';
 
-const doctorFor = (server: ApiServer) => doctorOf(connectionOf({ name: 'c', link: transportLink(inProcess(server), FENCE_TOKEN), clock: patientClock() }), { unverified: () => false });
+const doctorFor = (server: ApiServer) =>
+  doctorOf(connectionOf({ name: 'c', link: transportLink(inProcess(server), FENCE_TOKEN), clock: patientClock() }), {
+    unverified: () => false,
+  });
 
 describe('the doctor', () => {
   it('finds every permission granted to an identity that has them', async () => {
@@ -19,9 +22,22 @@ describe('the doctor', () => {
 
   it('names what is missing', async () => {
     const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] }];
-    const permissions = await doctorFor(sandboxServer({ users: { [FENCE_TOKEN]: { name: 'poor', rules } } })).permissions(unhurried());
-    const missing = permissions.filter(({ allowed }) => !allowed).map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource ? `/${subresource}` : ''}`);
-    expect(missing).toEqual(['patch nodes', 'delete nodes', 'delete pods', 'patch pods/status', 'patch configmaps', 'patch volumeattachments', 'delete volumeattachments', 'create events']);
+    const permissions = await doctorFor(
+      sandboxServer({ users: { [FENCE_TOKEN]: { name: 'poor', rules } } }),
+    ).permissions(unhurried());
+    const missing = permissions
+      .filter(({ allowed }) => !allowed)
+      .map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource ? `/${subresource}` : ''}`);
+    expect(missing).toEqual([
+      'patch nodes',
+      'delete nodes',
+      'delete pods',
+      'patch pods/status',
+      'patch configmaps',
+      'patch volumeattachments',
+      'delete volumeattachments',
+      'create events',
+    ]);
   });
 
   it('reads the identity of every Node, page after page', async () => {
@@ -57,7 +73,9 @@ describe('a server version', () => {
     const clock = patientClock();
     let version = 'v1.25.0';
     const cluster = clusterOver((request, signal) => inProcess({ ...server, version })(request, signal), clock);
-    const supported = async () => (await cluster.look({ clues: cluesTo('i-1'), node: null, remembered: null, follow: [] }, unhurried())).taintSupported;
+    const supported = async () =>
+      (await cluster.look({ clues: cluesTo('i-1'), node: null, remembered: null, follow: [] }, unhurried()))
+        .taintSupported;
     expect(await supported()).toBe(false);
     version = 'v1.26.0';
     expect(await supported()).toBe(false);

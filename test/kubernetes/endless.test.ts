@@ -2,7 +2,19 @@ import { describe, expect, it } from 'vitest';
 import type { Transport } from '../../kubernetes/exchange.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import { adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
-import { DRIVER, NODES, cluesTo, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim, type Stage } from '../contract/cluster/stage.ts';
+import {
+  DRIVER,
+  NODES,
+  cluesTo,
+  makeAttachment,
+  makeNode,
+  makePod,
+  makeVolume,
+  recordFor,
+  unhurried,
+  usingClaim,
+  type Stage,
+} from '../contract/cluster/stage.ts';
 import { attachmentName } from '../../kubernetes/attachments.ts';
 import { annotatedIdentitySources, csiNodeIdentitySources } from '../../kubernetes/node.ts';
 import { clusterOver, patientClock } from './wire.ts';
@@ -22,7 +34,11 @@ const endless = (token: (page: number) => string) => {
   let page = 0;
   return counted(async () => {
     page += 1;
-    return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ kind: 'List', apiVersion: 'v1', items: [], metadata: { continue: token(page) } }) };
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ kind: 'List', apiVersion: 'v1', items: [], metadata: { continue: token(page) } }),
+    };
   });
 };
 
@@ -42,32 +58,63 @@ const busyNode = async () => {
   const { paths, counting } = counted(inProcess(server));
   const stage: Stage = { cluster: clusterOver(counting), admin: adminOf(server), now: server.now };
   const node = await makeNode(stage, { machine: 'i-1' });
-  return { paths, stage, node, look: (remembered = null as ReturnType<typeof recordFor> | null) => stage.cluster.look({ clues: cluesTo('i-1'), node: node.name, remembered, follow: [] }, unhurried()) };
+  return {
+    paths,
+    stage,
+    node,
+    look: (remembered = null as ReturnType<typeof recordFor> | null) =>
+      stage.cluster.look({ clues: cluesTo('i-1'), node: node.name, remembered, follow: [] }, unhurried()),
+  };
 };
 
 const names = (count: number) => Array.from({ length: count }, (_, at) => `${DRIVER}^vol-made-up-${at}`);
 
 describe('a kubelet that names ten thousand volumes', () => {
-  it.each(['volumesInUse', 'volumesAttached'])('in %s costs one list, and what is really attached is found', async (field) => {
-    const { paths, stage, node, look } = await busyNode();
-    const volume = await makeVolume(stage, 'vol-real');
-    await makePod(stage, node.name, usingClaim(volume));
-    const { uid } = await makeAttachment(stage, attachmentName({ driver: DRIVER, handle: 'vol-real' }, node.name), node.name, volume, 'i-1');
-    const unclaimed = await makeVolume(stage, 'vol-unclaimed');
-    await makeAttachment(stage, attachmentName({ driver: DRIVER, handle: 'vol-unclaimed' }, node.name), node.name, unclaimed, 'i-1');
-    const said = [...names(10_000), `${DRIVER}^vol-unclaimed`].map((name) => `kubernetes.io/csi/${name}`);
-    const status = { [field]: field === 'volumesInUse' ? said : said.map((name) => ({ name, devicePath: '' })) };
-    await stage.admin('PATCH', `${NODES}/${node.name}/status`, { status });
-    paths.length = 0;
-    const { volumes } = await look();
-    expect(paths.length).toBeLessThan(30);
-    expect(new Map(volumes.map(({ handle, persistentVolume }) => [handle, persistentVolume]))).toEqual(new Map([['vol-real', volume], ['vol-unclaimed', unclaimed]]));
-    expect(volumes.find(({ handle }) => handle === 'vol-real')?.attachment?.uid).toBe(uid);
-  });
+  it.each(['volumesInUse', 'volumesAttached'])(
+    'in %s costs one list, and what is really attached is found',
+    async (field) => {
+      const { paths, stage, node, look } = await busyNode();
+      const volume = await makeVolume(stage, 'vol-real');
+      await makePod(stage, node.name, usingClaim(volume));
+      const { uid } = await makeAttachment(
+        stage,
+        attachmentName({ driver: DRIVER, handle: 'vol-real' }, node.name),
+        node.name,
+        volume,
+        'i-1',
+      );
+      const unclaimed = await makeVolume(stage, 'vol-unclaimed');
+      await makeAttachment(
+        stage,
+        attachmentName({ driver: DRIVER, handle: 'vol-unclaimed' }, node.name),
+        node.name,
+        unclaimed,
+        'i-1',
+      );
+      const said = [...names(10_000), `${DRIVER}^vol-unclaimed`].map((name) => `kubernetes.io/csi/${name}`);
+      const status = { [field]: field === 'volumesInUse' ? said : said.map((name) => ({ name, devicePath: '' })) };
+      await stage.admin('PATCH', `${NODES}/${node.name}/status`, { status });
+      paths.length = 0;
+      const { volumes } = await look();
+      expect(paths.length).toBeLessThan(30);
+      expect(new Map(volumes.map(({ handle, persistentVolume }) => [handle, persistentVolume]))).toEqual(
+        new Map([
+          ['vol-real', volume],
+          ['vol-unclaimed', unclaimed],
+        ]),
+      );
+      expect(volumes.find(({ handle }) => handle === 'vol-real')?.attachment?.uid).toBe(uid);
+    },
+  );
 
   it('in the record costs no more than a big Node would', async () => {
     const { paths, node, look } = await busyNode();
-    const volumes = Array.from({ length: 10_000 }, (_, at) => ({ driver: DRIVER, handle: `vol-${at}`, persistentVolume: `pv-${at}`, attachment: '' }));
+    const volumes = Array.from({ length: 10_000 }, (_, at) => ({
+      driver: DRIVER,
+      handle: `vol-${at}`,
+      persistentVolume: `pv-${at}`,
+      attachment: '',
+    }));
     await look(recordFor(node, 'i-1', { volumes }));
     expect(paths.length).toBeLessThan(600);
   });
@@ -76,7 +123,9 @@ describe('a kubelet that names ten thousand volumes', () => {
 describe('a big Node', () => {
   it('of 250 volumes is looked at one by one, whether or not they are attached', async () => {
     const { stage, node, look } = await busyNode();
-    await stage.admin('PATCH', `${NODES}/${node.name}/status`, { status: { volumesInUse: names(250).map((name) => `kubernetes.io/csi/${name}`) } });
+    await stage.admin('PATCH', `${NODES}/${node.name}/status`, {
+      status: { volumesInUse: names(250).map((name) => `kubernetes.io/csi/${name}`) },
+    });
     expect((await look()).volumes).toHaveLength(250);
   });
 });
@@ -84,7 +133,10 @@ describe('a big Node', () => {
 describe('a tenant', () => {
   it('whose pods name two thousand claims costs a bounded number of calls, and what is beyond is unresolved', async () => {
     const { paths, stage, node, look } = await busyNode();
-    const volumes = Array.from({ length: 2_000 }, (_, at) => ({ name: `v${at}`, persistentVolumeClaim: { claimName: `c${at}` } }));
+    const volumes = Array.from({ length: 2_000 }, (_, at) => ({
+      name: `v${at}`,
+      persistentVolumeClaim: { claimName: `c${at}` },
+    }));
     await makePod(stage, node.name, { volumes, tolerations: [{ operator: 'Exists' }] });
     paths.length = 0;
     expect((await look()).pods[0]?.unresolved).toHaveLength(2_000);
@@ -94,6 +146,10 @@ describe('a tenant', () => {
 
 it('a nodeid annotation of ten thousand entries names no more machines than a Node can have drivers', () => {
   const ids = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`driver-${at}`, `i-${at}`]));
-  expect(annotatedIdentitySources({ annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify(ids) } })).toHaveLength(50);
-  expect(csiNodeIdentitySources({ spec: { drivers: Object.entries(ids).map(([name, nodeID]) => ({ name, nodeID })) } })).toHaveLength(50);
+  expect(
+    annotatedIdentitySources({ annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify(ids) } }),
+  ).toHaveLength(50);
+  expect(
+    csiNodeIdentitySources({ spec: { drivers: Object.entries(ids).map(([name, nodeID]) => ({ name, nodeID })) } }),
+  ).toHaveLength(50);
 });

@@ -33,13 +33,20 @@ const way = (agent: Agent, signal?: AbortSignal) => ({ agent, signal });
 
 describe('an exchange', () => {
   it('reads an answer that comes compressed', async () => {
-    const { url } = await serving((_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('a page of Leases')));
+    const { url } = await serving((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('a page of Leases')),
+    );
     expect(await exchange(get(url), way(new Agent(POOL)))).toMatchObject({ status: 200, body: 'a page of Leases' });
   });
 
   it('sends a body with a DELETE, and says its length', async () => {
-    const { url } = await serving((request, response) => void text(request).then((body) => response.end(`${request.headers['content-length']}: ${body}`)));
-    expect((await exchange({ ...get(url), method: 'DELETE', body: 'précondition' }, way(new Agent(POOL)))).body).toBe('13: précondition');
+    const { url } = await serving(
+      (request, response) =>
+        void text(request).then((body) => response.end(`${request.headers['content-length']}: ${body}`)),
+    );
+    expect((await exchange({ ...get(url), method: 'DELETE', body: 'précondition' }, way(new Agent(POOL)))).body).toBe(
+      '13: précondition',
+    );
   });
 
   it.each(['before the answer', 'in the middle of it'])('ends with its signal, %s', async (when) => {
@@ -70,14 +77,28 @@ describe('an exchange', () => {
     const proxy = await serving((_request, response) => response.writeHead(405).end());
     proxy.server.on('connect', (request, client) => {
       tunnels += 1;
-      const behind = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
+      const behind = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () =>
+        client.write('HTTP/1.1 200 OK\r\n\r\n'),
+      );
       behind.pipe(client).pipe(behind);
     });
-    const cluster = { server: door.url, 'certificate-authority-data': Buffer.from(door.caData).toString('base64'), 'proxy-url': proxy.url };
-    const link = linkFromKubeConfig(JSON.stringify({ clusters: [{ name: 'c', cluster }], users: [{ name: 'u', user: { token: FENCE_TOKEN } }], contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }] }), 'x');
+    const cluster = {
+      server: door.url,
+      'certificate-authority-data': Buffer.from(door.caData).toString('base64'),
+      'proxy-url': proxy.url,
+    };
+    const link = linkFromKubeConfig(
+      JSON.stringify({
+        clusters: [{ name: 'c', cluster }],
+        users: [{ name: 'u', user: { token: FENCE_TOKEN } }],
+        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      }),
+      'x',
+    );
     const through = clusterOf({ name: 'c', link, clock: systemClock });
     const { name } = await makeNode({ cluster: through, admin: adminOf(server), now: server.now }, { machine: 'i-1' });
-    for (let call = 0; call < 5; call += 1) expect(await through.find(cluesTo('i-1', name), unhurried())).toEqual([name]);
+    for (let call = 0; call < 5; call += 1)
+      expect(await through.find(cluesTo('i-1', name), unhurried())).toEqual([name]);
     expect(tunnels).toBe(1);
     await link.close();
     await door.close();

@@ -12,15 +12,22 @@ import { granted } from '../permits.ts';
 let door: HttpsDoor;
 let link: Link;
 const server = sandboxServer();
-const stage = () => ({ cluster: clusterOf({ name: 'c', link, clock: systemClock }), admin: adminOf(server), now: server.now });
+const stage = () => ({
+  cluster: clusterOf({ name: 'c', link, clock: systemClock }),
+  admin: adminOf(server),
+  now: server.now,
+});
 
 const tokenLink = () => linkFromToken({ server: door.url, ca: door.caData, token: async () => FENCE_TOKEN });
 
-const kubeConfig = (ca: string) => JSON.stringify({
-  clusters: [{ name: 'c', cluster: { server: door.url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
-  users: [{ name: 'u', user: { token: FENCE_TOKEN } }],
-  contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-});
+const kubeConfig = (ca: string) =>
+  JSON.stringify({
+    clusters: [
+      { name: 'c', cluster: { server: door.url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+    ],
+    users: [{ name: 'u', user: { token: FENCE_TOKEN } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+  });
 
 beforeEach(async () => {
   door = await openHttpsDoor(server);
@@ -39,7 +46,8 @@ describe('over HTTPS', () => {
     const { name } = await makeNode(stage(), { machine: 'i-1' });
     const opened = open();
     const cluster = clusterOf({ name: 'c', link: opened, clock: systemClock });
-    for (let call = 0; call < 20; call += 1) expect(await cluster.find(cluesTo('i-1', name), unhurried())).toEqual([name]);
+    for (let call = 0; call < 20; call += 1)
+      expect(await cluster.find(cluesTo('i-1', name), unhurried())).toEqual([name]);
     expect(door.traffic().requests).toBe(20);
     expect(door.traffic().connections).toBeLessThanOrEqual(2);
     await opened.close();
@@ -53,8 +61,11 @@ describe('over HTTPS', () => {
 
   it('deletes keep their connection, preconditions and all', async () => {
     const { cluster } = stage();
-    const doomed = await Promise.all(Array.from({ length: 6 }, (_, which) => makeAttachment(stage(), `csi-doomed-${which}`, 'n', 'data')));
-    for (const { name, uid } of doomed) await cluster.apply({ do: 'delete-attachment', attachment: { name, uid } }, granted, unhurried());
+    const doomed = await Promise.all(
+      Array.from({ length: 6 }, (_, which) => makeAttachment(stage(), `csi-doomed-${which}`, 'n', 'data')),
+    );
+    for (const { name, uid } of doomed)
+      await cluster.apply({ do: 'delete-attachment', attachment: { name, uid } }, granted, unhurried());
     expect(door.traffic().requests).toBe(6);
     expect(door.traffic().connections).toBeLessThanOrEqual(2);
   });
@@ -74,7 +85,11 @@ describe('over HTTPS', () => {
       checks += 1;
       throw new ProofExpired('too late');
     };
-    const applied = stage().cluster.apply({ do: 'delete-attachment', attachment: { name, uid } }, { ...granted, check }, unhurried());
+    const applied = stage().cluster.apply(
+      { do: 'delete-attachment', attachment: { name, uid } },
+      { ...granted, check },
+      unhurried(),
+    );
     await expect(applied).rejects.toThrow(ProofExpired);
     expect([checks, door.traffic().requests]).toEqual([1, 0]);
     expect(server.store.get('volumeattachments', name)).toBeDefined();
@@ -82,10 +97,14 @@ describe('over HTTPS', () => {
 
   it('a server that does not answer in time is unavailable', async () => {
     const clock = { ...systemClock, sleep: async () => undefined };
-    const hung = { ...link, send: (request: Parameters<Link['send']>[0]) => new Promise<never>((_resolve, reject) => {
-      const signal = request.getSignal();
-      signal?.addEventListener('abort', () => reject(signal.reason));
-    }) };
+    const hung = {
+      ...link,
+      send: (request: Parameters<Link['send']>[0]) =>
+        new Promise<never>((_resolve, reject) => {
+          const signal = request.getSignal();
+          signal?.addEventListener('abort', () => reject(signal.reason));
+        }),
+    };
     const cluster = clusterOf({ name: 'c', link: hung, clock, callLasts: 5 });
     await expect(cluster.recheck('n', unhurried())).rejects.toThrow(/got no answer/);
   });

@@ -29,7 +29,8 @@ const rotating = async () => {
     for (const known of Object.keys(users)) delete users[known];
     users[token] = { name: 'us', rules: 'all' };
   };
-  const order = (permit: Permit) => connection.writer(permit, never()).write(CoreV1Api, (core) => core.deleteNode({ name: 'node' }));
+  const order = (permit: Permit) =>
+    connection.writer(permit, never()).write(CoreV1Api, (core) => core.deleteNode({ name: 'node' }));
   return { clock, secret, rotate, order, ask: () => readLease(connection.reader(never()), 'node') };
 };
 

@@ -14,12 +14,29 @@ const silentCluster = (nodes: number) => {
   const { store } = server;
   for (let ordinal = 0; ordinal < nodes; ordinal += 1) {
     const name = `node-${ordinal}`;
-    store.create('nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: { providerID: `aws:///z/i-${ordinal}` }, status: {} }, by);
-    store.create('leases', { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name, namespace: 'kube-node-lease' }, spec: {} }, by);
+    store.create(
+      'nodes',
+      { apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: { providerID: `aws:///z/i-${ordinal}` }, status: {} },
+      by,
+    );
+    store.create(
+      'leases',
+      {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name, namespace: 'kube-node-lease' },
+        spec: {},
+      },
+      by,
+    );
   }
   const metadata = { name: 'csi-left', annotations: { 'csi.alpha.kubernetes.io/node-id': 'i-gone' } };
   const spec = { attacher: 'ebs.csi.aws.com', nodeName: 'gone', source: { persistentVolumeName: 'data' } };
-  store.create('volumeattachments', { apiVersion: 'storage.k8s.io/v1', kind: 'VolumeAttachment', metadata, spec, status: { attached: true } }, by);
+  store.create(
+    'volumeattachments',
+    { apiVersion: 'storage.k8s.io/v1', kind: 'VolumeAttachment', metadata, spec, status: { attached: true } },
+    by,
+  );
   return server;
 };
 
@@ -36,6 +53,8 @@ it.each([
   const suspects = await clusterOf({ name: 'c', link, clock: systemClock }).suspects(60_000, unhurried());
   const silent = suspects.filter(({ because }) => because === 'lease-stale');
   expect(new Set(silent.map(({ node, identitySources }) => `${node} ${identitySources[0]?.value}`)).size).toBe(nodes);
-  expect(suspects.filter(({ because }) => because !== 'lease-stale')).toMatchObject([{ because: 'node-missing', node: 'gone', attachments: ['csi-left'] }]);
+  expect(suspects.filter(({ because }) => because !== 'lease-stale')).toMatchObject([
+    { because: 'node-missing', node: 'gone', attachments: ['csi-left'] },
+  ]);
   expect(requests).toBeLessThan(10);
 });

@@ -10,7 +10,11 @@ describe('a pod', () => {
     ['names the taint for another effect', { key: KEY, operator: 'Exists', effect: 'NoExecute' }, true],
     ['tolerates everything', { operator: 'Exists' }, true],
     ['tolerates every taint of one effect', { operator: 'Exists', effect: 'NoExecute' }, false],
-    ['tolerates an unreachable node', { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }, false],
+    [
+      'tolerates an unreachable node',
+      { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+      false,
+    ],
     ['says nothing at all', {}, false],
   ])('that %s is left alone: %j → %s', (_case, toleration, tolerates) => {
     expect(toleratesOutOfService({ spec: { containers: [], tolerations: [toleration] } })).toBe(tolerates);

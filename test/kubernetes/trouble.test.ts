@@ -1,11 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { ClusterStep } from '../../fencing/model/steps.ts';
-import { NODES, cluesTo, granted, makeNode, makePod, recordFor, targetOf, unhurried } from '../contract/cluster/stage.ts';
+import {
+  NODES,
+  cluesTo,
+  granted,
+  makeNode,
+  makePod,
+  recordFor,
+  targetOf,
+  unhurried,
+} from '../contract/cluster/stage.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import { clusterOver, faultyCluster, first } from './wire.ts';
 
-const tooMany = (seconds: string) => ({ status: 429, headers: { 'content-type': 'application/json', 'retry-after': seconds }, body: '{"kind":"Status"}' });
+const tooMany = (seconds: string) => ({
+  status: 429,
+  headers: { 'content-type': 'application/json', 'retry-after': seconds },
+  body: '{"kind":"Status"}',
+});
 const broken = { status: 500, headers: { 'content-type': 'text/plain' }, body: 'oops' };
 
 describe('a read', () => {
@@ -37,24 +50,36 @@ describe('a read', () => {
   it('that is forbidden is denied at once, and tells what was', async () => {
     const poor = clusterOver(async (request) => {
       const body = { kind: 'Status', reason: 'Forbidden', message: 'nodes is forbidden' };
-      return request.path.includes('leases') ? { status: 404, headers: {}, body: '' } : { status: 403, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      return request.path.includes('leases')
+        ? { status: 404, headers: {}, body: '' }
+        : { status: 403, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
     });
     await expect(poor.suspects(1, unhurried())).rejects.toThrow(Unavailable);
-    await expect(poor.find(cluesTo('i-1'), unhurried())).rejects.toThrow(/GET \/api\/v1\/nodes.*403 Forbidden: nodes is forbidden/);
+    await expect(poor.find(cluesTo('i-1'), unhurried())).rejects.toThrow(
+      /GET \/api\/v1\/nodes.*403 Forbidden: nodes is forbidden/,
+    );
     await expect(poor.find(cluesTo('i-1'), unhurried())).rejects.toThrow(Denied);
   });
 
   it.each([
     ['a proxy', { 'content-type': 'text/html' }, '<h1>404</h1>'],
     ['an API server that does not serve the path', { 'content-type': 'text/plain' }, '404 page not found'],
-    ['an API server that does not know the resource', { 'content-type': 'application/json' }, '{"kind":"Status","reason":"NotFound","message":"the server could not find the requested resource","details":{}}'],
+    [
+      'an API server that does not know the resource',
+      { 'content-type': 'application/json' },
+      '{"kind":"Status","reason":"NotFound","message":"the server could not find the requested resource","details":{}}',
+    ],
   ])('does not take the 404 of %s for absence', async (_case, headers, body) => {
     const cluster = clusterOver(async () => ({ status: 404, headers, body }));
     await expect(cluster.recheck('n1', unhurried())).rejects.toThrow(/404/);
   });
 
   it('does not take a garbled answer for one', async () => {
-    const cluster = clusterOver(async () => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '{"metadata":' }));
+    const cluster = clusterOver(async () => ({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: '{"metadata":',
+    }));
     await expect(cluster.recheck('n1', unhurried())).rejects.toThrow(Unavailable);
   });
 
@@ -72,7 +97,12 @@ describe('a write', () => {
   it('is never sent twice, and one whose answer was lost is found done', async () => {
     const stage = faultyCluster({ after: first(1, 'drop' as const, ({ method }) => method === 'PATCH') });
     const node = await makeNode(stage);
-    const step: ClusterStep = { do: 'mark', node: targetOf(node), record: recordFor(node, 'i-1'), addOutOfService: true };
+    const step: ClusterStep = {
+      do: 'mark',
+      node: targetOf(node),
+      record: recordFor(node, 'i-1'),
+      addOutOfService: true,
+    };
     await expect(stage.cluster.apply(step, granted, unhurried())).rejects.toThrow(Unavailable);
     expect(stage.slept).toEqual([]);
     expect(await stage.cluster.apply(step, granted, unhurried())).toBe('already');
@@ -87,17 +117,24 @@ describe('a write', () => {
     expect(stage.server.store.get('pods', name, 'default')).toBeDefined();
   });
 
-  it.each(['delete-pod', 'fail-pod'] as const)('that the cluster’s own rules forbid is refused in their words (%s)', async (what) => {
-    const body = JSON.stringify({ kind: 'Status', reason: 'Invalid', message: 'pods are deleted by their own people' });
-    const forbids = { status: 422, headers: { 'content-type': 'application/json' }, body };
-    const stage = faultyCluster({ before: first(1, forbids, ({ method }) => method !== 'GET' && method !== 'POST') });
-    const { name, uid } = await makePod(stage, 'n1');
-    const step: ClusterStep = { do: what, pod: { namespace: 'default', name, uid } };
-    const answer = stage.cluster.apply(step, granted, unhurried());
-    await expect(answer).rejects.toThrow(Refused);
-    await expect(answer).rejects.toThrow(/422 Invalid: pods are deleted by their own people/);
-    expect(stage.server.store.get('pods', name, 'default')).toBeDefined();
-  });
+  it.each(['delete-pod', 'fail-pod'] as const)(
+    'that the cluster’s own rules forbid is refused in their words (%s)',
+    async (what) => {
+      const body = JSON.stringify({
+        kind: 'Status',
+        reason: 'Invalid',
+        message: 'pods are deleted by their own people',
+      });
+      const forbids = { status: 422, headers: { 'content-type': 'application/json' }, body };
+      const stage = faultyCluster({ before: first(1, forbids, ({ method }) => method !== 'GET' && method !== 'POST') });
+      const { name, uid } = await makePod(stage, 'n1');
+      const step: ClusterStep = { do: what, pod: { namespace: 'default', name, uid } };
+      const answer = stage.cluster.apply(step, granted, unhurried());
+      await expect(answer).rejects.toThrow(Refused);
+      await expect(answer).rejects.toThrow(/422 Invalid: pods are deleted by their own people/);
+      expect(stage.server.store.get('pods', name, 'default')).toBeDefined();
+    },
+  );
 
   it('that loses a race to another fence is refused and leaves nothing', async () => {
     const stage = faultyCluster({});
@@ -107,7 +144,12 @@ describe('a write', () => {
       if (request.method === 'PATCH') await stage.admin('PATCH', `${NODES}/${node.name}`, rival);
       return inProcess(stage.server)(request, signal);
     });
-    const step: ClusterStep = { do: 'mark', node: targetOf(node), record: recordFor(node, 'i-1'), addOutOfService: true };
+    const step: ClusterStep = {
+      do: 'mark',
+      node: targetOf(node),
+      record: recordFor(node, 'i-1'),
+      addOutOfService: true,
+    };
     await expect(racing.apply(step, granted, unhurried())).rejects.toThrow(Refused);
     expect(stage.server.store.get('nodes', node.name)?.spec.taints).toHaveLength(1);
   });

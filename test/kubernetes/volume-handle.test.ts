@@ -6,17 +6,62 @@ const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 const ZONE = 'topology.kubernetes.io/zone';
 const DISK_URI = '/subscriptions/S/resourceGroups/Group/providers/Microsoft.Compute/disks/Data-1';
 
-/** Inputs and outputs as in csi-translation-lib v0.36.3, plugins/{aws_ebs,azure_disk,gce_pd,openstack_cinder,portworx,vsphere_volume}_test.go. */
+/**
+ * Inputs and outputs as in csi-translation-lib v0.36.3,
+ * plugins/{aws_ebs,azure_disk,gce_pd,openstack_cinder,portworx,vsphere_volume}_test.go.
+ */
 const translations: readonly (readonly [string, V1PersistentVolumeSpec, Record<string, string>, string, string])[] = [
   ['a bare EBS volume', { awsElasticBlockStore: { volumeID: 'vol-1' } }, {}, 'ebs.csi.aws.com', 'vol-1'],
-  ['an EBS volume of a zone', { awsElasticBlockStore: { volumeID: 'aws://eu-central-1a/vol-1' } }, {}, 'ebs.csi.aws.com', 'vol-1'],
+  [
+    'an EBS volume of a zone',
+    { awsElasticBlockStore: { volumeID: 'aws://eu-central-1a/vol-1' } },
+    {},
+    'ebs.csi.aws.com',
+    'vol-1',
+  ],
   ['an EBS volume of no zone', { awsElasticBlockStore: { volumeID: 'aws:///vol-1' } }, {}, 'ebs.csi.aws.com', 'vol-1'],
-  ['a managed Azure disk, spelled as it is', { azureDisk: { diskName: 'Data-1', diskURI: DISK_URI, kind: 'Managed' } }, {}, 'disk.csi.azure.com', DISK_URI],
-  ['an Azure disk of no kind', { azureDisk: { diskName: 'Data-1', diskURI: DISK_URI } }, {}, 'disk.csi.azure.com', DISK_URI],
-  ['a zonal Google disk', { gcePersistentDisk: { pdName: 'pd-1' } }, { [ZONE]: 'us-central1-a' }, 'pd.csi.storage.gke.io', 'projects/UNSPECIFIED/zones/us-central1-a/disks/pd-1'],
-  ['a Google disk by the former label, which counts first', { gcePersistentDisk: { pdName: 'pd-1' } }, { [BETA_ZONE]: 'us-central1-b', [ZONE]: 'us-central1-a' }, 'pd.csi.storage.gke.io', 'projects/UNSPECIFIED/zones/us-central1-b/disks/pd-1'],
-  ['a regional Google disk', { gcePersistentDisk: { pdName: 'pd-1' } }, { [ZONE]: 'us-central1-a__us-central1-c' }, 'pd.csi.storage.gke.io', 'projects/UNSPECIFIED/regions/us-central1/disks/pd-1'],
-  ['a Google disk of no zone', { gcePersistentDisk: { pdName: 'pd-1' } }, {}, 'pd.csi.storage.gke.io', 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1'],
+  [
+    'a managed Azure disk, spelled as it is',
+    { azureDisk: { diskName: 'Data-1', diskURI: DISK_URI, kind: 'Managed' } },
+    {},
+    'disk.csi.azure.com',
+    DISK_URI,
+  ],
+  [
+    'an Azure disk of no kind',
+    { azureDisk: { diskName: 'Data-1', diskURI: DISK_URI } },
+    {},
+    'disk.csi.azure.com',
+    DISK_URI,
+  ],
+  [
+    'a zonal Google disk',
+    { gcePersistentDisk: { pdName: 'pd-1' } },
+    { [ZONE]: 'us-central1-a' },
+    'pd.csi.storage.gke.io',
+    'projects/UNSPECIFIED/zones/us-central1-a/disks/pd-1',
+  ],
+  [
+    'a Google disk by the former label, which counts first',
+    { gcePersistentDisk: { pdName: 'pd-1' } },
+    { [BETA_ZONE]: 'us-central1-b', [ZONE]: 'us-central1-a' },
+    'pd.csi.storage.gke.io',
+    'projects/UNSPECIFIED/zones/us-central1-b/disks/pd-1',
+  ],
+  [
+    'a regional Google disk',
+    { gcePersistentDisk: { pdName: 'pd-1' } },
+    { [ZONE]: 'us-central1-a__us-central1-c' },
+    'pd.csi.storage.gke.io',
+    'projects/UNSPECIFIED/regions/us-central1/disks/pd-1',
+  ],
+  [
+    'a Google disk of no zone',
+    { gcePersistentDisk: { pdName: 'pd-1' } },
+    {},
+    'pd.csi.storage.gke.io',
+    'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1',
+  ],
   ['a Cinder volume', { cinder: { volumeID: 'c-1' } }, {}, 'cinder.csi.openstack.org', 'c-1'],
   ['a Portworx volume', { portworxVolume: { volumeID: 'p-1' } }, {}, 'pxd.portworx.com', 'p-1'],
   ['a vSphere volume', { vsphereVolume: { volumePath: '[ds] a.vmdk' } }, {}, 'csi.vsphere.vmware.com', '[ds] a.vmdk'],
@@ -32,7 +77,11 @@ describe('a PersistentVolume', () => {
   it.each<readonly [string, V1PersistentVolumeSpec, boolean]>([
     ['on a path', { hostPath: { path: '/data' } }, false],
     ['on NFS', { nfs: { path: '/', server: 'nfs' } }, false],
-    ['of an unmanaged Azure disk, which has no driver', { azureDisk: { diskName: 'd', diskURI: 'https://a.blob.core.windows.net/d.vhd', kind: 'Dedicated' } }, false],
+    [
+      'of an unmanaged Azure disk, which has no driver',
+      { azureDisk: { diskName: 'd', diskURI: 'https://a.blob.core.windows.net/d.vhd', kind: 'Dedicated' } },
+      false,
+    ],
     ['of a kind that this client does not know', {}, true],
     ['of an EBS volume that nobody can read', { awsElasticBlockStore: { volumeID: 'aws://z/not-a-volume' } }, true],
     ['of Google disks in two regions', { gcePersistentDisk: { pdName: 'pd-1' } }, true],
@@ -43,16 +92,34 @@ describe('a PersistentVolume', () => {
 });
 
 describe('a volume that a pod names itself', () => {
-  const pod = (...volumes: Omit<V1Volume, 'name'>[]): V1Pod => ({ spec: { containers: [], volumes: volumes.map((volume, at) => ({ name: `v${at}`, ...volume })) } });
+  const pod = (...volumes: Omit<V1Volume, 'name'>[]): V1Pod => ({
+    spec: { containers: [], volumes: volumes.map((volume, at) => ({ name: `v${at}`, ...volume })) },
+  });
 
   it('is that of the CSI driver to which its kind was handed over', () => {
-    const named = pod({ awsElasticBlockStore: { volumeID: 'vol-1' } }, { azureDisk: { diskName: 'd', diskURI: DISK_URI, kind: 'Managed' } }, { gcePersistentDisk: { pdName: 'pd-1' } });
-    expect(inlineHandles([named]).map(({ handle }) => handle)).toEqual(['vol-1', DISK_URI, 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1']);
+    const named = pod(
+      { awsElasticBlockStore: { volumeID: 'vol-1' } },
+      { azureDisk: { diskName: 'd', diskURI: DISK_URI, kind: 'Managed' } },
+      { gcePersistentDisk: { pdName: 'pd-1' } },
+    );
+    expect(inlineHandles([named]).map(({ handle }) => handle)).toEqual([
+      'vol-1',
+      DISK_URI,
+      'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1',
+    ]);
   });
 
   it('is never attached when it is an ephemeral CSI volume, and none of the claims’ affair', () => {
-    const named = pod({ csi: { driver: 'ebs.csi.aws.com' } }, { emptyDir: {} }, { persistentVolumeClaim: { claimName: 'c' } }, { ephemeral: {} });
-    expect(inlineBackings(named)).toEqual([['v0', 'never-attached'], ['v1', 'never-attached']]);
+    const named = pod(
+      { csi: { driver: 'ebs.csi.aws.com' } },
+      { emptyDir: {} },
+      { persistentVolumeClaim: { claimName: 'c' } },
+      { ephemeral: {} },
+    );
+    expect(inlineBackings(named)).toEqual([
+      ['v0', 'never-attached'],
+      ['v1', 'never-attached'],
+    ]);
   });
 
   it('is unknown when its kind is: a newer server may have it attached', () => {
@@ -61,7 +128,11 @@ describe('a volume that a pod names itself', () => {
 
   it('is known from the attachment that has no PersistentVolume', () => {
     const inlineVolumeSpec = { csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'vol-1' } };
-    expect(attachedInline({ spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n', source: { inlineVolumeSpec } } })).toEqual({ driver: 'ebs.csi.aws.com', handle: 'vol-1' });
-    expect(attachedInline({ spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n', source: { persistentVolumeName: 'pv' } } })).toBeNull();
+    expect(
+      attachedInline({ spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n', source: { inlineVolumeSpec } } }),
+    ).toEqual({ driver: 'ebs.csi.aws.com', handle: 'vol-1' });
+    expect(
+      attachedInline({ spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n', source: { persistentVolumeName: 'pv' } } }),
+    ).toBeNull();
   });
 });

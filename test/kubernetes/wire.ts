@@ -33,7 +33,11 @@ export const faultyCluster = (faults: Faults) => {
 };
 
 /** Answers the first so many matching requests with a fault. */
-export const first = <T>(times: number, fault: T, matches: (request: { readonly method: string; readonly path: string }) => boolean = () => true) => {
+export const first = <T>(
+  times: number,
+  fault: T,
+  matches: (request: { readonly method: string; readonly path: string }) => boolean = () => true,
+) => {
   let left = times;
   return (request: { readonly method: string; readonly path: string }): T | undefined => {
     if (!matches(request) || left === 0) return undefined;

@@ -37,7 +37,10 @@ export interface Installed {
 }
 
 const pack = async (into: string) => {
-  const { stdout } = await run('npm', ['pack', '--json', '--silent', '--pack-destination', into], { cwd: root, maxBuffer: 1 << 24 });
+  const { stdout } = await run('npm', ['pack', '--json', '--silent', '--pack-destination', into], {
+    cwd: root,
+    maxBuffer: 1 << 24,
+  });
   const [tarball] = packed.parse(JSON.parse(stdout.slice(stdout.indexOf('[\n'))));
   if (!tarball) throw new Error('npm pack made nothing');
   return { tarball: path.join(into, tarball.filename), files: tarball.files.map((file) => file.path) };
@@ -50,14 +53,28 @@ export const installed = async (): Promise<Installed> => {
   await writeFile(path.join(folder, 'package.json'), '{ "type": "module" }\n');
   const { tarball, files } = await pack(work);
   const runThere = (command: string, ...args: readonly string[]): Ran => {
-    const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, env: strangersEnvironment(home), encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(command, args, {
+      cwd: folder,
+      env: strangersEnvironment(home),
+      encoding: 'utf8',
+    });
     return { code: status, stdout, stderr };
   };
-  const { code, stderr } = runThere('npm', 'install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball);
+  const { code, stderr } = runThere(
+    'npm',
+    'install',
+    '--offline',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    tarball,
+  );
   if (code !== 0) throw new Error(`the package cannot be installed: ${stderr}`);
   return { tarball, bytes: (await stat(tarball)).size, files, folder, run: runThere };
 };
 
 /** Names of the clouds that the installed package exports. */
 export const cloudsOf = async ({ folder }: Installed): Promise<readonly string[]> =>
-  (await readdir(path.join(folder, 'node_modules/cloudfence/dist/lib/providers'))).filter((file) => file.endsWith('.mjs')).map((file) => path.basename(file, '.mjs'));
+  (await readdir(path.join(folder, 'node_modules/cloudfence/dist/lib/providers')))
+    .filter((file) => file.endsWith('.mjs'))
+    .map((file) => path.basename(file, '.mjs'));

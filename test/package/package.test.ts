@@ -21,22 +21,38 @@ describe('the tarball', () => {
   it('contains what package.json names: no tests, no sources, no maps', () => {
     const stray = there.files.filter((file) => /(?<!\.d)\.ts$|\.map$|^(?:test|sandbox|node_modules)\//.test(file));
     expect(stray).toEqual([]);
-    expect(there.files).toEqual(expect.arrayContaining(['cli/cloudfence.js', 'dist/cli/cloudfence.mjs', 'dist/lib/fencing.mjs', 'dist/THIRD-PARTY-LICENSES.txt']));
+    expect(there.files).toEqual(
+      expect.arrayContaining([
+        'cli/cloudfence.js',
+        'dist/cli/cloudfence.mjs',
+        'dist/lib/fencing.mjs',
+        'dist/THIRD-PARTY-LICENSES.txt',
+      ]),
+    );
   });
 
   it('needs no other package', async () => {
-    expect((await readdir(path.join(there.folder, 'node_modules'))).filter((name) => !name.startsWith('.'))).toEqual(['cloudfence']);
+    expect((await readdir(path.join(there.folder, 'node_modules'))).filter((name) => !name.startsWith('.'))).toEqual([
+      'cloudfence',
+    ]);
   });
 
   it('carries the license of each library that it contains', async () => {
-    const text = await readFile(path.join(there.folder, 'node_modules/cloudfence/dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
-    for (const library of ['zod', 'commander', '@kubernetes/client-node', '@smithy/core']) expect(text).toMatch(new RegExp(`^${library} \\d.*\\(.+\\)$`, 'm'));
+    const text = await readFile(
+      path.join(there.folder, 'node_modules/cloudfence/dist/THIRD-PARTY-LICENSES.txt'),
+      'utf8',
+    );
+    for (const library of ['zod', 'commander', '@kubernetes/client-node', '@smithy/core'])
+      expect(text).toMatch(new RegExp(`^${library} \\d.*\\(.+\\)$`, 'm'));
   });
 });
 
 describe('the CLI of the package', () => {
   it('says its version', () => {
-    expect(there.run('npx', '--offline', 'cloudfence', '--version')).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
+    expect(there.run('npx', '--offline', 'cloudfence', '--version')).toMatchObject({
+      code: 0,
+      stdout: `${manifest.version}\n`,
+    });
   });
 
   it('plays the demo from the tarball alone, where nothing is installed', () => {
@@ -67,12 +83,16 @@ describe('the modules of the package', () => {
   it('exports the rules and the loop', () => {
     const { code, stdout } = evaluated("console.log(Object.keys(await import('cloudfence/fencing')).join(' '))");
     expect(code).toBe(0);
-    expect(stdout.split(/\s/)).toEqual(expect.arrayContaining(['Denied', 'decide', 'defaultPolicy', 'react', 'run', 'sweep']));
+    expect(stdout.split(/\s/)).toEqual(
+      expect.arrayContaining(['Denied', 'decide', 'defaultPolicy', 'react', 'run', 'sweep']),
+    );
   });
 
   it('exports each cloud, whose library is loaded only when it is opened', async () => {
     for (const cloud of await cloudsOf(there)) {
-      const { stdout } = evaluated(`const { ${cloud} } = await import('cloudfence/providers/${cloud}'); console.log(${cloud}.name, typeof ${cloud}.open, typeof ${cloud}.readHints)`);
+      const { stdout } = evaluated(
+        `const { ${cloud} } = await import('cloudfence/providers/${cloud}'); console.log(${cloud}.name, typeof ${cloud}.open, typeof ${cloud}.readHints)`,
+      );
       expect(stdout).toBe(`${cloud} function function\n`);
     }
   });
@@ -83,13 +103,19 @@ describe('the types of the package', () => {
   const options = { strict: true, noEmit: true, module: 'nodenext', target: 'es2024', skipLibCheck: false, types: [] };
   const checked = async (source: string) => {
     await writeFile(path.join(there.folder, 'own.ts'), source);
-    await writeFile(path.join(there.folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['own.ts'] }));
+    await writeFile(
+      path.join(there.folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: options, files: ['own.ts'] }),
+    );
     const { code, stdout } = node(tsc, '-p', '.');
     return { code, stdout };
   };
 
   it('are enough for a cloud and a policy of your own', async () => {
-    const clouds = (await cloudsOf(there)).map((cloud) => `import { ${cloud} } from 'cloudfence/providers/${cloud}';\nexport const of${cloud}: string | null = ${cloud}.machineOf({ carrier: 'providerID', driver: null, value: 'x' });`);
+    const clouds = (await cloudsOf(there)).map(
+      (cloud) =>
+        `import { ${cloud} } from 'cloudfence/providers/${cloud}';\nexport const of${cloud}: string | null = ${cloud}.machineOf({ carrier: 'providerID', driver: null, value: 'x' });`,
+    );
     const source = `
       import { decide, defaultPolicy, type Cloud, type Policy, type View } from 'cloudfence/fencing';
       export const policy: Policy = { ...defaultPolicy, fenceAfter: 60_000 };

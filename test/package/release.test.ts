@@ -15,7 +15,10 @@ let work: string;
 
 const released = async (name: string): Promise<string> => {
   const out = path.join(work, name);
-  await run(process.execPath, ['scripts/release.ts', '--out', out, '--made-at', '1790000000'], { cwd: root, maxBuffer: 1 << 24 });
+  await run(process.execPath, ['scripts/release.ts', '--out', out, '--made-at', '1790000000'], {
+    cwd: root,
+    maxBuffer: 1 << 24,
+  });
   return out;
 };
 
@@ -35,45 +38,91 @@ describe('a release', () => {
   });
 
   it('lists every file with its checksum', async () => {
-    const lines = (await read('SHA256SUMS')).trim().split('\n').map((line) => line.split('  '));
-    const files = (await readdir(path.join(work, 'one'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map((entry) => path.relative(path.join(work, 'one'), path.join(entry.parentPath, entry.name)));
+    const lines = (await read('SHA256SUMS'))
+      .trim()
+      .split('\n')
+      .map((line) => line.split('  '));
+    const files = (await readdir(path.join(work, 'one'), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.relative(path.join(work, 'one'), path.join(entry.parentPath, entry.name)));
     expect(lines.map(([, file]) => file)).toEqual(files.filter((file) => file !== 'SHA256SUMS').sort());
-    for (const [sum, file = ''] of lines) expect(createHash('sha256').update(await readFile(path.join(work, 'one', file))).digest('hex')).toBe(sum);
+    for (const [sum, file = ''] of lines)
+      expect(
+        createHash('sha256')
+          .update(await readFile(path.join(work, 'one', file)))
+          .digest('hex'),
+      ).toBe(sum);
   });
 
   it('has what each cloud is installed from', async () => {
     const sums = await read('SHA256SUMS');
-    for (const file of [`cloudfence-${manifest.version}.tgz`, 'aws/cloudformation.json', 'aws/on-event.zip', 'azure/template.json', 'azure/app.zip', 'azure/door.zip', 'gcp/requests.json', 'gcp/sweep.zip', 'kubernetes/rbac.yaml', 'install.md', 'LICENSE']) expect(sums).toContain(`  ${file}\n`);
+    for (const file of [
+      `cloudfence-${manifest.version}.tgz`,
+      'aws/cloudformation.json',
+      'aws/on-event.zip',
+      'azure/template.json',
+      'azure/app.zip',
+      'azure/door.zip',
+      'gcp/requests.json',
+      'gcp/sweep.zip',
+      'kubernetes/rbac.yaml',
+      'install.md',
+      'LICENSE',
+    ])
+      expect(sums).toContain(`  ${file}\n`);
   });
 
   it('has each file that its install.md names', async () => {
     const sums = await read('SHA256SUMS');
-    const named = [...(await read('install.md')).matchAll(/(?<![\w/.])(?:aws|azure|gcp|kubernetes)\/[\w-]+\.(?:json|zip|yaml)/g)].map(([file]) => file);
+    const named = [
+      ...(await read('install.md')).matchAll(/(?<![\w/.])(?:aws|azure|gcp|kubernetes)\/[\w-]+\.(?:json|zip|yaml)/g),
+    ].map(([file]) => file);
     expect(named.length).toBeGreaterThan(5);
     for (const file of named) expect(sums).toContain(`  ${file}\n`);
   });
 
   it('names in its bill of materials each library whose license it carries', async () => {
-    const bill = z.object({ bomFormat: z.literal('CycloneDX'), metadata: z.object({ timestamp: z.string(), component: z.object({ name: z.literal('cloudfence') }) }), components: z.array(z.object({ name: z.string(), version: z.string() })) }).parse(JSON.parse(await read('sbom.cdx.json')));
-    const licensed = [...(await read('THIRD-PARTY-LICENSES.txt')).matchAll(/^={80}\n(\S+) (\S+) \(/gm)].map(([, name, version]) => `${name}@${version}`);
+    const bill = z
+      .object({
+        bomFormat: z.literal('CycloneDX'),
+        metadata: z.object({ timestamp: z.string(), component: z.object({ name: z.literal('cloudfence') }) }),
+        components: z.array(z.object({ name: z.string(), version: z.string() })),
+      })
+      .parse(JSON.parse(await read('sbom.cdx.json')));
+    const licensed = [...(await read('THIRD-PARTY-LICENSES.txt')).matchAll(/^={80}\n(\S+) (\S+) \(/gm)].map(
+      ([, name, version]) => `${name}@${version}`,
+    );
     expect(bill.components.map(({ name, version }) => `${name}@${version}`).sort()).toEqual(licensed.sort());
     expect(bill.metadata.timestamp).toBe('2026-09-21T14:13:20.000Z');
     expect(licensed.length).toBeGreaterThan(50);
   });
 
   it('tells nothing of the machine or the stage that it was made with', async () => {
-    for (const file of ['aws/cloudformation.json', 'azure/template.json', 'gcp/requests.json', 'sbom.cdx.json']) expect(await read(file)).not.toMatch(/placeholder|us-isob|⟦|999999999999|\/tmp\/|\/home\//);
+    for (const file of ['aws/cloudformation.json', 'azure/template.json', 'gcp/requests.json', 'sbom.cdx.json'])
+      expect(await read(file)).not.toMatch(/placeholder|us-isob|⟦|999999999999|\/tmp\/|\/home\//);
   });
 });
 
 describe('the CloudFormation template of a release', () => {
-  const template = z.object({ Parameters: z.record(z.string(), z.unknown()), Conditions: z.record(z.string(), z.unknown()), Resources: z.record(z.string(), z.looseObject({ Type: z.string(), Condition: z.string().optional(), Properties: z.looseObject({}) })) });
+  const template = z.object({
+    Parameters: z.record(z.string(), z.unknown()),
+    Conditions: z.record(z.string(), z.unknown()),
+    Resources: z.record(
+      z.string(),
+      z.looseObject({ Type: z.string(), Condition: z.string().optional(), Properties: z.looseObject({}) }),
+    ),
+  });
   const stack = async () => template.parse(JSON.parse(await read('aws/cloudformation.json')));
 
   it('finds each zip in the bucket of whoever installs it', async () => {
     const functions = Object.values((await stack()).Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
     const keys = functions.map(({ Properties }) => Properties['Code']);
-    expect(keys).toEqual(['on-event', 'sweep', 'replay', 'fence', 'doctor'].map((name) => ({ S3Bucket: { Ref: 'CodeBucket' }, S3Key: { 'Fn::Sub': `\${CodePrefix}${name}.zip` } })));
+    expect(keys).toEqual(
+      ['on-event', 'sweep', 'replay', 'fence', 'doctor'].map((name) => ({
+        S3Bucket: { Ref: 'CodeBucket' },
+        S3Key: { 'Fn::Sub': `\${CodePrefix}${name}.zip` },
+      })),
+    );
   });
 
   it('refers only to what is in it, and uses each parameter and condition', async () => {
@@ -82,20 +131,30 @@ describe('the CloudFormation template of a release', () => {
     const references = [...referredTo({ Resources, Conditions })].filter((name) => !name.startsWith('AWS::'));
     expect(references.filter((name) => !(name in Parameters) && !(name in Resources))).toEqual([]);
     for (const name of Object.keys(Parameters)) expect(text).toMatch(new RegExp(`"Ref":"${name}"|\\$\\{${name}\\}`));
-    for (const name of Object.keys(Conditions)) expect(text).toMatch(new RegExp(`"Fn::If":\\["${name}"|"Condition":"${name}"`));
+    for (const name of Object.keys(Conditions))
+      expect(text).toMatch(new RegExp(`"Fn::If":\\["${name}"|"Condition":"${name}"`));
   });
 
   it('refers to what may be missing only under the same condition', async () => {
     const { Resources } = await stack();
     const conditional = Object.keys(Resources).filter((name) => Resources[name]?.Condition !== undefined);
     expect(conditional).toContain('Archive');
-    const always = JSON.stringify(Object.values(Resources).filter(({ Condition }) => Condition === undefined).map(({ Properties }) => Properties));
-    for (const name of conditional) expect(always.replaceAll(/\{"Fn::If":\["With\w+",\{"Fn::GetAtt":\["\w+","Arn"\]\},""\]\}/g, '')).not.toContain(`["${name}",`);
+    const always = JSON.stringify(
+      Object.values(Resources)
+        .filter(({ Condition }) => Condition === undefined)
+        .map(({ Properties }) => Properties),
+    );
+    for (const name of conditional)
+      expect(always.replaceAll(/\{"Fn::If":\["With\w+",\{"Fn::GetAtt":\["\w+","Arn"\]\},""\]\}/g, '')).not.toContain(
+        `["${name}",`,
+      );
   });
 });
 
 it('no request of the release for Google Cloud replaces a policy', async () => {
-  const requests = z.array(z.object({ method: z.string(), url: z.string() })).parse(JSON.parse(await read('gcp/requests.json')));
+  const requests = z
+    .array(z.object({ method: z.string(), url: z.string() }))
+    .parse(JSON.parse(await read('gcp/requests.json')));
   expect(requests.filter(({ url }) => url.includes('setIamPolicy'))).toEqual([]);
   expect(requests.filter(({ method }) => method === 'GRANT').length).toBeGreaterThan(5);
 });

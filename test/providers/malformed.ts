@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import type { Answered } from './stand-in.ts';
 
 /**
- * Answers that a cloud never gives, and that something between us and it may: made from true ones. What is changed is the
- * form; an answer of the right form that lies cannot be told.
+ * Answers that a cloud never gives, and that something between us and it may: made from true ones. What is changed is
+ * the form; an answer of the right form that lies cannot be told.
  */
 export type Malformed = (truth: { readonly status: number; readonly body: string }) => Answered;
 
@@ -29,8 +29,16 @@ const PAGES = [
 ];
 
 const page = fc
-  .record({ status: fc.constantFrom(200, 201, 202, 203, 204, 302, 400, 404, 405, 407, 410, 451), body: fc.constantFrom(...PAGES), type: fc.constantFrom('text/html', 'application/json', 'text/xml', 'text/plain') })
-  .map(({ status, body, type }): Malformed => () => ({ status, body: status === 204 ? '' : body, headers: { 'content-type': type } }));
+  .record({
+    status: fc.constantFrom(200, 201, 202, 203, 204, 302, 400, 404, 405, 407, 410, 451),
+    body: fc.constantFrom(...PAGES),
+    type: fc.constantFrom('text/html', 'application/json', 'text/xml', 'text/plain'),
+  })
+  .map(({ status, body, type }): Malformed => () => ({
+    status,
+    body: status === 204 ? '' : body,
+    headers: { 'content-type': type },
+  }));
 
 const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const at = (text: string, part: number): number => Math.floor(text.length * part);
@@ -45,38 +53,55 @@ const holed = fc.tuple(share, fc.integer({ min: 1, max: 60 })).map(([part, size]
 });
 
 /** The right body under a status that it never has. */
-const restated = fc.constantFrom(201, 203, 206, 302, 404, 410).map((status): Malformed => ({ body }) => ({ status, body }));
+const restated = fc.constantFrom(201, 203, 206, 302, 404, 410).map((status): Malformed => ({ body }) => ({
+  status,
+  body,
+}));
 
-const namesIn = (body: string, pattern: RegExp): readonly string[] => [...new Set([...body.matchAll(pattern)].map(([, name]) => name ?? ''))];
+const namesIn = (body: string, pattern: RegExp): readonly string[] => [
+  ...new Set([...body.matchAll(pattern)].map(([, name]) => name ?? '')),
+];
 
 const picked = <T>(items: readonly T[], part: number): T | undefined => items[Math.floor(items.length * part)];
 
 const TAG = /<([A-Za-z]+)>/g;
 
 /** An XML element of one name is gone wherever it was, or has another name, or is empty. */
-const otherXml = fc.tuple(share, fc.constantFrom('gone', 'renamed', 'empty')).map(([part, how]): Malformed => ({ status, body }) => {
-  const name = picked(namesIn(body, TAG), part) ?? 'none';
-  const element = new RegExp(`<${name}>.*?</${name}>`, 'gs');
-  if (how === 'renamed') return { status, body: body.replaceAll(new RegExp(`(</?)${name}>`, 'g'), `$1other>`) };
-  return { status, body: body.replaceAll(element, how === 'gone' ? '' : `<${name}/>`) };
-});
+const otherXml = fc
+  .tuple(share, fc.constantFrom('gone', 'renamed', 'empty'))
+  .map(([part, how]): Malformed => ({ status, body }) => {
+    const name = picked(namesIn(body, TAG), part) ?? 'none';
+    const element = new RegExp(`<${name}>.*?</${name}>`, 'gs');
+    if (how === 'renamed') return { status, body: body.replaceAll(new RegExp(`(</?)${name}>`, 'g'), `$1other>`) };
+    return { status, body: body.replaceAll(element, how === 'gone' ? '' : `<${name}/>`) };
+  });
 
 type Json = unknown;
 
 const changed = (value: Json, name: string, change: (value: Json) => Json): Json => {
   if (Array.isArray(value)) return value.map((item) => changed(item, name, change));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => (key === name ? (change(item) === undefined ? [] : [[key, change(item)]]) : [[key, changed(item, name, change)]])));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]) =>
+      key === name ? (change(item) === undefined ? [] : [[key, change(item)]]) : [[key, changed(item, name, change)]],
+    ),
+  );
 };
 
 const KEY = /"([A-Za-z$]+)":/g;
 
 /** JSON values of one name are gone, or of another kind. `spared`: names that the cloud itself leaves out at times. */
 const otherJson = (spared: readonly string[]) =>
-  fc.tuple(share, fc.constantFrom<Json>(undefined, null, '', 0, 7, true, [], {}, 'other', [{}])).map(([part, value]): Malformed => ({ status, body }) => {
-    const name = picked(namesIn(body, KEY).filter((key) => !spared.includes(key)), part) ?? 'none';
-    return { status, body: changed(JSON.parse(body), name, () => value) };
-  });
+  fc
+    .tuple(share, fc.constantFrom<Json>(undefined, null, '', 0, 7, true, [], {}, 'other', [{}]))
+    .map(([part, value]): Malformed => ({ status, body }) => {
+      const name =
+        picked(
+          namesIn(body, KEY).filter((key) => !spared.includes(key)),
+          part,
+        ) ?? 'none';
+      return { status, body: changed(JSON.parse(body), name, () => value) };
+    });
 
 export const malformedXml = fc.oneof(page, cutOff, holed, restated, otherXml);
 export const malformedJson = (spared: readonly string[]) => fc.oneof(page, cutOff, holed, restated, otherJson(spared));

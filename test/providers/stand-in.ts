@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
 export interface Asked {
@@ -53,7 +59,9 @@ export const openStandIn = async (answer: (request: Request) => Answered | Promi
     const { method, url, authorization } = request;
     asked.push({ method, url, authorization });
     const { status = 200, body = {}, headers = {} } = await answer(request);
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(typeof body === 'string' ? body : JSON.stringify(body));
+    response
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(typeof body === 'string' ? body : JSON.stringify(body));
   };
   return { ...(await openSocket((incoming, response) => void respond(incoming, response))), asked };
 };

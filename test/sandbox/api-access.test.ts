@@ -8,34 +8,84 @@ const fence: ApiUser = {
   rules: [
     { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'patch'] },
     { apiGroups: [''], resources: ['pods/status'], verbs: ['patch'] },
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['get'], resourceNames: ['cloudfence'], namespaces: ['kube-system'] },
+    {
+      apiGroups: [''],
+      resources: ['configmaps'],
+      verbs: ['get'],
+      resourceNames: ['cloudfence'],
+      namespaces: ['kube-system'],
+    },
   ],
 };
-const users = { [ADMIN_TOKEN]: { name: 'admin', rules: 'all' }, fence, newcomer: { name: 'newcomer', rules: [] } } as const;
+const users = {
+  [ADMIN_TOKEN]: { name: 'admin', rules: 'all' },
+  fence,
+  newcomer: { name: 'newcomer', rules: [] },
+} as const;
 
 describe('a bearer token', () => {
   it('that is unknown is unauthorized', () => {
-    expect(freshApi({ users }).ask('GET', '/api/v1/nodes', { token: 'stolen' })).toMatchObject({ status: 401, body: { reason: 'Unauthorized' } });
+    expect(freshApi({ users }).ask('GET', '/api/v1/nodes', { token: 'stolen' })).toMatchObject({
+      status: 401,
+      body: { reason: 'Unauthorized' },
+    });
   });
 
   it('is not needed for the version and the probes', () => {
     const { ask } = freshApi({ version: 'v1.27.3' });
-    expect(ask('GET', '/version', { token: 'none' }).body).toMatchObject({ major: '1', minor: '27', gitVersion: 'v1.27.3' });
+    expect(ask('GET', '/version', { token: 'none' }).body).toMatchObject({
+      major: '1',
+      minor: '27',
+      gitVersion: 'v1.27.3',
+    });
     expect(ask('GET', '/readyz', { token: 'none' }).status).toBe(200);
   });
 });
 
 describe('a user', () => {
   it.each([
-    ['GET', '/api/v1/nodes/n1', 'nodes "n1" is forbidden: User "newcomer" cannot get resource "nodes" in API group "" at the cluster scope', 'newcomer'],
-    ['GET', '/api/v1/nodes', 'nodes is forbidden: User "fence" cannot list resource "nodes" in API group "" at the cluster scope', 'fence'],
-    ['DELETE', '/api/v1/namespaces/web/pods/p', 'pods "p" is forbidden: User "fence" cannot delete resource "pods" in API group "" in the namespace "web"', 'fence'],
-    ['PATCH', '/api/v1/nodes/n1/status', 'nodes "n1" is forbidden: User "fence" cannot patch resource "nodes/status" in API group "" at the cluster scope', 'fence'],
-    ['GET', '/api/v1/namespaces/web/configmaps/cloudfence', 'configmaps "cloudfence" is forbidden: User "fence" cannot get resource "configmaps" in API group "" in the namespace "web"', 'fence'],
-    ['GET', '/apis/storage.k8s.io/v1/volumeattachments', 'volumeattachments.storage.k8s.io is forbidden: User "fence" cannot list resource "volumeattachments" in API group "storage.k8s.io" at the cluster scope', 'fence'],
+    [
+      'GET',
+      '/api/v1/nodes/n1',
+      'nodes "n1" is forbidden: User "newcomer" cannot get resource "nodes" in API group "" at the cluster scope',
+      'newcomer',
+    ],
+    [
+      'GET',
+      '/api/v1/nodes',
+      'nodes is forbidden: User "fence" cannot list resource "nodes" in API group "" at the cluster scope',
+      'fence',
+    ],
+    [
+      'DELETE',
+      '/api/v1/namespaces/web/pods/p',
+      'pods "p" is forbidden: User "fence" cannot delete resource "pods" in API group "" in the namespace "web"',
+      'fence',
+    ],
+    [
+      'PATCH',
+      '/api/v1/nodes/n1/status',
+      'nodes "n1" is forbidden: User "fence" cannot patch resource "nodes/status" in API group "" at the cluster scope',
+      'fence',
+    ],
+    [
+      'GET',
+      '/api/v1/namespaces/web/configmaps/cloudfence',
+      'configmaps "cloudfence" is forbidden: User "fence" cannot get resource "configmaps" in API group "" in the namespace "web"',
+      'fence',
+    ],
+    [
+      'GET',
+      '/apis/storage.k8s.io/v1/volumeattachments',
+      'volumeattachments.storage.k8s.io is forbidden: User "fence" cannot list resource "volumeattachments" in API group "storage.k8s.io" at the cluster scope',
+      'fence',
+    ],
   ])('without a rule for %s %s is told so', (method, path, message, token) => {
     const { ask } = freshApi({ users: { ...users, fence: { ...fence, name: 'fence' } } });
-    expect(ask(method, path, { token, body: {} })).toMatchObject({ status: 403, body: { reason: 'Forbidden', message } });
+    expect(ask(method, path, { token, body: {} })).toMatchObject({
+      status: 403,
+      body: { reason: 'Forbidden', message },
+    });
   });
 
   it.each([
@@ -63,7 +113,10 @@ describe('a fault', () => {
   it('before the effect answers in the server’s place', () => {
     const tooMany = { status: 429, headers: { 'retry-after': '1' }, body: '{}' };
     const { ask, store } = freshApi({ faults: { before: () => tooMany } });
-    expect(ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } })).toMatchObject({ status: 429, headers: { 'retry-after': '1' } });
+    expect(ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } })).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '1' },
+    });
     expect(store.list('nodes')).toEqual([]);
   });
 

@@ -21,7 +21,11 @@ export interface Answer {
       readonly deletionTimestamp?: string;
     };
     readonly items: readonly { readonly metadata: { readonly name: string } }[];
-    readonly spec: { readonly taints?: readonly { readonly key: string }[]; readonly unschedulable?: boolean; readonly drivers?: unknown };
+    readonly spec: {
+      readonly taints?: readonly { readonly key: string }[];
+      readonly unschedulable?: boolean;
+      readonly drivers?: unknown;
+    };
     readonly status: { readonly phase?: string; readonly allowed?: boolean; readonly reason?: string };
   };
 }
@@ -46,7 +50,11 @@ export const freshApi = (settings: Partial<ApiServer> = {}) => {
       body: body === undefined ? '' : JSON.stringify(body),
     });
     if (answer === 'drop') throw new Error('the connection was dropped');
-    return { status: answer.status, headers: answer.headers, body: answer.body.startsWith('{') ? JSON.parse(answer.body) : { message: answer.body } };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: answer.body.startsWith('{') ? JSON.parse(answer.body) : { message: answer.body },
+    };
   };
   return { server, store, clock, ask };
 };

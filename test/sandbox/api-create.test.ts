@@ -28,7 +28,8 @@ describe('creating', () => {
     const { ask } = freshApi();
     const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
     const own = { key: 'k', value: 'v', effect: 'NoSchedule' };
-    const taints = (name: string, spec?: object) => ask('POST', '/api/v1/nodes', { body: { metadata: { name }, ...(spec && { spec }) } }).body.spec.taints;
+    const taints = (name: string, spec?: object) =>
+      ask('POST', '/api/v1/nodes', { body: { metadata: { name }, ...(spec && { spec }) } }).body.spec.taints;
     expect(taints('n1')).toEqual([notReady]);
     expect(taints('n2', { taints: [own] })).toEqual([own, notReady]);
     expect(taints('n3', { taints: [notReady] })).toEqual([notReady]);
@@ -44,7 +45,11 @@ describe('creating', () => {
   it.each([
     ['without an action', { ...event, action: '' }, 'action'],
     ['with a note that is too long', { ...event, note: 'x'.repeat(1025) }, 'note'],
-    ['about an object of another namespace', { ...event, regarding: { kind: 'Pod', name: 'p', namespace: 'web' } }, 'regarding.namespace'],
+    [
+      'about an object of another namespace',
+      { ...event, regarding: { kind: 'Pod', name: 'p', namespace: 'web' } },
+      'regarding.namespace',
+    ],
   ])('an event %s is invalid', (_case, body, field) => {
     const answer = freshApi().ask('POST', EVENTS, { body });
     expect(answer.status).toBe(422);

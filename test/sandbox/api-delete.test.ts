@@ -55,7 +55,8 @@ describe('deleting a pod', () => {
 
 describe('deleting a Node', () => {
   it('under an old resourceVersion is a conflict', () => {
-    const { uid, resourceVersion } = api.ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } }).body.metadata;
+    const { uid, resourceVersion } = api.ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } }).body
+      .metadata;
     api.ask('PATCH', '/api/v1/nodes/n1', { body: [{ op: 'add', path: '/spec/unschedulable', value: true }] });
     const stale = api.ask('DELETE', '/api/v1/nodes/n1', { body: { preconditions: { uid, resourceVersion } } });
     expect(stale).toMatchObject({ status: 409, body: { reason: 'Conflict' } });

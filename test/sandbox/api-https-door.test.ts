@@ -11,9 +11,15 @@ import { freshApi } from './api-client.ts';
 let door: HttpsDoor | undefined;
 afterEach(() => door?.close());
 
-const get = async (url: string, ca: string, agent: Agent): Promise<{ readonly status: number | undefined; readonly body: string }> => {
+const get = async (
+  url: string,
+  ca: string,
+  agent: Agent,
+): Promise<{ readonly status: number | undefined; readonly body: string }> => {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, { ca, agent, headers: { authorization: `Bearer ${ADMIN_TOKEN}` } }, resolve).on('error', reject).end();
+    request(url, { ca, agent, headers: { authorization: `Bearer ${ADMIN_TOKEN}` } }, resolve)
+      .on('error', reject)
+      .end();
   });
   return { status: response.statusCode, body: await text(response) };
 };

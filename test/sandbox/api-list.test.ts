@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { METADATA_LIST, freshApi } from './api-client.ts';
 
 let api: ReturnType<typeof freshApi>;
-const namesAt = (path: string): readonly string[] => api.ask('GET', path).body.items.map(({ metadata }) => metadata.name);
+const namesAt = (path: string): readonly string[] =>
+  api.ask('GET', path).body.items.map(({ metadata }) => metadata.name);
 
 const pod = (name: string, nodeName: string, labels: Record<string, string>) => ({
   metadata: { name, labels },
@@ -53,10 +54,17 @@ describe('a field selector', () => {
   });
 
   it.each([
-    ['/apis/storage.k8s.io/v1/volumeattachments', 'spec.nodeName', '"spec.nodeName" is not a known field selector: only "metadata.name", "metadata.namespace"'],
+    [
+      '/apis/storage.k8s.io/v1/volumeattachments',
+      'spec.nodeName',
+      '"spec.nodeName" is not a known field selector: only "metadata.name", "metadata.namespace"',
+    ],
     ['/api/v1/nodes', 'spec.providerID', 'field label not supported: spec.providerID'],
   ])('on %s does not know %s', (path, field, message) => {
-    expect(api.ask('GET', `${path}?fieldSelector=${field}=x`)).toMatchObject({ status: 400, body: { reason: 'BadRequest', message } });
+    expect(api.ask('GET', `${path}?fieldSelector=${field}=x`)).toMatchObject({
+      status: 400,
+      body: { reason: 'BadRequest', message },
+    });
   });
 });
 
@@ -82,7 +90,10 @@ describe('a list in pages', () => {
   it('expires', () => {
     const { continue: token } = api.ask('GET', '/api/v1/pods?limit=1').body.metadata;
     api.clock.now += 300_001;
-    expect(api.ask('GET', `/api/v1/pods?limit=1&continue=${token}`)).toMatchObject({ status: 410, body: { reason: 'Expired' } });
+    expect(api.ask('GET', `/api/v1/pods?limit=1&continue=${token}`)).toMatchObject({
+      status: 410,
+      body: { reason: 'Expired' },
+    });
   });
 });
 

@@ -8,7 +8,9 @@ let api: ReturnType<typeof freshApi>;
 beforeEach(() => {
   api = freshApi();
   const status = { nodeInfo: { bootID: 'boot-1' } };
-  api.ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1', annotations: { a: '1' } }, spec: { taints: [taint] }, status } });
+  api.ask('POST', '/api/v1/nodes', {
+    body: { metadata: { name: 'n1', annotations: { a: '1' } }, spec: { taints: [taint] }, status },
+  });
 });
 
 describe('a JSON Patch', () => {
@@ -34,24 +36,39 @@ describe('a JSON Patch', () => {
     ['the parent of an added path is missing', { op: 'add', path: '/metadata/labels/new', value: 'x' }],
   ])('changes nothing and does not say why when %s', (_case, operation) => {
     const before = api.ask('GET', NODE).body;
-    const answer = api.ask('PATCH', NODE, { body: [{ op: 'add', path: '/spec/unschedulable', value: true }, operation] });
+    const answer = api.ask('PATCH', NODE, {
+      body: [{ op: 'add', path: '/spec/unschedulable', value: true }, operation],
+    });
     expect(answer.status).toBe(422);
-    expect(answer.body).toMatchObject({ reason: 'Invalid', message: 'the server rejected our request due to an error in our request' });
+    expect(answer.body).toMatchObject({
+      reason: 'Invalid',
+      message: 'the server rejected our request due to an error in our request',
+    });
     expect(answer.body.details?.causes).toBeUndefined();
     expect(api.ask('GET', NODE).body).toEqual(before);
   });
 
   it('cannot add a taint twice, and names the cause', () => {
-    const answer = api.ask('PATCH', NODE, { body: [{ op: 'add', path: '/spec/taints/-', value: { ...taint, value: 'other' } }] });
+    const answer = api.ask('PATCH', NODE, {
+      body: [{ op: 'add', path: '/spec/taints/-', value: { ...taint, value: 'other' } }],
+    });
     expect(answer.status).toBe(422);
-    expect(answer.body.details?.causes?.[0]).toMatchObject({ reason: 'FieldValueDuplicate', field: 'metadata.taints[2]' });
+    expect(answer.body.details?.causes?.[0]).toMatchObject({
+      reason: 'FieldValueDuplicate',
+      field: 'metadata.taints[2]',
+    });
     expect(answer.body.message).toContain('taints must be unique by key and effect pair');
   });
 
   it('of the main resource leaves the status alone, one of the status the spec', () => {
     api.ask('PATCH', NODE, { body: [{ op: 'replace', path: '/status/nodeInfo/bootID', value: 'boot-2' }] });
     expect(api.ask('GET', NODE).body.status).toEqual({ nodeInfo: { bootID: 'boot-1' } });
-    api.ask('PATCH', `${NODE}/status`, { body: [{ op: 'add', path: '/spec/unschedulable', value: true }, { op: 'add', path: '/status/phase', value: 'Running' }] });
+    api.ask('PATCH', `${NODE}/status`, {
+      body: [
+        { op: 'add', path: '/spec/unschedulable', value: true },
+        { op: 'add', path: '/status/phase', value: 'Running' },
+      ],
+    });
     expect(api.ask('GET', NODE).body.spec.unschedulable).toBeUndefined();
     expect(api.ask('GET', NODE).body.status.phase).toBe('Running');
   });
@@ -72,22 +89,35 @@ describe('a merge patch', () => {
   it('under an old resourceVersion is a conflict', () => {
     const old = api.ask('GET', NODE).body.metadata.resourceVersion;
     api.ask('PATCH', NODE, { body: { metadata: { annotations: { b: '2' } } }, headers: MERGE });
-    const answer = api.ask('PATCH', NODE, { body: { metadata: { resourceVersion: old, annotations: { b: '3' } } }, headers: MERGE });
+    const answer = api.ask('PATCH', NODE, {
+      body: { metadata: { resourceVersion: old, annotations: { b: '3' } } },
+      headers: MERGE,
+    });
     expect(answer).toMatchObject({
       status: 409,
-      body: { reason: 'Conflict', message: 'Operation cannot be fulfilled on nodes "n1": the object has been modified; please apply your changes to the latest version and try again' },
+      body: {
+        reason: 'Conflict',
+        message:
+          'Operation cannot be fulfilled on nodes "n1": the object has been modified; please apply your changes to the latest version and try again',
+      },
     });
     expect(api.ask('GET', NODE).body.metadata.annotations).toEqual({ a: '1', b: '2' });
   });
 
   it('under another uid is refused', () => {
-    const answer = api.ask('PATCH', NODE, { body: { metadata: { uid: 'another', annotations: { b: '3' } } }, headers: MERGE });
+    const answer = api.ask('PATCH', NODE, {
+      body: { metadata: { uid: 'another', annotations: { b: '3' } } },
+      headers: MERGE,
+    });
     expect(answer).toMatchObject({ status: 422, body: { reason: 'Invalid' } });
     expect(api.ask('GET', NODE).body.metadata.annotations).toEqual({ a: '1' });
   });
 });
 
 it('a strategic merge patch is not understood', () => {
-  const answer = api.ask('PATCH', NODE, { body: {}, headers: { 'content-type': 'application/strategic-merge-patch+json' } });
+  const answer = api.ask('PATCH', NODE, {
+    body: {},
+    headers: { 'content-type': 'application/strategic-merge-patch+json' },
+  });
   expect(answer).toMatchObject({ status: 415, body: { reason: 'UnsupportedMediaType' } });
 });

@@ -15,7 +15,8 @@ const tainted = (world: PlainWorld, key: string, effect: 'NoSchedule' | 'NoExecu
   const node = nodeOf(world);
   return node !== undefined && hasTaint(node, key, effect);
 };
-const attachmentOn = (world: PlainWorld, node: string) => all(world, 'volumeattachments').find(({ spec }) => spec.nodeName === node);
+const attachmentOn = (world: PlainWorld, node: string) =>
+  all(world, 'volumeattachments').find(({ spec }) => spec.nodeName === node);
 
 const fence = (world: PlainWorld): void => {
   power(world, 'm-1', 'stopped');
@@ -69,14 +70,22 @@ describe('a pod that is deleted with no grace', () => {
     const { uid } = standing(world, 'pods', 'db-0', 'default')?.metadata ?? {};
     forceDeletePods(world, 'node-1');
     const told = world.parts.cluster.audit.filter((entry) => entry.uid === uid).slice(-3);
-    expect(told.map(({ verb, user }) => `${verb} by ${user}`)).toEqual(['delete by person', 'update by person', 'remove by person']);
+    expect(told.map(({ verb, user }) => `${verb} by ${user}`)).toEqual([
+      'delete by person',
+      'update by person',
+      'remove by person',
+    ]);
   });
 
   it('was evicted under the node controller’s account when its time was up', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     world.advance(400_000);
-    expect(world.parts.cluster.audit.filter(({ resource, verb }) => resource === 'pods' && verb === 'delete').map(({ user }) => user)).toEqual(['node-controller']);
+    expect(
+      world.parts.cluster.audit
+        .filter(({ resource, verb }) => resource === 'pods' && verb === 'delete')
+        .map(({ user }) => user),
+    ).toEqual(['node-controller']);
   });
 });
 
@@ -88,7 +97,10 @@ describe('the external-attacher', () => {
     const disk = world.parts.cloud.disks['disk-1'];
     if (disk) disk.refuses = 'attach';
     world.advance(2_000);
-    expect(attachmentOn(world, 'node-2')?.status).toMatchObject({ attached: true, attachError: { message: expect.stringContaining('VolumeInUse') } });
+    expect(attachmentOn(world, 'node-2')?.status).toMatchObject({
+      attached: true,
+      attachError: { message: expect.stringContaining('VolumeInUse') },
+    });
   });
 
   it('needs half the time for a disk that the cloud has let go of already', () => {
@@ -107,7 +119,8 @@ describe('the external-attacher', () => {
     world.parts.ec2.knobs.detachTakes = 3_600_000;
     taintOutOfService(world, named(holder), 'NoSchedule');
     forceDeletePods(world, named(holder));
-    const told = () => all(world, 'volumeattachments').some(({ status }) => status.detachError?.message.includes('DeadlineExceeded'));
+    const told = () =>
+      all(world, 'volumeattachments').some(({ status }) => status.detachError?.message.includes('DeadlineExceeded'));
     world.advance(355_000);
     expect(told()).toBe(false);
     world.advance(15_000);

@@ -9,7 +9,8 @@ import { addDisk, person, power, twoNodes } from './plain-cloud.ts';
 import { attachedTo, secondsUntil } from './stopwatch.ts';
 
 const disk = (world: PlainWorld) => world.parts.cloud.disks['disk-1'];
-const attachmentOn = (world: PlainWorld, node: string) => all(world, 'volumeattachments').find(({ spec }) => spec.nodeName === node);
+const attachmentOn = (world: PlainWorld, node: string) =>
+  all(world, 'volumeattachments').find(({ spec }) => spec.nodeName === node);
 const notes = (world: PlainWorld) => all(world, 'events').map(({ note }) => note);
 
 const fence = (world: PlainWorld): void => {
@@ -29,7 +30,10 @@ const nudge = (world: PlainWorld, node: string): void => {
 
 describe('VolumeAttachments', () => {
   it('bear the name that Kubernetes computes', () => {
-    const name = attachmentName({ driver: 'ebs.csi.aws.com', handle: 'vol-0123456789abcdef0' }, 'ip-10-0-0-1.ec2.internal');
+    const name = attachmentName(
+      { driver: 'ebs.csi.aws.com', handle: 'vol-0123456789abcdef0' },
+      'ip-10-0-0-1.ec2.internal',
+    );
     expect(name).toBe('csi-fe06e9b7f0788d36d037dc072e698d0df29ffac77397761bb77014101d61709d');
   });
 
@@ -82,14 +86,22 @@ describe('a volume that is wanted on a second node', () => {
     world.advance(450_000);
     if (old) person(world).remove('pods', old, 0);
     world.advance(10_000);
-    expect(notes(world)).toEqual([`Multi-Attach error for volume "pv-disk-2" Volume is already used by pod(s) ${old?.metadata.name}`]);
+    expect(notes(world)).toEqual([
+      `Multi-Attach error for volume "pv-disk-2" Volume is already used by pod(s) ${old?.metadata.name}`,
+    ]);
   });
 
   it('is not refused when it may be on several nodes at once', () => {
     const world = twoNodes(1);
-    addDeployment(world, { name: 'files', replicas: 2, disk: { ...addDisk(world, 'disk-3'), accessModes: ['ReadWriteMany'] } });
+    addDeployment(world, {
+      name: 'files',
+      replicas: 2,
+      disk: { ...addDisk(world, 'disk-3'), accessModes: ['ReadWriteMany'] },
+    });
     world.advance(2_000);
-    const shares = all(world, 'volumeattachments').filter(({ spec }) => spec.source.persistentVolumeName === 'pv-disk-3');
+    const shares = all(world, 'volumeattachments').filter(
+      ({ spec }) => spec.source.persistentVolumeName === 'pv-disk-3',
+    );
     expect(shares.map(({ spec }) => spec.nodeName).toSorted()).toEqual(['node-1', 'node-2']);
     expect(notes(world).filter((note) => note?.startsWith('Multi-Attach'))).toEqual([]);
   });

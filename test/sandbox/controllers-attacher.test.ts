@@ -52,6 +52,10 @@ describe('the external-attacher', () => {
     const seconds = attachedTo(world, 'node-2', 60);
     expect(seconds).toBeGreaterThan(13);
     expect(seconds).toBeLessThan(25);
-    expect(all(world, 'pods').filter(({ metadata }) => metadata.namespace === 'kube-system').map(({ spec }) => spec.nodeName)).toEqual(['node-2']);
+    expect(
+      all(world, 'pods')
+        .filter(({ metadata }) => metadata.namespace === 'kube-system')
+        .map(({ spec }) => spec.nodeName),
+    ).toEqual(['node-2']);
   });
 });

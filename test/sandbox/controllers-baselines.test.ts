@@ -6,11 +6,18 @@ import type { PlainWorld } from './plain-cloud.ts';
 import { power, twoNodes } from './plain-cloud.ts';
 import { attachedTo, mean, secondsUntil } from './stopwatch.ts';
 
-/** The phases of the control plane's loops differ from run to run: measured figures are compared with the mean over them. */
+/**
+ * The phases of the control plane's loops differ from run to run: measured figures are compared with the mean over
+ * them.
+ */
 const moments = Array.from({ length: 12 }, (_, moment) => moment * 5_300);
 
 /** Mean seconds from the machine's end until the volume is attached to the other node. */
-const meanSeconds = (act: (world: PlainWorld) => void, limit: number, end: 'stopped' | 'terminated' = 'stopped'): number =>
+const meanSeconds = (
+  act: (world: PlainWorld) => void,
+  limit: number,
+  end: 'stopped' | 'terminated' = 'stopped',
+): number =>
   mean(
     moments.map((moment) => {
       const world = twoNodes(1);
@@ -33,8 +40,16 @@ describe('what Kubernetes does about a stopped machine, against a real control p
   it('moves nothing within 620 s by itself, and only marks the pod', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
-    expect(secondsUntil(world, () => standing(world, 'nodes', 'node-1')?.status.conditions?.[0]?.status === 'Unknown', 60)).toBeGreaterThan(39);
-    expect(secondsUntil(world, () => standing(world, 'pods', 'db-0', 'default')?.metadata.deletionTimestamp !== undefined, 310)).toBeGreaterThan(295);
+    expect(
+      secondsUntil(world, () => standing(world, 'nodes', 'node-1')?.status.conditions?.[0]?.status === 'Unknown', 60),
+    ).toBeGreaterThan(39);
+    expect(
+      secondsUntil(
+        world,
+        () => standing(world, 'pods', 'db-0', 'default')?.metadata.deletionTimestamp !== undefined,
+        310,
+      ),
+    ).toBeGreaterThan(295);
     expect(attachedTo(world, 'node-2', 270)).toBeNull();
     expect(standing(world, 'pods', 'db-0', 'default')?.spec.nodeName).toBe('node-1');
   });
@@ -51,7 +66,12 @@ describe('what Kubernetes does about a stopped machine, against a real control p
   });
 
   it('takes about 416 s when the Node is deleted', () => {
-    expect(offBy(meanSeconds((world) => deleteNode(world, 'node-1'), 600), 415.6)).toBeLessThan(0.2);
+    expect(
+      offBy(
+        meanSeconds((world) => deleteNode(world, 'node-1'), 600),
+        415.6,
+      ),
+    ).toBeLessThan(0.2);
   });
 
   it('takes about 32 s when the pods and the VolumeAttachment are deleted with the Node', () => {
@@ -65,11 +85,21 @@ describe('what Kubernetes does about a stopped machine, against a real control p
   });
 
   it('takes about 69 s under the taint with NoExecute alone', () => {
-    expect(offBy(meanSeconds((world) => taintOutOfService(world, 'node-1', 'NoExecute'), 200), 68.6)).toBeLessThan(0.2);
+    expect(
+      offBy(
+        meanSeconds((world) => taintOutOfService(world, 'node-1', 'NoExecute'), 200),
+        68.6,
+      ),
+    ).toBeLessThan(0.2);
   });
 
   it('takes about 354 s under the taint with NoSchedule alone', () => {
-    expect(offBy(meanSeconds((world) => taintOutOfService(world, 'node-1', 'NoSchedule'), 600), 354)).toBeLessThan(0.2);
+    expect(
+      offBy(
+        meanSeconds((world) => taintOutOfService(world, 'node-1', 'NoSchedule'), 600),
+        354,
+      ),
+    ).toBeLessThan(0.2);
   });
 
   it('takes 2.2 s under the taint with NoSchedule when the pods are force-deleted at once', () => {

@@ -8,9 +8,12 @@ import { addMachine, power, twoNodes } from './plain-cloud.ts';
 import { secondsUntil } from './stopwatch.ts';
 
 const replacement = (world: PlainWorld) => standing(world, 'pods', 'db-0', 'default');
-const condition = (world: PlainWorld) => replacement(world)?.status.conditions?.find(({ type }) => type === 'DisruptionTarget');
+const condition = (world: PlainWorld) =>
+  replacement(world)?.status.conditions?.find(({ type }) => type === 'DisruptionTarget');
 const evictions = (world: PlainWorld) =>
-  world.parts.cluster.audit.filter(({ user, verb, resource }) => user === 'node-controller' && verb === 'delete' && resource === 'pods');
+  world.parts.cluster.audit.filter(
+    ({ user, verb, resource }) => user === 'node-controller' && verb === 'delete' && resource === 'pods',
+  );
 
 describe('eviction by taint', () => {
   it('deletes the replacement by its name when a force delete overtakes it', () => {
@@ -20,7 +23,10 @@ describe('eviction by taint', () => {
     taintOutOfService(world, 'node-1', 'NoExecute');
     forceDeletePods(world, 'node-1');
     world.advance(200);
-    expect(replacement(world)).toMatchObject({ spec: { nodeName: 'node-2' }, metadata: { deletionGracePeriodSeconds: 30 } });
+    expect(replacement(world)).toMatchObject({
+      spec: { nodeName: 'node-2' },
+      metadata: { deletionGracePeriodSeconds: 30 },
+    });
     expect(condition(world)).toMatchObject({ status: 'True', reason: 'DeletionByTaintManager' });
     expect(evictions(world).map(({ uid }) => uid)).not.toContain(dead);
   });
@@ -48,7 +54,10 @@ describe('eviction by taint', () => {
     const world = twoNodes(1);
     world.parts.cluster.knobs.partitioned.push('node-1');
     world.advance(200_000);
-    expect(standing(world, 'nodes', 'node-1')?.spec.taints?.map(({ effect }) => effect)).toEqual(['NoSchedule', 'NoExecute']);
+    expect(standing(world, 'nodes', 'node-1')?.spec.taints?.map(({ effect }) => effect)).toEqual([
+      'NoSchedule',
+      'NoExecute',
+    ]);
     world.parts.cluster.knobs.partitioned.length = 0;
     world.advance(400_000);
     expect(replacement(world)?.metadata.deletionTimestamp).toBeUndefined();
@@ -60,7 +69,10 @@ describe('eviction by taint', () => {
     addDaemonSet(world, { name: 'logs' });
     addDaemonSet(world, { name: 'csi', tolerateAll: true });
     settle(world);
-    const daemons = () => all(world, 'pods').filter((pod) => pod.spec.nodeName === 'node-1').map(({ metadata }) => metadata.labels?.['app']);
+    const daemons = () =>
+      all(world, 'pods')
+        .filter((pod) => pod.spec.nodeName === 'node-1')
+        .map(({ metadata }) => metadata.labels?.['app']);
     taintOutOfService(world, 'node-1', 'NoExecute');
     world.advance(10_000);
     expect(daemons()).toEqual(['csi']);

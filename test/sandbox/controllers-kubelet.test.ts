@@ -8,7 +8,8 @@ import { secondsUntil } from './stopwatch.ts';
 
 const unique = 'kubernetes.io/csi/disk.example.org^disk-1';
 const node = (world: PlainWorld, name = 'node-1') => standing(world, 'nodes', name);
-const renewed = (world: PlainWorld): string | undefined => standing(world, 'leases', 'node-1', 'kube-node-lease')?.spec.renewTime;
+const renewed = (world: PlainWorld): string | undefined =>
+  standing(world, 'leases', 'node-1', 'kube-node-lease')?.spec.renewTime;
 const ready = (world: PlainWorld): boolean => {
   const known = node(world);
   return known !== undefined && isReady(known);
@@ -32,7 +33,10 @@ describe('a kubelet', () => {
       spec: { providerID: 'plain:///z-1a/m-1' },
       metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': '{"disk.example.org":"m-1"}' } },
     });
-    expect(standing(world, 'csinodes', 'node-1')?.spec.drivers[0]).toMatchObject({ name: 'disk.example.org', nodeID: 'm-1' });
+    expect(standing(world, 'csinodes', 'node-1')?.spec.drivers[0]).toMatchObject({
+      name: 'disk.example.org',
+      nodeID: 'm-1',
+    });
   });
 
   it('renews its Lease every ten seconds and its status every five minutes', () => {
@@ -123,7 +127,11 @@ describe('a kubelet', () => {
     world.parts.cluster.knobs.attacherDown = true;
     const disk = addDisk(world, 'disk-2');
     Object.assign(world.parts.cloud.disks['disk-2'] ?? {}, { on: 'm-2' });
-    addStatefulSet(world, { name: 'late', disks: [disk], spec: { nodeSelector: { 'kubernetes.io/hostname': 'node-2' } } });
+    addStatefulSet(world, {
+      name: 'late',
+      disks: [disk],
+      spec: { nodeSelector: { 'kubernetes.io/hostname': 'node-2' } },
+    });
     world.advance(60_000);
     expect(node(world, 'node-2')?.status.volumesInUse).toHaveLength(1);
     expect(world.parts.cloud.machines['m-2']?.mounts).toEqual([]);

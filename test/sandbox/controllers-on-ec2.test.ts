@@ -24,10 +24,14 @@ const driver = 'ebs.csi.aws.com';
 
 const clusterOnEc2 = () => {
   const parts = { cluster: emptyCluster(), ec2: emptyEc2({ account: '111122223333', region: 'eu-west-1' }) };
-  const world: Whole = createWorld({ ...castOf<ClusterParts & WithEc2>(ec2Underlay), ...ec2Cast() }, parts, { now: Date.UTC(2026, 10, 21), seed: 1 });
+  const world: Whole = createWorld({ ...castOf<ClusterParts & WithEc2>(ec2Underlay), ...ec2Cast() }, parts, {
+    now: Date.UTC(2026, 10, 21),
+    seed: 1,
+  });
   const [first, second] = [addInstance(world), addInstance(world)];
   const nodeFor = (machine: string): string => instanceIn(world, machine)?.privateDnsName ?? '';
-  for (const machine of [first, second]) addNode(world, { name: nodeFor(machine), machine, providerID: `aws:///${zone}/${machine}`, zone, driver });
+  for (const machine of [first, second])
+    addNode(world, { name: nodeFor(machine), machine, providerID: `aws:///${zone}/${machine}`, zone, driver });
   startControlPlane(world);
   const volume = addVolume(world);
   addStatefulSet(world, { name: 'db', disks: [{ driver, handle: volume, zone }] });
@@ -45,7 +49,10 @@ const fence = (world: Whole, name: string): void => {
   const desk = writerAs(world, 'person');
   const node = standing(world, 'nodes', name);
   const pod = standing(world, 'pods', 'db-0', 'default');
-  if (node) desk.change('nodes', node, (draft) => addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect: 'NoSchedule' }));
+  if (node)
+    desk.change('nodes', node, (draft) =>
+      addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect: 'NoSchedule' }),
+    );
   if (pod) desk.remove('pods', pod, 0);
 };
 
@@ -57,8 +64,13 @@ describe('the cluster over EC2', () => {
     expect(instanceIn(world, holder)?.state).toBe('stopped');
     fence(world, nodeFor(holder));
     world.advance(15_000);
-    expect(volumeIn(world, volume)?.attachments.map(({ instance, state }) => ({ instance, state }))).toEqual([{ instance: other, state: 'attached' }]);
-    expect(standing(world, 'pods', 'db-0', 'default')).toMatchObject({ spec: { nodeName: nodeFor(other) }, status: { phase: 'Running' } });
+    expect(volumeIn(world, volume)?.attachments.map(({ instance, state }) => ({ instance, state }))).toEqual([
+      { instance: other, state: 'attached' },
+    ]);
+    expect(standing(world, 'pods', 'db-0', 'default')).toMatchObject({
+      spec: { nodeName: nodeFor(other) },
+      status: { phase: 'Running' },
+    });
     expect(world.parts.ec2.harm).toEqual([]);
   });
 
@@ -73,6 +85,9 @@ describe('the cluster over EC2', () => {
     const node = standing(world, 'nodes', nodeFor(holder));
     expect(node && isReady(node)).toBe(true);
     expect(node?.status.nodeInfo?.bootID).not.toBe(before);
-    expect(standing(world, 'pods', 'db-0', 'default')).toMatchObject({ spec: { nodeName: nodeFor(holder) }, status: { phase: 'Running' } });
+    expect(standing(world, 'pods', 'db-0', 'default')).toMatchObject({
+      spec: { nodeName: nodeFor(holder) },
+      status: { phase: 'Running' },
+    });
   });
 });

@@ -7,7 +7,8 @@ import type { PlainWorld } from './plain-cloud.ts';
 import { addDisk, addMachine, emptyPlainWorld, power, twoNodes } from './plain-cloud.ts';
 import { attachedTo, secondsUntil } from './stopwatch.ts';
 
-const podsOf = (world: PlainWorld, app: string) => all(world, 'pods').filter(({ metadata }) => metadata.labels?.['app'] === app);
+const podsOf = (world: PlainWorld, app: string) =>
+  all(world, 'pods').filter(({ metadata }) => metadata.labels?.['app'] === app);
 const machineOf = (node: string | undefined): string => (node === 'node-1' ? 'm-1' : 'm-2');
 
 describe('workloads on a dead node', () => {
@@ -17,7 +18,12 @@ describe('workloads on a dead node', () => {
     settle(world);
     const [old] = podsOf(world, 'web');
     power(world, machineOf(old?.spec.nodeName), 'stopped');
-    const taken = secondsUntil(world, () => podsOf(world, 'web').some((pod) => pod.status.phase === 'Running' && pod.metadata.uid !== old?.metadata.uid), 400);
+    const taken = secondsUntil(
+      world,
+      () =>
+        podsOf(world, 'web').some((pod) => pod.status.phase === 'Running' && pod.metadata.uid !== old?.metadata.uid),
+      400,
+    );
     expect(taken).toBeGreaterThan(340);
     expect(podsOf(world, 'web')).toHaveLength(2);
   });
@@ -32,8 +38,12 @@ describe('workloads on a dead node', () => {
     taintOutOfService(world, node, 'NoSchedule');
     forceDeletePods(world, node);
     world.advance(20_000);
-    expect(standing(world, 'pods', old?.metadata.name ?? '', 'default')?.metadata.finalizers).toEqual(['batch.kubernetes.io/job-tracking']);
-    expect(secondsUntil(world, () => standing(world, 'pods', old?.metadata.name ?? '', 'default') === undefined, 60)).not.toBeNull();
+    expect(standing(world, 'pods', old?.metadata.name ?? '', 'default')?.metadata.finalizers).toEqual([
+      'batch.kubernetes.io/job-tracking',
+    ]);
+    expect(
+      secondsUntil(world, () => standing(world, 'pods', old?.metadata.name ?? '', 'default') === undefined, 60),
+    ).not.toBeNull();
     world.advance(5_000);
     expect(podsOf(world, 'batch').map(({ status }) => status.phase)).toEqual(['Running']);
   });
@@ -44,7 +54,9 @@ describe('workloads on a dead node', () => {
     settle(world);
     const [first, second] = ['store-0', 'store-1'].map((name) => standing(world, 'pods', name, 'default'));
     expect(first?.spec.volumes?.[0]?.persistentVolumeClaim?.claimName).toBe('data-store-0');
-    expect(Date.parse(second?.metadata.creationTimestamp ?? '')).toBeGreaterThan(Date.parse(first?.metadata.creationTimestamp ?? ''));
+    expect(Date.parse(second?.metadata.creationTimestamp ?? '')).toBeGreaterThan(
+      Date.parse(first?.metadata.creationTimestamp ?? ''),
+    );
     expect(podsOf(world, 'store')).toHaveLength(2);
   });
 

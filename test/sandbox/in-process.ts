@@ -27,7 +27,11 @@ export const inProcess =
 const sleepIn = (world: Moving) => async (ms: number) => world.advance(ms);
 
 /** For the loop. */
-export const clockOf = (world: Moving): Clock => ({ now: () => ({ wall: world.now(), mono: world.now() }), sleep: sleepIn(world), timeout: never });
+export const clockOf = (world: Moving): Clock => ({
+  now: () => ({ wall: world.now(), mono: world.now() }),
+  sleep: sleepIn(world),
+  timeout: never,
+});
 
 /** A cluster named `sandbox`, as its administrator sees it. */
 export const clusterIn = (world: Moving, server: ApiServer): ClusterOptions => {

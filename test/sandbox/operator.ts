@@ -9,7 +9,10 @@ import { person } from './plain-cloud.ts';
 
 export const taintOutOfService = (world: ClusterWorld, name: string, effect: Taint['effect']): void => {
   const node = standing(world, 'nodes', name);
-  if (node) person(world).change('nodes', node, (draft) => addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect }));
+  if (node)
+    person(world).change('nodes', node, (draft) =>
+      addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect }),
+    );
 };
 
 export const untaint = (world: ClusterWorld, name: string): void => {
@@ -27,5 +30,6 @@ export const deleteNode = (world: ClusterWorld, name: string): void => {
 };
 
 export const deleteAttachments = (world: ClusterWorld, node: string): void => {
-  for (const attachment of all(world, 'volumeattachments')) if (attachment.spec.nodeName === node) person(world).remove('volumeattachments', attachment);
+  for (const attachment of all(world, 'volumeattachments'))
+    if (attachment.spec.nodeName === node) person(world).remove('volumeattachments', attachment);
 };

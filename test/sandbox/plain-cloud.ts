@@ -11,7 +11,10 @@ import { createWorld } from '../../sandbox/world.ts';
 
 /** The smallest cloud under a cluster: everything in it happens at once, and a disk is on one machine at most. */
 export interface PlainCloud {
-  readonly machines: Record<string, { state: 'running' | 'stopping' | 'stopped' | 'terminated'; boot: number; mounts: string[] }>;
+  readonly machines: Record<
+    string,
+    { state: 'running' | 'stopping' | 'stopped' | 'terminated'; boot: number; mounts: string[] }
+  >;
   readonly disks: Record<string, { on: string | null; refuses: 'attach' | 'detach' | null }>;
   readonly harm: string[];
 }
@@ -40,7 +43,8 @@ const plainUnderlay: Underlay<PlainParts> = {
   },
   publish: (world, handle, machine) => {
     const disk = world.parts.cloud.disks[handle];
-    if (!disk || disk.refuses === 'attach' || (disk.on !== null && disk.on !== machine)) return { error: `VolumeInUse: ${handle}` };
+    if (!disk || disk.refuses === 'attach' || (disk.on !== null && disk.on !== machine))
+      return { error: `VolumeInUse: ${handle}` };
     disk.on = machine;
     return 'done';
   },
@@ -48,7 +52,8 @@ const plainUnderlay: Underlay<PlainParts> = {
     const disk = world.parts.cloud.disks[handle];
     if (disk?.refuses === 'detach') return { error: `InternalError: ${handle}` };
     if (disk?.on !== machine) return 'done';
-    if (alive(world, machine) && world.parts.cloud.machines[machine]?.mounts.includes(handle)) world.parts.cloud.harm.push(handle);
+    if (alive(world, machine) && world.parts.cloud.machines[machine]?.mounts.includes(handle))
+      world.parts.cloud.harm.push(handle);
     disk.on = null;
     return 'pending';
   },
@@ -64,7 +69,11 @@ const plainUnderlay: Underlay<PlainParts> = {
 };
 
 export const emptyPlainWorld = (seed: number): PlainWorld =>
-  createWorld(castOf(plainUnderlay), { cluster: emptyCluster(), cloud: { machines: {}, disks: {}, harm: [] } }, { now: Date.UTC(2026, 10, 21), seed });
+  createWorld(
+    castOf(plainUnderlay),
+    { cluster: emptyCluster(), cloud: { machines: {}, disks: {}, harm: [] } },
+    { now: Date.UTC(2026, 10, 21), seed },
+  );
 
 export const addMachine = (world: PlainWorld, machine: string, node: string, zone = 'z-1a'): void => {
   world.parts.cloud.machines[machine] = { state: 'running', boot: 1, mounts: [] };

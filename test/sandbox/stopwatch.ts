@@ -15,9 +15,14 @@ export const secondsUntil = (world: PlainWorld, holds: () => boolean, limitSecon
 
 /** Seconds until a VolumeAttachment to the named node says attached. */
 export const attachedTo = (world: PlainWorld, node: string, limitSeconds: number): number | null =>
-  secondsUntil(world, () => all(world, 'volumeattachments').some(({ spec, status }) => spec.nodeName === node && status.attached), limitSeconds);
+  secondsUntil(
+    world,
+    () => all(world, 'volumeattachments').some(({ spec, status }) => spec.nodeName === node && status.attached),
+    limitSeconds,
+  );
 
 export const podGone = (world: PlainWorld, name: string, uid: string, limitSeconds: number): number | null =>
   secondsUntil(world, () => standing(world, 'pods', name, 'default')?.metadata.uid !== uid, limitSeconds);
 
-export const mean = (figures: readonly number[]): number => figures.reduce((sum, figure) => sum + figure, 0) / figures.length;
+export const mean = (figures: readonly number[]): number =>
+  figures.reduce((sum, figure) => sum + figure, 0) / figures.length;

@@ -17,33 +17,50 @@ import { stateOf } from './state.ts';
 import { stepOn } from './walk.ts';
 import { allOff, byEvents, fenceOne, freshId, MINUTE, momentOf, nodeOf, terminateMachine, type Zone } from './zone.ts';
 
-/** Many machines at once: the cloud's answers, or we, may be wrong, so only a share of the cluster is fenced in a while. */
+/**
+ * Many machines at once: the cloud's answers, or we, may be wrong, so only a share of the cluster is fenced in a while.
+ */
 
 const LOOK_EVERY = 3;
 
 const bySweeps = async ({ world }: Zone): Promise<readonly Outcome[]> =>
-  (await sweep({ policy: defaultPolicy, deadline: world.now() + 4 * MINUTE, newRunId: freshId }, portsOver(world))).outcomes;
+  (await sweep({ policy: defaultPolicy, deadline: world.now() + 4 * MINUTE, newRunId: freshId }, portsOver(world)))
+    .outcomes;
 
 /** When each machine's fence ended, in minutes since the first did. */
-const fencedAt = async (zone: Zone, look: (zone: Zone) => Promise<readonly Outcome[]>, minutes: number): Promise<readonly number[]> => {
+const fencedAt = async (
+  zone: Zone,
+  look: (zone: Zone) => Promise<readonly Outcome[]>,
+  minutes: number,
+): Promise<readonly number[]> => {
   const ended = new Map<string, number>();
   for (let past = 0; past < minutes; past += LOOK_EVERY) {
-    for (const { machine, outcome, steps } of await look(zone)) if (outcome === 'fenced' && steps.length > 0 && !ended.has(machine)) ended.set(machine, zone.world.now());
+    for (const { machine, outcome, steps } of await look(zone))
+      if (outcome === 'fenced' && steps.length > 0 && !ended.has(machine)) ended.set(machine, zone.world.now());
     zone.world.advance(LOOK_EVERY * MINUTE);
   }
   const times = [...ended.values()].sort((a, b) => a - b);
   return times.map((time) => Math.floor((time - (times[0] ?? 0)) / MINUTE));
 };
 
-const within = (times: readonly number[], from: number, to: number): number => times.filter((time) => time >= from && time < to).length;
+const within = (times: readonly number[], from: number, to: number): number =>
+  times.filter((time) => time >= from && time < to).length;
 
 describe.each([
   ['by events', byEvents],
   ['by sweeps', bySweeps],
 ])('nine of nine machines off at once, %s', (_, look) => {
   it.each([
-    ['stopped, their Nodes standing: four within fifteen minutes, four in the next, then the last', stopMachine, [4, 4, 1]],
-    ['terminated, their Nodes deleted by their fences: four of nine, two of five, one of three', terminateMachine, [4, 2, 1]],
+    [
+      'stopped, their Nodes standing: four within fifteen minutes, four in the next, then the last',
+      stopMachine,
+      [4, 4, 1],
+    ],
+    [
+      'terminated, their Nodes deleted by their fences: four of nine, two of five, one of three',
+      terminateMachine,
+      [4, 2, 1],
+    ],
   ])('%s', async (_, end, expected) => {
     const zone = allOff(9, end);
     const times = await fencedAt(zone, look, 45);
@@ -65,12 +82,15 @@ it('a fence that was taken back within the window goes on counting', async () =>
   const zone = allOff(9);
   const { world, machines } = zone;
   for (let times = 0; times < 4; times += 1) await byEvents(zone);
-  const fenced = machines.filter((machine) => stateOf(world).nodes.some((line) => line.startsWith(nodeOf(world, machine)) && line.includes('labelled')));
+  const fenced = machines.filter((machine) =>
+    stateOf(world).nodes.some((line) => line.startsWith(nodeOf(world, machine)) && line.includes('labelled')),
+  );
   expect(fenced).toHaveLength(4);
   for (const machine of fenced) startMachine(world, machine);
   world.advance(90_000);
   for (const machine of fenced) expect(await fenceOne(world, machine)).toMatchObject({ outcome: 'released' });
-  for (const machine of machines.filter((one) => !fenced.includes(one))) expect(await fenceOne(world, machine)).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
+  for (const machine of machines.filter((one) => !fenced.includes(one)))
+    expect(await fenceOne(world, machine)).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
 });
 
 it('the one machine of a small cluster that is started and stopped again is fenced again: it counts once', async () => {
@@ -90,14 +110,16 @@ it('the one machine of a small cluster that is started and stopped again is fenc
 });
 
 describe('work that comes back to a parked Node', () => {
-  const bindLate = ({ world, machines: [machine = ''] }: Zone): void => void addBarePod(world, { name: 'late', spec: { nodeName: nodeOf(world, machine) } });
+  const bindLate = ({ world, machines: [machine = ''] }: Zone): void =>
+    void addBarePod(world, { name: 'late', spec: { nodeName: nodeOf(world, machine) } });
   /** The first machine is fenced, and so many others are after a while. */
   const parked = async (minutes: number, others: number): Promise<Zone> => {
     const zone = allOff(9);
     const [first = '', ...rest] = zone.machines;
     expect(await fenceOne(zone.world, first)).toMatchObject({ outcome: 'fenced' });
     zone.world.advance(minutes * MINUTE);
-    for (const machine of rest.slice(0, others)) expect(await fenceOne(zone.world, machine)).toMatchObject({ outcome: 'fenced' });
+    for (const machine of rest.slice(0, others))
+      expect(await fenceOne(zone.world, machine)).toMatchObject({ outcome: 'fenced' });
     bindLate(zone);
     return zone;
   };
@@ -105,25 +127,41 @@ describe('work that comes back to a parked Node', () => {
   it('needs no claim while the one that it had still counts', async () => {
     const { world, machines } = await parked(1, 3);
     const outcome = await fenceOne(world, machines[0] ?? '');
-    expect(outcome).toMatchObject({ outcome: 'fenced', steps: expect.arrayContaining([expect.objectContaining({ step: 'mark' })]) });
-    expect(await fenceOne(world, machines[4] ?? '')).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
+    expect(outcome).toMatchObject({
+      outcome: 'fenced',
+      steps: expect.arrayContaining([expect.objectContaining({ step: 'mark' })]),
+    });
+    expect(await fenceOne(world, machines[4] ?? '')).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'cap-reached' },
+    });
   });
 
   it('needs another one once that has left the window, and waits until there is room', async () => {
     const { world, machines } = await parked(16, 4);
     const before = stateOf(world).nodes;
-    expect(await fenceOne(world, machines[0] ?? '')).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' }, steps: [] });
+    expect(await fenceOne(world, machines[0] ?? '')).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'cap-reached' },
+      steps: [],
+    });
     expect(stateOf(world).nodes).toEqual(before);
     world.advance(15 * MINUTE);
     const outcome = await fenceOne(world, machines[0] ?? '');
-    expect(outcome).toMatchObject({ outcome: 'fenced', steps: expect.arrayContaining([expect.objectContaining({ step: 'mark' })]) });
+    expect(outcome).toMatchObject({
+      outcome: 'fenced',
+      steps: expect.arrayContaining([expect.objectContaining({ step: 'mark' })]),
+    });
     expect(stateOf(world).harm).toEqual([]);
   });
 
   it('is counted by the others: at most so many within the window, whichever fences they are', async () => {
     const zone = await parked(16, 3);
     expect(await fenceOne(zone.world, zone.machines[0] ?? '')).toMatchObject({ outcome: 'fenced' });
-    expect(await fenceOne(zone.world, zone.machines[4] ?? '')).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
+    expect(await fenceOne(zone.world, zone.machines[4] ?? '')).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'cap-reached' },
+    });
   });
 });
 
@@ -132,7 +170,9 @@ describe('runs that come to the cap together', () => {
 
   it('all at once: as many as may begin, do', async () => {
     const { world, machines } = allOff(9);
-    const outcomes = await Promise.all(machines.map((machine) => fenceOne(world, machine, { cap: { share: 0.49, atOnce: 1 } })));
+    const outcomes = await Promise.all(
+      machines.map((machine) => fenceOne(world, machine, { cap: { share: 0.49, atOnce: 1 } })),
+    );
     expect(outcomes.filter(({ outcome }) => outcome === 'fenced')).toHaveLength(4);
     expect(outcomes.filter(({ reason }) => reason.code === 'cap-reached')).toHaveLength(5);
     expect(labelled(world)).toBe(4);
@@ -143,7 +183,9 @@ describe('runs that come to the cap together', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 1 }), { maxLength: 20 }), async (order) => {
         const world = untouched.fork();
-        const runs: RunState[] = machines.map((machine) => freshRun(world, portsOver(world), { machine, runId: machine }));
+        const runs: RunState[] = machines.map((machine) =>
+          freshRun(world, portsOver(world), { machine, runId: machine }),
+        );
         const stepOf = async (which: number): Promise<boolean> => {
           const known = runs[which];
           const command = known && nextCommand(known, momentOf(world));
@@ -164,7 +206,12 @@ describe('runs that come to the cap together', () => {
     const policy = { cap: { share: 0.49, atOnce: 1 } };
     const killed = async (machine: string): Promise<void> => {
       let known = freshRun(world, portsOver(world), { machine, policy, runId: `killed-${machine}` });
-      for (let command = nextCommand(known, momentOf(world)); command.do !== 'finish' && !known.memory.admission; command = nextCommand(known, momentOf(world))) known = await stepOn(known, command, portsOver(world));
+      for (
+        let command = nextCommand(known, momentOf(world));
+        command.do !== 'finish' && !known.memory.admission;
+        command = nextCommand(known, momentOf(world))
+      )
+        known = await stepOn(known, command, portsOver(world));
     };
     for (const machine of machines) await killed(machine);
     expect(labelled(world)).toBe(0);
@@ -177,7 +224,25 @@ describe('runs that come to the cap together', () => {
 it('what stands on a Node counts for nothing: a forged fence of the year 9999 holds no place', async () => {
   const { world, machines } = allOff(9, stopMachine, 1);
   const [machine = ''] = machines;
-  const forged = { version: 1, fence: 'f', phase: 'fencing', cloud: 'aws', machine: 'i-forged', generation: null, node: 'n', nodeUid: 'u', bootID: 'b', lease: null, outOfService: 'ours', begun: '9999-01-01T00:00:00.000Z', released: null, vouched: null, evidence: {}, volumes: [], pods: [] };
+  const forged = {
+    version: 1,
+    fence: 'f',
+    phase: 'fencing',
+    cloud: 'aws',
+    machine: 'i-forged',
+    generation: null,
+    node: 'n',
+    nodeUid: 'u',
+    bootID: 'b',
+    lease: null,
+    outOfService: 'ours',
+    begun: '9999-01-01T00:00:00.000Z',
+    released: null,
+    vouched: null,
+    evidence: {},
+    volumes: [],
+    pods: [],
+  };
   for (const node of all(world, 'nodes').filter(({ metadata }) => metadata.name !== nodeOf(world, machine))) {
     writerAs(world, 'kubelet').change('nodes', node, (draft) => {
       draft.metadata.annotations = { ...draft.metadata.annotations, [RECORD_ANNOTATION]: JSON.stringify(forged) };

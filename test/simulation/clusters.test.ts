@@ -15,13 +15,29 @@ const empty = () => clusterOver(createAwsSandbox({ seed: 9, now: Date.UTC(2026, 
 
 const silent = (): Cluster => {
   const fail = () => Promise.reject(new Unavailable('no route to host'));
-  return { name: 'silent', find: fail, identify: fail, look: fail, recheck: fail, apply: fail, recordEvent: fail, surveyConnectivity: fail, claim: fail, conclude: fail, suspects: fail };
+  return {
+    name: 'silent',
+    find: fail,
+    identify: fail,
+    look: fail,
+    recheck: fail,
+    apply: fail,
+    recordEvent: fail,
+    surveyConnectivity: fail,
+    claim: fail,
+    conclude: fail,
+    suspects: fail,
+  };
 };
 
 const tag = (world: AwsWorld, machine: string, cluster: string): void => {
   const kept = world.parts.ec2.instances[machine];
   const instance = instanceIn(world, machine);
-  if (kept && instance) world.parts.ec2.instances[machine] = { ...kept, present: { ...instance, tags: { [`kubernetes.io/cluster/${cluster}`]: 'owned' } } };
+  if (kept && instance)
+    world.parts.ec2.instances[machine] = {
+      ...kept,
+      present: { ...instance, tags: { [`kubernetes.io/cluster/${cluster}`]: 'owned' } },
+    };
 };
 
 const react = async (clusters: (own: Cluster) => readonly Cluster[], tagged?: string) => {
@@ -45,7 +61,11 @@ describe('a machine among several clusters', () => {
 
   it('is waited for, never ignored, when no cluster that answers holds it', async () => {
     const { outcome, fenced } = await react(() => [silent(), named('one', empty())]);
-    expect({ ...outcome, fenced }).toMatchObject({ outcome: 'waiting', reason: { code: 'cluster-unreachable', says: expect.stringContaining('silent') }, fenced: false });
+    expect({ ...outcome, fenced }).toMatchObject({
+      outcome: 'waiting',
+      reason: { code: 'cluster-unreachable', says: expect.stringContaining('silent') },
+      fenced: false,
+    });
   });
 
   it('is ignored when all answer and none holds it', async () => {
@@ -67,6 +87,10 @@ describe('a machine among several clusters', () => {
 
   it('is refused when two clusters claim it', async () => {
     const { outcome, fenced } = await react((own) => [named('one', own), named('two', own)]);
-    expect({ ...outcome, fenced }).toMatchObject({ outcome: 'refused', reason: { code: 'identity-ambiguous' }, fenced: false });
+    expect({ ...outcome, fenced }).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'identity-ambiguous' },
+      fenced: false,
+    });
   });
 });

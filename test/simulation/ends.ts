@@ -13,7 +13,11 @@ export const fence = async ({ world, scene }: Incident, wanted: Partial<Wanted> 
 };
 
 /** Every way in which a machine dies or returns here, with the run's right end. */
-export const incidents: readonly (readonly [string, (seed?: number) => Incident | Promise<Incident>, Outcome['outcome']])[] = [
+export const incidents: readonly (readonly [
+  string,
+  (seed?: number) => Incident | Promise<Incident>,
+  Outcome['outcome'],
+])[] = [
   ['stopped', stopped, 'fenced'],
   ['terminated', terminated, 'fenced'],
   ['terminated and forgotten by EC2', forgotten, 'fenced'],

@@ -43,14 +43,20 @@ const livingOn = (world: AwsWorld, node: string): readonly string[] =>
 
 const BOOTS_WITHIN_MS = 120_000;
 
-const restartedMeanwhile = async ({ known, world }: Crossing, scene: DatabaseScene, between: (world: AwsWorld) => void) => {
+const restartedMeanwhile = async (
+  { known, world }: Crossing,
+  scene: DatabaseScene,
+  between: (world: AwsWorld) => void,
+) => {
   const frozen = world.fork();
   frozen.advance(10_000);
   between(frozen);
   const before = livingOn(frozen, scene.nodeOf(scene.holder));
   const thawedAt = frozen.now();
   await thaw({ ...known, deadline: frozen.now() + 60_000 }, frozen);
-  const deleted = frozen.parts.cluster.audit.filter((entry) => entry.at >= thawedAt && entry.user === 'kubernetes-admin' && entry.verb === 'delete');
+  const deleted = frozen.parts.cluster.audit.filter(
+    (entry) => entry.at >= thawedAt && entry.user === 'kubernetes-admin' && entry.verb === 'delete',
+  );
   frozen.advance(AFTERMATH_MS);
   return { frozen, before, after: livingOn(frozen, scene.nodeOf(scene.holder)), deleted };
 };
@@ -92,21 +98,26 @@ it.each([
   ['terminated', terminated],
   ['stopped below pods of every kind', crowded],
   ['stopped while the CSI attacher is down', attacherDown],
-])('a call about a machine %s that was about to leave when the process froze does not leave when it thaws', async (_, happen) => {
-  const { crossings } = await walked(async () => happen(), 20_000);
-  const destructive = crossings.filter(({ command }) => command.do === 'act' && stepTraits[command.step.do].destructive);
-  expect(destructive.length).toBeGreaterThan(1);
-  for (const { known, command, world } of destructive) {
-    const frozen = world.fork();
-    frozen.advance(2_500);
-    const { audit } = frozen.parts.cluster;
-    const writes = () => audit.filter(({ user }) => user === 'kubernetes-admin').length + frozen.parts.ec2.serial;
-    const before = writes();
-    const after = await stepOn(known, command, portsOver(frozen));
-    expect(writes()).toBe(before);
-    expect(after.steps).toEqual(known.steps);
-  }
-});
+])(
+  'a call about a machine %s that was about to leave when the process froze does not leave when it thaws',
+  async (_, happen) => {
+    const { crossings } = await walked(async () => happen(), 20_000);
+    const destructive = crossings.filter(
+      ({ command }) => command.do === 'act' && stepTraits[command.step.do].destructive,
+    );
+    expect(destructive.length).toBeGreaterThan(1);
+    for (const { known, command, world } of destructive) {
+      const frozen = world.fork();
+      frozen.advance(2_500);
+      const { audit } = frozen.parts.cluster;
+      const writes = () => audit.filter(({ user }) => user === 'kubernetes-admin').length + frozen.parts.ec2.serial;
+      const before = writes();
+      const after = await stepOn(known, command, portsOver(frozen));
+      expect(writes()).toBe(before);
+      expect(after.steps).toEqual(known.steps);
+    }
+  },
+);
 
 it('a machine that was started and stopped again meanwhile is fenced anew, under a new record', async () => {
   const { crossings, scene } = await walked(async () => stopped());

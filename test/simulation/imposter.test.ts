@@ -15,12 +15,18 @@ import { stopMachine } from './incidents.ts';
 import { portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
-/** A kubelet may write its own Node's annotations: one of them writes another machine's id into its own, and falls silent as well. */
+/**
+ * A kubelet may write its own Node's annotations: one of them writes another machine's id into its own, and falls
+ * silent as well.
+ */
 const framed = () => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
   const [, imposter, victim] = [addMachine(world), addMachine(world), addMachine(world)];
   const disks = [addVolume(world), addVolume(world), addVolume(world)];
-  addStatefulSet(world, { name: 'db', disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
+  addStatefulSet(world, {
+    name: 'db',
+    disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })),
+  });
   settle(world);
   const nodeOf = (machine: string) => all(world, 'nodes').find(({ spec }) => spec.providerID?.endsWith(machine));
   const imposters = nodeOf(imposter);
@@ -40,14 +46,26 @@ it('a kubelet that claims another’s machine keeps it from nothing, and is itse
   const { world, imposter, victim, occasion } = framed();
   const { outcomes } = await sweep(occasion, portsOver(world));
   expect(outcomes).toContainEqual(expect.objectContaining({ machine: victim, outcome: 'fenced' }));
-  expect(outcomes).toContainEqual(expect.objectContaining({ machine: imposter, outcome: 'refused', reason: { code: 'identity-contradicted', says: expect.stringContaining(victim) } }));
+  expect(outcomes).toContainEqual(
+    expect.objectContaining({
+      machine: imposter,
+      outcome: 'refused',
+      reason: { code: 'identity-contradicted', says: expect.stringContaining(victim) },
+    }),
+  );
   expect(stateOf(world).harm).toEqual([]);
 });
 
 it('nor when an event names that machine and its Node’s name cannot be guessed', async () => {
   const { world, victim, occasion } = framed();
   const ports = portsOver(world);
-  const nameless = { ...ports.cloud, look: async (...asked: Parameters<typeof ports.cloud.look>) => (await ports.cloud.look(...asked)).map((facts) => ({ ...facts, nodeNames: [] })) };
-  expect(await react([victim], occasion, { ...ports, cloud: nameless })).toMatchObject([{ machine: victim, outcome: 'fenced' }]);
+  const nameless = {
+    ...ports.cloud,
+    look: async (...asked: Parameters<typeof ports.cloud.look>) =>
+      (await ports.cloud.look(...asked)).map((facts) => ({ ...facts, nodeNames: [] })),
+  };
+  expect(await react([victim], occasion, { ...ports, cloud: nameless })).toMatchObject([
+    { machine: victim, outcome: 'fenced' },
+  ]);
   expect(stateOf(world).harm).toEqual([]);
 });

@@ -89,11 +89,12 @@ export const crowded = (seed = 1): Incident => {
 };
 
 /** A fenced machine that has been started again and has booted. */
-export const comingBack = (fence: (incident: Incident) => Promise<void>) => async (seed = 1): Promise<Incident> => {
-  const incident = stopped(seed);
-  await fence(incident);
-  startMachine(incident.world, incident.scene.holder);
-  incident.world.advance(90_000);
-  return incident;
-};
-
+export const comingBack =
+  (fence: (incident: Incident) => Promise<void>) =>
+  async (seed = 1): Promise<Incident> => {
+    const incident = stopped(seed);
+    await fence(incident);
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(90_000);
+    return incident;
+  };

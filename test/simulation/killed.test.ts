@@ -8,7 +8,8 @@ import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 
 /**
  * The first test of the project. A run is killed before each of its calls, and after each (the call took effect, the
- * answer was lost); its message is delivered again to a new process. Every time the world must end as if nothing had been.
+ * answer was lost); its message is delivered again to a new process. Every time the world must end as if nothing had
+ * been.
  */
 
 const REDELIVERED_AFTER_MS = 30_000;
@@ -39,7 +40,10 @@ const killedAfter = async ({ world, known, command }: Crossing, machine: string)
 describe.each(incidents)('a machine %s', (_, happen, right) => {
   it('is brought to the same end, whichever call the run is killed before or after', async () => {
     const { world, scene } = await happen();
-    const { crossings, outcome } = await walk(world, freshRun(world, portsOver(world), { machine: scene.holder, lasts: RUN_LASTS_MS }));
+    const { crossings, outcome } = await walk(
+      world,
+      freshRun(world, portsOver(world), { machine: scene.holder, lasts: RUN_LASTS_MS }),
+    );
     expect(outcome.outcome).toBe(right);
     world.advance(AFTERMATH_MS);
     const expected = shape(world);

@@ -13,7 +13,16 @@ describe('where fences are entered', () => {
   const denied = (methods: readonly string[]): Troubles => ({
     api: {
       before: ({ method, path }) =>
-        methods.includes(method) && ledgerPath.test(path) ? json(403, { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', message: 'User cannot resource configmaps', code: 403 }) : undefined,
+        methods.includes(method) && ledgerPath.test(path)
+          ? json(403, {
+              kind: 'Status',
+              apiVersion: 'v1',
+              status: 'Failure',
+              reason: 'Forbidden',
+              message: 'User cannot resource configmaps',
+              code: 403,
+            })
+          : undefined,
     },
   });
 
@@ -22,7 +31,11 @@ describe('where fences are entered', () => {
     const [first = '', second = ''] = machines;
     await fenceOne(world, first, { cap: { share: 1, atOnce: 1 } });
     const before = stateOf(world);
-    expect(await fenceOne(world, second, { cap: { share: 1, atOnce: 1 } }, denied(methods))).toMatchObject({ outcome: 'failed', reason: { code: 'denied', says: expect.stringContaining('infra/kubernetes/rbac.yaml') }, steps: [] });
+    expect(await fenceOne(world, second, { cap: { share: 1, atOnce: 1 } }, denied(methods))).toMatchObject({
+      outcome: 'failed',
+      reason: { code: 'denied', says: expect.stringContaining('infra/kubernetes/rbac.yaml') },
+      steps: [],
+    });
     expect(stateOf(world)).toEqual(before);
   });
 
@@ -30,7 +43,12 @@ describe('where fences are entered', () => {
     const { world, machines } = allOff(9);
     const [first = '', second = ''] = machines;
     let patches = 0;
-    const allButTheFirst: Troubles = { api: { before: ({ method, path }) => (method === 'PATCH' && ledgerPath.test(path) && (patches += 1) > 1 ? json(500, {}) : undefined) } };
+    const allButTheFirst: Troubles = {
+      api: {
+        before: ({ method, path }) =>
+          method === 'PATCH' && ledgerPath.test(path) && (patches += 1) > 1 ? json(500, {}) : undefined,
+      },
+    };
     expect(await fenceOne(world, first, {}, allButTheFirst)).toMatchObject({ outcome: 'fenced' });
     expect(await fenceOne(world, second)).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
     world.advance(15 * MINUTE);
@@ -39,19 +57,33 @@ describe('where fences are entered', () => {
 
   it('a dry run enters nothing, and is told what the cap would say', async () => {
     const { world, machines } = allOff(9);
-    for (const machine of machines) expect(await fenceOne(world, machine, { dryRun: true })).toMatchObject({ outcome: 'would-fence' });
+    for (const machine of machines)
+      expect(await fenceOne(world, machine, { dryRun: true })).toMatchObject({ outcome: 'would-fence' });
     expect(ledgers(world)).toEqual([['cloudfence-ledger', undefined]]);
     for (let times = 0; times < 4; times += 1) await byEvents({ world, machines });
     const before = ledgers(world);
-    expect(await fenceOne(world, machines.at(-1) ?? '', { dryRun: true })).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
+    expect(await fenceOne(world, machines.at(-1) ?? '', { dryRun: true })).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'cap-reached' },
+    });
     expect(ledgers(world)).toEqual(before);
   });
 
   it('while people have lifted the cap, all begin, and count afterwards', async () => {
     const { world, machines } = allOff(9);
-    const data = { 'cap-lifted-until': new Date(world.now() + 30 * MINUTE).toISOString(), 'cap-lifted-because': 'the zone is lost' };
-    writerAs(world, 'admin').create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'kube-system', name: 'cloudfence' }, data });
+    const data = {
+      'cap-lifted-until': new Date(world.now() + 30 * MINUTE).toISOString(),
+      'cap-lifted-because': 'the zone is lost',
+    };
+    writerAs(world, 'admin').create('configmaps', {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { namespace: 'kube-system', name: 'cloudfence' },
+      data,
+    });
     for (const machine of machines) expect(await fenceOne(world, machine)).toMatchObject({ outcome: 'fenced' });
-    expect(ledgers(world).find(([name]) => name === 'cloudfence-ledger')?.[1]).toMatchObject({ fences: expect.stringMatching(/^([\w-]{10} [\w-]{6} \d+ f 9\n?){9}$/) });
+    expect(ledgers(world).find(([name]) => name === 'cloudfence-ledger')?.[1]).toMatchObject({
+      fences: expect.stringMatching(/^([\w-]{10} [\w-]{6} \d+ f 9\n?){9}$/),
+    });
   });
 });

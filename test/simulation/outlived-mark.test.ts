@@ -14,7 +14,10 @@ import { freshRun, portsOver, type Troubles } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
-/** A proof covers one call, but Kubernetes goes on acting on the mark. Nothing that we leave on a Node may harm a machine that runs. */
+/**
+ * A proof covers one call, but Kubernetes goes on acting on the mark. Nothing that we leave on a Node may harm a
+ * machine that runs.
+ */
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const SWEEPS_EVERY_MS = 20_000;
@@ -30,7 +33,11 @@ const marked = async (): Promise<Incident> => {
 
 const sweepOnce = async ({ world }: Incident, policy: Partial<Policy> = {}, troubles: Troubles = {}) => {
   let runs = 0;
-  const occasion = { policy: { ...defaultPolicy, ...policy }, deadline: world.now() + 60_000, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` };
+  const occasion = {
+    policy: { ...defaultPolicy, ...policy },
+    deadline: world.now() + 60_000,
+    newRunId: () => `sweep-${world.now()}-${(runs += 1)}`,
+  };
   return sweep(occasion, portsOver(world, troubles));
 };
 
@@ -42,7 +49,8 @@ const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy> 
   }
 };
 
-const cutOff = ({ world, scene }: Incident): void => void world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
+const cutOff = ({ world, scene }: Incident): void =>
+  void world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
 
 /** A person with kubectl. */
 const byHand = ({ world, scene }: Incident, change: (node: NodeObject) => unknown): void => {
@@ -51,15 +59,32 @@ const byHand = ({ world, scene }: Incident, change: (node: NodeObject) => unknow
 };
 
 /** Another Node that names the machine, too. */
-const addClaimant = ({ world, scene }: Incident, taints: readonly { key: string; effect: 'NoSchedule' }[] = []): void => {
+const addClaimant = (
+  { world, scene }: Incident,
+  taints: readonly { key: string; effect: 'NoSchedule' }[] = [],
+): void => {
   const { nodes } = world.parts.cluster.objects;
   const own = nodes[`/${scene.nodeOf(scene.holder)}`];
-  if (own) nodes['/another-name'] = { ...structuredClone(own), metadata: { name: 'another-name', uid: 'another', resourceVersion: '1', creationTimestamp: own.metadata.creationTimestamp, annotations: { [CSI_NODE_IDS]: own.metadata.annotations?.[CSI_NODE_IDS] ?? '' } }, spec: { providerID: own.spec.providerID ?? '', taints: [...taints] } };
+  if (own)
+    nodes['/another-name'] = {
+      ...structuredClone(own),
+      metadata: {
+        name: 'another-name',
+        uid: 'another',
+        resourceVersion: '1',
+        creationTimestamp: own.metadata.creationTimestamp,
+        annotations: { [CSI_NODE_IDS]: own.metadata.annotations?.[CSI_NODE_IDS] ?? '' },
+      },
+      spec: { providerID: own.spec.providerID ?? '', taints: [...taints] },
+    };
 };
 
 const unharmed = ({ world, scene }: Incident): void => {
   expect(instanceIn(world, scene.holder)).toMatchObject({ state: 'running', mounts: [scene.volume] });
-  expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([`${scene.volume} at ${scene.holder} attached`]), harm: [] });
+  expect(stateOf(world)).toMatchObject({
+    disks: expect.arrayContaining([`${scene.volume} at ${scene.holder} attached`]),
+    harm: [],
+  });
 };
 
 describe('a machine that came back below a mark that a dead run left', () => {
@@ -81,7 +106,9 @@ describe('a machine that came back below a mark that a dead run left', () => {
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(15_000);
     const { outcomes } = await sweepOnce(incident, { paused: 'maintenance' });
-    expect(outcomes).toMatchObject([{ outcome: 'refused', reason: { code: 'paused' }, steps: [{ step: 'readmit-volumes' }] }]);
+    expect(outcomes).toMatchObject([
+      { outcome: 'refused', reason: { code: 'paused' }, steps: [{ step: 'readmit-volumes' }] },
+    ]);
     expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
   });
 
@@ -135,9 +162,22 @@ describe('a machine that came back below a mark that a dead run left', () => {
     startMachine(incident.world, incident.scene.holder);
     await sweepFor(incident, 200_000);
     const { outcomes } = await sweepOnce(incident);
-    expect(outcomes).toMatchObject([{ outcome: 'refused', reason: { code: 'taint-unclaimed', says: expect.stringContaining(`kubectl taint node ${incident.scene.nodeOf(incident.scene.holder)} ${OUT_OF_SERVICE}-`) } }]);
+    expect(outcomes).toMatchObject([
+      {
+        outcome: 'refused',
+        reason: {
+          code: 'taint-unclaimed',
+          says: expect.stringContaining(
+            `kubectl taint node ${incident.scene.nodeOf(incident.scene.holder)} ${OUT_OF_SERVICE}-`,
+          ),
+        },
+      },
+    ]);
     expect(taintsOf(incident)).toEqual([OUT_OF_SERVICE, 'cloudfence.dev/quarantine']);
-    byHand(incident, (node) => (node.spec.taints = (node.spec.taints ?? []).filter(({ key }) => key !== OUT_OF_SERVICE)));
+    byHand(
+      incident,
+      (node) => (node.spec.taints = (node.spec.taints ?? []).filter(({ key }) => key !== OUT_OF_SERVICE)),
+    );
     await sweepFor(incident, 60_000);
     expect(taintsOf(incident)).toEqual([]);
   });
@@ -148,11 +188,17 @@ describe('a machine that came back below a mark that a dead run left', () => {
     const name = scene.nodeOf(scene.holder);
     addClaimant(incident);
     const lease = Object.values(world.parts.cluster.objects.leases).find(({ metadata }) => metadata.name === name);
-    if (lease) world.parts.cluster.objects.leases['kube-node-lease/another-name'] = { ...structuredClone(lease), metadata: { ...lease.metadata, name: 'another-name', uid: 'another-lease' } };
+    if (lease)
+      world.parts.cluster.objects.leases['kube-node-lease/another-name'] = {
+        ...structuredClone(lease),
+        metadata: { ...lease.metadata, name: 'another-name', uid: 'another-lease' },
+      };
     world.advance(70_000);
     startMachine(world, scene.holder);
     world.advance(15_000);
-    expect((await sweepOnce(incident)).outcomes).toMatchObject([{ outcome: 'refused', reason: { code: 'identity-ambiguous' }, steps: [{ step: 'readmit-volumes' }] }]);
+    expect((await sweepOnce(incident)).outcomes).toMatchObject([
+      { outcome: 'refused', reason: { code: 'identity-ambiguous' }, steps: [{ step: 'readmit-volumes' }] },
+    ]);
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 
@@ -163,9 +209,17 @@ describe('a machine that came back below a mark that a dead run left', () => {
     startMachine(world, scene.holder);
     world.advance(15_000);
     const ports = portsOver(world);
-    const nameless = { ...ports.cloud, look: async (...asked: Parameters<typeof ports.cloud.look>) => (await ports.cloud.look(...asked)).map((facts) => ({ ...facts, nodeNames: [] })) };
+    const nameless = {
+      ...ports.cloud,
+      look: async (...asked: Parameters<typeof ports.cloud.look>) =>
+        (await ports.cloud.look(...asked)).map((facts) => ({ ...facts, nodeNames: [] })),
+    };
     const outcome = await run(freshRun(world, ports, { machine: scene.holder }), { ...ports, cloud: nameless });
-    expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'identity-ambiguous' }, steps: [{ step: 'readmit-volumes' }] });
+    expect(outcome).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'identity-ambiguous' },
+      steps: [{ step: 'readmit-volumes' }],
+    });
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
     expect(standing(world, 'nodes', 'another-name')?.spec.taints).toMatchObject([{ key: OUT_OF_SERVICE }]);
   });
@@ -223,11 +277,17 @@ describe('a Node that is parked', () => {
     await fence(incident);
     startMachine(world, scene.holder);
     world.advance(20_000);
-    byHand(incident, ({ spec }) => (spec.taints = (spec.taints ?? []).filter(({ key }) => key !== 'cloudfence.dev/quarantine')));
+    byHand(
+      incident,
+      ({ spec }) => (spec.taints = (spec.taints ?? []).filter(({ key }) => key !== 'cloudfence.dev/quarantine')),
+    );
     stopMachine(world, scene.holder);
     world.advance(60_000);
     const outcome = await fence(incident, { runId: 'again' });
-    expect(outcome).toMatchObject({ outcome: 'fenced', steps: [{ step: 'mark', because: { says: expect.stringContaining('quarantine') } }] });
+    expect(outcome).toMatchObject({
+      outcome: 'fenced',
+      steps: [{ step: 'mark', because: { says: expect.stringContaining('quarantine') } }],
+    });
     expect(taintsOf(incident)).toContain('cloudfence.dev/quarantine');
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
     expect(await fence(incident, { runId: 'and-again' })).toMatchObject({ outcome: 'fenced', steps: [] });
@@ -243,11 +303,19 @@ describe('a Node that is parked', () => {
     startMachine(world, scene.holder);
     world.advance(20_000);
     const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
-    if (node) writerAs(world, 'person').change('nodes', node, (draft) => (draft.metadata.annotations = { ...draft.metadata.annotations, seen: 'yes' }));
+    if (node)
+      writerAs(world, 'person').change(
+        'nodes',
+        node,
+        (draft) => (draft.metadata.annotations = { ...draft.metadata.annotations, seen: 'yes' }),
+      );
     stopMachine(world, scene.holder);
     world.advance(60_000);
     const ports = portsOver(world);
-    expect(await run(freshRun(world, ports, { machine: scene.holder, runId: 'again' }), ports)).toMatchObject({ outcome: 'fenced', steps: [{ step: 'park' }] });
+    expect(await run(freshRun(world, ports, { machine: scene.holder, runId: 'again' }), ports)).toMatchObject({
+      outcome: 'fenced',
+      steps: [{ step: 'park' }],
+    });
     expect(stateOf(world).harm).toEqual([]);
   });
 });

@@ -16,13 +16,18 @@ import { stage, stopMachine, UNTIL_STOPPED_MS, type Incident } from './incidents
 import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
-/** Workloads that name their Node (`spec.nodeName`) are made anew there the moment we delete them. They may not hold up a fence. */
+/**
+ * Workloads that name their Node (`spec.nodeName`) are made anew there the moment we delete them. They may not hold up
+ * a fence.
+ */
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 const nodeOf = ({ scene }: Incident): string => scene.nodeOf(scene.holder);
-const taintsOf = (incident: Incident): readonly string[] => (standing(incident.world, 'nodes', nodeOf(incident))?.spec.taints ?? []).map(({ key }) => key);
-const podsNamed = (world: AwsWorld, prefix: string): readonly PodObject[] => all(world, 'pods').filter(({ metadata }) => metadata.name.startsWith(prefix));
+const taintsOf = (incident: Incident): readonly string[] =>
+  (standing(incident.world, 'nodes', nodeOf(incident))?.spec.taints ?? []).map(({ key }) => key);
+const podsNamed = (world: AwsWorld, prefix: string): readonly PodObject[] =>
+  all(world, 'pods').filter(({ metadata }) => metadata.name.startsWith(prefix));
 const stepsOf = ({ steps }: Outcome): readonly string[] => steps.map(({ step, target }) => `${step} ${target}`);
 
 /** A web server pinned to the Node that dies, beside the database. */
@@ -46,19 +51,28 @@ const goneForGood = (incident: Incident): Incident => {
   return incident;
 };
 
-const moved = ({ world, scene }: Incident): void => expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
+const moved = ({ world, scene }: Incident): void =>
+  expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
 
 describe('a workload that is pinned to the dead Node', () => {
-  it.each([1, 3])('keeps neither the volumes of others nor our taint there, and the end names it (%i replicas)', async (replicas) => {
-    const incident = off(pinned(replicas));
-    const outcome = await fence(incident);
-    expect(outcome).toMatchObject({ outcome: 'fenced', reason: { says: expect.stringMatching(/pod default\/web-\S+ comes? back/) } });
-    expect(taintsOf(incident)).toEqual(expect.not.arrayContaining([OUT_OF_SERVICE]));
-    expect(taintsOf(incident)).toContain('cloudfence.dev/quarantine');
-    expect(stepsOf(outcome).filter((step) => step.startsWith('delete-pod pod/default/web-')).length).toBeLessThanOrEqual(2 * replicas);
-    incident.world.advance(AFTERMATH_MS);
-    moved(incident);
-  });
+  it.each([1, 3])(
+    'keeps neither the volumes of others nor our taint there, and the end names it (%i replicas)',
+    async (replicas) => {
+      const incident = off(pinned(replicas));
+      const outcome = await fence(incident);
+      expect(outcome).toMatchObject({
+        outcome: 'fenced',
+        reason: { says: expect.stringMatching(/pod default\/web-\S+ comes? back/) },
+      });
+      expect(taintsOf(incident)).toEqual(expect.not.arrayContaining([OUT_OF_SERVICE]));
+      expect(taintsOf(incident)).toContain('cloudfence.dev/quarantine');
+      expect(
+        stepsOf(outcome).filter((step) => step.startsWith('delete-pod pod/default/web-')).length,
+      ).toBeLessThanOrEqual(2 * replicas);
+      incident.world.advance(AFTERMATH_MS);
+      moved(incident);
+    },
+  );
 
   it('is not chased again by each run that comes later, and brings no mark back', async () => {
     const incident = off(pinned());
@@ -70,7 +84,9 @@ describe('a workload that is pinned to the dead Node', () => {
   it('is cleared once somebody has taken it away there', async () => {
     const incident = off(pinned());
     await fence(incident);
-    const web = Object.values(incident.world.parts.cluster.objects.deployments).find(({ metadata }) => metadata.name === 'web');
+    const web = Object.values(incident.world.parts.cluster.objects.deployments).find(
+      ({ metadata }) => metadata.name === 'web',
+    );
     if (web) writerAs(incident.world, 'person').change('deployments', web, (draft) => (draft.spec.replicas = 0));
     for (const pod of podsNamed(incident.world, 'web-')) writerAs(incident.world, 'person').remove('pods', pod);
     expect(podsNamed(incident.world, 'web-')).toHaveLength(1);
@@ -100,14 +116,23 @@ describe('a workload that is pinned to the dead Node', () => {
     const incident = stage(1);
     const { world } = incident;
     const handle = addVolume(world);
-    addDeployment(world, { name: 'own', disk: { driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' }, spec: { nodeName: nodeOf(incident) } });
+    addDeployment(world, {
+      name: 'own',
+      disk: { driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' },
+      spec: { nodeName: nodeOf(incident) },
+    });
     settle(world);
     off(incident);
     const outcome = await fence(incident, { lasts: 60_000 });
-    expect(outcome).toMatchObject({ outcome: 'waiting', reason: { code: 'pods-going', says: expect.stringMatching(/pod default\/own-\S+ comes back/) } });
+    expect(outcome).toMatchObject({
+      outcome: 'waiting',
+      reason: { code: 'pods-going', says: expect.stringMatching(/pod default\/own-\S+ comes back/) },
+    });
     expect(taintsOf(incident)).toContain(OUT_OF_SERVICE);
     expect(stepsOf(outcome)).not.toContain(`detach-disk disk/${handle}`);
-    expect(outcome.steps.filter(({ step, target }) => step === 'delete-attachment' && target.includes(handle))).toEqual([]);
+    expect(outcome.steps.filter(({ step, target }) => step === 'delete-attachment' && target.includes(handle))).toEqual(
+      [],
+    );
     expect(stepsOf(outcome).filter((step) => step.startsWith('delete-pod')).length).toBeLessThan(40);
     world.advance(AFTERMATH_MS);
     moved(incident);
@@ -125,7 +150,10 @@ describe('a workload that is pinned to the dead Node', () => {
     };
     const ports = portsOver(world, { api: { before } });
     const outcome = await run(freshRun(world, ports, { machine: incident.scene.holder }), ports);
-    expect(outcome).toMatchObject({ outcome: 'fenced', reason: { says: expect.stringContaining('pod default/flood-') } });
+    expect(outcome).toMatchObject({
+      outcome: 'fenced',
+      reason: { says: expect.stringContaining('pod default/flood-') },
+    });
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
     world.advance(AFTERMATH_MS);
     moved(incident);
@@ -136,6 +164,9 @@ describe('a workload that is pinned to the dead Node', () => {
     const first = await fence(incident);
     const [standingNow] = podsNamed(incident.world, 'web-');
     expect(first.record?.recurring).toHaveLength(1);
-    expect(first.left).toContainEqual({ what: `pod/default/${standingNow?.metadata.name}`, why: expect.stringContaining('made anew') });
+    expect(first.left).toContainEqual({
+      what: `pod/default/${standingNow?.metadata.name}`,
+      why: expect.stringContaining('made anew'),
+    });
   });
 });

@@ -22,7 +22,11 @@ const cutOff = (minutes: number) => {
 
 it('is reported by default, and left alone', async () => {
   const incident = cutOff(10);
-  expect(await fence(incident)).toMatchObject({ outcome: 'refused', reason: { code: 'unreachable-but-running' }, steps: [] });
+  expect(await fence(incident)).toMatchObject({
+    outcome: 'refused',
+    reason: { code: 'unreachable-but-running' },
+    steps: [],
+  });
   expect(stateOf(incident.world).disks).toContain(`${incident.scene.volume} at ${incident.scene.holder} attached`);
 });
 
@@ -33,13 +37,19 @@ it('is switched off under power-off, proven off, and then fenced', async () => {
   expect(outcome.steps.map(({ step }) => step)).toEqual(['power-off', 'mark', 'delete-pod', 'park']);
   world.advance(AFTERMATH_MS);
   expect(instanceIn(world, scene.holder)?.state).toBe('stopped');
-  expect(stateOf(world)).toMatchObject({ disks: expect.arrayContaining([expect.stringContaining(`${scene.volume} at i-`)]), harm: [] });
+  expect(stateOf(world)).toMatchObject({
+    disks: expect.arrayContaining([expect.stringContaining(`${scene.volume} at i-`)]),
+    harm: [],
+  });
   expect(stateOf(world).disks).not.toContain(`${scene.volume} at ${scene.holder} attached`);
 });
 
 it('is not switched off before five minutes', async () => {
   const incident = cutOff(3);
-  expect(await fence(incident, { policy: { unreachable: 'power-off' } })).toMatchObject({ outcome: 'refused', reason: { code: 'power-off-refused' } });
+  expect(await fence(incident, { policy: { unreachable: 'power-off' } })).toMatchObject({
+    outcome: 'refused',
+    reason: { code: 'power-off-refused' },
+  });
   expect(instanceIn(incident.world, incident.scene.holder)?.state).toBe('running');
 });
 
@@ -48,7 +58,10 @@ it('is not switched off while another node is out of reach too', async () => {
   const { world, scene } = incident;
   world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.spare));
   world.advance(120_000);
-  expect(await fence(incident, { policy: { unreachable: 'power-off' } })).toMatchObject({ outcome: 'refused', reason: { code: 'power-off-refused' } });
+  expect(await fence(incident, { policy: { unreachable: 'power-off' } })).toMatchObject({
+    outcome: 'refused',
+    reason: { code: 'power-off-refused' },
+  });
   expect(instanceIn(world, scene.holder)?.state).toBe('running');
 });
 
@@ -58,7 +71,10 @@ it('that hangs in stopping for more than ten minutes is forced under power-off',
   shutdownTakes(world, scene.holder, null);
   stopMachine(world, scene.holder);
   world.advance(11 * 60_000);
-  expect(await fence(incident, { lasts: 10_000 })).toMatchObject({ outcome: 'waiting', reason: { code: 'stopping-too-long' } });
+  expect(await fence(incident, { lasts: 10_000 })).toMatchObject({
+    outcome: 'waiting',
+    reason: { code: 'stopping-too-long' },
+  });
   const outcome = await fence(incident, { policy: { unreachable: 'power-off' } });
   expect(outcome).toMatchObject({ outcome: 'fenced' });
   expect(outcome.steps[0]).toMatchObject({ step: 'power-off', result: 'done' });

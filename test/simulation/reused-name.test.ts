@@ -8,7 +8,8 @@ import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 const remove = (world: ReturnType<typeof attacherDown>['world'], kind: 'nodes' | 'leases', name: string): void => {
-  for (const object of all(world, kind).filter(({ metadata }) => metadata.name === name)) writerAs(world, 'person').remove(kind, object);
+  for (const object of all(world, kind).filter(({ metadata }) => metadata.name === name))
+    writerAs(world, 'person').remove(kind, object);
 };
 
 it('the pods of a living machine that has got a dead one’s name outlive an event for the dead one, even when their Node was deleted', async () => {

@@ -10,7 +10,9 @@ import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { inProcessHandler } from '../../sandbox/ec2/in-process-handler.ts';
 import { clockOf, clusterIn, never } from '../sandbox/in-process.ts';
 
-/** The real adapters and the real SDKs over one world, in this process: virtual time passes only with calls and sleeps. */
+/**
+ * The real adapters and the real SDKs over one world, in this process: virtual time passes only with calls and sleeps.
+ */
 
 /** What a call takes, in ms of virtual time. */
 const EC2_CALL_TAKES = 80;
@@ -24,7 +26,10 @@ export interface Troubles {
   readonly ec2Takes?: (action: string) => number;
 }
 
-/** Every call that changes something arrives so many ms of virtual time after it has left, whatever its proof is worth by then. */
+/**
+ * Every call that changes something arrives so many ms of virtual time after it has left, whatever its proof is worth
+ * by then.
+ */
 export const slowOrders = (world: AwsWorld, transit: number): Troubles => ({
   ec2Takes: (action) => (action.startsWith('Describe') ? EC2_CALL_TAKES : transit),
   api: {
@@ -43,10 +48,14 @@ const cloudOver = (world: AwsWorld, { ec2Takes = () => EC2_CALL_TAKES }: Trouble
     world.advance(ec2Takes(actionOf(request.body)));
     return inner.handle(request, options);
   };
-  return awsCloud({ clients: ec2Clients({ region: SANDBOX_REGION, credentials, requestHandler: { ...inner, handle } }), region: SANDBOX_REGION });
+  return awsCloud({
+    clients: ec2Clients({ region: SANDBOX_REGION, credentials, requestHandler: { ...inner, handle } }),
+    region: SANDBOX_REGION,
+  });
 };
 
-export const clusterOver = (world: AwsWorld, { api = {} }: Troubles = {}): Cluster => clusterOf(clusterIn(world, apiOf(world, { faults: api })));
+export const clusterOver = (world: AwsWorld, { api = {} }: Troubles = {}): Cluster =>
+  clusterOf(clusterIn(world, apiOf(world, { faults: api })));
 
 /** Ports whose clocks are the world's. */
 export const portsOver = (world: AwsWorld, troubles: Troubles = {}): Ports => ({
@@ -67,7 +76,11 @@ export interface Wanted {
 
 const FIVE_MINUTES = 300_000;
 
-export const freshRun = (world: AwsWorld, ports: Ports, { machine, runId = 'run', policy, lasts = FIVE_MINUTES }: Wanted): RunState =>
+export const freshRun = (
+  world: AwsWorld,
+  ports: Ports,
+  { machine, runId = 'run', policy, lasts = FIVE_MINUTES }: Wanted,
+): RunState =>
   startRun({
     request: { machine, intent: 'react', accepted: null, vouched: null },
     policy: { ...defaultPolicy, ...policy },

@@ -6,19 +6,29 @@ import { freshRun, portsOver, slowOrders } from './rig.ts';
 import { thaw, walk } from './walk.ts';
 
 /**
- * No cloud offers "detach only if still stopped". What makes the remaining window harmless is an assumption: a read may be
- * stale by at most S, a call that has left arrives within its transit, a machine that boots cannot write before B, and
- * S + 2 s + transit < B. Here all three are parameters: the machine is started at every moment of a run, and whatever the run does
- * after the guest is up counts as harm.
+ * No cloud offers "detach only if still stopped". What makes the remaining window harmless is an assumption: a read may
+ * be stale by at most S, a call that has left arrives within its transit, a machine that boots cannot write before B,
+ * and S + 2 s + transit < B. Here all three are parameters: the machine is started at every moment of a run, and
+ * whatever the run does after the guest is up counts as harm.
  */
 
 const upSince = (world: AwsWorld, machine: string, started: number): number =>
   instanceIn(world, machine)?.guest === 'up' ? started + world.parts.ec2.knobs.bootTakes : Infinity;
 
 const destructionAfter = (world: AwsWorld, since: number): number =>
-  world.parts.cluster.audit.filter(({ at, user, verb }) => user === 'kubernetes-admin' && verb === 'delete' && at >= since).length;
+  world.parts.cluster.audit.filter(
+    ({ at, user, verb }) => user === 'kubernetes-admin' && verb === 'delete' && at >= since,
+  ).length;
 
-const harmOfStarting = async ({ staleUpTo = 0, transit = 0, bootTakes }: { readonly staleUpTo?: number; readonly transit?: number; readonly bootTakes: number }): Promise<number> => {
+const harmOfStarting = async ({
+  staleUpTo = 0,
+  transit = 0,
+  bootTakes,
+}: {
+  readonly staleUpTo?: number;
+  readonly transit?: number;
+  readonly bootTakes: number;
+}): Promise<number> => {
   const { world, scene } = crowded();
   const { crossings } = await walk(world, freshRun(world, portsOver(world), { machine: scene.holder }));
   let harm = 0;
@@ -41,7 +51,10 @@ it.each([
   ['reads are stale by two seconds', { staleUpTo: 2_000, bootTakes: 5_000 }],
   ['reads are stale by ten seconds', { staleUpTo: 10_000, bootTakes: 15_000 }],
   ['calls are on their way for three seconds', { transit: 3_000, bootTakes: 6_000 }],
-  ['reads are stale by two seconds, and calls on their way for three', { staleUpTo: 2_000, transit: 3_000, bootTakes: 8_000 }],
+  [
+    'reads are stale by two seconds, and calls on their way for three',
+    { staleUpTo: 2_000, transit: 3_000, bootTakes: 8_000 },
+  ],
 ])('nothing is harmed while S + 2 s + transit < B: %s', async (_, parameters) => {
   expect(await harmOfStarting(parameters)).toBe(0);
 });

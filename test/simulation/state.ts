@@ -6,10 +6,18 @@ import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import type { Volume } from '../../sandbox/ec2/state.ts';
 import { volumeIn } from '../../sandbox/ec2/state.ts';
 
-/** The world as people care about it: who holds which disk, which pod runs where, what is left of ours. No uids, no times. */
+/**
+ * The world as people care about it: who holds which disk, which pod runs where, what is left of ours. No uids, no
+ * times.
+ */
 export const stateOf = (world: AwsWorld) => ({
   disks: disksIn(world),
-  pods: sorted(all(world, 'pods').map((pod) => `${pod.metadata.name} ${pod.status.phase} on ${pod.spec.nodeName ?? 'no node'}${pod.metadata.deletionTimestamp ? ' going' : ''}`)),
+  pods: sorted(
+    all(world, 'pods').map(
+      (pod) =>
+        `${pod.metadata.name} ${pod.status.phase} on ${pod.spec.nodeName ?? 'no node'}${pod.metadata.deletionTimestamp ? ' going' : ''}`,
+    ),
+  ),
   attachments: sorted(
     all(world, 'volumeattachments').map(
       ({ spec, status, metadata }) =>
@@ -27,12 +35,16 @@ const disksIn = (world: AwsWorld): readonly string[] =>
     Object.keys(world.parts.ec2.volumes)
       .map((id) => volumeIn(world, id))
       .filter((volume) => volume !== undefined)
-      .map((volume: Volume) => `${volume.id} at ${volume.attachments.map(({ instance, state }) => `${instance} ${state}`).join(', ') || 'nobody'}`),
+      .map(
+        (volume: Volume) =>
+          `${volume.id} at ${volume.attachments.map(({ instance, state }) => `${instance} ${state}`).join(', ') || 'nobody'}`,
+      ),
   );
 
 const ours = ['node.kubernetes.io/out-of-service', 'cloudfence.dev/quarantine'];
 
-const labelIn = (value: string): string => (value.includes('_removed_') ? ' entombed' : value === '' ? '' : ' labelled');
+const labelIn = (value: string): string =>
+  value.includes('_removed_') ? ' entombed' : value === '' ? '' : ' labelled';
 
 const nodeLine = ({ metadata, spec }: NodeObject): string => {
   const taints = (spec.taints ?? []).map(({ key }) => key).filter((key) => ours.includes(key));

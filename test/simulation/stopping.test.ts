@@ -30,13 +30,20 @@ const hung = (): Incident => {
   return { world, scene };
 };
 
-const noted = ({ world, scene }: Incident): string | null => standing(world, 'nodes', scene.nodeOf(scene.holder))?.metadata.labels?.[LABEL] ?? null;
-const look = (incident: Incident, policy: Partial<Policy> = powerOff): Promise<Outcome> => fence(incident, { policy, lasts: 10_000 });
+const noted = ({ world, scene }: Incident): string | null =>
+  standing(world, 'nodes', scene.nodeOf(scene.holder))?.metadata.labels?.[LABEL] ?? null;
+const look = (incident: Incident, policy: Partial<Policy> = powerOff): Promise<Outcome> =>
+  fence(incident, { policy, lasts: 10_000 });
 const waits = (code: string) => ({ outcome: 'waiting', reason: { code } });
 
 /** The moments before each command of a first run. */
 const crossingsOf = async ({ world, scene }: Incident): Promise<readonly Crossing[]> =>
-  (await walk(world.fork(), freshRun(world, portsOver(world), { machine: scene.holder, policy: powerOff, lasts: 5_000 }))).crossings;
+  (
+    await walk(
+      world.fork(),
+      freshRun(world, portsOver(world), { machine: scene.holder, policy: powerOff, lasts: 5_000 }),
+    )
+  ).crossings;
 
 it('is forced by a later run, ten minutes after an earlier one saw it first', async () => {
   const incident = hung();

@@ -14,19 +14,28 @@ import { diedAfterMark, walk } from './walk.ts';
 
 /** What a reviewer broke once: each case was red before it was mended. */
 
-const forbidden = (says: string): ApiAnswer => json(403, { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', message: says, code: 403 });
+const forbidden = (says: string): ApiAnswer =>
+  json(403, { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', message: says, code: 403 });
 
 const refusing = (method: string, path: RegExp): Troubles => ({
-  api: { before: (request: ApiRequest) => (request.method === method && path.test(request.path) ? forbidden('a webhook says no') : undefined) },
+  api: {
+    before: (request: ApiRequest) =>
+      request.method === method && path.test(request.path) ? forbidden('a webhook says no') : undefined,
+  },
 });
 
-const moved = (world: AwsWorld, volume: string, to: string) => expect(stateOf(world).disks).toContain(`${volume} at ${to} attached`);
+const moved = (world: AwsWorld, volume: string, to: string) =>
+  expect(stateOf(world).disks).toContain(`${volume} at ${to} attached`);
 
 it('one pod that the API server refuses to delete does not hold up the others, and the end names it', async () => {
   const { world, scene } = crowded();
   const ports = portsOver(world, refusing('DELETE', /\/pods\/bare/));
   const outcome = await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
-  expect(outcome).toMatchObject({ outcome: 'failed', retry: true, reason: { says: expect.stringContaining('a webhook says no') } });
+  expect(outcome).toMatchObject({
+    outcome: 'failed',
+    retry: true,
+    reason: { says: expect.stringContaining('a webhook says no') },
+  });
   world.advance(AFTERMATH_MS);
   moved(world, scene.volume, scene.spare);
 });
@@ -51,22 +60,29 @@ it('a disk that the driver cannot get off is forced off in the end, whoever bega
   const again = portsOver(world);
   const outcome = await run(freshRun(world, again, { machine: scene.holder, lasts: 60_000 }), again);
   expect(outcome.steps.map(({ step }) => step)).toContain('detach-disk');
-  expect(Object.values(world.parts.ec2.volumes).some((kept) => kept.present?.attachments.some(({ forced }) => forced))).toBe(true);
+  expect(
+    Object.values(world.parts.ec2.volumes).some((kept) => kept.present?.attachments.some(({ forced }) => forced)),
+  ).toBe(true);
 });
 
 it('a slow answer about disks does not keep a proof from being fresh', async () => {
   const { world, scene } = stopped();
   const ports = portsOver(world, { ec2Takes: (action) => (action === 'DescribeVolumes' ? 1_900 : 100) });
-  expect(await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports)).toMatchObject({ outcome: 'fenced' });
+  expect(await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports)).toMatchObject({
+    outcome: 'fenced',
+  });
 });
 
-it.each([700, 1_500])('a cloud that takes its time to answer does not keep a disk from being detached (%i ms)', async (takes) => {
-  const { world, scene } = attacherDown();
-  const ports = portsOver(world, { ec2Takes: () => takes });
-  await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
-  expect(stateOf(world).disks).toContain(`${scene.volume} at nobody`);
-  expect(world.parts.ec2.harm).toEqual([]);
-});
+it.each([700, 1_500])(
+  'a cloud that takes its time to answer does not keep a disk from being detached (%i ms)',
+  async (takes) => {
+    const { world, scene } = attacherDown();
+    const ports = portsOver(world, { ec2Takes: () => takes });
+    await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
+    expect(stateOf(world).disks).toContain(`${scene.volume} at nobody`);
+    expect(world.parts.ec2.harm).toEqual([]);
+  },
+);
 
 it('a cloud that is too slow for any proof is waited for with pauses, and nothing is done', async () => {
   const { world, scene } = stopped();
@@ -80,7 +96,8 @@ it('a cloud that is too slow for any proof is waited for with pauses, and nothin
 it('a dry run comes to an end when an attachment is stuck whose disk is free', async () => {
   const { world, scene } = attacherDown();
   await fence({ world, scene }, { lasts: 30_000 });
-  for (const attachment of Object.values(world.parts.cluster.objects.volumeattachments)) attachment.status.detachError = { time: new Date(world.now()).toISOString(), message: 'throttled' };
+  for (const attachment of Object.values(world.parts.cluster.objects.volumeattachments))
+    attachment.status.detachError = { time: new Date(world.now()).toISOString(), message: 'throttled' };
   const outcome = await fence({ world, scene }, { policy: { dryRun: true } });
   expect(outcome.steps.length).toBeLessThan(10);
 });
@@ -120,12 +137,19 @@ describe('a fence that a person takes back', () => {
 it('a fence that a person took away while no run was under way is not put back by a run that comes later, and remembers nothing', async () => {
   const { world, scene } = await diedAfterMark();
   removeFence(world, scene.nodeOf(scene.holder));
-  expect(await fence({ world, scene })).toMatchObject({ outcome: 'refused', reason: { code: 'fence-removed-by-hand' } });
-  expect(await fence({ world, scene }), 'and the next').toMatchObject({ outcome: 'refused', reason: { code: 'fence-removed-by-hand' }, steps: [] });
+  expect(await fence({ world, scene })).toMatchObject({
+    outcome: 'refused',
+    reason: { code: 'fence-removed-by-hand' },
+  });
+  expect(await fence({ world, scene }), 'and the next').toMatchObject({
+    outcome: 'refused',
+    reason: { code: 'fence-removed-by-hand' },
+    steps: [],
+  });
   expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [] entombed`);
 });
 
-it('pods of another machine that bore the dead one\'s name, and whose Node is gone too, are left alone', async () => {
+it("pods of another machine that bore the dead one's name, and whose Node is gone too, are left alone", async () => {
   const { world, scene } = stopped();
   const name = scene.nodeOf(scene.holder);
   const node = standing(world, 'nodes', name);
@@ -141,12 +165,15 @@ it('a pod that only a foreign finalizer holds, and that we may not fail, keeps n
   const { world, scene } = stopped();
   addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
   const held = standing(world, 'pods', 'held', 'default');
-  if (held) writerAs(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
+  if (held)
+    writerAs(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
   const ports = portsOver(world, refusing('PATCH', /\/pods\/held\/status/));
   const outcome = await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
   expect(outcome).toMatchObject({ outcome: 'failed', reason: { says: expect.stringContaining('pod/default/held') } });
   expect(outcome.left).toContainEqual({ what: 'pod/default/held', why: expect.stringContaining('finalizers') });
-  expect(outcome.steps.filter(({ step, target }) => step === 'delete-pod' && target === 'pod/default/held')).toHaveLength(1);
+  expect(
+    outcome.steps.filter(({ step, target }) => step === 'delete-pod' && target === 'pod/default/held'),
+  ).toHaveLength(1);
   expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [cloudfence.dev/quarantine] fencing labelled`);
 });
 
@@ -154,7 +181,8 @@ it('a pod that only a foreign finalizer holds does not keep a healthy node out f
   const { world, scene } = stopped();
   addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
   const held = standing(world, 'pods', 'held', 'default');
-  if (held) writerAs(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
+  if (held)
+    writerAs(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
   await fence({ world, scene });
   startMachine(world, scene.holder);
   world.advance(120_000);

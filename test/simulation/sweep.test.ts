@@ -26,17 +26,24 @@ const FIVE_MINUTES = 300_000;
 
 const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_MINUTES): Promise<Swept> => {
   let runs = 0;
-  return sweep({ policy: defaultPolicy, deadline: world.now() + lasts, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` }, ports);
+  return sweep(
+    { policy: defaultPolicy, deadline: world.now() + lasts, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` },
+    ports,
+  );
 };
 
 /** Nothing is detached, and no cap stands in the way: fences begin, and none comes to its end. */
 const uncapped = (world: AwsWorld, lasts: number): Promise<Swept> => {
   let runs = 0;
   const policy = { ...defaultPolicy, cap: { share: 1, atOnce: 1 }, detach: 'never' as const };
-  return sweep({ policy, deadline: world.now() + lasts, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` }, portsOver(world));
+  return sweep(
+    { policy, deadline: world.now() + lasts, newRunId: () => `sweep-${world.now()}-${(runs += 1)}` },
+    portsOver(world),
+  );
 };
 
-const nodeLine = ({ world, scene }: Incident): string => stateOf(world).nodes.find((line) => line.startsWith(scene.nodeOf(scene.holder))) ?? 'no node';
+const nodeLine = ({ world, scene }: Incident): string =>
+  stateOf(world).nodes.find((line) => line.startsWith(scene.nodeOf(scene.holder))) ?? 'no node';
 
 /** `stopped` ends five seconds after the machine went off. */
 const offFor = (ms: number): Incident => {
@@ -55,11 +62,17 @@ const fencedBySweep = async (): Promise<Incident> => {
 it('our taint on a machine that lives again is found and lifted, although somebody removed the label that names the fence', async () => {
   const { world, scene } = await diedAfterMark();
   const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
-  if (node) writerAs(world, 'person').change('nodes', node, (draft) => void delete draft.metadata.labels?.[FENCED_LABEL]);
+  if (node)
+    writerAs(world, 'person').change('nodes', node, (draft) => void delete draft.metadata.labels?.[FENCED_LABEL]);
   startMachine(world, scene.holder);
   world.advance(40_000);
   const { outcomes } = await sweepOf(world);
-  expect(outcomes).toMatchObject([{ machine: scene.holder, steps: expect.arrayContaining([expect.objectContaining({ step: 'readmit-volumes', result: 'done' })]) }]);
+  expect(outcomes).toMatchObject([
+    {
+      machine: scene.holder,
+      steps: expect.arrayContaining([expect.objectContaining({ step: 'readmit-volumes', result: 'done' })]),
+    },
+  ]);
   expect(nodeLine({ world, scene })).not.toContain('out-of-service');
 });
 
@@ -105,13 +118,20 @@ const crowdedOut = (count: number, others: (world: AwsWorld, machines: readonly 
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
   const machines = Array.from({ length: count }, () => addMachine(world));
   const disks = machines.map(() => addVolume(world));
-  addStatefulSet(world, { name: 'db', disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
+  addStatefulSet(world, {
+    name: 'db',
+    disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })),
+  });
   settle(world);
   const [last = ''] = machines.slice(-1);
   others(world, machines.slice(1, -1));
   stopMachine(world, last);
   world.advance(100_000);
-  return { world, last, disk: disks.find((handle) => volumeIn(world, handle)?.attachments[0]?.instance === last) ?? '' };
+  return {
+    world,
+    last,
+    disk: disks.find((handle) => volumeIn(world, handle)?.attachments[0]?.instance === last) ?? '',
+  };
 };
 
 describe('among many that only look dead, a machine that is off', () => {
@@ -126,7 +146,12 @@ describe('among many that only look dead, a machine that is off', () => {
       }
     });
     const { outcomes } = await sweepOf(world);
-    expect(outcomes.filter(({ outcome }) => outcome === 'waiting').map(({ machine }) => machine).toSorted()).toEqual([...stuck].toSorted());
+    expect(
+      outcomes
+        .filter(({ outcome }) => outcome === 'waiting')
+        .map(({ machine }) => machine)
+        .toSorted(),
+    ).toEqual([...stuck].toSorted());
     expect(outcomes).toContainEqual(expect.objectContaining({ machine: last, outcome: 'fenced' }));
     expect(volumeIn(world, disk)?.attachments).toEqual([]);
     expect(stateOf(world).harm).toEqual([]);
@@ -134,16 +159,22 @@ describe('among many that only look dead, a machine that is off', () => {
 
   it('comes before all that run, should the time not suffice for every one', async () => {
     const { world, last } = crowdedOut(24, (world, machines) => {
-      world.parts.cluster.knobs.partitioned = machines.map((machine) => instanceIn(world, machine)?.privateDnsName ?? '');
+      world.parts.cluster.knobs.partitioned = machines.map(
+        (machine) => instanceIn(world, machine)?.privateDnsName ?? '',
+      );
     });
     await sweepOf(world, portsOver(world), 1_500);
-    expect(stateOf(world).nodes).toContainEqual(expect.stringMatching(`^${instanceIn(world, last)?.privateDnsName} \\[.*cloudfence.dev/quarantine`));
+    expect(stateOf(world).nodes).toContainEqual(
+      expect.stringMatching(`^${instanceIn(world, last)?.privateDnsName} \\[.*cloudfence.dev/quarantine`),
+    );
   });
 });
 
 it('a machine that has just died does not wait behind twelve fences that cannot finish', async () => {
   const { world, last } = crowdedOut(14, (world) => (world.parts.cluster.knobs.attacherDown = true));
-  const others = Object.keys(world.parts.ec2.instances).filter((id) => id !== last).slice(1);
+  const others = Object.keys(world.parts.ec2.instances)
+    .filter((id) => id !== last)
+    .slice(1);
   startMachine(world, last);
   for (const machine of others) stopMachine(world, machine);
   world.advance(100_000);
@@ -160,7 +191,10 @@ it('a kubelet that renews its Lease between look and mark is heeded, though its 
   const { world, scene } = stopped();
   stopMachine(world, scene.spare);
   world.advance(25_000);
-  const lease = () => Object.values(world.parts.cluster.objects.leases).find(({ metadata }) => metadata.name === scene.nodeOf(scene.holder));
+  const lease = () =>
+    Object.values(world.parts.cluster.objects.leases).find(
+      ({ metadata }) => metadata.name === scene.nodeOf(scene.holder),
+    );
   const ports = portsOver(world);
   let renewed = false;
   const observe: Ports['observe'] = (command, _, { request, cluster }) => {
@@ -170,9 +204,18 @@ it('a kubelet that renews its Lease between look and mark is heeded, though its 
     standing.spec = { ...standing.spec, renewTime: new Date(world.now()).toISOString().replace('Z', '000Z') };
   };
   let runs = 0;
-  const occasion = { policy: { ...defaultPolicy, cap: { share: 1, atOnce: 1 } }, deadline: world.now() + 60_000, newRunId: () => `batch-${(runs += 1)}` };
+  const occasion = {
+    policy: { ...defaultPolicy, cap: { share: 1, atOnce: 1 } },
+    deadline: world.now() + 60_000,
+    newRunId: () => `batch-${(runs += 1)}`,
+  };
   const outcomes = await react([scene.holder, scene.spare], occasion, { ...ports, observe });
-  expect(outcomes.find(({ machine }) => machine === scene.holder)).toMatchObject({ outcome: 'refused', reason: { code: 'lease-renewed-after-off' }, provenAt: expect.any(Number), steps: [] });
+  expect(outcomes.find(({ machine }) => machine === scene.holder)).toMatchObject({
+    outcome: 'refused',
+    reason: { code: 'lease-renewed-after-off' },
+    provenAt: expect.any(Number),
+    steps: [],
+  });
 });
 
 it('a fenced node whose machine has come back is released, over as many sweeps as it takes', async () => {
@@ -194,9 +237,13 @@ it('a node that is out of reach while its machine runs is reported, and nothing 
   world.advance(120_000);
   const before = stateOf(world);
   const { outcomes } = await sweepOf(world);
-  expect(outcomes).toMatchObject([{ outcome: 'refused', machine: scene.holder, node, reason: { code: 'unreachable-but-running' } }]);
+  expect(outcomes).toMatchObject([
+    { outcome: 'refused', machine: scene.holder, node, reason: { code: 'unreachable-but-running' } },
+  ]);
   expect(stateOf(world)).toEqual(before);
-  const told = all(world, 'events').filter(({ reportingController, regarding }) => reportingController === 'cloudfence.dev' && regarding?.name === node);
+  const told = all(world, 'events').filter(
+    ({ reportingController, regarding }) => reportingController === 'cloudfence.dev' && regarding?.name === node,
+  );
   expect(told).toMatchObject([{ type: 'Warning', note: expect.stringContaining(scene.holder) }]);
 });
 
@@ -228,7 +275,12 @@ describe('of two clusters', () => {
 
 it('a paused cluster is left as it is', async () => {
   const { world, scene } = offFor(70_000);
-  const pause = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'kube-system', name: 'cloudfence' }, data: { pause: 'maintenance' } };
+  const pause = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'kube-system', name: 'cloudfence' },
+    data: { pause: 'maintenance' },
+  };
   writerAs(world, 'admin').create('configmaps', pause);
   const before = stateOf(world);
   const { outcomes } = await sweepOf(world);

@@ -14,7 +14,10 @@ const SWEEPS_EVERY_MS = 20_000;
 const sweepFor = async ({ world }: Incident, ms: number): Promise<void> => {
   const until = world.now() + ms;
   for (let runs = 0; world.now() < until; world.advance(SWEEPS_EVERY_MS)) {
-    await sweep({ policy: defaultPolicy, deadline: world.now() + 60_000, newRunId: () => `sweep-${(runs += 1)}` }, portsOver(world));
+    await sweep(
+      { policy: defaultPolicy, deadline: world.now() + 60_000, newRunId: () => `sweep-${(runs += 1)}` },
+      portsOver(world),
+    );
   }
 };
 

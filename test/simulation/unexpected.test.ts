@@ -25,7 +25,10 @@ const twoDead = () => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
   const [, unlucky, other] = [addMachine(world), addMachine(world), addMachine(world)];
   const disks = [addVolume(world), addVolume(world), addVolume(world)];
-  addStatefulSet(world, { name: 'db', disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
+  addStatefulSet(world, {
+    name: 'db',
+    disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })),
+  });
   settle(world);
   for (const machine of [unlucky, other]) stopMachine(world, machine);
   world.advance(100_000);
@@ -34,7 +37,11 @@ const twoDead = () => {
 
 const occasion = (world: AwsWorld) => {
   let runs = 0;
-  return { policy: { ...defaultPolicy, cap: { share: 1, atOnce: 1 } }, deadline: world.now() + 300_000, newRunId: () => `run-${(runs += 1)}` };
+  return {
+    policy: { ...defaultPolicy, cap: { share: 1, atOnce: 1 } },
+    deadline: world.now() + 300_000,
+    newRunId: () => `run-${(runs += 1)}`,
+  };
 };
 
 const sweepOf = (world: AwsWorld, ports: Ports): Promise<Swept> => sweep(occasion(world), ports);
@@ -46,20 +53,53 @@ const withCluster = (world: AwsWorld, change: (inner: Cluster) => Partial<Cluste
 
 /** A look at the unlucky machine's Node meets the fault; or one write does. */
 const troubles: readonly (readonly [string, (world: AwsWorld, unlucky: string) => Ports])[] = [
-  ['a look at its Node', (world, unlucky) => withCluster(world, ({ look }) => ({ look: (request, signal) => (request.clues.machine === unlucky ? bug() : look(request, signal)) }))],
-  ['a look at its machine', (world, unlucky) => {
-    const ports = portsOver(world);
-    return { ...ports, cloud: { ...ports.cloud, look: async (machines, ...rest) => (machines.includes(unlucky) ? bug() : ports.cloud.look(machines, ...rest)) } };
-  }],
-  ['the mark on its Node', (world, unlucky) => withCluster(world, ({ apply }) => ({ apply: async (step, ...rest) => (step.do === 'mark' && step.record.machine === unlucky ? bug() : apply(step, ...rest)) }))],
-  ['who listens to its run', (world, unlucky) => ({ ...portsOver(world), observe: (_, __, known) => (known.request.machine === unlucky ? bug() : undefined) })],
+  [
+    'a look at its Node',
+    (world, unlucky) =>
+      withCluster(world, ({ look }) => ({
+        look: (request, signal) => (request.clues.machine === unlucky ? bug() : look(request, signal)),
+      })),
+  ],
+  [
+    'a look at its machine',
+    (world, unlucky) => {
+      const ports = portsOver(world);
+      return {
+        ...ports,
+        cloud: {
+          ...ports.cloud,
+          look: async (machines, ...rest) => (machines.includes(unlucky) ? bug() : ports.cloud.look(machines, ...rest)),
+        },
+      };
+    },
+  ],
+  [
+    'the mark on its Node',
+    (world, unlucky) =>
+      withCluster(world, ({ apply }) => ({
+        apply: async (step, ...rest) =>
+          step.do === 'mark' && step.record.machine === unlucky ? bug() : apply(step, ...rest),
+      })),
+  ],
+  [
+    'who listens to its run',
+    (world, unlucky) => ({
+      ...portsOver(world),
+      observe: (_, __, known) => (known.request.machine === unlucky ? bug() : undefined),
+    }),
+  ],
 ];
 
 const failed = (machine: string) => ({
   machine,
   outcome: 'failed',
   retry: true,
-  reason: { code: 'unexpected', says: expect.stringMatching(/^an unexpected fault ended this: TypeError: Cannot read properties of undefined \(reading 'spec'\)$/) },
+  reason: {
+    code: 'unexpected',
+    says: expect.stringMatching(
+      /^an unexpected fault ended this: TypeError: Cannot read properties of undefined \(reading 'spec'\)$/,
+    ),
+  },
 });
 
 describe('a fault that nobody thought of', () => {
@@ -82,19 +122,28 @@ describe('a fault that nobody thought of', () => {
     const ports = portsOver(world);
     const broken = { ...clusterOver(world), name: 'broken', suspects: async () => bug(), find: async () => bug() };
     const { outcomes, unreachable } = await sweepOf(world, { ...ports, clusters: [broken, ...ports.clusters] });
-    expect(unreachable).toMatchObject([{ cluster: 'broken', error: { name: 'Unexpected', message: expect.stringContaining('TypeError') } }]);
+    expect(unreachable).toMatchObject([
+      { cluster: 'broken', error: { name: 'Unexpected', message: expect.stringContaining('TypeError') } },
+    ]);
     expect(outcomes.map(({ outcome }) => outcome)).toContain('fenced');
   });
 
   it('in what tells one Node’s machine refuses that Node, and the others of the cluster are swept', async () => {
     const { world, unlucky, other } = twoDead();
     const ports = withCluster(world, (inner) => ({
-      suspects: async (...asked) => (await inner.suspects(...asked)).map((suspect) => (suspect.identitySources.some(({ value }) => value.endsWith(unlucky)) ? { ...suspect, identitySources: [] } : suspect)),
+      suspects: async (...asked) =>
+        (await inner.suspects(...asked)).map((suspect) =>
+          suspect.identitySources.some(({ value }) => value.endsWith(unlucky))
+            ? { ...suspect, identitySources: [] }
+            : suspect,
+        ),
       identify: async () => bug(),
     }));
     const { outcomes, unreachable } = await sweepOf(world, ports);
     expect(unreachable).toEqual([]);
-    expect(outcomes).toContainEqual(expect.objectContaining({ outcome: 'failed', reason: expect.objectContaining({ code: 'unexpected' }) }));
+    expect(outcomes).toContainEqual(
+      expect.objectContaining({ outcome: 'failed', reason: expect.objectContaining({ code: 'unexpected' }) }),
+    );
     expect(outcomes).toContainEqual(expect.objectContaining({ machine: other, outcome: 'fenced' }));
   });
 });

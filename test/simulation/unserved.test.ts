@@ -19,8 +19,8 @@ import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 /**
- * The machines run in an account that nobody here can ask: "not found" is all that our own account has to say of them. On one
- * of them a pod claims a volume of ours, which is free: whoever may make pods and claims can arrange that.
+ * The machines run in an account that nobody here can ask: "not found" is all that our own account has to say of them.
+ * On one of them a pod claims a volume of ours, which is free: whoever may make pods and claims can arrange that.
  */
 const stage = () => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
@@ -29,7 +29,10 @@ const stage = () => {
   const bait = addVolume(ours);
   addBoundClaim(world, 'bait', { driver: EBS, handle: bait, zone: `${SANDBOX_REGION}a` });
   const here = { nodeSelector: { 'kubernetes.io/hostname': scene.nodeOf(scene.spare) } };
-  addBarePod(world, { name: 'tenant', spec: { ...here, volumes: [{ name: 'bait', persistentVolumeClaim: { claimName: 'bait' } }] } });
+  addBarePod(world, {
+    name: 'tenant',
+    spec: { ...here, volumes: [{ name: 'bait', persistentVolumeClaim: { claimName: 'bait' } }] },
+  });
   world.advance(60_000);
   return { world, scene, cloud: cloudOf(ours, world) };
 };
@@ -69,7 +72,11 @@ describe('a machine of an account that is not asked', () => {
     const { world, scene, cloud } = stage();
     const ports = portsTo(world, cloud);
     const outcome = await run(freshRun(world, ports, { machine: scene.holder }), ports);
-    expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'missing-without-witness', says: expect.stringContaining(scene.volume) }, steps: [] });
+    expect(outcome).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'missing-without-witness', says: expect.stringContaining(scene.volume) },
+      steps: [],
+    });
   });
 
   it('is left alone by the sweep as well', async () => {
@@ -77,8 +84,13 @@ describe('a machine of an account that is not asked', () => {
     cutOff(world, scene);
     const before = ownWriting(stateOf(world));
     let runs = 0;
-    const { outcomes } = await sweep({ policy: defaultPolicy, deadline: world.now() + 300_000, newRunId: () => `sweep-${(runs += 1)}` }, portsTo(world, cloud));
-    expect(outcomes).toMatchObject([{ machine: scene.spare, outcome: 'refused', reason: { code: 'missing-without-witness' }, steps: [] }]);
+    const { outcomes } = await sweep(
+      { policy: defaultPolicy, deadline: world.now() + 300_000, newRunId: () => `sweep-${(runs += 1)}` },
+      portsTo(world, cloud),
+    );
+    expect(outcomes).toMatchObject([
+      { machine: scene.spare, outcome: 'refused', reason: { code: 'missing-without-witness' }, steps: [] },
+    ]);
     expect(ownWriting(stateOf(world))).toEqual(before);
   });
 
@@ -103,6 +115,10 @@ it('a machine of a region that is not asked is refused by name, with the setting
   const ports = portsTo(world, cloudOf(ec2WorldOf('999900001111', 'us-east-1'), world, 'us-east-1'));
   const before = ownWriting(stateOf(world));
   const outcome = await run(freshRun(world, ports, { machine: scene.spare }), ports);
-  expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'place-not-served', says: expect.stringMatching(new RegExp(`${SANDBOX_REGION}.*territories`)) }, steps: [] });
+  expect(outcome).toMatchObject({
+    outcome: 'refused',
+    reason: { code: 'place-not-served', says: expect.stringMatching(new RegExp(`${SANDBOX_REGION}.*territories`)) },
+    steps: [],
+  });
   expect(ownWriting(stateOf(world))).toEqual(before);
 });

@@ -49,4 +49,5 @@ export const diedAfterMark = async (): Promise<Incident> => {
 };
 
 /** Goes on in another world with what was known: the process was frozen, and thaws. */
-export const thaw = (known: RunState, world: AwsWorld, troubles?: Troubles): Promise<Outcome> => run(known, portsOver(world, troubles));
+export const thaw = (known: RunState, world: AwsWorld, troubles?: Troubles): Promise<Outcome> =>
+  run(known, portsOver(world, troubles));

@@ -27,14 +27,23 @@ const zone = (count: number): Zone => {
   const world = createAwsSandbox({ seed: 4, now: Date.UTC(2026, 0, 1) });
   const machines = Array.from({ length: count }, () => addMachine(world));
   const disks = machines.map(() => addVolume(world));
-  addStatefulSet(world, { name: 'db', disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })) });
+  addStatefulSet(world, {
+    name: 'db',
+    disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })),
+  });
   settle(world);
-  machines.forEach((machine, at) => addBarePod(world, { name: `app-${at}`, spec: { nodeName: nodeOf(world, machine) } }));
+  machines.forEach((machine, at) =>
+    addBarePod(world, { name: `app-${at}`, spec: { nodeName: nodeOf(world, machine) } }),
+  );
   settle(world);
   return { world, machines };
 };
 
-export const allOff = (count: number, end: (world: AwsWorld, machine: string) => void = stopMachine, off = count): Zone => {
+export const allOff = (
+  count: number,
+  end: (world: AwsWorld, machine: string) => void = stopMachine,
+  off = count,
+): Zone => {
   const { world, machines } = zone(count);
   const dead = machines.slice(0, off);
   for (const machine of dead) end(world, machine);
@@ -51,7 +60,12 @@ export const momentOf = (world: AwsWorld) => ({ wall: world.now(), mono: world.n
 
 let runs = 0;
 export const freshId = (): string => `run-${(runs += 1)}`;
-export const fenceOne = (world: AwsWorld, machine: string, policy: Partial<Policy> = {}, troubles: Troubles = {}): Promise<Outcome> => {
+export const fenceOne = (
+  world: AwsWorld,
+  machine: string,
+  policy: Partial<Policy> = {},
+  troubles: Troubles = {},
+): Promise<Outcome> => {
   const ports = portsOver(world, troubles);
   return run(freshRun(world, ports, { machine, policy, runId: freshId(), lasts: 2 * MINUTE }), ports);
 };

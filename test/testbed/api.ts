@@ -41,10 +41,19 @@ const parsed = (text: string): unknown => {
   }
 };
 
-const apiOver = (server: string, agents: { readonly calls: Agent; readonly watches: Agent }, identity: Readonly<Record<string, string>>): Api => {
+const apiOver = (
+  server: string,
+  agents: { readonly calls: Agent; readonly watches: Agent },
+  identity: Readonly<Record<string, string>>,
+): Api => {
   const call: Api['call'] = async (method, path, body, type = method === 'PATCH' ? MERGE : 'application/json') => {
     const headers = { ...identity, accept: 'application/json', ...(body !== undefined && { 'content-type': type }) };
-    const sent = { method, headers, dispatcher: agents.calls, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const sent = {
+      method,
+      headers,
+      dispatcher: agents.calls,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
     const answer = await request(`${server}${path}`, sent);
     return { status: answer.statusCode, body: parsed(await answer.body.text()) };
   };
@@ -58,7 +67,11 @@ const apiOver = (server: string, agents: { readonly calls: Agent; readonly watch
     write,
     get: (path) => write('GET', path),
     watch: async function* (path, signal) {
-      const { statusCode, body } = await request(`${server}${path}`, { headers: identity, dispatcher: agents.watches, signal });
+      const { statusCode, body } = await request(`${server}${path}`, {
+        headers: identity,
+        dispatcher: agents.watches,
+        signal,
+      });
       if (statusCode !== 200) throw new Error(`watch ${path}: ${statusCode} ${await body.text()}`);
       for await (const line of createInterface(body)) yield parsed(line);
     },

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 
-/** The API server's own record of who changed a Node, a pod or an attachment: https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/ */
+/**
+ * The API server's own record of who changed a Node, a pod or an attachment:
+ * https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
+ */
 
 const policyPath = (folder: string): string => join(folder, 'audit-policy.yaml');
 const logPath = (folder: string): string => join(folder, 'audit.log');
@@ -28,7 +31,12 @@ const policy = {
 
 export const writeAuditPolicy = (folder: string): Promise<void> => writeFile(policyPath(folder), stringify(policy));
 
-export const auditFlags = (folder: string): readonly string[] => ['--audit-policy-file', policyPath(folder), '--audit-log-path', logPath(folder)];
+export const auditFlags = (folder: string): readonly string[] => [
+  '--audit-policy-file',
+  policyPath(folder),
+  '--audit-log-path',
+  logPath(folder),
+];
 
 const user = z.looseObject({ username: z.string() });
 
@@ -38,7 +46,18 @@ const line = z.looseObject({
   impersonatedUser: user.nullish(),
   objectRef: z.looseObject({ resource: z.string(), namespace: z.string().default(''), name: z.string().default('') }),
   responseStatus: z.looseObject({ code: z.number() }),
-  responseObject: z.looseObject({ kind: z.string().default(''), metadata: z.looseObject({ name: z.string().default(''), uid: z.string().default(''), resourceVersion: z.string().default('') }).nullish() }).nullish(),
+  responseObject: z
+    .looseObject({
+      kind: z.string().default(''),
+      metadata: z
+        .looseObject({
+          name: z.string().default(''),
+          uid: z.string().default(''),
+          resourceVersion: z.string().default(''),
+        })
+        .nullish(),
+    })
+    .nullish(),
   stageTimestamp: z.string(),
 });
 
@@ -57,9 +76,17 @@ export interface AuditEntry {
 }
 
 /** RFC 3339 with microseconds, which Date would cut off. */
-const precisely = (stamp: string): number => Date.parse(stamp) + Number(/\.\d{3}(\d{3})Z$/.exec(stamp)?.[1] ?? 0) / 1000;
+const precisely = (stamp: string): number =>
+  Date.parse(stamp) + Number(/\.\d{3}(\d{3})Z$/.exec(stamp)?.[1] ?? 0) / 1000;
 
-const entryOf = ({ verb, user, impersonatedUser, objectRef, responseObject, stageTimestamp }: z.infer<typeof line>): AuditEntry => {
+const entryOf = ({
+  verb,
+  user,
+  impersonatedUser,
+  objectRef,
+  responseObject,
+  stageTimestamp,
+}: z.infer<typeof line>): AuditEntry => {
   const answered = responseObject?.kind === 'Status' ? null : responseObject?.metadata;
   const { resource, namespace, name } = objectRef;
   return {
@@ -78,5 +105,8 @@ const entryOf = ({ verb, user, impersonatedUser, objectRef, responseObject, stag
 export const readAudit = async (folder: string, names: readonly string[]): Promise<readonly AuditEntry[]> => {
   const whole = (await readFile(logPath(folder), 'utf8')).split('\n').filter((text) => text.endsWith('}'));
   const lines = whole.filter((text) => names.some((name) => text.includes(name)));
-  return lines.map((text) => line.parse(JSON.parse(text))).filter(({ responseStatus }) => responseStatus.code < 300).map(entryOf);
+  return lines
+    .map((text) => line.parse(JSON.parse(text)))
+    .filter(({ responseStatus }) => responseStatus.code < 300)
+    .map(entryOf);
 };

@@ -3,7 +3,10 @@ import type { BenchAccess } from './installation.ts';
 import { ebsDriver } from './binaries.ts';
 import { startWholeRun } from './whole-run.ts';
 
-/** One control plane and one EC2 for a whole run: its scenarios live side by side, on nodes and in namespaces of their own. */
+/**
+ * One control plane and one EC2 for a whole run: its scenarios live side by side, on nodes and in namespaces of their
+ * own.
+ */
 declare module 'vitest' {
   interface ProvidedContext {
     readonly bench: BenchAccess;
@@ -15,7 +18,9 @@ export type { BenchAccess } from './installation.ts';
 const setUp = async (project: TestProject): Promise<() => Promise<void>> => {
   const begun = performance.now();
   const { access, stop, stopAws } = await startWholeRun();
-  console.log(`the control plane is up after ${((performance.now() - begun) / 1000).toFixed(1)} s, ${ebsDriver === null ? 'with a stand-in for the EBS CSI driver' : `with the EBS CSI driver ${ebsDriver}`}: ${access.folder}`);
+  console.log(
+    `the control plane is up after ${((performance.now() - begun) / 1000).toFixed(1)} s, ${ebsDriver === null ? 'with a stand-in for the EBS CSI driver' : `with the EBS CSI driver ${ebsDriver}`}: ${access.folder}`,
+  );
   project.provide('bench', access);
   return async () => {
     const failed = project.vitest.state.getCountOfFailedTests() > 0;

@@ -15,7 +15,8 @@ export const readyMadeFolder: string | null = given('CLOUDFENCE_CONTROL_PLANE');
 export const ebsDriver: string | null = given('CLOUDFENCE_EBS_CSI_DRIVER');
 
 /** Where this tree's binaries are, or will be, in the user's cache. @throws NoToolchain */
-export const cachedFolder = (): string => join(cache, buildKey(goVersion(), JSON.stringify([buildFlags, goEnvironment, targets])));
+export const cachedFolder = (): string =>
+  join(cache, buildKey(goVersion(), JSON.stringify([buildFlags, goEnvironment, targets])));
 
 /** The folder of binaries to run. */
 export const binaries = (): string => {
@@ -25,4 +26,5 @@ export const binaries = (): string => {
 };
 
 /** Path of a component's binary. */
-export const binaryOf = (name: Component): string => (name === 'ebs-csi-driver' ? (ebsDriver ?? '') : join(binaries(), name));
+export const binaryOf = (name: Component): string =>
+  name === 'ebs-csi-driver' ? (ebsDriver ?? '') : join(binaries(), name);

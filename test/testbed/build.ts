@@ -31,8 +31,10 @@ const build = (folder: string): void => {
 
 const main = (): void => {
   const folder = readyMadeFolder ?? cachedFolder();
-  if (readyMadeFolder !== null && !existsSync(folder)) throw new Error(`CLOUDFENCE_CONTROL_PLANE names ${folder}, which is not there`);
-  if (ebsDriver !== null && !existsSync(ebsDriver)) throw new Error(`CLOUDFENCE_EBS_CSI_DRIVER names ${ebsDriver}, which is not there`);
+  if (readyMadeFolder !== null && !existsSync(folder))
+    throw new Error(`CLOUDFENCE_CONTROL_PLANE names ${folder}, which is not there`);
+  if (ebsDriver !== null && !existsSync(ebsDriver))
+    throw new Error(`CLOUDFENCE_EBS_CSI_DRIVER names ${ebsDriver}, which is not there`);
   if (!existsSync(folder)) {
     console.log(`the control plane is not in ${dirname(folder)} yet; a first build takes up to ten minutes`);
     build(folder);

@@ -7,7 +7,19 @@ import { openApi } from './api.ts';
 import { writeAuditPolicy } from './audit.ts';
 import { ebsDriver } from './binaries.ts';
 import type { Site } from './command-lines.ts';
-import { apiServerFlags, apiUrl, attacherFlags, controllerFlags, driverEnvironment, driverFlags, etcdFlags, relayFlags, schedulerFlags, shimFlags, shimUrl } from './command-lines.ts';
+import {
+  apiServerFlags,
+  apiUrl,
+  attacherFlags,
+  controllerFlags,
+  driverEnvironment,
+  driverFlags,
+  etcdFlags,
+  relayFlags,
+  schedulerFlags,
+  shimFlags,
+  shimUrl,
+} from './command-lines.ts';
 import { freePorts } from './free-ports.ts';
 import type { Guard } from './guard.ts';
 import { openGuard } from './guard.ts';
@@ -59,7 +71,8 @@ const answersAt = (url: string) => async (): Promise<boolean> => {
 
 const newSite = async (): Promise<Site> => {
   const folder = await mkdtemp(join(tmpdir(), 'cloudfence-bench-'));
-  const [etcd = 0, etcdPeer = 0, api = 0, controllers = 0, scheduler = 0, attacher = 0, shim = 0, driver = 0] = await freePorts(8);
+  const [etcd = 0, etcdPeer = 0, api = 0, controllers = 0, scheduler = 0, attacher = 0, shim = 0, driver = 0] =
+    await freePorts(8);
   return { folder, ports: { etcd, etcdPeer, api, controllers, scheduler, attacher, shim, driver } };
 };
 
@@ -106,14 +119,20 @@ const restartable = (beginAnew: () => Program, health: string): Restartable => {
 const startApiServer = async (start: Start): Promise<Restartable> => {
   const { site, identities } = start;
   await begin(start, 'etcd', etcdFlags(site)).ready(answersAt(`http://127.0.0.1:${site.ports.etcd}/health`));
-  const apiServer = restartable(() => begin(start, 'kube-apiserver', apiServerFlags(site, identities)), `${apiUrl(site)}/readyz`);
+  const apiServer = restartable(
+    () => begin(start, 'kube-apiserver', apiServerFlags(site, identities)),
+    `${apiUrl(site)}/readyz`,
+  );
   await apiServer.start();
   return apiServer;
 };
 
 const attacherOf = (start: Start): Attacher => {
   const { site, identities } = start;
-  return restartable(() => begin(start, 'csi-attacher', attacherFlags(site, identities)), `http://127.0.0.1:${site.ports.attacher}/metrics`);
+  return restartable(
+    () => begin(start, 'csi-attacher', attacherFlags(site, identities)),
+    `http://127.0.0.1:${site.ports.attacher}/metrics`,
+  );
 };
 
 /** What the attacher speaks to: the shim, and where there is one the driver itself behind it. */
@@ -124,17 +143,30 @@ const shimOf = (start: Start, ec2: Ec2Access): Restartable => {
 };
 
 const ebsDriverOf = ({ site, guard }: Start, ec2: Ec2Access): Restartable =>
-  restartable(() => startProgram('ebs-csi-driver', driverFlags(site), site.folder, guard, driverEnvironment(ec2)), `http://127.0.0.1:${site.ports.driver}/metrics`);
+  restartable(
+    () => startProgram('ebs-csi-driver', driverFlags(site), site.folder, guard, driverEnvironment(ec2)),
+    `http://127.0.0.1:${site.ports.driver}/metrics`,
+  );
 
-const startControllers = async (start: Start, ec2: Ec2Access, flags: readonly string[]): Promise<Pick<ControlPlane, 'attacher' | 'driver'>> => {
+const startControllers = async (
+  start: Start,
+  ec2: Ec2Access,
+  flags: readonly string[],
+): Promise<Pick<ControlPlane, 'attacher' | 'driver'>> => {
   const { site, identities } = start;
   const { controllers, scheduler } = site.ports;
   const attacher = attacherOf(start);
   const shim = shimOf(start, ec2);
   const driver = ebsDriver === null ? shim : ebsDriverOf(start, ec2);
   const started = [
-    standing(() => begin(start, 'kube-controller-manager', [...controllerFlags(site, identities), ...flags]), `https://127.0.0.1:${controllers}/healthz`),
-    standing(() => begin(start, 'kube-scheduler', schedulerFlags(site, identities)), `https://127.0.0.1:${scheduler}/healthz`),
+    standing(
+      () => begin(start, 'kube-controller-manager', [...controllerFlags(site, identities), ...flags]),
+      `https://127.0.0.1:${controllers}/healthz`,
+    ),
+    standing(
+      () => begin(start, 'kube-scheduler', schedulerFlags(site, identities)),
+      `https://127.0.0.1:${scheduler}/healthz`,
+    ),
     driver.start().then(shim.start).then(attacher.start),
   ];
   await Promise.all(started);
@@ -151,7 +183,10 @@ const orDismissed = async <T>(guard: Guard, work: () => Promise<T>): Promise<T> 
   }
 };
 
-const opened = async <T>(startRest: (start: Start) => Promise<T>, prepare: (api: Api) => Promise<void>): Promise<BareControlPlane & { readonly rest: T }> => {
+const opened = async <T>(
+  startRest: (start: Start) => Promise<T>,
+  prepare: (api: Api) => Promise<void>,
+): Promise<BareControlPlane & { readonly rest: T }> => {
   const site = await newSite();
   await Promise.all([mkdir(join(site.folder, 'keys')), writeAuditPolicy(site.folder)]);
   const identities = await makeIdentities(join(site.folder, 'keys'), apiUrl(site));
@@ -177,11 +212,15 @@ const opened = async <T>(startRest: (start: Start) => Promise<T>, prepare: (api:
   };
 };
 
-/** A whole control plane, with the CSI attacher before EC2; every controller and every timing is Kubernetes' default, but for `flags` of the controller manager. */
+/**
+ * A whole control plane, with the CSI attacher before EC2; every controller and every timing is Kubernetes' default,
+ * but for `flags` of the controller manager.
+ */
 export const startControlPlane = async (ec2: Ec2Access, flags: readonly string[] = []): Promise<ControlPlane> => {
   const { rest, ...bare } = await opened((start) => startControllers(start, ec2, flags), install);
   return { ...bare, ...rest };
 };
 
 /** etcd and the API server alone: nobody but the test changes anything. */
-export const startBareApiServer = (prepare: (api: Api) => Promise<void>): Promise<BareControlPlane> => opened(async () => undefined, prepare);
+export const startBareApiServer = (prepare: (api: Api) => Promise<void>): Promise<BareControlPlane> =>
+  opened(async () => undefined, prepare);

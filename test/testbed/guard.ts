@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * Sees to it that nothing outlives this process, however it ends: a shell in a session of its own reads pids from a pipe
- * that only we hold, and kills them all once the pipe breaks, which SIGKILL cannot prevent.
+ * Sees to it that nothing outlives this process, however it ends: a shell in a session of its own reads pids from a
+ * pipe that only we hold, and kills them all once the pipe breaks, which SIGKILL cannot prevent.
  */
 export interface Guard {
   /** From now on the process will not outlive us, nor the dismissal. */

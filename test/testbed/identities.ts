@@ -9,8 +9,14 @@ const users = {
   admin: { name: 'admin', groups: ['system:masters'] },
   controllerManager: { name: 'system:kube-controller-manager', groups: [] },
   scheduler: { name: 'system:kube-scheduler', groups: [] },
-  attacher: { name: 'system:serviceaccount:kube-system:ebs-csi-controller-sa', groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system'] },
-  cloudfence: { name: 'system:serviceaccount:kube-system:cloudfence', groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system'] },
+  attacher: {
+    name: 'system:serviceaccount:kube-system:ebs-csi-controller-sa',
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system'],
+  },
+  cloudfence: {
+    name: 'system:serviceaccount:kube-system:cloudfence',
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system'],
+  },
 } as const;
 
 export type User = keyof typeof users;
@@ -21,7 +27,13 @@ export interface Identities {
   /** The certificate (PEM) that vouches for the API server. */
   readonly ca: string;
   readonly kubeconfigs: Readonly<Record<User, string>>;
-  readonly files: { readonly tokens: string; readonly certificate: string; readonly key: string; readonly accountKey: string; readonly accountPublicKey: string };
+  readonly files: {
+    readonly tokens: string;
+    readonly certificate: string;
+    readonly key: string;
+    readonly accountKey: string;
+    readonly accountPublicKey: string;
+  };
 }
 
 /** Vouches for itself, under the API server's names. */
@@ -55,14 +67,18 @@ const forEach = <T>(make: (user: User) => T): Record<User, T> => ({
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file */
 const tokenFile = (tokens: Tokens): string =>
-  names.map((user) => `${tokens[user]},${users[user].name},${users[user].name},"${users[user].groups.join(',')}"\n`).join('');
+  names
+    .map((user) => `${tokens[user]},${users[user].name},${users[user].name},"${users[user].groups.join(',')}"\n`)
+    .join('');
 
 export const kubeconfigOf = (server: string, ca: string, token: string): string =>
   stringify({
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'bench',
-    clusters: [{ name: 'bench', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    clusters: [
+      { name: 'bench', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+    ],
     users: [{ name: 'user', user: { token } }],
     contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'user' } }],
   });
@@ -81,7 +97,13 @@ export const makeIdentities = async (folder: string, server: string): Promise<Id
   const accounts = accountKeys();
   const tokens = forEach(() => randomUUID());
   const kubeconfigs = forEach((user) => at(`${user}.kubeconfig`));
-  const files = { tokens: at('tokens.csv'), certificate: at('apiserver.crt'), key: at('apiserver.key'), accountKey: at('accounts.key'), accountPublicKey: at('accounts.pub') };
+  const files = {
+    tokens: at('tokens.csv'),
+    certificate: at('apiserver.crt'),
+    key: at('apiserver.key'),
+    accountKey: at('accounts.key'),
+    accountPublicKey: at('accounts.pub'),
+  };
   const write = (path: string, text: string) => writeFile(path, text, { mode: 0o600 });
   await mkdir(folder, { recursive: true });
   await Promise.all([

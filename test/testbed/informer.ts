@@ -17,10 +17,17 @@ interface Listener<T> {
   readonly changed: (object: T) => void;
 }
 
-const keyOf = ({ metadata }: Known): string => (metadata.namespace === '' ? metadata.name : `${metadata.namespace}/${metadata.name}`);
+const keyOf = ({ metadata }: Known): string =>
+  metadata.namespace === '' ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 
 /** Lists, watches on from there, and lists anew when the watch ends; until `signal` aborts. */
-export const openInformer = <T extends Known>(api: Api, path: string, schema: z.ZodType<T>, { changed }: Listener<T>, signal: AbortSignal): Informer<T> => {
+export const openInformer = <T extends Known>(
+  api: Api,
+  path: string,
+  schema: z.ZodType<T>,
+  { changed }: Listener<T>,
+  signal: AbortSignal,
+): Informer<T> => {
   const known = new Map<string, T>();
   const put = (object: T): void => {
     known.set(keyOf(object), object);

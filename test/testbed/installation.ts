@@ -42,7 +42,11 @@ const writeSettings = async (folder: string, policy: PolicyWish, settings: objec
 const SIDE_BY_SIDE: PolicyWish = { cap: { share: 1, atOnce: 1 } };
 
 export const storeSecret = async ({ endpoint, ec2 }: AwsAccess, name: string, text: string): Promise<void> => {
-  const client = new SecretsManagerClient({ endpoint, region: ec2.region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
+  const client = new SecretsManagerClient({
+    endpoint,
+    region: ec2.region,
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
   await client.send(new CreateSecretCommand({ Name: name, SecretString: text }));
   client.destroy();
 };

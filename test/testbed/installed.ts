@@ -25,7 +25,11 @@ const API_GROUP = 'rbac.authorization.k8s.io';
 const grantEverywhere = async (api: Api, account: string, rules: readonly object[]): Promise<void> => {
   await api.write('POST', `${RBAC}/clusterroles`, { metadata: { name: account }, rules });
   const roleRef = { apiGroup: API_GROUP, kind: 'ClusterRole', name: account };
-  await api.write('POST', `${RBAC}/clusterrolebindings`, { metadata: { name: account }, roleRef, subjects: accountOf(account) });
+  await api.write('POST', `${RBAC}/clusterrolebindings`, {
+    metadata: { name: account },
+    roleRef,
+    subjects: accountOf(account),
+  });
 };
 
 /** The shipped permissions. */
@@ -38,5 +42,7 @@ export const install = async (api: Api): Promise<void> => {
   await api.write('POST', '/apis/storage.k8s.io/v1/csidrivers', csiDriver);
   await grantEverywhere(api, 'ebs-csi-controller-sa', attacherRules);
   await grantCloudfence(api);
-  await until('the default service account is there', () => api.get('/api/v1/namespaces/default/serviceaccounts/default'));
+  await until('the default service account is there', () =>
+    api.get('/api/v1/namespaces/default/serviceaccounts/default'),
+  );
 };

@@ -1,4 +1,10 @@
-import { DescribeInstancesCommand, type Instance, StartInstancesCommand, StopInstancesCommand, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
+import {
+  DescribeInstancesCommand,
+  type Instance,
+  StartInstancesCommand,
+  StopInstancesCommand,
+  TerminateInstancesCommand,
+} from '@aws-sdk/client-ec2';
 import type { Bench } from './bench.ts';
 import type { Kubelet } from '../control-plane/kubelet/kubelet.ts';
 import type { Machine } from '../control-plane/kubelet/kubelet-node.ts';
@@ -30,8 +36,14 @@ export interface Registration {
   readonly taints?: NonNullable<Machine['taints']>;
 }
 
-/** A running instance that has joined the cluster. Pods that ask for `zone` come to it and to no other scenario's nodes. */
-export const addMachine = async ({ ec2, kubelets }: Bench, zone: string, registration: Registration = {}): Promise<BenchNode> => {
+/**
+ * A running instance that has joined the cluster. Pods that ask for `zone` come to it and to no other scenario's nodes.
+ */
+export const addMachine = async (
+  { ec2, kubelets }: Bench,
+  zone: string,
+  registration: Registration = {},
+): Promise<BenchNode> => {
   const instance = await ec2.machine(ABLE_TO_HIBERNATE);
   const described = async (): Promise<Instance> => {
     const { Reservations } = await ec2.client.send(new DescribeInstancesCommand({ InstanceIds: [instance] }));
@@ -39,7 +51,14 @@ export const addMachine = async ({ ec2, kubelets }: Bench, zone: string, registr
   };
   const { PrivateDnsName: name = '', PrivateIpAddress: address = '', Placement } = await described();
   const labels = { 'topology.kubernetes.io/zone': zone };
-  const kubelet = await kubelets.join({ name, instance, address, zone: Placement?.AvailabilityZone ?? '', labels, ...registration });
+  const kubelet = await kubelets.join({
+    name,
+    instance,
+    address,
+    zone: Placement?.AvailabilityZone ?? '',
+    labels,
+    ...registration,
+  });
   const named = { InstanceIds: [instance] };
   const power = async (): Promise<void> => void (await ec2.client.send(new StartInstancesCommand(named)));
   return {

@@ -27,7 +27,16 @@ const object = z.strictObject({
   metadata: z.strictObject({ name: z.string(), namespace: z.string().exactOptional() }),
   rules: z.array(rule).exactOptional(),
   roleRef: z.strictObject({ apiGroup: z.string(), kind: z.string(), name: z.string() }).exactOptional(),
-  subjects: z.array(z.strictObject({ kind: z.string(), apiGroup: z.string().exactOptional(), name: z.string(), namespace: z.string().exactOptional() })).exactOptional(),
+  subjects: z
+    .array(
+      z.strictObject({
+        kind: z.string(),
+        apiGroup: z.string().exactOptional(),
+        name: z.string(),
+        namespace: z.string().exactOptional(),
+      }),
+    )
+    .exactOptional(),
 });
 
 export type Grant = z.infer<typeof object>;
@@ -36,7 +45,10 @@ export type GrantRule = z.infer<typeof rule>;
 /** The objects of a manifest of permissions. */
 export const readGrants = async (path: string): Promise<readonly Grant[]> => {
   const documents = parseAllDocuments(await readFile(path, 'utf8'));
-  return documents.map((document): unknown => document.toJS()).filter((content) => content !== null).map((content) => object.parse(content));
+  return documents
+    .map((document): unknown => document.toJS())
+    .filter((content) => content !== null)
+    .map((content) => object.parse(content));
 };
 
 const pathOf = ({ apiVersion, kind, metadata: { namespace } }: Grant): string => {
@@ -47,6 +59,7 @@ const pathOf = ({ apiVersion, kind, metadata: { namespace } }: Grant): string =>
 /** Creates them, as `kubectl create` would; their namespaces are waited for. */
 export const createGrants = async (api: Api, grants: readonly Grant[]): Promise<void> => {
   const namespaces = new Set(grants.flatMap(({ metadata }) => metadata.namespace ?? []));
-  for (const namespace of namespaces) await until(`the namespace ${namespace} is there`, () => api.get(`/api/v1/namespaces/${namespace}`));
+  for (const namespace of namespaces)
+    await until(`the namespace ${namespace} is there`, () => api.get(`/api/v1/namespaces/${namespace}`));
   for (const grant of grants) await api.write('POST', pathOf(grant), grant);
 };

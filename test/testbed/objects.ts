@@ -21,7 +21,9 @@ const volume = z.looseObject({
 const container = z.looseObject({
   name: z.string(),
   image: z.string().default(''),
-  lifecycle: z.looseObject({ preStop: z.looseObject({ sleep: z.looseObject({ seconds: z.number() }).nullish() }).nullish() }).nullish(),
+  lifecycle: z
+    .looseObject({ preStop: z.looseObject({ sleep: z.looseObject({ seconds: z.number() }).nullish() }).nullish() })
+    .nullish(),
 });
 
 export const pod = z.looseObject({
@@ -60,12 +62,16 @@ export const persistentVolume = z.looseObject({
 
 export const volumeAttachment = z.looseObject({
   metadata,
-  spec: z.looseObject({ nodeName: z.string(), source: z.looseObject({ persistentVolumeName: z.string().default('') }) }),
+  spec: z.looseObject({
+    nodeName: z.string(),
+    source: z.looseObject({ persistentVolumeName: z.string().default('') }),
+  }),
   status: z.looseObject({ attached: z.boolean() }),
 });
 
 export const lease = z.looseObject({ metadata, spec: z.looseObject({ renewTime: z.string() }) });
 
-export const listOf = <T extends z.ZodType>(item: T) => z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }), items: z.array(item) });
+export const listOf = <T extends z.ZodType>(item: T) =>
+  z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }), items: z.array(item) });
 
 export const watchEvent = z.looseObject({ type: z.string(), object: z.unknown() });

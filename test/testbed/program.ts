@@ -20,10 +20,20 @@ export interface Program {
 
 const LAST_LINES = 15;
 
-export const startProgram = (name: Component, flags: readonly string[], folder: string, guard: Guard, environment: Readonly<Record<string, string>> = {}): Program => {
+export const startProgram = (
+  name: Component,
+  flags: readonly string[],
+  folder: string,
+  guard: Guard,
+  environment: Readonly<Record<string, string>> = {},
+): Program => {
   const log = join(folder, `${name}.log`);
   const output = openSync(log, 'a');
-  const child = spawn(binaryOf(name), [...flags], { detached: true, stdio: ['ignore', output, output], env: { ...process.env, ...environment } });
+  const child = spawn(binaryOf(name), [...flags], {
+    detached: true,
+    stdio: ['ignore', output, output],
+    env: { ...process.env, ...environment },
+  });
   closeSync(output);
   child.unref();
   guard.watch(child);

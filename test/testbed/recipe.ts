@@ -7,7 +7,12 @@ const versioned = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/versio
 );
 
 export const goEnvironment = { CGO_ENABLED: '0', GOWORK: 'off', GOTOOLCHAIN: 'local' } as const;
-export const buildFlags: readonly string[] = ['-mod=readonly', '-trimpath', '-ldflags', ['-s', '-w', ...versioned].join(' ')];
+export const buildFlags: readonly string[] = [
+  '-mod=readonly',
+  '-trimpath',
+  '-ldflags',
+  ['-s', '-w', ...versioned].join(' '),
+];
 
 /** Binaries by their packages. */
 export const targets: Readonly<Record<string, string>> = {

@@ -20,7 +20,9 @@ export interface WholeRun extends Installed {
 
 const region = 'us-east-1';
 
-/** moto behind the proxy that refuses what EC2 refuses, and behind the one that lets several instances share a volume. */
+/**
+ * moto behind the proxy that refuses what EC2 refuses, and behind the one that lets several instances share a volume.
+ */
 const startAws = async () => {
   const guard = openGuard();
   const moto = await startMoto();

@@ -11,7 +11,11 @@ import { subjects, type Subject } from './subjects.ts';
 const unhurried = (): AbortSignal => new AbortController().signal;
 
 /** What it was rejected with; a call that ended well says so. */
-const failure = (acting: Promise<unknown>): Promise<unknown> => acting.then((done) => ['done', done], (error: unknown) => error);
+const failure = (acting: Promise<unknown>): Promise<unknown> =>
+  acting.then(
+    (done) => ['done', done],
+    (error: unknown) => error,
+  );
 
 /** Whatever is on its way to the server has come by then. */
 const arrivals = async ({ front }: Subject): Promise<readonly string[]> => {
@@ -76,7 +80,10 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     await one.front.holding();
     end();
     expect(await failed).toBeInstanceOf(Unavailable);
-    expect(await failed).toMatchObject({ message: expect.stringMatching(/whether it took effect is unknown/), retry: true });
+    expect(await failed).toMatchObject({
+      message: expect.stringMatching(/whether it took effect is unknown/),
+      retry: true,
+    });
     await expect.poll(() => one.front.resets()).toBe(1);
     one.front.release();
     expect(await arrivals(one)).toHaveLength(1);
@@ -89,7 +96,10 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     const failed = failure(one.act(proof().permit, giveUp.signal));
     await one.front.holding();
     giveUp.abort();
-    expect(await failed).toMatchObject({ message: expect.stringMatching(/whether it took effect is unknown/), retry: true });
+    expect(await failed).toMatchObject({
+      message: expect.stringMatching(/whether it took effect is unknown/),
+      retry: true,
+    });
     await expect.poll(() => one.front.resets()).toBe(1);
   });
 

@@ -21,13 +21,30 @@ const never = (): AbortSignal => new AbortController().signal;
 
 /** One question to whoever is at that address. */
 const asked = {
-  EC2: (endpoint: string) => awsCloud({ clients: ec2Clients({ region, credentials, endpoint }), region }).look(['i-0123456789abcdef0'], { disks: false }, never()),
-  Azure: (endpoint: string) => azureCloud(azureClients({ subscription, credential, endpoint, following })).look([`${prefix}/virtualmachines/db-0`], { disks: false }, never()),
+  EC2: (endpoint: string) =>
+    awsCloud({ clients: ec2Clients({ region, credentials, endpoint }), region }).look(
+      ['i-0123456789abcdef0'],
+      { disks: false },
+      never(),
+    ),
+  Azure: (endpoint: string) =>
+    azureCloud(azureClients({ subscription, credential, endpoint, following })).look(
+      [`${prefix}/virtualmachines/db-0`],
+      { disks: false },
+      never(),
+    ),
   'Compute Engine': (endpoint: string) =>
-    gcpCloud(computeClients({ newRequestId: requestIds(), endpoint })).look(['projects/my-project/zones/europe-west1-a/instances/db-0'], { disks: false }, never()),
+    gcpCloud(computeClients({ newRequestId: requestIds(), endpoint })).look(
+      ['projects/my-project/zones/europe-west1-a/instances/db-0'],
+      { disks: false },
+      never(),
+    ),
   Kubernetes: (endpoint: string) => {
     const link = linkFromToken({ server: endpoint.replace('http:', 'https:'), ca: null, token: async () => 'secret' });
-    return clusterOf({ name: 'c', link, clock: { ...systemClock, sleep: async () => undefined } }).recheck('n', never());
+    return clusterOf({ name: 'c', link, clock: { ...systemClock, sleep: async () => undefined } }).recheck(
+      'n',
+      never(),
+    );
   },
 };
 const each = Object.entries(asked);
@@ -56,7 +73,8 @@ describe.each(each)('%s without an answer', (_name, ask) => {
 });
 
 it('of many addresses that were tried in vain the first is named', () => {
-  const one = (address: string) => Object.assign(new Error(`connect ECONNREFUSED ${address}:443`), { code: 'ECONNREFUSED', address, port: 443 });
+  const one = (address: string) =>
+    Object.assign(new Error(`connect ECONNREFUSED ${address}:443`), { code: 'ECONNREFUSED', address, port: 443 });
   const all = Object.assign(new AggregateError([one('10.0.0.1'), one('10.0.0.2')]), { code: 'ECONNREFUSED' });
   expect(noAnswer(new Error('wrapped', { cause: all }))).toBe('ECONNREFUSED 10.0.0.1:443');
   expect(noAnswer(all, 'ec2.eu-west-1.amazonaws.com')).toBe('ECONNREFUSED 10.0.0.1:443 (ec2.eu-west-1.amazonaws.com)');
@@ -69,21 +87,50 @@ it('of a sentence that goes on only the first line is kept, and not all of it', 
   expect(sentenceOf('x'.repeat(9_000))).toHaveLength(2_001);
 });
 
-/** https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html and, for the sentence, https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html */
+/**
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html and, for the sentence,
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
+ */
 const ec2Error = (code: string, message: string): string =>
   `<?xml version="1.0" encoding="UTF-8"?><Response><Errors><Error><Code>${code}</Code><Message>${message}</Message></Error></Errors><RequestID>r</RequestID></Response>`;
 
 const denials = {
   EC2: {
-    answer: { status: 403, headers: { 'content-type': 'text/xml' }, body: ec2Error('UnauthorizedOperation', 'You are not authorized to perform this operation. User: arn:aws:sts::123456789012:assumed-role/fence/x is not authorized to perform: ec2:DescribeInstances because no identity-based policy allows the ec2:DescribeInstances action. Encoded authorization failure message: 4GIOHlTkIaWHQD0Q') },
+    answer: {
+      status: 403,
+      headers: { 'content-type': 'text/xml' },
+      body: ec2Error(
+        'UnauthorizedOperation',
+        'You are not authorized to perform this operation. User: arn:aws:sts::123456789012:assumed-role/fence/x is not authorized to perform: ec2:DescribeInstances because no identity-based policy allows the ec2:DescribeInstances action. Encoded authorization failure message: 4GIOHlTkIaWHQD0Q',
+      ),
+    },
     says: /UnauthorizedOperation: .*assumed-role\/fence\/x is not authorized to perform: ec2:DescribeInstances .*Encoded authorization failure message: 4GIOHlTkIaWHQD0Q/,
   },
   Azure: {
-    answer: { status: 403, body: { error: { code: 'AuthorizationFailed', message: "The client 'fence' with object id 'o' does not have authorization to perform action 'Microsoft.Compute/virtualMachines/read' over scope '/subscriptions/s'." } } },
+    answer: {
+      status: 403,
+      body: {
+        error: {
+          code: 'AuthorizationFailed',
+          message:
+            "The client 'fence' with object id 'o' does not have authorization to perform action 'Microsoft.Compute/virtualMachines/read' over scope '/subscriptions/s'.",
+        },
+      },
+    },
     says: /AuthorizationFailed: The client 'fence' .* 'Microsoft\.Compute\/virtualMachines\/read'/,
   },
   'Compute Engine': {
-    answer: { status: 403, body: { error: { code: 403, message: "Required 'compute.instances.get' permission for 'projects/my-project/zones/europe-west1-a/instances/db-0'", errors: [{ domain: 'global', reason: 'forbidden', message: 'm' }] } } },
+    answer: {
+      status: 403,
+      body: {
+        error: {
+          code: 403,
+          message:
+            "Required 'compute.instances.get' permission for 'projects/my-project/zones/europe-west1-a/instances/db-0'",
+          errors: [{ domain: 'global', reason: 'forbidden', message: 'm' }],
+        },
+      },
+    },
     says: /forbidden: Required 'compute\.instances\.get' permission for 'projects\/my-project/,
   },
 };
@@ -97,7 +144,11 @@ it.each(Object.entries(denials))('%s says who may not do what, in its own words'
 });
 
 it('a request that EC2 quotes, session token and all, is not told', async () => {
-  const door = await openStandIn(() => ({ status: 403, headers: { 'content-type': 'text/xml' }, body: ec2Error('SignatureDoesNotMatch', 'The Canonical String was x-amz-security-token:secret') }));
+  const door = await openStandIn(() => ({
+    status: 403,
+    headers: { 'content-type': 'text/xml' },
+    body: ec2Error('SignatureDoesNotMatch', 'The Canonical String was x-amz-security-token:secret'),
+  }));
   await expect(asked.EC2(door.url)).rejects.toThrow(/^ec2:DescribeInstances answered SignatureDoesNotMatch$/);
   await door.close();
 });

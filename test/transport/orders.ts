@@ -1,5 +1,12 @@
 import { once } from 'node:events';
-import { createServer, request as requestBy, type Agent, type ClientRequest, type IncomingMessage, type RequestListener } from 'node:http';
+import {
+  createServer,
+  request as requestBy,
+  type Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestListener,
+} from 'node:http';
 import type { Server } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { underPermit, type Passage } from '../../transport/under-permit.ts';
@@ -40,7 +47,13 @@ export const post = (port: number, agent: Agent, path = '/', body = ''): Promise
   return answer;
 };
 
-export const failure = (acting: Promise<unknown>): Promise<unknown> => acting.then((done) => ['done', done], (error: unknown) => error);
+export const failure = (acting: Promise<unknown>): Promise<unknown> =>
+  acting.then(
+    (done) => ['done', done],
+    (error: unknown) => error,
+  );
 
-export const sent = (permit: ReturnType<typeof proof>['permit'], send: (passage: Passage) => Promise<string>): Promise<unknown> =>
-  failure(underPermit({ name: 'the order', permit, signal: undefined }, send));
+export const sent = (
+  permit: ReturnType<typeof proof>['permit'],
+  send: (passage: Passage) => Promise<string>,
+): Promise<unknown> => failure(underPermit({ name: 'the order', permit, signal: undefined }, send));

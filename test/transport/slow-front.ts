@@ -29,7 +29,9 @@ export interface SlowFront {
   readonly arrived: () => readonly string[];
   readonly connections: () => number;
   readonly resets: () => number;
-  /** After so many reads, each over a connection of its own, a new connection gets no answer to its TLS until `release`. */
+  /**
+   * After so many reads, each over a connection of its own, a new connection gets no answer to its TLS until `release`.
+   */
   readonly holdHandshakes: (afterReads: number) => void;
   /** A destructive request gets no answer until `release`. */
   readonly holdAnswers: () => void;
@@ -56,7 +58,8 @@ const certificate = () =>
 const trusted = getCACertificates('default');
 
 /** The SDKs take no certificate for one client alone. */
-export const trustOnly = (cert: string | null): void => setDefaultCACertificates(cert === null ? trusted : [...trusted, cert]);
+export const trustOnly = (cert: string | null): void =>
+  setDefaultCACertificates(cert === null ? trusted : [...trusted, cert]);
 
 const asked = async (incoming: IncomingMessage): Promise<Asked> => ({
   method: incoming.method ?? 'GET',
@@ -76,7 +79,10 @@ const pipeBoth = (socket: Socket, behind: Socket): void => {
 };
 
 /** `destroys`: whether a request is the one that a permit is for; a body that tells is read for it. */
-export const openSlowFront = async (answer: (asked: Asked) => Said, destroys: (asked: Asked) => boolean): Promise<SlowFront> => {
+export const openSlowFront = async (
+  answer: (asked: Asked) => Said,
+  destroys: (asked: Asked) => boolean,
+): Promise<SlowFront> => {
   const { private: key, cert } = await certificate();
   const arrived: string[] = [];
   const sockets = new Set<Socket>();
@@ -90,7 +96,9 @@ export const openSlowFront = async (answer: (asked: Asked) => Said, destroys: (a
   };
   const reply = (response: ServerResponse, said: Said): void => {
     const close = handshakesAfter < Infinity ? { connection: 'close' } : {};
-    response.writeHead(said.status, { ...said.headers, ...close, 'content-length': Buffer.byteLength(said.body) }).end(said.body);
+    response
+      .writeHead(said.status, { ...said.headers, ...close, 'content-length': Buffer.byteLength(said.body) })
+      .end(said.body);
   };
   const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await asked(incoming);
@@ -98,11 +106,17 @@ export const openSlowFront = async (answer: (asked: Asked) => Said, destroys: (a
     if (destroying) arrived.push(`${request.method} ${request.url}`);
     else reads += 1;
     if (delayed > 0) await pause(delayed);
-    if (destroying && redirecting) return void response.writeHead(307, { location: `${request.url}${request.url.includes('?') ? '&' : '?'}again=1` }).end();
+    if (destroying && redirecting)
+      return void response
+        .writeHead(307, { location: `${request.url}${request.url.includes('?') ? '&' : '?'}again=1` })
+        .end();
     if (destroying && answersHeld) hold(() => reply(response, answer(request)));
     else reply(response, answer(request));
   };
-  const https = createHttpsServer({ key, cert }, (incoming, response) => void serve(incoming, response).catch(() => incoming.destroy()));
+  const https = createHttpsServer(
+    { key, cert },
+    (incoming, response) => void serve(incoming, response).catch(() => incoming.destroy()),
+  );
   const behind = await portOf(https);
   const tcp = createServer({ pauseOnConnect: true }, (socket) => {
     sockets.add(socket);

@@ -47,7 +47,12 @@ const ec2 = async (): Promise<Subject> => {
   );
   trustOnly(front.cert);
   const cloud = awsCloud({ clients: ec2Clients({ region, credentials, endpoint: front.url }), region });
-  return { front, readsBefore: 0, warm: (signal) => cloud.look([machine], { disks: false }, signal), act: (permit, signal) => cloud.detach({ machine, incarnation: null }, disk, 'plain', permit, signal) };
+  return {
+    front,
+    readsBefore: 0,
+    warm: (signal) => cloud.look([machine], { disks: false }, signal),
+    act: (permit, signal) => cloud.detach({ machine, incarnation: null }, disk, 'plain', permit, signal),
+  };
 };
 
 const azure = async (): Promise<Subject> => {
@@ -60,7 +65,12 @@ const azure = async (): Promise<Subject> => {
   trustOnly(front.cert);
   const cloud = azureCloud(azureClients({ subscription, credential, endpoint: front.url, following }));
   const target = { machine, incarnation: machineIn(world, machine)?.vmId ?? null };
-  return { front, readsBefore: 2, warm: (signal) => cloud.look([machine], { disks: false }, signal), act: (permit, signal) => cloud.detach(target, disk, 'plain', permit, signal) };
+  return {
+    front,
+    readsBefore: 2,
+    warm: (signal) => cloud.look([machine], { disks: false }, signal),
+    act: (permit, signal) => cloud.detach(target, disk, 'plain', permit, signal),
+  };
 };
 
 const gce = async (): Promise<Subject> => {
@@ -78,7 +88,12 @@ const gce = async (): Promise<Subject> => {
   (await auth.getClient()).setCredentials({ access_token: 'test', expiry_date: Number.MAX_SAFE_INTEGER });
   const target = { machine, incarnation: instanceIn(world, machine)?.id ?? null };
   const cloud = gcpCloud(clients);
-  return { front, readsBefore: 1, warm: (signal) => cloud.look([machine], { disks: false }, signal), act: (permit, signal) => cloud.detach(target, disk, 'plain', permit, signal) };
+  return {
+    front,
+    readsBefore: 1,
+    warm: (signal) => cloud.look([machine], { disks: false }, signal),
+    act: (permit, signal) => cloud.detach(target, disk, 'plain', permit, signal),
+  };
 };
 
 const kubernetes = async (): Promise<Subject> => {
@@ -93,8 +108,18 @@ const kubernetes = async (): Promise<Subject> => {
   );
   const link = linkFromToken({ server: front.url, ca: front.cert, token: async () => FENCE_TOKEN });
   const cluster = clusterOf({ name: 'c', link, clock: systemClock });
-  const { name, uid } = await makeAttachment({ cluster, admin: adminOf(server), now: server.now }, 'csi-late', 'n', 'data');
-  return { front, readsBefore: 0, warm: (signal) => cluster.recheck('n', signal), act: (permit, signal) => cluster.apply({ do: 'delete-attachment', attachment: { name, uid } }, permit, signal) };
+  const { name, uid } = await makeAttachment(
+    { cluster, admin: adminOf(server), now: server.now },
+    'csi-late',
+    'n',
+    'data',
+  );
+  return {
+    front,
+    readsBefore: 0,
+    warm: (signal) => cluster.recheck('n', signal),
+    act: (permit, signal) => cluster.apply({ do: 'delete-attachment', attachment: { name, uid } }, permit, signal),
+  };
 };
 
 export const subjects: readonly (readonly [string, () => Promise<Subject>])[] = [

@@ -12,8 +12,17 @@ afterEach(closeAll);
 
 describe('an order through a proxy', () => {
   /** A proxy that makes its tunnel when it is let. */
-  const behindProxy = async (): Promise<{ readonly agent: Agent; readonly front: SlowFront; readonly asked: Promise<void>; readonly tunnel: () => void; readonly resets: () => number }> => {
-    const front = await openSlowFront(() => ({ status: 200, body: 'done' }), ({ method }) => method === 'POST');
+  const behindProxy = async (): Promise<{
+    readonly agent: Agent;
+    readonly front: SlowFront;
+    readonly asked: Promise<void>;
+    readonly tunnel: () => void;
+    readonly resets: () => number;
+  }> => {
+    const front = await openSlowFront(
+      () => ({ status: 200, body: 'done' }),
+      ({ method }) => method === 'POST',
+    );
     const asked = Promise.withResolvers<void>();
     const open = Promise.withResolvers<void>();
     let resets = 0;
@@ -22,7 +31,9 @@ describe('an order through a proxy', () => {
       asked.resolve();
       client.on('error', ({ code }: NodeJS.ErrnoException) => void (resets += code === 'ECONNRESET' ? 1 : 0));
       const join = (): void => {
-        const behind = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
+        const behind = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () =>
+          client.write('HTTP/1.1 200 OK\r\n\r\n'),
+        );
         behind.on('error', () => client.destroy());
         behind.pipe(client).pipe(behind);
       };
@@ -69,10 +80,15 @@ describe('an order through a proxy', () => {
 });
 
 it('a handshake that fails is told as what it is', async () => {
-  const front = await openSlowFront(() => ({ status: 200, body: '' }), () => true);
+  const front = await openSlowFront(
+    () => ({ status: 200, body: '' }),
+    () => true,
+  );
   closing(front);
   const agent = new HttpsAgent();
-  const failed = sent(proof().permit, ({ through }) => answered(secureRequestBy(front.url, { method: 'POST', agent: through(agent) }).end()));
+  const failed = sent(proof().permit, ({ through }) =>
+    answered(secureRequestBy(front.url, { method: 'POST', agent: through(agent) }).end()),
+  );
   expect(await failed).toMatchObject({ code: expect.stringMatching(/CERT/) });
   expect(front.arrived()).toEqual([]);
 });

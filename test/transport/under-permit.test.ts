@@ -43,7 +43,9 @@ describe('an order that waits', () => {
     };
     const agent = what === 'name' ? new Agent({ lookup }) : Object.assign(new Agent(), { createConnection });
     const { permit, end } = proof();
-    const failed = sent(permit, ({ through }) => answered(requestBy({ host: 'cloud.example', agent: through(agent), method: 'POST' }).end()));
+    const failed = sent(permit, ({ through }) =>
+      answered(requestBy({ host: 'cloud.example', agent: through(agent), method: 'POST' }).end()),
+    );
     await asked.promise;
     end();
     expect(await failed).toBeInstanceOf(ProofExpired);

@@ -7,8 +7,8 @@ import { INSTANCE_ID } from '../identity.ts';
 import { knownKinds, momentOf, type Understood } from './kinds.ts';
 
 /**
- * What all EventBridge events share. Ids are no UUIDs and times are placeholders in some published samples, so neither is
- * judged. https://docs.aws.amazon.com/eventbridge/latest/ref/events-structure.html
+ * What all EventBridge events share. Ids are no UUIDs and times are placeholders in some published samples, so neither
+ * is judged. https://docs.aws.amazon.com/eventbridge/latest/ref/events-structure.html
  */
 const envelope = z.object({
   'detail-type': z.string(),
@@ -22,21 +22,34 @@ const envelope = z.object({
 
 type Envelope = z.infer<typeof envelope>;
 
-/** They send much that is about no instance, and new kinds of it: none of that is a mistake of whoever made the rule. */
-const OUR_SOURCES: ReadonlySet<string> = new Set(['aws.ec2', 'aws.ec2fleet', 'aws.ec2spotfleet', 'aws.autoscaling', 'aws.health']);
+/**
+ * They send much that is about no instance, and new kinds of it: none of that is a mistake of whoever made the rule.
+ */
+const OUR_SOURCES: ReadonlySet<string> = new Set([
+  'aws.ec2',
+  'aws.ec2fleet',
+  'aws.ec2spotfleet',
+  'aws.autoscaling',
+  'aws.health',
+]);
 
 const detailOf = (raw: object): unknown => ('detail' in raw ? raw.detail : undefined);
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The same event as EC2 would have sent it: its detail no text, and the instance under the names that are published. */
+/**
+ * The same event as EC2 would have sent it: its detail no text, and the instance under the names that are published.
+ */
 const asPublished = (raw: object): object => {
   const said = detailOf(raw);
   const detail = typeof said === 'string' ? jsonOrText(said) : said;
   if (!isObject(detail)) return { ...raw, detail };
   const arns = namesAny(detail) ? [] : namedByArn(raw);
   const machine = namedInDetail(detail) ?? (arns.length === 1 ? (arns[0] ?? null) : null);
-  return machine === null ? { ...raw, detail } : { ...raw, detail: { 'instance-id': machine, EC2InstanceId: machine, ...detail } };
+  return machine === null
+    ? { ...raw, detail }
+    : { ...raw, detail: { 'instance-id': machine, EC2InstanceId: machine, ...detail } };
 };
 
 /** Instances of an event of AWS's own of a kind that nobody knows: a reason to look at them all the same. */
@@ -46,7 +59,12 @@ const machinesIn = (raw: object): readonly string[] => {
   return named === null ? namedByArn(raw) : [named];
 };
 
-const kebab = (type: string): string => type.slice(0, LONGEST_WORD).replaceAll(/[^A-Za-z\d]+/g, '-').replaceAll(/^-|-$/g, '').toLowerCase();
+const kebab = (type: string): string =>
+  type
+    .slice(0, LONGEST_WORD)
+    .replaceAll(/[^A-Za-z\d]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+    .toLowerCase();
 const LONGEST_WORD = 60;
 
 export const readEnvelope = (sent: object, where: string): ParsedEvent => {
@@ -58,9 +76,16 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   const machines = !kind && OUR_SOURCES.has(outer.data.source ?? '') ? machinesIn(raw) : [];
   if (machines.length > 0) return readingOf(outer.data, { machines, because: `event-${kebab(type)}` }, where);
   if (!kind && OUR_SOURCES.has(outer.data.source ?? '')) return aside(`an event of the type "${type}"`, where);
-  if (!kind) return fault(`events of the type "${type}" are not understood`, `${where}['detail-type']`, 'narrow the rule that sends them', raw);
+  if (!kind)
+    return fault(
+      `events of the type "${type}" are not understood`,
+      `${where}['detail-type']`,
+      'narrow the rule that sends them',
+      raw,
+    );
   const inner = kind.safeParse(raw);
-  if (!inner.success) return unreadable(inner.error, where, `check the event against the published shape of "${type}"`, raw);
+  if (!inner.success)
+    return unreadable(inner.error, where, `check the event against the published shape of "${type}"`, raw);
   return readingOf(outer.data, inner.data, where);
 };
 
@@ -69,7 +94,11 @@ const readingOf = (outer: Envelope, understood: Understood, where: string): Pars
     ? aside(understood.aside, where)
     : hinted(understood.machines.map((machine) => hintOf(outer, machine, understood)));
 
-const hintOf = (outer: Envelope, machine: string, { because, at }: Extract<Understood, { readonly because: string }>): Hint => ({
+const hintOf = (
+  outer: Envelope,
+  machine: string,
+  { because, at }: Extract<Understood, { readonly because: string }>,
+): Hint => ({
   machine,
   because,
   eventId: outer.id ?? null,
@@ -94,16 +123,27 @@ const record = z.looseObject({
   userIdentity: z.object({ accountId: z.string().nullish() }).nullish(),
 });
 
-const typeOf = (eventType: string | null | undefined): string => (eventType === 'AwsServiceEvent' ? 'AWS Service Event via CloudTrail' : 'AWS API Call via CloudTrail');
+const typeOf = (eventType: string | null | undefined): string =>
+  eventType === 'AwsServiceEvent' ? 'AWS Service Event via CloudTrail' : 'AWS API Call via CloudTrail';
 
 /** Null when it is no such record. */
 export const readTrailRecord = (raw: object, where: string): ParsedEvent | null => {
   const read = record.safeParse(raw);
   if (!read.success) return null;
   const { eventType, eventID: id, eventTime: time, awsRegion: region, recipientAccountId, userIdentity } = read.data;
-  const event = { 'detail-type': typeOf(eventType), id, time, region, account: recipientAccountId ?? userIdentity?.accountId, detail: raw };
+  const event = {
+    'detail-type': typeOf(eventType),
+    id,
+    time,
+    region,
+    account: recipientAccountId ?? userIdentity?.accountId,
+    detail: raw,
+  };
   const { faults, ...rest } = readEnvelope(event, where);
-  return { ...rest, faults: faults.map((fault) => ({ ...fault, where: fault.where.replace(`${where}.detail`, where) })) };
+  return {
+    ...rest,
+    faults: faults.map((fault) => ({ ...fault, where: fault.where.replace(`${where}.detail`, where) })),
+  };
 };
 
 /** What a rule sends whose input path is `$.detail`: the inside of an event, of which the kind shows by its fields. */
@@ -121,7 +161,10 @@ export const readDetail = (detail: object, where: string): ParsedEvent | null =>
   const type = detailTypeOf(detail) ?? (namesAny(detail) ? 'detail' : null);
   if (type === null || (type !== 'AWS Health Event' && !namesAny(detail))) return null;
   const { faults, ...rest } = readEnvelope({ 'detail-type': type, detail }, where);
-  return { ...rest, faults: faults.map((fault) => ({ ...fault, where: fault.where.replace(`${where}.detail`, where) })) };
+  return {
+    ...rest,
+    faults: faults.map((fault) => ({ ...fault, where: fault.where.replace(`${where}.detail`, where) })),
+  };
 };
 
 /** Where an event names an instance, however its sender spells that: in its detail, or only by an ARN beside it. */
@@ -130,12 +173,17 @@ const ARN = /^arn:[^:]+:ec2:[^:]*:[^:]*:instance\/(i-[0-9a-f]{8,17})$/;
 const LONGEST_NAME = 30;
 const NAMES: ReadonlySet<string> = new Set(['instanceid', 'ec2instanceid']);
 
-const isIt = (key: string): boolean => key.length <= LONGEST_NAME && NAMES.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
+const isIt = (key: string): boolean =>
+  key.length <= LONGEST_NAME && NAMES.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
 
 /** The fields that name an instance, well or badly. */
-const fieldsOf = (detail: object): readonly unknown[] => Object.entries(detail).flatMap(([key, value]) => (isIt(key) && value !== '' && value != null ? [value as unknown] : []));
+const fieldsOf = (detail: object): readonly unknown[] =>
+  Object.entries(detail).flatMap(([key, value]) =>
+    isIt(key) && value !== '' && value != null ? [value as unknown] : [],
+  );
 
-const listed = (raw: object): readonly unknown[] => ('resources' in raw && Array.isArray(raw.resources) ? raw.resources : []);
+const listed = (raw: object): readonly unknown[] =>
+  'resources' in raw && Array.isArray(raw.resources) ? raw.resources : [];
 
 const isInstance = (value: unknown): value is string => typeof value === 'string' && INSTANCE_ID.test(value);
 
@@ -149,11 +197,15 @@ const MOST_ARNS = 1_000;
 
 /** Instances that stand beside the event as ARNs. */
 const namedByArn = (raw: object): readonly string[] => {
-  const named = listed(raw).slice(0, MOST_ARNS).flatMap((arn) => (typeof arn === 'string' && arn.length < 200 ? (ARN.exec(arn)?.[1] ?? []) : []));
+  const named = listed(raw)
+    .slice(0, MOST_ARNS)
+    .flatMap((arn) => (typeof arn === 'string' && arn.length < 200 ? (ARN.exec(arn)?.[1] ?? []) : []));
   return [...new Set(named)];
 };
 
 /** What names an instance in the detail, be it no id: then an ARN must not speak in its place. */
 const namesAny = (detail: object): boolean => fieldsOf(detail).length > 0;
 
-export const { fault, unreadable } = faultsShowing((raw) => inspect(raw, { depth: 3, breakLength: Infinity }).slice(0, 300));
+export const { fault, unreadable } = faultsShowing((raw) =>
+  inspect(raw, { depth: 3, breakLength: Infinity }).slice(0, 300),
+);

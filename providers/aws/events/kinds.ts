@@ -22,11 +22,16 @@ export const momentOf = (time: string | null | undefined): number | null => {
   return Number.isNaN(moment) ? null : moment;
 };
 
-export const instanceId = z.string().regex(INSTANCE_ID, 'is no instance id (i- and 8 to 17 lower-case hexadecimal digits)');
+export const instanceId = z
+  .string()
+  .regex(INSTANCE_ID, 'is no instance id (i- and 8 to 17 lower-case hexadecimal digits)');
 
 export const TEST_NOTIFICATION = 'autoscaling:TEST_NOTIFICATION';
 
-/** Calls and service events that CloudTrail noted: https://docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-reference-record-contents.html */
+/**
+ * Calls and service events that CloudTrail noted:
+ * https://docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-reference-record-contents.html
+ */
 
 /** Where a call names the instances that it is about: in what was asked, or, for a launch, in what was answered. */
 const namedIn: Readonly<Record<string, 'requestParameters' | 'responseElements'>> = {
@@ -42,11 +47,19 @@ const instancesSet = z.object({ instancesSet: z.object({ items: z.array(z.object
 const kebab = (name: string): string => name.replace(/\B[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
 
 /**
- * `{"detail":{"eventName":"StopInstances","requestParameters":{"instancesSet":{"items":[{"instanceId":"i-…"}]}}}}`; a call
- * that was refused may carry null in the place of what it asked for, and of what it was answered, or ids that are none.
+ * `{"detail":{"eventName":"StopInstances","requestParameters":{"instancesSet":{"items":[{"instanceId":"i-…"}]}}}}`; a
+ * call that was refused may carry null in the place of what it asked for, and of what it was answered, or ids that are
+ * none.
  */
 const apiCall = z
-  .object({ detail: z.object({ eventName: z.string(), errorCode: z.string().nullish(), requestParameters: z.unknown().optional(), responseElements: z.unknown().optional() }) })
+  .object({
+    detail: z.object({
+      eventName: z.string(),
+      errorCode: z.string().nullish(),
+      requestParameters: z.unknown().optional(),
+      responseElements: z.unknown().optional(),
+    }),
+  })
   .transform(({ detail }, context): Understood => {
     const { eventName, errorCode } = detail;
     const place = Object.hasOwn(namedIn, eventName) ? namedIn[eventName] : undefined;
@@ -54,29 +67,49 @@ const apiCall = z
     const said = detail[place] ?? null;
     if (said === null) return nothing(`a call of ${eventName} that names no instance`);
     const set = instancesSet.safeParse(said);
-    if (set.success) return { machines: set.data.instancesSet.items.map((item) => item.instanceId), because: `api-call-${kebab(eventName)}` };
+    if (set.success)
+      return {
+        machines: set.data.instancesSet.items.map((item) => item.instanceId),
+        because: `api-call-${kebab(eventName)}`,
+      };
     if (errorCode) return nothing(`a call of ${eventName} that was refused (${errorCode})`);
-    context.addIssue({ code: 'custom', path: ['detail', place], message: `${eventName} is expected to name its instances in instancesSet.items` });
+    context.addIssue({
+      code: 'custom',
+      path: ['detail', place],
+      message: `${eventName} is expected to name its instances in instancesSet.items`,
+    });
     return z.NEVER;
   });
 
 /** `{"detail":{"eventName":"BidEvictedEvent","serviceEventDetails":{"instanceIdSet":["i-…"]}}}` */
 const serviceEvent = z
-  .object({ detail: z.object({ eventName: z.string(), serviceEventDetails: z.object({ instanceIdSet: z.array(instanceId).default([]) }).nullish() }) })
+  .object({
+    detail: z.object({
+      eventName: z.string(),
+      serviceEventDetails: z.object({ instanceIdSet: z.array(instanceId).default([]) }).nullish(),
+    }),
+  })
   .transform(({ detail: { eventName, serviceEventDetails } }): Understood => {
     const machines = serviceEventDetails?.instanceIdSet ?? [];
-    return machines.length > 0 ? { machines, because: `service-event-${kebab(eventName)}` } : nothing(`a service event, ${eventName}, that names no instance`);
+    return machines.length > 0
+      ? { machines, because: `service-event-${kebab(eventName)}` }
+      : nothing(`a service event, ${eventName}, that names no instance`);
   });
 
 /** News of AWS Health: https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html */
 
 const ARN = /^arn:[^:]+:ec2:[^:]*:[^:]*:instance\/(.+)$/;
 
-const listOf = <T extends z.ZodType>(one: T) => z.array(one).nullish().transform((list) => list ?? []);
+const listOf = <T extends z.ZodType>(one: T) =>
+  z
+    .array(one)
+    .nullish()
+    .transform((list) => list ?? []);
 
 /**
- * `{"resources":["i-12345678"],"detail":{"service":"EC2","affectedEntities":[{"entityValue":"i-12345678"}]}}`. The envelope says
- * where the event was delivered, such as to an organization's first account or a backup region; the detail, where it happened.
+ * `{"resources":["i-12345678"],"detail":{"service":"EC2","affectedEntities":[{"entityValue":"i-12345678"}]}}`. The
+ * envelope says where the event was delivered, such as to an organization's first account or a backup region; the
+ * detail, where it happened.
  */
 const health = z
   .object({
@@ -90,38 +123,64 @@ const health = z
   })
   .transform(({ resources, detail }): Understood => {
     const named = [...detail.affectedEntities.map((entity) => entity.entityValue ?? ''), ...resources];
-    const machines = [...new Set(named.map((name) => ARN.exec(name)?.[1] ?? name))].filter((name) => INSTANCE_ID.test(name));
+    const machines = [...new Set(named.map((name) => ARN.exec(name)?.[1] ?? name))].filter((name) =>
+      INSTANCE_ID.test(name),
+    );
     if (machines.length === 0) return nothing(`an AWS Health event about ${detail.service} that names no instance`);
-    return { machines, because: 'health', at: { account: detail.affectedAccount || null, region: detail.eventRegion || null } };
+    return {
+      machines,
+      because: 'health',
+      at: { account: detail.affectedAccount || null, region: detail.eventRegion || null },
+    };
   });
 
-/** The kinds of EventBridge events that name instances, by their detail-type. None of them proves that a machine is off. */
+/**
+ * The kinds of EventBridge events that name instances, by their detail-type. None of them proves that a machine is off.
+ */
 
 /** `{"detail":{"instance-id":"i-abcd1111","state":"stopped"}}`; the letter case of the state varies. */
 const stateChange = z
   .object({ detail: z.object({ 'instance-id': instanceId, state: z.string().toLowerCase() }) })
   .transform(({ detail }) => hint(detail['instance-id'], `state-change-${detail.state}`));
 
-/** `{"detail":{"instance-id":"i-0b662ef9931388ba0","instance-action":"terminate"}}`; its ARN comes in several shapes. */
+/**
+ * `{"detail":{"instance-id":"i-0b662ef9931388ba0","instance-action":"terminate"}}`; its ARN comes in several shapes.
+ */
 const warning = (because: string) =>
-  z.object({ detail: z.object({ 'instance-id': instanceId }) }).transform(({ detail }) => hint(detail['instance-id'], because));
+  z
+    .object({ detail: z.object({ 'instance-id': instanceId }) })
+    .transform(({ detail }) => hint(detail['instance-id'], because));
 
 /** `{"detail":{"EC2InstanceId":"i-0633ac2b0d9769723","LifecycleTransition":"autoscaling:EC2_INSTANCE_TERMINATING"}}` */
 const autoScaling = (because: string) =>
   z.union([
     z
-      .object({ detail: z.union([z.object({ LifecycleTransition: z.literal(TEST_NOTIFICATION) }), z.object({ Event: z.literal(TEST_NOTIFICATION) })]) })
+      .object({
+        detail: z.union([
+          z.object({ LifecycleTransition: z.literal(TEST_NOTIFICATION) }),
+          z.object({ Event: z.literal(TEST_NOTIFICATION) }),
+        ]),
+      })
       .transform(() => nothing('a test notification of Auto Scaling')),
-    z.object({ detail: z.object({ EC2InstanceId: instanceId }) }).transform(({ detail }) => hint(detail.EC2InstanceId, because)),
+    z
+      .object({ detail: z.object({ EC2InstanceId: instanceId }) })
+      .transform(({ detail }) => hint(detail.EC2InstanceId, because)),
   ]);
 
 /** News of a launch, or of an end that failed: an instance is named only once there is one. */
 const perhapsOf = (because: string) =>
   z
     .object({ detail: z.object({ EC2InstanceId: z.union([z.literal(''), instanceId]).nullish() }) })
-    .transform(({ detail }): Understood => (detail.EC2InstanceId ? hint(detail.EC2InstanceId, because) : nothing(`an Auto Scaling event (${because}) that names no instance`)));
+    .transform(({ detail }): Understood =>
+      detail.EC2InstanceId
+        ? hint(detail.EC2InstanceId, because)
+        : nothing(`an Auto Scaling event (${because}) that names no instance`),
+    );
 
-/** `{"detail":{"instance-id":"i-0c594155dd5ff1829","sub-type":"terminated"}}`; what a fleet ordered, not what has come of it. */
+/**
+ * `{"detail":{"instance-id":"i-0c594155dd5ff1829","sub-type":"terminated"}}`; what a fleet ordered, not what has come
+ * of it.
+ */
 const ofFleet = (kind: string) =>
   z
     .object({ detail: z.object({ 'instance-id': instanceId, 'sub-type': z.string().toLowerCase() }) })
@@ -146,4 +205,6 @@ const kinds = {
   'AWS Service Event via CloudTrail': serviceEvent,
 } satisfies Record<string, z.ZodType<Understood>>;
 
-export const knownKinds: ReadonlyMap<string, z.ZodType<Understood>> = new Map<string, z.ZodType<Understood>>(Object.entries(kinds));
+export const knownKinds: ReadonlyMap<string, z.ZodType<Understood>> = new Map<string, z.ZodType<Understood>>(
+  Object.entries(kinds),
+);

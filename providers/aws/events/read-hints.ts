@@ -13,8 +13,12 @@ interface Wrapped {
 }
 
 /** An SQS or SNS record carries the event as text; a pipe that transforms its input may have parsed it. */
-const sqsRecord = z.object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) }).transform(({ body }): Wrapped => ({ value: body, step: '.body' }));
-const snsRecord = z.object({ Sns: z.object({ Message: z.string() }) }).transform(({ Sns }): Wrapped => ({ value: Sns.Message, step: '.Sns.Message' }));
+const sqsRecord = z
+  .object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) })
+  .transform(({ body }): Wrapped => ({ value: body, step: '.body' }));
+const snsRecord = z
+  .object({ Sns: z.object({ Message: z.string() }) })
+  .transform(({ Sns }): Wrapped => ({ value: Sns.Message, step: '.Sns.Message' }));
 const snsMessage = z
   .object({ Type: z.literal('Notification'), Message: z.string() })
   .transform(({ Message }): Wrapped => ({ value: Message, step: '.Message' }));
@@ -24,35 +28,84 @@ const batches = (['Records', 'Events', 'Entries'] as const).map((key) =>
   z.object({ [key]: z.array(z.unknown()) }).transform((batch): Wrapped => ({ value: batch[key], step: `.${key}` })),
 );
 
-/** An event on its way in: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html */
+/**
+ * An event on its way in: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html
+ */
 const entry = z
-  .object({ DetailType: z.string(), Detail: jsonText, Source: z.string().nullish(), Time: z.string().nullish(), Resources: z.array(z.string()).nullish() })
-  .transform(({ DetailType, Detail, Source, Time, Resources }): Wrapped => ({ value: { 'detail-type': DetailType, source: Source, time: Time, resources: Resources ?? [], detail: Detail }, step: '' }));
+  .object({
+    DetailType: z.string(),
+    Detail: jsonText,
+    Source: z.string().nullish(),
+    Time: z.string().nullish(),
+    Resources: z.array(z.string()).nullish(),
+  })
+  .transform(({ DetailType, Detail, Source, Time, Resources }): Wrapped => ({
+    value: { 'detail-type': DetailType, source: Source, time: Time, resources: Resources ?? [], detail: Detail },
+    step: '',
+  }));
 
-/** A record of Kinesis, as Lambda is handed it or as a pipe passes it on, and one of Firehose. Their bytes may be zipped. */
-const kinesisRecord = z.object({ kinesis: z.object({ data: z.string() }) }).transform(({ kinesis }): Wrapped => ({ value: kinesis.data, step: '.kinesis.data' }));
+/**
+ * A record of Kinesis, as Lambda is handed it or as a pipe passes it on, and one of Firehose. Their bytes may be
+ * zipped.
+ */
+const kinesisRecord = z
+  .object({ kinesis: z.object({ data: z.string() }) })
+  .transform(({ kinesis }): Wrapped => ({ value: kinesis.data, step: '.kinesis.data' }));
 const streamRecord = z
   .object({ data: z.string() })
   .and(z.union([z.object({ recordId: z.string() }), z.object({ partitionKey: z.string() })]))
   .transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
-const firehose = z.object({ deliveryStreamArn: z.string(), records: z.array(z.unknown()) }).transform(({ records }): Wrapped => ({ value: records, step: '.records' }));
+const firehose = z
+  .object({ deliveryStreamArn: z.string(), records: z.array(z.unknown()) })
+  .transform(({ records }): Wrapped => ({ value: records, step: '.records' }));
 
-/** A subscription of CloudWatch Logs, directly and through a stream: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/SubscriptionFilters.html */
-const logsData = z.object({ awslogs: z.object({ data: z.string() }) }).transform(({ awslogs }): Wrapped => ({ value: awslogs.data, step: '.awslogs.data' }));
-const logEvents = z.object({ messageType: z.literal('DATA_MESSAGE'), logEvents: z.array(z.unknown()) }).transform((logs): Wrapped => ({ value: logs.logEvents, step: '.logEvents' }));
-const logEvent = z.object({ id: z.string(), timestamp: z.number(), message: z.string() }).transform(({ message }): Wrapped => ({ value: message, step: '.message' }));
+/**
+ * A subscription of CloudWatch Logs, directly and through a stream:
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/SubscriptionFilters.html
+ */
+const logsData = z
+  .object({ awslogs: z.object({ data: z.string() }) })
+  .transform(({ awslogs }): Wrapped => ({ value: awslogs.data, step: '.awslogs.data' }));
+const logEvents = z
+  .object({ messageType: z.literal('DATA_MESSAGE'), logEvents: z.array(z.unknown()) })
+  .transform((logs): Wrapped => ({ value: logs.logEvents, step: '.logEvents' }));
+const logEvent = z
+  .object({ id: z.string(), timestamp: z.number(), message: z.string() })
+  .transform(({ message }): Wrapped => ({ value: message, step: '.message' }));
 
 /** https://github.com/cloudevents/spec/blob/main/cloudevents/formats/json-format.md */
-const encodedCloudEvent = z.object({ specversion: z.string(), data_base64: z.string() }).transform((event): Wrapped => ({ value: event.data_base64, step: '.data_base64' }));
-const cloudEvent = z.object({ specversion: z.string(), data: z.unknown() }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
+const encodedCloudEvent = z
+  .object({ specversion: z.string(), data_base64: z.string() })
+  .transform((event): Wrapped => ({ value: event.data_base64, step: '.data_base64' }));
+const cloudEvent = z
+  .object({ specversion: z.string(), data: z.unknown() })
+  .transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
 
 /** Of the answer of LookupEvents. */
-const lookedUp = z.object({ CloudTrailEvent: z.string() }).transform(({ CloudTrailEvent }): Wrapped => ({ value: CloudTrailEvent, step: '.CloudTrailEvent' }));
+const lookedUp = z
+  .object({ CloudTrailEvent: z.string() })
+  .transform(({ CloudTrailEvent }): Wrapped => ({ value: CloudTrailEvent, step: '.CloudTrailEvent' }));
 
-const wrappings: readonly z.ZodType<Wrapped>[] = [...batches, firehose, sqsRecord, snsRecord, snsMessage, kinesisRecord, streamRecord, logsData, logEvents, logEvent, encodedCloudEvent, cloudEvent, entry, lookedUp];
+const wrappings: readonly z.ZodType<Wrapped>[] = [
+  ...batches,
+  firehose,
+  sqsRecord,
+  snsRecord,
+  snsMessage,
+  kinesisRecord,
+  streamRecord,
+  logsData,
+  logEvents,
+  logEvent,
+  encodedCloudEvent,
+  cloudEvent,
+  entry,
+  lookedUp,
+];
 
 /** What a queue, a topic or a stream hands over at once. */
-const batchIn = (raw: object): Batch | null => batchUnder(raw, 'Records', ['body', 'Sns', 'kinesis']) ?? batchUnder(raw, 'records', ['recordId']);
+const batchIn = (raw: object): Batch | null =>
+  batchUnder(raw, 'Records', ['body', 'Sns', 'kinesis']) ?? batchUnder(raw, 'records', ['recordId']);
 
 /** What is inside a wrapping, or null when it is none. */
 const unwrap = (raw: object): Wrapped | null => {
@@ -79,7 +132,11 @@ const named = z.object({
   Time: z.string().nullish(),
 });
 
-const wordFor = (transition: string): string => transition.replace(/^autoscaling:/, '').replaceAll('_', '-').toLowerCase();
+const wordFor = (transition: string): string =>
+  transition
+    .replace(/^autoscaling:/, '')
+    .replaceAll('_', '-')
+    .toLowerCase();
 
 /** Null when it is no such notification. */
 const readNotification = (raw: object, where: string): ParsedEvent | null => {
@@ -91,7 +148,15 @@ const readNotification = (raw: object, where: string): ParsedEvent | null => {
   const { EC2InstanceId, AccountId = null, RequestId = null, Time } = about.data;
   if (!EC2InstanceId) return aside(`a notification of Auto Scaling (${transition.data}) that names no instance`, where);
   return hinted([
-    { machine: EC2InstanceId, because: `auto-scaling-${wordFor(transition.data)}`, eventId: RequestId, time: momentOf(Time), account: AccountId, region: null, replay: null },
+    {
+      machine: EC2InstanceId,
+      because: `auto-scaling-${wordFor(transition.data)}`,
+      eventId: RequestId,
+      time: momentOf(Time),
+      account: AccountId,
+      region: null,
+      replay: null,
+    },
   ]);
 };
 
@@ -105,7 +170,9 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
   if (!asked.success) return unreadable(asked.error, where, 'name one instance: { "instanceId": "i-…" }', raw);
   const { instanceId, account = null, region = null } = asked.data;
-  return hinted([{ machine: instanceId, because: 'by-hand', eventId: null, time: null, account, region, replay: null }]);
+  return hinted([
+    { machine: instanceId, because: 'by-hand', eventId: null, time: null, account, region, replay: null },
+  ]);
 };
 
 const readObject: Dialect['readObject'] = (raw, where, onward) => {
@@ -113,14 +180,29 @@ const readObject: Dialect['readObject'] = (raw, where, onward) => {
   if ('instanceId' in raw && !('state' in raw)) return readByHand(raw, where);
   const inside = unwrap(raw);
   if (inside) return onward(inside.value, inside.step);
-  if ('messageType' in raw && raw.messageType === 'CONTROL_MESSAGE') return aside('a control message of CloudWatch Logs', where);
+  if ('messageType' in raw && raw.messageType === 'CONTROL_MESSAGE')
+    return aside('a control message of CloudWatch Logs', where);
   const told = readNotification(raw, where) ?? readTrailRecord(raw, where) ?? readDetail(raw, where);
-  return told ?? fault('this is no event that is understood here', where, 'send an EventBridge event, an SQS or SNS record around one, or { "instanceId": "i-…" }', raw);
+  return (
+    told ??
+    fault(
+      'this is no event that is understood here',
+      where,
+      'send an EventBridge event, an SQS or SNS record around one, or { "instanceId": "i-…" }',
+      raw,
+    )
+  );
 };
 
 /**
  * Reads whatever brings news of instances: an EventBridge event, many of them, SQS records and SNS notifications around
- * them, archive replays, records of CloudTrail, what a rule sends of its detail alone, log subscriptions, Kinesis, Firehose, JSON text (one document, or one a line), and `{ "instanceId": "i-…" }` written by hand.
- * Never throws, and never passes over anything in silence.
+ * them, archive replays, records of CloudTrail, what a rule sends of its detail alone, log subscriptions, Kinesis,
+ * Firehose, JSON text (one document, or one a line), and `{ "instanceId": "i-…" }` written by hand. Never throws, and
+ * never passes over anything in silence.
  */
-export const readHints = readerOf({ readObject, fault, batchIn, asDelivered: 'send the event as EventBridge delivers it' });
+export const readHints = readerOf({
+  readObject,
+  fault,
+  batchIn,
+  asDelivered: 'send the event as EventBridge delivers it',
+});

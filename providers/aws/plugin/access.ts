@@ -5,7 +5,10 @@ import { notKept } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { withCloudfenceErrors } from '../errors.ts';
 
-/** Ways into clusters that EKS manages, or whose credentials Secrets Manager or Parameter Store keep. Each SDK is loaded by the first entry that needs it. */
+/**
+ * Ways into clusters that EKS manages, or whose credentials Secrets Manager or Parameter Store keep. Each SDK is loaded
+ * by the first entry that needs it.
+ */
 export const awsAccess = (region: string): CloudAccess => ({
   managedCluster: async (entry, signal) => {
     if (!('eks' in entry)) throw notKept('aws', entry);
@@ -28,21 +31,28 @@ export const awsAccess = (region: string): CloudAccess => ({
   },
 });
 
-/** The text of a Secrets Manager secret. @throws Denied, Unavailable, Refused, InvalidConfiguration (it holds no text) */
+/**
+ * The text of a Secrets Manager secret. @throws Denied, Unavailable, Refused, InvalidConfiguration (it holds no text)
+ */
 const secretText = async (client: SecretsManagerClient, name: string, signal: AbortSignal): Promise<string> => {
   const { GetSecretValueCommand } = await import('@aws-sdk/client-secrets-manager');
-  const answer = await withCloudfenceErrors('secretsmanager:GetSecretValue', () => client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal }));
+  const answer = await withCloudfenceErrors('secretsmanager:GetSecretValue', () =>
+    client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal }),
+  );
   return textOf(answer.SecretString, `the secret ${name}`);
 };
 
 /** The text of an SSM parameter, decrypted. @throws as above */
 const parameterText = async (client: SSMClient, name: string, signal: AbortSignal): Promise<string> => {
   const { GetParameterCommand } = await import('@aws-sdk/client-ssm');
-  const answer = await withCloudfenceErrors('ssm:GetParameter', () => client.send(new GetParameterCommand({ Name: name, WithDecryption: true }), { abortSignal: signal }));
+  const answer = await withCloudfenceErrors('ssm:GetParameter', () =>
+    client.send(new GetParameterCommand({ Name: name, WithDecryption: true }), { abortSignal: signal }),
+  );
   return textOf(answer.Parameter?.Value, `the parameter ${name}`);
 };
 
 const textOf = (text: string | undefined, what: string): string => {
-  if (text === undefined || text === '') throw new InvalidConfiguration([`${what} holds no text: put the kubeconfig into it`]);
+  if (text === undefined || text === '')
+    throw new InvalidConfiguration([`${what} holds no text: put the kubeconfig into it`]);
   return text;
 };

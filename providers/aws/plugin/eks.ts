@@ -15,11 +15,15 @@ export interface EksEndpoint {
 
 /** @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet) */
 export const eksEndpoint = async (eks: EKSClient, cluster: string, signal: AbortSignal): Promise<EksEndpoint> => {
-  const answer = await withCloudfenceErrors('eks:DescribeCluster', () => eks.send(new DescribeClusterCommand({ name: cluster }), { abortSignal: signal }));
+  const answer = await withCloudfenceErrors('eks:DescribeCluster', () =>
+    eks.send(new DescribeClusterCommand({ name: cluster }), { abortSignal: signal }),
+  );
   const server = answer.cluster?.endpoint;
   const certificateAuthorityData = answer.cluster?.certificateAuthority?.data;
   if (server === undefined || certificateAuthorityData === undefined) {
-    throw new InvalidConfiguration([`the EKS cluster ${cluster} has no endpoint: it is ${answer.cluster?.status ?? 'in no known state'}`]);
+    throw new InvalidConfiguration([
+      `the EKS cluster ${cluster} has no endpoint: it is ${answer.cluster?.status ?? 'in no known state'}`,
+    ]);
   }
   return { server, certificateAuthorityData };
 };
@@ -70,6 +74,8 @@ export const eksToken = ({ cluster, region, credentials, now }: EksIdentity): Pr
       headers: { host: hostname, 'x-k8s-aws-id': cluster },
     };
     const signed = await signer.presign(request, { expiresIn: SIGNED_FOR_S, signingDate: new Date(now()) });
-    const query = Object.entries(signed.query ?? {}).map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
+    const query = Object.entries(signed.query ?? {}).map(
+      ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`,
+    );
     return `k8s-aws-v1.${Buffer.from(`https://${hostname}/?${query.join('&')}`).toString('base64url')}`;
   });

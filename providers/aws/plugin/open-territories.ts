@@ -36,13 +36,22 @@ const refuseFaults = (entries: readonly TerritoryEntry[], home: HomePlace): void
 };
 
 const openTerritory = ({ role, externalId, endpoint, ...place }: TerritoryEntry, sts: StsOptions): OpenTerritory => {
-  const credentials = role === undefined ? sts.credentials : assumedRole({ arn: role, externalId: externalId ?? null }, sts);
-  const clients = ec2Clients({ region: place.region, ...(credentials && { credentials }), ...(endpoint !== undefined && { endpoint }) });
+  const credentials =
+    role === undefined ? sts.credentials : assumedRole({ arn: role, externalId: externalId ?? null }, sts);
+  const clients = ec2Clients({
+    region: place.region,
+    ...(credentials && { credentials }),
+    ...(endpoint !== undefined && { endpoint }),
+  });
   return { name: nameOf(place), region: place.region, clients, cloud: awsCloud({ clients, region: place.region }) };
 };
 
 /** `sts` is asked for the roles: the STS of our own region, which our own network reaches. No call is made yet. */
-export const openTerritories = (entries: readonly TerritoryEntry[], home: HomePlace, sts: StsOptions): readonly OpenTerritory[] => {
+export const openTerritories = (
+  entries: readonly TerritoryEntry[],
+  home: HomePlace,
+  sts: StsOptions,
+): readonly OpenTerritory[] => {
   refuseFaults(entries, home);
   return entries.map((entry) => openTerritory(entry, sts));
 };
@@ -62,19 +71,25 @@ const SESSION = 'cloudfence';
 const notAssumed = (caught: unknown, { arn }: Role): CloudfenceError => {
   const error = toCloudfenceError(caught, 'sts:AssumeRole');
   const words = `the role ${arn} cannot be assumed: ${error.message}`;
-  return error instanceof Unavailable ? new Unavailable(words, { cause: caught }) : new Denied(words, { cause: caught });
+  return error instanceof Unavailable
+    ? new Unavailable(words, { cause: caught })
+    : new Denied(words, { cause: caught });
 };
 
 /**
- * Credentials of a role. The client that is given them keeps them until five minutes before they end; a role that assumes
- * another has an hour at most, which is also what STS gives unasked.
+ * Credentials of a role. The client that is given them keeps them until five minutes before they end; a role that
+ * assumes another has an hour at most, which is also what STS gives unasked.
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
  *
  * @throws Denied, Unavailable
  */
 export const assumedRole = (role: Role, { credentials, ...sts }: StsOptions) => {
   const assume = fromTemporaryCredentials({
-    params: { RoleArn: role.arn, RoleSessionName: SESSION, ...(role.externalId !== null && { ExternalId: role.externalId }) },
+    params: {
+      RoleArn: role.arn,
+      RoleSessionName: SESSION,
+      ...(role.externalId !== null && { ExternalId: role.externalId }),
+    },
     clientConfig: { ...sts, requestHandler: timeouts, maxAttempts: 3 },
     ...(credentials && { masterCredentials: credentials }),
   });

@@ -17,9 +17,15 @@ const probeOf = (where: string, place: OrderPlace): CloudProbe => ({
   orders: (trial, signal) => orderChecks(trial, place, signal),
 });
 
-const NO_REGION = 'no region: give --region, set AWS_REGION, or write `region` into the configuration file or the profile of the AWS CLI';
+const NO_REGION =
+  'no region: give --region, set AWS_REGION, or write `region` into the configuration file or the profile of the AWS CLI';
 
-export const openAws = async ({ region: given, account, territories, tags = null }: Omit<CloudOptions, 'variable'>): Promise<OpenedCloud> => {
+export const openAws = async ({
+  region: given,
+  account,
+  territories,
+  tags = null,
+}: Omit<CloudOptions, 'variable'>): Promise<OpenedCloud> => {
   const region = given ?? (await regionOfProfile());
   if (region === null) throw new InvalidConfiguration([NO_REGION]);
   const clients = ec2Clients({ region });
@@ -29,19 +35,36 @@ export const openAws = async ({ region: given, account, territories, tags = null
 };
 
 /** Loaded by those only who serve more than one territory. */
-const withTerritories = async (kit: OpenedCloud, entries: CloudOptions['territories'], home: { readonly account: string | null; readonly region: string; readonly tags: OrderPlace['tags'] }): Promise<OpenedCloud> => {
+const withTerritories = async (
+  kit: OpenedCloud,
+  entries: CloudOptions['territories'],
+  home: { readonly account: string | null; readonly region: string; readonly tags: OrderPlace['tags'] },
+): Promise<OpenedCloud> => {
   const { openTerritories, nameOf } = await import('./open-territories.ts');
   const { cloudOfTerritories } = await import('../territories.ts');
   const others = openTerritories(entries, home, { region: home.region });
-  const probes = others.map(({ name, clients, region }) => probeOf(`${kit.cloud.name} ${name}`, { clients, region, tags: home.tags }));
-  return { ...kit, cloud: cloudOfTerritories({ name: nameOf(home), cloud: kit.cloud }, others), probes: [...kit.probes, ...probes] };
+  const probes = others.map(({ name, clients, region }) =>
+    probeOf(`${kit.cloud.name} ${name}`, { clients, region, tags: home.tags }),
+  );
+  return {
+    ...kit,
+    cloud: cloudOfTerritories({ name: nameOf(home), cloud: kit.cloud }, others),
+    probes: [...kit.probes, ...probes],
+  };
 };
 
 /**
- * The region of the profile that AWS_PROFILE names, or of the default one, from the files of the AWS CLI; null where it has none.
+ * The region of the profile that AWS_PROFILE names, or of the default one, from the files of the AWS CLI; null where it
+ * has none.
  * https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html
  *
  * @throws Denied when the profile or the files cannot be read
  */
 export const regionOfProfile = (): Promise<string | null> =>
-  withCloudfenceErrors('the AWS profile', loadConfig<string | null>({ environmentVariableSelector: () => undefined, configFileSelector: ({ region }) => region, default: null }, { preferredFile: 'credentials' }));
+  withCloudfenceErrors(
+    'the AWS profile',
+    loadConfig<string | null>(
+      { environmentVariableSelector: () => undefined, configFileSelector: ({ region }) => region, default: null },
+      { preferredFile: 'credentials' },
+    ),
+  );

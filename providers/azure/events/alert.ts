@@ -4,8 +4,9 @@ import { fault, readingOf, unreadable } from './envelope.ts';
 import { about, aboutFirst, kebab, momentIn, nothing, reasonIn, said, type Understood } from './kinds.ts';
 
 /**
- * Alerts of Azure Monitor, as an action group sends them: in the common schema, in the older ones of activity-log and metric
- * alerts, or the innermost part alone. https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-common-schema
+ * Alerts of Azure Monitor, as an action group sends them: in the common schema, in the older ones of activity-log and
+ * metric alerts, or the innermost part alone.
+ * https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-common-schema
  */
 
 /** What an alert on the activity log tells, or one on a metric. Claims are never looked at. */
@@ -34,13 +35,21 @@ interface Alert {
   readonly inner: z.infer<typeof context>;
 }
 
-const common = z.object({ data: z.object({ essentials, alertContext: context.nullish() }) }).transform(({ data }): Alert => ({ outer: data.essentials, inner: data.alertContext ?? {} }));
+const common = z
+  .object({ data: z.object({ essentials, alertContext: context.nullish() }) })
+  .transform(({ data }): Alert => ({ outer: data.essentials, inner: data.alertContext ?? {} }));
 
-const activityLog = z.object({ data: z.object({ context: z.object({ activityLog: context }) }) }).transform(({ data }): Alert => ({ outer: {}, inner: data.context.activityLog }));
+const activityLog = z
+  .object({ data: z.object({ context: z.object({ activityLog: context }) }) })
+  .transform(({ data }): Alert => ({ outer: {}, inner: data.context.activityLog }));
 
-const metric = z.object({ data: z.object({ context }) }).transform(({ data }): Alert => ({ outer: {}, inner: data.context }));
+const metric = z
+  .object({ data: z.object({ context }) })
+  .transform(({ data }): Alert => ({ outer: {}, inner: data.context }));
 
-const bare = z.object({ alertContext: context }).transform(({ alertContext }): Alert => ({ outer: {}, inner: alertContext }));
+const bare = z
+  .object({ alertContext: context })
+  .transform(({ alertContext }): Alert => ({ outer: {}, inner: alertContext }));
 
 /** By the schema's name, in lower case. */
 const schemas: ReadonlyMap<string, z.ZodType<Alert>> = new Map<string, z.ZodType<Alert>>([
@@ -58,25 +67,35 @@ export const isAlert = (raw: object): boolean => 'schemaId' in raw || 'alertCont
 export const readAlert = (raw: object, where: string): ParsedEvent => {
   const schemaId = 'schemaId' in raw ? schemaName.parse(raw.schemaId) : null;
   const schema = schemaId === null ? bare : schemas.get(schemaId.toLowerCase());
-  if (!schema) return fault(`alerts of the schema "${schemaId}" are not understood`, `${where}.schemaId`, COMMON_SCHEMA, raw);
+  if (!schema)
+    return fault(`alerts of the schema "${schemaId}" are not understood`, `${where}.schemaId`, COMMON_SCHEMA, raw);
   const alert = schema.safeParse(raw);
   if (!alert.success) return unreadable(alert.error, where, COMMON_SCHEMA, raw);
   const { outer, inner } = alert.data;
-  const origin = { eventId: inner.eventDataId ?? outer.alertId ?? null, time: momentIn(inner.eventTimestamp ?? outer.firedDateTime) };
+  const origin = {
+    eventId: inner.eventDataId ?? outer.alertId ?? null,
+    time: momentIn(inner.eventTimestamp ?? outer.firedDateTime),
+  };
   return readingOf(understood(alert.data), origin, where);
 };
 
 const RESOURCE_HEALTH = /^resource ?health$/i;
-/** https://learn.microsoft.com/azure/azure-monitor/reference/supported-metrics/microsoft-compute-virtualmachines-metrics */
+/**
+ * https://learn.microsoft.com/azure/azure-monitor/reference/supported-metrics/microsoft-compute-virtualmachines-metrics
+ */
 const AVAILABILITY = 'vmavailabilitymetric';
 
 const isOfAvailability = (condition: unknown): boolean =>
-  criteria.safeParse(condition).data?.allOf.some(({ metricName }) => metricName.toLowerCase() === AVAILABILITY) ?? false;
+  criteria.safeParse(condition).data?.allOf.some(({ metricName }) => metricName.toLowerCase() === AVAILABILITY) ??
+  false;
 
 const understood = ({ inner, outer }: Alert): Understood => {
   const { operationName, eventSource, status, authorization, resourceId, condition } = inner;
-  const places = [authorization?.scope, resourceId].map((resource) => (resource ? [resource] : [])).concat([outer.alertTargetIDs ?? []]);
-  if (RESOURCE_HEALTH.test(eventSource ?? outer.monitoringService ?? '')) return aboutFirst(places, 'alert-resource-health');
+  const places = [authorization?.scope, resourceId]
+    .map((resource) => (resource ? [resource] : []))
+    .concat([outer.alertTargetIDs ?? []]);
+  if (RESOURCE_HEALTH.test(eventSource ?? outer.monitoringService ?? ''))
+    return aboutFirst(places, 'alert-resource-health');
   if (isOfAvailability(condition)) return aboutFirst(places, 'alert-availability');
   const reason = reasonIn(operationName ?? '');
   if (reason === null) return nothing(`an alert about ${operationName ?? 'something else'}`);
@@ -84,8 +103,8 @@ const understood = ({ inner, outer }: Alert): Understood => {
 };
 
 /**
- * A record of the activity log: as diagnostic settings stream it, in capitals, or as it is listed. Claims and callers are
- * never looked at. https://learn.microsoft.com/azure/azure-monitor/platform/activity-log-schema
+ * A record of the activity log: as diagnostic settings stream it, in capitals, or as it is listed. Claims and callers
+ * are never looked at. https://learn.microsoft.com/azure/azure-monitor/platform/activity-log-schema
  */
 const record = z.object({
   operationName: said,
@@ -105,14 +124,21 @@ export const isActivityRecord = (raw: object): boolean => 'operationName' in raw
 
 export const readActivityRecord = (raw: object, where: string): ParsedEvent => {
   const read = record.safeParse(raw);
-  if (!read.success) return unreadable(read.error, where, 'check the record against the schema of the activity log', raw);
+  if (!read.success)
+    return unreadable(read.error, where, 'check the record against the schema of the activity log', raw);
   const { eventDataId, correlationId, time, eventTimestamp } = read.data;
-  return readingOf(understoodRecord(read.data), { eventId: eventDataId ?? correlationId ?? null, time: momentIn(eventTimestamp ?? time) }, where);
+  return readingOf(
+    understoodRecord(read.data),
+    { eventId: eventDataId ?? correlationId ?? null, time: momentIn(eventTimestamp ?? time) },
+    where,
+  );
 };
 
 const understoodRecord = ({ operationName, resourceId, category, resultType, status }: Told): Understood => {
   if (/^resourcehealth$/i.test(category ?? '')) return about(resourceId, 'activity-resource-health');
   const reason = reasonIn(operationName);
   const outcome = status ?? resultType;
-  return reason === null ? nothing(`a record of ${operationName}`) : about(resourceId, `activity-${reason}${outcome ? `-${kebab(outcome)}` : ''}`);
+  return reason === null
+    ? nothing(`a record of ${operationName}`)
+    : about(resourceId, `activity-${reason}${outcome ? `-${kebab(outcome)}` : ''}`);
 };

@@ -9,7 +9,8 @@ import { isOurs, knownKinds, momentIn, subjectOf, type Understood } from './kind
 /**
  * The two schemas of Event Grid. Ids are no UUIDs and times are placeholders in some published samples, so neither is
  * judged; nor is the version of CloudEvents, which one of them spells wrong.
- * https://learn.microsoft.com/azure/event-grid/event-schema, https://learn.microsoft.com/azure/event-grid/cloud-event-schema
+ * https://learn.microsoft.com/azure/event-grid/event-schema,
+ * https://learn.microsoft.com/azure/event-grid/cloud-event-schema
  */
 const gridEvent = z
   .object({ eventType: z.string(), id: z.string().nullish(), eventTime: z.string().nullish() })
@@ -37,7 +38,8 @@ const withData = (raw: object): object => {
 
 /** The data of an event alone, as a route may have cut it out; null for anything else. */
 export const readInside = (data: object, where: string): ParsedEvent | null => {
-  const type = 'resourceUri' in data && 'operationName' in data ? 'Microsoft.Resources.ResourceActionSuccess' : kindOfInfo(data);
+  const type =
+    'resourceUri' in data && 'operationName' in data ? 'Microsoft.Resources.ResourceActionSuccess' : kindOfInfo(data);
   if (type === null) return null;
   const { faults, ...rest } = readEnvelope({ eventType: type, data }, where);
   return { ...rest, faults: faults.map((one) => ({ ...one, where: one.where.replace(`${where}.data`, where) })) };
@@ -49,8 +51,10 @@ const kindOfInfo = (data: object): string | null => {
   const read = info.safeParse(data);
   if (!read.success) return null;
   const { properties } = read.data.resourceInfo;
-  if (properties && 'availabilityState' in properties) return 'Microsoft.ResourceNotifications.HealthResources.AvailabilityStatusChanged';
-  if (properties && 'annotationName' in properties) return 'Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated';
+  if (properties && 'availabilityState' in properties)
+    return 'Microsoft.ResourceNotifications.HealthResources.AvailabilityStatusChanged';
+  if (properties && 'annotationName' in properties)
+    return 'Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated';
   return 'Microsoft.ResourceNotifications.Resources.CreatedOrUpdated';
 };
 
@@ -61,9 +65,16 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   const { type, key, id = null, time } = outer.data;
   const kind = knownKinds.get(type.toLowerCase());
   if (!kind && isOurs(type)) return aside(`an event of the type "${type}"`, where);
-  if (!kind) return fault(`events of the type "${type}" are not understood`, `${where}.${key}`, 'narrow the subscription that sends them', raw);
+  if (!kind)
+    return fault(
+      `events of the type "${type}" are not understood`,
+      `${where}.${key}`,
+      'narrow the subscription that sends them',
+      raw,
+    );
   const inner = kind.safeParse(raw);
-  if (!inner.success) return unreadable(inner.error, where, `check the event against the published shape of "${type}"`, raw);
+  if (!inner.success)
+    return unreadable(inner.error, where, `check the event against the published shape of "${type}"`, raw);
   return readingOf(inner.data, { eventId: id, time: momentIn(time) }, where);
 };
 
@@ -73,18 +84,34 @@ type Origin = Pick<Hint, 'eventId' | 'time'>;
 export const readingOf = (understood: Understood, origin: Origin, where: string): ParsedEvent => {
   if (understood.resources === null) return aside(understood.aside, where);
   const subjects = understood.resources.flatMap((resource) => subjectOf(resource) ?? []);
-  if (subjects.length === 0) return aside(`news (${understood.because}) of no machine: ${understood.resources.join(', ') || 'of nothing'}`, where);
-  return hinted(subjects.map(({ id, subscription }) => ({ machine: id, because: understood.because, ...origin, account: subscription, region: null, replay: null })));
+  if (subjects.length === 0)
+    return aside(
+      `news (${understood.because}) of no machine: ${understood.resources.join(', ') || 'of nothing'}`,
+      where,
+    );
+  return hinted(
+    subjects.map(({ id, subscription }) => ({
+      machine: id,
+      because: understood.because,
+      ...origin,
+      account: subscription,
+      region: null,
+      replay: null,
+    })),
+  );
 };
 
 /**
- * A CloudEvent whose attributes came as headers and whose body is its data alone, as one document; any other body as it is.
+ * A CloudEvent whose attributes came as headers and whose body is its data alone, as one document; any other body as it
+ * is.
  * https://github.com/cloudevents/spec/blob/main/cloudevents/bindings/http-protocol-binding.md
  */
 export const structured = (headers: Readonly<Record<string, string | undefined>>, body: string): string => {
   const { 'ce-specversion': specversion, 'ce-type': type } = headers;
   if (specversion === undefined || type === undefined) return body;
-  const attributes = Object.entries(headers).flatMap(([name, value]) => (name.startsWith('ce-') && value !== undefined ? [[name.slice(3), decoded(value)]] : []));
+  const attributes = Object.entries(headers).flatMap(([name, value]) =>
+    name.startsWith('ce-') && value !== undefined ? [[name.slice(3), decoded(value)]] : [],
+  );
   return JSON.stringify({ ...Object.fromEntries(attributes), data: jsonOrText(body) });
 };
 
@@ -101,7 +128,14 @@ const decoded = (value: string): string => {
 const DEEPEST = 4;
 
 /** Who did something, from where and with what token: nobody's business here. */
-const PRIVATE: ReadonlySet<string> = new Set(['authorization', 'caller', 'calleripaddress', 'claims', 'httprequest', 'identity']);
+const PRIVATE: ReadonlySet<string> = new Set([
+  'authorization',
+  'caller',
+  'calleripaddress',
+  'claims',
+  'httprequest',
+  'identity',
+]);
 
 /** From the first such word on, a text may hold what its parsed form would hide. */
 const PRIVATE_IN_TEXT = /"?\\*"?(?:authorization|caller|calleripaddress|claims|httprequest|identity)\b.*$/is;
@@ -109,17 +143,23 @@ const PRIVATE_IN_TEXT = /"?\\*"?(?:authorization|caller|calleripaddress|claims|h
 /** Base64 hides the same from people, and not from anybody who cares. */
 const ENCODED = /^[\w+/=\s-]{80,}$/;
 const LONGEST = 400;
-const shownText = (text: string): string => (ENCODED.test(text.slice(0, LONGEST)) ? `(${text.length} characters)` : text.slice(0, LONGEST).replace(PRIVATE_IN_TEXT, '…'));
+const shownText = (text: string): string =>
+  ENCODED.test(text.slice(0, LONGEST))
+    ? `(${text.length} characters)`
+    : text.slice(0, LONGEST).replace(PRIVATE_IN_TEXT, '…');
 
 const shown = (value: unknown, depth: number): unknown => {
   if (typeof value === 'string') return shownText(value);
   if (typeof value !== 'object' || value === null) return value;
   if (depth > DEEPEST) return '…';
   if (Array.isArray(value)) return value.slice(0, 5).map((one) => shown(one, depth + 1));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, PRIVATE.has(key.toLowerCase()) ? '…' : shown(one, depth + 1)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, PRIVATE.has(key.toLowerCase()) ? '…' : shown(one, depth + 1)]),
+  );
 };
 
 /** A short piece of what came, for the person who sent it. */
-const excerptOf = (raw: unknown): string => inspect(shown(raw, 0), { depth: DEEPEST, breakLength: Infinity }).slice(0, 300);
+const excerptOf = (raw: unknown): string =>
+  inspect(shown(raw, 0), { depth: DEEPEST, breakLength: Infinity }).slice(0, 300);
 
 export const { fault, unreadable } = faultsShowing(excerptOf);

@@ -23,12 +23,18 @@ interface HandshakeAnswer {
 
 const code = z.object({ validationCode: z.string().min(1) });
 /** In either schema. */
-const validation = z.tuple([z.union([z.object({ eventType: z.literal(HANDSHAKE), data: code }), z.object({ type: z.literal(HANDSHAKE), specversion: z.string(), data: code })])]);
+const validation = z.tuple([
+  z.union([
+    z.object({ eventType: z.literal(HANDSHAKE), data: code }),
+    z.object({ type: z.literal(HANDSHAKE), specversion: z.string(), data: code }),
+  ]),
+]);
 
 /** Null when the request is no handshake. Whether the origin may send is decided by whoever can reach the function. */
 export const handshakeAnswer = ({ method, headers, body }: HandshakeRequest): HandshakeAnswer | null => {
   const asked = headers['webhook-request-origin'];
-  if (method === 'OPTIONS' && asked !== undefined) return { status: 200, headers: allowed(asked, headers['webhook-request-rate']), body: '' };
+  if (method === 'OPTIONS' && asked !== undefined)
+    return { status: 200, headers: allowed(asked, headers['webhook-request-rate']), body: '' };
   const event = validation.safeParse(Array.isArray(body) ? body : [body]);
   if (method !== 'POST' || !event.success) return null;
   const validationResponse = event.data[0].data.validationCode;

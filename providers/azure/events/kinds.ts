@@ -4,14 +4,16 @@ import { HANDSHAKE } from './handshake.ts';
 
 /** The kinds of Event Grid events that name machines, by their type. None of them proves that a machine is off. */
 
-
 /**
  * An operation that was asked of ARM. Old payloads hold texts where newer ones hold objects, in everything but these.
  * https://learn.microsoft.com/azure/event-grid/event-schema-subscriptions
  */
 const operation = (outcome: string) =>
   z
-    .object({ subject: z.string().nullish(), data: z.object({ operationName: z.string(), resourceUri: z.string().nullish() }) })
+    .object({
+      subject: z.string().nullish(),
+      data: z.object({ operationName: z.string(), resourceUri: z.string().nullish() }),
+    })
     .transform(({ subject, data: { operationName, resourceUri } }): Understood => {
       const reason = reasonIn(operationName);
       const places = [resourceUri, subject].map((resource) => (resource ? [resource] : []));
@@ -22,15 +24,22 @@ const operation = (outcome: string) =>
 const health = <Properties extends z.ZodRawShape>(properties: Properties) =>
   z.object({
     subject: z.string().nullish(),
-    data: z.object({ resourceInfo: z.object({ properties: z.object({ targetResourceId: z.string().min(1), ...properties }) }) }),
+    data: z.object({
+      resourceInfo: z.object({ properties: z.object({ targetResourceId: z.string().min(1), ...properties }) }),
+    }),
   });
 
-/** A guest that restarts, or moves while it runs, is none the less up. https://learn.microsoft.com/azure/service-health/resource-health-vm-annotation */
+/**
+ * A guest that restarts, or moves while it runs, is none the less up.
+ * https://learn.microsoft.com/azure/service-health/resource-health-vm-annotation
+ */
 const STAYS_UP = /^(?:LiveMigration|PlannedFreeze|VirtualMachineRestarted$|VirtualMachineCrashed$)/i;
 
 const annotated = health({ annotationName: z.string() }).transform(({ data }): Understood => {
   const { targetResourceId, annotationName } = data.resourceInfo.properties;
-  return STAYS_UP.test(annotationName) ? nothing(`an annotation of a machine that stays up, ${annotationName}`) : about(targetResourceId, `annotated-${kebab(annotationName)}`);
+  return STAYS_UP.test(annotationName)
+    ? nothing(`an annotation of a machine that stays up, ${annotationName}`)
+    : about(targetResourceId, `annotated-${kebab(annotationName)}`);
 });
 
 const availability = health({ availabilityState: z.string() }).transform(({ data }): Understood => {
@@ -40,7 +49,9 @@ const availability = health({ availabilityState: z.string() }).transform(({ data
 
 /** https://learn.microsoft.com/azure/event-grid/event-schema-resource-notifications-resource-management-events */
 const changed = (because: string) =>
-  z.object({ data: z.object({ resourceInfo: z.object({ id: z.string().min(1) }) }) }).transform(({ data }) => about(data.resourceInfo.id, because));
+  z
+    .object({ data: z.object({ resourceInfo: z.object({ id: z.string().min(1) }) }) })
+    .transform(({ data }) => about(data.resourceInfo.id, because));
 
 const handshake = z.unknown().transform((): Understood => nothing('the handshake of a subscription'));
 
@@ -65,7 +76,8 @@ export const knownKinds: ReadonlyMap<string, z.ZodType<Understood>> = new Map<st
 ]);
 
 /** These senders tell much that is about no machine: none of that is a mistake of whoever made the subscription. */
-export const isOurs = (type: string): boolean => /^microsoft\.(?:resources|resourcenotifications|eventgrid|compute)\./i.test(type);
+export const isOurs = (type: string): boolean =>
+  /^microsoft\.(?:resources|resourcenotifications|eventgrid|compute)\./i.test(type);
 
 /**
  * Operations of ARM after which a machine may be off, or up again. Our own detaches and those of the disks' driver are
@@ -90,7 +102,8 @@ const TELLING: ReadonlySet<string> = new Set([
   'write',
 ]);
 
-const ON_MACHINES = /^microsoft\.compute\/(?:virtualmachinescalesets\/virtualmachines|virtualmachinescalesets|virtualmachines)\//;
+const ON_MACHINES =
+  /^microsoft\.compute\/(?:virtualmachinescalesets\/virtualmachines|virtualmachinescalesets|virtualmachines)\//;
 
 /** `Microsoft.Compute/virtualMachines/powerOff/action` is `power-off`; null for an operation that tells nothing. */
 export const reasonIn = (operation: string): string | null => {
@@ -124,7 +137,10 @@ export type Understood =
 
 export const about = (resource: string, because: string): Understood => ({ resources: [resource], because });
 
-/** An event may name its machines in several places, and something wider in others: the first place that names any is meant. */
+/**
+ * An event may name its machines in several places, and something wider in others: the first place that names any is
+ * meant.
+ */
 export const aboutFirst = (places: readonly (readonly string[])[], because: string): Understood => ({
   resources: places.find((place) => place.some((resource) => subjectOf(resource) !== null)) ?? places.flat(),
   because,

@@ -17,14 +17,41 @@ const byHand = z.object({
 
 const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
-  if (!asked.success) return unreadable(asked.error, where, 'name one machine: { "resourceId": "/subscriptions/…/virtualMachines/…" }', raw);
+  if (!asked.success)
+    return unreadable(
+      asked.error,
+      where,
+      'name one machine: { "resourceId": "/subscriptions/…/virtualMachines/…" }',
+      raw,
+    );
   const subject = subjectOf(asked.data.resourceId);
   if (!subject) return fault('this is no machine', where, 'name one machine', raw);
-  return hinted([{ machine: subject.id, because: 'by-hand', eventId: null, time: null, account: subject.subscription, region: null, replay: null }]);
+  return hinted([
+    {
+      machine: subject.id,
+      because: 'by-hand',
+      eventId: null,
+      time: null,
+      account: subject.subscription,
+      region: null,
+      replay: null,
+    },
+  ]);
 };
 
 /** What carries an event as its text or body. https://learn.microsoft.com/rest/api/storageservices/get-messages */
-const WRAPPINGS = ['body', 'Body', 'messageText', 'MessageText', 'records', 'Records', 'value', 'event', 'data_base64', 'data'] as const;
+const WRAPPINGS = [
+  'body',
+  'Body',
+  'messageText',
+  'MessageText',
+  'records',
+  'Records',
+  'value',
+  'event',
+  'data_base64',
+  'data',
+] as const;
 
 const readObject: Dialect['readObject'] = (raw, where, onward) => {
   if (isEnvelope(raw)) return readEnvelope(raw, where);
@@ -36,16 +63,25 @@ const readObject: Dialect['readObject'] = (raw, where, onward) => {
   const fields = new Map<string, unknown>(Object.entries(raw));
   const wrapping = WRAPPINGS.find((key) => fields.has(key));
   if (wrapping !== undefined) return onward(fields.get(wrapping), `.${wrapping}`);
-  return fault('this is no event that is understood here', where, `${DELIVERED}, or { "resourceId": "/subscriptions/…" }`, raw);
+  return fault(
+    'this is no event that is understood here',
+    where,
+    `${DELIVERED}, or { "resourceId": "/subscriptions/…" }`,
+    raw,
+  );
 };
 
-/** What Event Grid hands to whoever fetches its events. https://learn.microsoft.com/azure/event-grid/pull-delivery-overview */
+/**
+ * What Event Grid hands to whoever fetches its events.
+ * https://learn.microsoft.com/azure/event-grid/pull-delivery-overview
+ */
 const batchIn = (raw: object) => batchUnder(raw, 'value', ['event']);
 
 /**
- * Reads whatever brings news of virtual machines: Event Grid's events in either schema, alone or many of them, alerts on
- * the activity log and its records, storage queues' and Service Bus' records around them, JSON text (also in base64, one document or
- * one a line), and `{ "resourceId": "/subscriptions/…" }` written by hand. A hint may name a scale set in the place of a
- * machine: `expand` of the provider knows its machines. Never throws, and never passes over anything in silence.
+ * Reads whatever brings news of virtual machines: Event Grid's events in either schema, alone or many of them, alerts
+ * on the activity log and its records, storage queues' and Service Bus' records around them, JSON text (also in base64,
+ * one document or one a line), and `{ "resourceId": "/subscriptions/…" }` written by hand. A hint may name a scale set
+ * in the place of a machine: `expand` of the provider knows its machines. Never throws, and never passes over anything
+ * in silence.
  */
 export const readHints = readerOf({ readObject, fault, batchIn, asDelivered: DELIVERED });

@@ -19,9 +19,18 @@ export const azureAccess = ({ subscription: usual, now, ...options }: AzureAcces
   managedCluster: async (entry, signal) => {
     if (!('aks' in entry)) throw notKept('azure', entry);
     const { cluster = entry.name, resourceGroup, subscription = usual } = entry.aks;
-    if (subscription === null) throw new InvalidConfiguration([`no subscription for the AKS cluster ${cluster}: name it in the entry, or set AZURE_SUBSCRIPTION_ID`]);
-    const { server, ca, byEntra } = apiServerIn(await aksKubeconfig(options, { subscription, resourceGroup, cluster }, signal), `AKS, of the cluster ${cluster}`);
-    if (!byEntra) throw new InvalidConfiguration([`the AKS cluster ${cluster} knows no users of Entra ID: enable that, or keep a kubeconfig in a Key Vault`]);
+    if (subscription === null)
+      throw new InvalidConfiguration([
+        `no subscription for the AKS cluster ${cluster}: name it in the entry, or set AZURE_SUBSCRIPTION_ID`,
+      ]);
+    const { server, ca, byEntra } = apiServerIn(
+      await aksKubeconfig(options, { subscription, resourceGroup, cluster }, signal),
+      `AKS, of the cluster ${cluster}`,
+    );
+    if (!byEntra)
+      throw new InvalidConfiguration([
+        `the AKS cluster ${cluster} knows no users of Entra ID: enable that, or keep a kubeconfig in a Key Vault`,
+      ]);
     return { server, ca, token: aksTokens(options, now) };
   },
   secret: async (entry, signal) => {
@@ -46,7 +55,9 @@ export interface AksOptions extends RestOptions {
 const CREDENTIALS = 'managedClusters/listClusterUserCredential/action';
 const AKS_API_VERSION = '2024-09-01';
 
-const credentials = z.object({ kubeconfigs: z.array(z.object({ value: z.base64() })).min(1) }).transform(({ kubeconfigs: [first] }) => Buffer.from(first?.value ?? '', 'base64').toString());
+const credentials = z
+  .object({ kubeconfigs: z.array(z.object({ value: z.base64() })).min(1) })
+  .transform(({ kubeconfigs: [first] }) => Buffer.from(first?.value ?? '', 'base64').toString());
 
 /**
  * The kubeconfig that AKS gives to users: where the API server is, and the authority that vouches for it.
@@ -54,13 +65,31 @@ const credentials = z.object({ kubeconfigs: z.array(z.object({ value: z.base64()
  *
  * @throws Unavailable, Denied, Refused
  */
-export const aksKubeconfig = ({ endpoint, ...rest }: AksOptions, { subscription, resourceGroup, cluster }: AksCluster, signal: AbortSignal): Promise<string> => {
-  const path = ['subscriptions', subscription, 'resourceGroups', resourceGroup, 'providers', 'Microsoft.ContainerService', 'managedClusters', cluster].map(encodeURIComponent).join('/');
+export const aksKubeconfig = (
+  { endpoint, ...rest }: AksOptions,
+  { subscription, resourceGroup, cluster }: AksCluster,
+  signal: AbortSignal,
+): Promise<string> => {
+  const path = [
+    'subscriptions',
+    subscription,
+    'resourceGroups',
+    resourceGroup,
+    'providers',
+    'Microsoft.ContainerService',
+    'managedClusters',
+    cluster,
+  ]
+    .map(encodeURIComponent)
+    .join('/');
   const url = `${armUrl(endpoint)}/${path}/listClusterUserCredential?api-version=${AKS_API_VERSION}&format=exec`;
   return restCall(rest, { method: 'POST', url, scope: armScope(endpoint), name: CREDENTIALS }, credentials, signal);
 };
 
-/** The application that every AKS cluster with Entra ID is, in every Azure cloud. https://learn.microsoft.com/azure/aks/kubelogin-authentication */
+/**
+ * The application that every AKS cluster with Entra ID is, in every Azure cloud.
+ * https://learn.microsoft.com/azure/aks/kubelogin-authentication
+ */
 const SERVER = '6dae42f8-4368-4678-94ff-3960e28e3630/.default';
 
 /** A token is renewed this long (ms) before its end. */
@@ -72,7 +101,9 @@ const entraToken = async ({ credential }: RestOptions) => {
   return token;
 };
 
-/** Hands out the bearer token, and a new one well before the old one ends; not every credential keeps its tokens itself. */
+/**
+ * Hands out the bearer token, and a new one well before the old one ends; not every credential keeps its tokens itself.
+ */
 export const aksTokens = (options: RestOptions, now: () => number): (() => Promise<string>) => {
   let held: { readonly token: string; readonly until: number } | null = null;
   return async () => {
@@ -107,7 +138,21 @@ const held = z.object({ value: z.string().min(1) }).transform(({ value }) => val
  *
  * @throws Unavailable, Denied, Refused
  */
-export const vaultSecret = (options: RestOptions, { vault, secret }: VaultSecret, signal: AbortSignal): Promise<string> => {
+export const vaultSecret = (
+  options: RestOptions,
+  { vault, secret }: VaultSecret,
+  signal: AbortSignal,
+): Promise<string> => {
   const url = urlOf(vault);
-  return restCall(options, { method: 'GET', url: `${url.origin}/secrets/${encodeURIComponent(secret)}?api-version=${KEY_VAULT_API_VERSION}`, scope: scopeOf(url), name: 'vaults/secrets/get' }, held, signal);
+  return restCall(
+    options,
+    {
+      method: 'GET',
+      url: `${url.origin}/secrets/${encodeURIComponent(secret)}?api-version=${KEY_VAULT_API_VERSION}`,
+      scope: scopeOf(url),
+      name: 'vaults/secrets/get',
+    },
+    held,
+    signal,
+  );
 };

@@ -21,7 +21,8 @@ export interface AzureKit extends OpenedCloud {
 
 const inWords = {
   everywhere: 'machines and disks of the whole subscription may be read',
-  'somewhere-at-most': 'the role does not reach over the whole subscription; whether it reaches a machine shows with that machine',
+  'somewhere-at-most':
+    'the role does not reach over the whole subscription; whether it reaches a machine shows with that machine',
 } as const;
 
 const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe => ({
@@ -33,7 +34,12 @@ const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe 
 export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promise<AzureKit> => {
   if (subscription === null) throw new InvalidConfiguration(['no subscription: set AZURE_SUBSCRIPTION_ID']);
   const credential = lazyCredential();
-  const clients = azureClients({ subscription, credential, credentials: { scopes: [armScope(endpoint)] }, ...(endpoint !== null && { endpoint }) });
+  const clients = azureClients({
+    subscription,
+    credential,
+    credentials: { scopes: [armScope(endpoint)] },
+    ...(endpoint !== null && { endpoint }),
+  });
   const cloud = azureCloud(clients);
   const access = azureAccess({ credential, endpoint, subscription, now: Date.now });
   return { cloud, readHints, expand: cloud.expand, probes: [probeOf(clients, { credential, endpoint })], access };

@@ -4,7 +4,9 @@ import { subjectOf } from '../events/kinds.ts';
 import type { ReadVariable, CloudPlugin } from '../../plugin.ts';
 
 /** Where to ask, for Azure's SDK has no variable of its own for either. */
-export const azurePlace = (variable: ReadVariable): { readonly subscription: string | null; readonly endpoint: string | null } => ({
+export const azurePlace = (
+  variable: ReadVariable,
+): { readonly subscription: string | null; readonly endpoint: string | null } => ({
   subscription: variable('AZURE_SUBSCRIPTION_ID'),
   endpoint: variable('CLOUDFENCE_AZURE_ENDPOINT'),
 });
@@ -19,8 +21,16 @@ export const azure: CloudPlugin = {
   owns: (id) => subjectOf(id) !== null,
   access: async ({ account, variable }) => {
     const { subscription, endpoint } = azurePlace(variable);
-    const [{ azureAccess }, { lazyCredential }] = await Promise.all([import('./access.ts'), import('../lazy-credential.ts')]);
-    return azureAccess({ credential: lazyCredential(), endpoint, subscription: account ?? subscription, now: Date.now });
+    const [{ azureAccess }, { lazyCredential }] = await Promise.all([
+      import('./access.ts'),
+      import('../lazy-credential.ts'),
+    ]);
+    return azureAccess({
+      credential: lazyCredential(),
+      endpoint,
+      subscription: account ?? subscription,
+      now: Date.now,
+    });
   },
   open: async ({ account, variable }) => {
     const { subscription, endpoint } = azurePlace(variable);

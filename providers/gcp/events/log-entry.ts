@@ -4,11 +4,22 @@ import type { MachineId } from '../../../fencing/model/machine.ts';
 import { aside, faultsShowing, hinted } from '../../events/reading.ts';
 import { instancePath, type InstancePath, machineIdOf, NUMERIC_ID, pathIn, regionOf } from '../identity.ts';
 
-/** An entry of the Cloud Audit Logs. https://cloud.google.com/logging/docs/reference/audit/auditlog/rest/Shared.Types/AuditLog */
+/**
+ * An entry of the Cloud Audit Logs.
+ * https://cloud.google.com/logging/docs/reference/audit/auditlog/rest/Shared.Types/AuditLog
+ */
 
 const text = z.string().nullish();
 /** Of the libraries that write protobuf as JSON, some write numbers as texts, and words of a list as numbers. */
-const number = z.union([z.number(), z.string().regex(/^-?\d+$/).transform(Number)]).nullish();
+const number = z
+  .union([
+    z.number(),
+    z
+      .string()
+      .regex(/^-?\d+$/)
+      .transform(Number),
+  ])
+  .nullish();
 
 const entry = z.object({
   protoPayload: z.object({
@@ -27,20 +38,26 @@ type Entry = z.infer<typeof entry>;
 
 export const readLogEntry = (raw: object, where: string): ParsedEvent => {
   const read = entry.safeParse(raw);
-  if (!read.success) return unreadable(read.error, where, 'send audit log entries as the log router delivers them', raw);
+  if (!read.success)
+    return unreadable(read.error, where, 'send audit log entries as the log router delivers them', raw);
   const { methodName } = read.data.protoPayload;
   const meaning = meaningOf(methodName);
-  if (meaning.kind === 'none') return aside(`an entry of ${methodName}, which switches no instance on or off by itself`, where);
+  if (meaning.kind === 'none')
+    return aside(`an entry of ${methodName}, which switches no instance on or off by itself`, where);
   if (meaning.kind === 'call' && hasFailed(read.data)) return aside(`a call of ${methodName} that failed`, where);
-  if (meaning.kind === 'call' && hasOnlyBegun(read.data)) return aside(`a call of ${methodName} that was accepted; another entry tells of its end`, where);
+  if (meaning.kind === 'call' && hasOnlyBegun(read.data))
+    return aside(`a call of ${methodName} that was accepted; another entry tells of its end`, where);
   return readMachine(read.data, meaning.because, raw, where);
 };
 
 /** https://cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#logseverity */
 const ERROR = 500;
 
-/** A status may have words and no code; a code is an error. What the system reports has happened, however severe it is. */
-const hasFailed = ({ severity, protoPayload: { status } }: Entry): boolean => severity === 'ERROR' || severity === ERROR || (status?.code ?? 0) !== 0;
+/**
+ * A status may have words and no code; a code is an error. What the system reports has happened, however severe it is.
+ */
+const hasFailed = ({ severity, protoPayload: { status } }: Entry): boolean =>
+  severity === 'ERROR' || severity === ERROR || (status?.code ?? 0) !== 0;
 
 /** Each operation is told twice. An entry that says neither is taken for its end. */
 const hasOnlyBegun = ({ operation }: Entry): boolean => operation?.first === true && operation.last !== true;
@@ -48,10 +65,24 @@ const hasOnlyBegun = ({ operation }: Entry): boolean => operation?.first === tru
 const readMachine = (said: Entry, because: string, raw: object, where: string): ParsedEvent => {
   const named = instancePath(pathIn(said.protoPayload.resourceName ?? ''));
   const place = `${where}.protoPayload.resourceName`;
-  if (!named) return fault('is no path of an instance (projects/…/zones/…/instances/…)', place, 'send the entry as it was logged', raw);
+  if (!named)
+    return fault(
+      'is no path of an instance (projects/…/zones/…/instances/…)',
+      place,
+      'send the entry as it was logged',
+      raw,
+    );
   const path = withProjectId(named, said.resource?.labels?.project_id ?? null);
-  if (!path) return fault('names its project by number, and no label says its id', place, 'send the entry with resource.labels.project_id', raw);
-  return hinted([{ ...placeIn(path), because, eventId: said.insertId ?? null, time: momentOf(said.timestamp), replay: null }]);
+  if (!path)
+    return fault(
+      'names its project by number, and no label says its id',
+      place,
+      'send the entry with resource.labels.project_id',
+      raw,
+    );
+  return hinted([
+    { ...placeIn(path), because, eventId: said.insertId ?? null, time: momentOf(said.timestamp), replay: null },
+  ]);
 };
 
 /** The rest of the world, Nodes among it, names a project by its id. */
@@ -60,7 +91,9 @@ const withProjectId = (path: InstancePath, projectId: string | null): InstancePa
   return projectId === null ? null : instancePath(machineIdOf({ ...path, project: projectId }));
 };
 
-export const placeIn = (path: InstancePath): { readonly machine: MachineId; readonly account: string; readonly region: string } => ({
+export const placeIn = (
+  path: InstancePath,
+): { readonly machine: MachineId; readonly account: string; readonly region: string } => ({
   machine: machineIdOf(path),
   account: path.project,
   region: regionOf(path.zone),
@@ -71,7 +104,10 @@ const momentOf = (time: string | null | undefined): number | null => {
   return Number.isNaN(moment) ? null : moment;
 };
 
-/** What the methods of log entries mean for the power of an instance. https://cloud.google.com/compute/docs/logging/audit-logging */
+/**
+ * What the methods of log entries mean for the power of an instance.
+ * https://cloud.google.com/compute/docs/logging/audit-logging
+ */
 
 type Meaning =
   | { readonly kind: 'call' | 'system-event'; readonly because: string }
@@ -82,23 +118,38 @@ const CALL = /^(?:v1|beta|alpha)\.compute\.instances\.(\w+)$/;
 const SYSTEM_EVENT = /^compute\.instances\.([\w.]+)$/;
 
 /** Calls after which another power state is seen; `reset` is a reboot through which an instance stays RUNNING. */
-const CALLS: ReadonlySet<string> = new Set(['delete', 'insert', 'resume', 'start', 'startWithEncryptionKey', 'stop', 'suspend']);
+const CALLS: ReadonlySet<string> = new Set([
+  'delete',
+  'insert',
+  'resume',
+  'start',
+  'startWithEncryptionKey',
+  'stop',
+  'suspend',
+]);
 
 /** Google adds system events as it goes. Each but these is a reason to look, for a look costs next to nothing. */
 const HARMLESS: ReadonlySet<string> = new Set(['migrateOnHostMaintenance', 'reset']);
 
-const kebab = (name: string): string => name.replaceAll('.', '-').replace(/\B[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+const kebab = (name: string): string =>
+  name
+    .replaceAll('.', '-')
+    .replace(/\B[A-Z]/g, (letter) => `-${letter}`)
+    .toLowerCase();
 
 const meaningOf = (methodName: string): Meaning => {
   const call = CALL.exec(methodName)?.[1];
-  if (call !== undefined) return CALLS.has(call) ? { kind: 'call', because: `api-call-${kebab(call)}` } : { kind: 'none' };
+  if (call !== undefined)
+    return CALLS.has(call) ? { kind: 'call', because: `api-call-${kebab(call)}` } : { kind: 'none' };
   const event = SYSTEM_EVENT.exec(methodName)?.[1];
-  return event === undefined || HARMLESS.has(event) ? { kind: 'none' } : { kind: 'system-event', because: kebab(event) };
+  return event === undefined || HARMLESS.has(event)
+    ? { kind: 'none' }
+    : { kind: 'system-event', because: kebab(event) };
 };
 
 /**
- * What an excerpt may quote. A log entry says who did what from where, and a fault ends up in logs: so only these values are
- * shown, and of all others, of texts and of whatever is encoded, no more than what kind of value it is.
+ * What an excerpt may quote. A log entry says who did what from where, and a fault ends up in logs: so only these
+ * values are shown, and of all others, of texts and of whatever is encoded, no more than what kind of value it is.
  */
 const QUOTED: ReadonlySet<string> = new Set([
   '@type',

@@ -42,8 +42,12 @@ const described = z.object({
   masterAuth: z.object({ clusterCaCertificate: z.base64().optional() }).default({}),
   controlPlaneEndpointsConfig: z
     .object({
-      dnsEndpointConfig: z.object({ endpoint: z.string().min(1).optional(), allowExternalTraffic: z.boolean().default(false) }).default({ allowExternalTraffic: false }),
-      ipEndpointsConfig: z.object({ enabled: z.boolean().optional(), enablePublicEndpoint: z.boolean().optional() }).default({}),
+      dnsEndpointConfig: z
+        .object({ endpoint: z.string().min(1).optional(), allowExternalTraffic: z.boolean().default(false) })
+        .default({ allowExternalTraffic: false }),
+      ipEndpointsConfig: z
+        .object({ enabled: z.boolean().optional(), enablePublicEndpoint: z.boolean().optional() })
+        .default({}),
     })
     .prefault({}),
 });
@@ -57,13 +61,25 @@ const named = ({ controlPlaneEndpointsConfig: { dnsEndpointConfig, ipEndpointsCo
 };
 
 /** @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet) */
-export const gkeEndpoint = async (auth: GoogleAuth, options: RestOptions, { project, location, cluster }: GkeCluster, signal: AbortSignal): Promise<GkeEndpoint> => {
+export const gkeEndpoint = async (
+  auth: GoogleAuth,
+  options: RestOptions,
+  { project, location, cluster }: GkeCluster,
+  signal: AbortSignal,
+): Promise<GkeEndpoint> => {
   const path = `/v1/projects/${project}/locations/${location}/clusters/${cluster}`;
-  const said = await restGet(auth, options, { host: 'container.googleapis.com', path, name: 'container.clusters.get' }, described, signal);
+  const said = await restGet(
+    auth,
+    options,
+    { host: 'container.googleapis.com', path, name: 'container.clusters.get' },
+    described,
+    signal,
+  );
   const name = named(said);
   if (name !== null) return { server: `https://${name}`, ca: null };
   const { endpoint, masterAuth, status = 'in no known state' } = said;
-  if (endpoint === undefined || masterAuth.clusterCaCertificate === undefined) throw new InvalidConfiguration([`the GKE cluster ${cluster} has no endpoint: it is ${status}`]);
+  if (endpoint === undefined || masterAuth.clusterCaCertificate === undefined)
+    throw new InvalidConfiguration([`the GKE cluster ${cluster} has no endpoint: it is ${status}`]);
   return { server: `https://${endpoint}`, ca: Buffer.from(masterAuth.clusterCaCertificate, 'base64').toString() };
 };
 
@@ -75,20 +91,42 @@ export const gkeTokens = (auth: GoogleAuth) => async (): Promise<string> => {
 };
 
 export interface KeptSecret {
-  /** `projects/<project>/secrets/<name>`, or `projects/<project>/locations/<location>/secrets/<name>` for one that stays in a region. */
+  /**
+   * `projects/<project>/secrets/<name>`, or `projects/<project>/locations/<location>/secrets/<name>` for one that stays
+   * in a region.
+   */
   readonly secret: string;
   /** A number, an alias, or `latest`. */
   readonly version: string;
 }
 
-const held = z.object({ payload: z.object({ data: z.base64().min(1) }) }).transform(({ payload }) => Buffer.from(payload.data, 'base64').toString());
+const held = z
+  .object({ payload: z.object({ data: z.base64().min(1) }) })
+  .transform(({ payload }) => Buffer.from(payload.data, 'base64').toString());
 
-/** Secrets that stay in a region are served there alone. https://cloud.google.com/secret-manager/regional-secrets/regional-secrets-overview */
+/**
+ * Secrets that stay in a region are served there alone.
+ * https://cloud.google.com/secret-manager/regional-secrets/regional-secrets-overview
+ */
 const hostOf = (secret: string): string => {
   const location = /\/locations\/([^/]+)\//.exec(secret)?.[1];
   return location === undefined ? 'secretmanager.googleapis.com' : `secretmanager.${location}.rep.googleapis.com`;
 };
 
-/** The text of a secret. https://cloud.google.com/secret-manager/docs/access-secret-version @throws Unavailable, Denied, Refused */
-export const keptSecret = (auth: GoogleAuth, options: RestOptions, { secret, version }: KeptSecret, signal: AbortSignal): Promise<string> =>
-  restGet(auth, options, { host: hostOf(secret), path: `/v1/${secret}/versions/${version}:access`, name: 'secretmanager.versions.access' }, held, signal);
+/**
+ * The text of a secret. https://cloud.google.com/secret-manager/docs/access-secret-version @throws Unavailable, Denied,
+ * Refused
+ */
+export const keptSecret = (
+  auth: GoogleAuth,
+  options: RestOptions,
+  { secret, version }: KeptSecret,
+  signal: AbortSignal,
+): Promise<string> =>
+  restGet(
+    auth,
+    options,
+    { host: hostOf(secret), path: `/v1/${secret}/versions/${version}:access`, name: 'secretmanager.versions.access' },
+    held,
+    signal,
+  );

@@ -17,14 +17,20 @@ export interface GcpOptions {
 /** A machine names its own project and zone, and there is none to ask for before one is known. */
 const probeOf = (clients: ComputeClients): CloudProbe => ({
   where: 'gcp',
-  ask: async (signal) => `${await credentialsFound(clients, signal)}; whether they may read instances and disks shows with the first machine`,
+  ask: async (signal) =>
+    `${await credentialsFound(clients, signal)}; whether they may read instances and disks shows with the first machine`,
   orders: async () => [],
 });
 
 const projectOf = (machine: MachineId): string => instancePath(machine)?.project ?? '';
 
 /** One machine stands for all of its project. */
-const projectProbe = (project: string, [machine, ...others]: readonly [MachineId, ...MachineId[]], clients: ComputeClients, { look }: Cloud): CloudProbe => ({
+const projectProbe = (
+  project: string,
+  [machine, ...others]: readonly [MachineId, ...MachineId[]],
+  clients: ComputeClients,
+  { look }: Cloud,
+): CloudProbe => ({
   where: `gcp ${project}`,
   ask: async (signal) => {
     const [facts] = await look([machine], { disks: true }, signal);
@@ -41,7 +47,9 @@ export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<O
     readHints,
     probes: [probeOf(clients)],
     probesFor: async (machines) =>
-      [...Map.groupBy(new Set(machines), projectOf)].flatMap(([project, [first, ...rest]]) => (project === '' || first === undefined ? [] : [projectProbe(project, [first, ...rest], clients, cloud)])),
+      [...Map.groupBy(new Set(machines), projectOf)].flatMap(([project, [first, ...rest]]) =>
+        project === '' || first === undefined ? [] : [projectProbe(project, [first, ...rest], clients, cloud)],
+      ),
     access: gcpAccess({ endpoint }),
   };
 };

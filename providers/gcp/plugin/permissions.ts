@@ -11,54 +11,101 @@ import { gcpCloud } from '../index.ts';
 /** As they are granted on a project, a few machines stand for all. */
 const MOST_ASKED = 3;
 
-const denied = (on: string, missing: readonly string[]): readonly string[] => (missing.length === 0 ? [] : [`${missing.join(' and ')} on ${on}`]);
+const denied = (on: string, missing: readonly string[]): readonly string[] =>
+  missing.length === 0 ? [] : [`${missing.join(' and ')} on ${on}`];
 
-const missingAt = async (clients: ComputeClients, { machine, disks }: MachineFacts, wanted: readonly string[], signal: AbortSignal): Promise<readonly string[]> => {
+const missingAt = async (
+  clients: ComputeClients,
+  { machine, disks }: MachineFacts,
+  wanted: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
   const disk = disks.find(({ keep }) => keep === null);
   const onMachine = missingOnMachine(clients, machine, wanted, signal);
-  const onDisk = disk && wanted.includes('compute.instances.detachDisk') ? missingOnDisk(clients, disk.disk, ['compute.disks.use'], signal) : [];
+  const onDisk =
+    disk && wanted.includes('compute.instances.detachDisk')
+      ? missingOnDisk(clients, disk.disk, ['compute.disks.use'], signal)
+      : [];
   return [...denied(machine, await onMachine), ...denied(disk?.disk ?? '', await onDisk)];
 };
 
 /** Machines of one project. @throws Denied, Unavailable */
-export const orderChecks = async (clients: ComputeClients, machines: readonly MachineId[], { policy }: Trial, signal: AbortSignal): Promise<readonly Check[]> => {
-  const wanted = [...(policy.detach === 'never' ? [] : ['compute.instances.detachDisk']), ...(policy.unreachable === 'power-off' ? ['compute.instances.stop'] : [])];
+export const orderChecks = async (
+  clients: ComputeClients,
+  machines: readonly MachineId[],
+  { policy }: Trial,
+  signal: AbortSignal,
+): Promise<readonly Check[]> => {
+  const wanted = [
+    ...(policy.detach === 'never' ? [] : ['compute.instances.detachDisk']),
+    ...(policy.unreachable === 'power-off' ? ['compute.instances.stop'] : []),
+  ];
   if (wanted.length === 0) return [];
   const what = policy.unreachable === 'power-off' ? 'may detach disks and power off machines' : 'may detach disks';
-  const facts = (await gcpCloud(clients).look(machines.slice(0, MOST_ASKED), { disks: true }, signal)).filter(({ power }) => power !== 'missing' && power !== 'unknown');
+  const facts = (await gcpCloud(clients).look(machines.slice(0, MOST_ASKED), { disks: true }, signal)).filter(
+    ({ power }) => power !== 'missing' && power !== 'unknown',
+  );
   if (facts.length === 0) return [{ what, verdict: 'warn', says: 'none of its machines is there to ask for' }];
   const missing = (await Promise.all(facts.map((one) => missingAt(clients, one, wanted, signal)))).flat();
-  if (missing.length > 0) return [{ what, verdict: 'fail', says: `${missing.join('; ')} IS MISSING: give the role of docs/gcp.md, "Permissions"` }];
-  return [{ what, verdict: 'ok', says: `${wanted.join(', ')} would be allowed, asked for ${facts.map(({ machine }) => machine).join(', ')}` }];
+  if (missing.length > 0)
+    return [
+      { what, verdict: 'fail', says: `${missing.join('; ')} IS MISSING: give the role of docs/gcp.md, "Permissions"` },
+    ];
+  return [
+    {
+      what,
+      verdict: 'ok',
+      says: `${wanted.join(', ')} would be allowed, asked for ${facts.map(({ machine }) => machine).join(', ')}`,
+    },
+  ];
 };
 
 /**
- * Those of the wanted permissions that these credentials do not have on a machine. Whoever knows a resource may ask; the
- * answer is a list, and no call is made in anybody's name. https://cloud.google.com/iam/docs/testing-permissions
+ * Those of the wanted permissions that these credentials do not have on a machine. Whoever knows a resource may ask;
+ * the answer is a list, and no call is made in anybody's name. https://cloud.google.com/iam/docs/testing-permissions
  *
  * @throws Unavailable, Denied, Refused
  */
-export const missingOnMachine = async (clients: ComputeClients, machine: MachineId, wanted: readonly string[], signal: AbortSignal): Promise<readonly string[]> => {
+export const missingOnMachine = async (
+  clients: ComputeClients,
+  machine: MachineId,
+  wanted: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
   const path = instancePath(machine);
   if (!path) return wanted;
   const { project, zone, instance: resource } = path;
   const asked = { project, zone, resource, testPermissionsRequestResource: { permissions: [...wanted] } };
-  const [answer] = await withCloudfenceErrors(clients, 'compute.instances.testIamPermissions', signal, () => clients.instances.testIamPermissions(asked, reading(signal)));
+  const [answer] = await withCloudfenceErrors(clients, 'compute.instances.testIamPermissions', signal, () =>
+    clients.instances.testIamPermissions(asked, reading(signal)),
+  );
   return without(wanted, answer.permissions);
 };
 
 /** The same on a disk. @throws Unavailable, Denied, Refused */
-export const missingOnDisk = async (clients: ComputeClients, disk: DiskId, wanted: readonly string[], signal: AbortSignal): Promise<readonly string[]> => {
+export const missingOnDisk = async (
+  clients: ComputeClients,
+  disk: DiskId,
+  wanted: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
   const path = diskPath(disk);
   if (!path) return wanted;
   const testPermissionsRequestResource = { permissions: [...wanted] };
   const { project, disk: resource } = path;
   const [answer] = await withCloudfenceErrors(clients, 'compute.disks.testIamPermissions', signal, () =>
     'zone' in path
-      ? clients.disks.testIamPermissions({ project, zone: path.zone, resource, testPermissionsRequestResource }, reading(signal))
-      : clients.regionDisks.testIamPermissions({ project, region: path.region, resource, testPermissionsRequestResource }, reading(signal)),
+      ? clients.disks.testIamPermissions(
+          { project, zone: path.zone, resource, testPermissionsRequestResource },
+          reading(signal),
+        )
+      : clients.regionDisks.testIamPermissions(
+          { project, region: path.region, resource, testPermissionsRequestResource },
+          reading(signal),
+        ),
   );
   return without(wanted, answer.permissions);
 };
 
-const without = (wanted: readonly string[], held: readonly string[] | null | undefined): readonly string[] => wanted.filter((one) => !(held ?? []).includes(one));
+const without = (wanted: readonly string[], held: readonly string[] | null | undefined): readonly string[] =>
+  wanted.filter((one) => !(held ?? []).includes(one));

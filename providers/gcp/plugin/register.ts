@@ -15,5 +15,6 @@ export const gcp: CloudPlugin = {
   readHints,
   owns: (id) => INSTANCE_PATH.test(id),
   access: async ({ variable }) => (await import('./access.ts')).gcpAccess({ endpoint: gcpEndpoint(variable) }),
-  open: async ({ variable }) => (await import('./open.ts')).openGcp({ endpoint: gcpEndpoint(variable), newRequestId: randomUUID }),
+  open: async ({ variable }) =>
+    (await import('./open.ts')).openGcp({ endpoint: gcpEndpoint(variable), newRequestId: randomUUID }),
 };

@@ -21,7 +21,10 @@ const review = z.looseObject({
 
 export const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
-/** Answers what the asking user may do. https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access */
+/**
+ * Answers what the asking user may do.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access
+ */
 export const reviewAccess = (user: ApiUser, request: ApiRequest): ApiResponse => {
   const read = review.safeParse(parsedBody(request.body)?.value);
   if (!read.success) return badRequest(`the access review cannot be read: ${read.error.message}`);

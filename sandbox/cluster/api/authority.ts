@@ -27,7 +27,8 @@ const permits = (rule: PolicyRule, access: Access): boolean =>
   (rule.resourceNames === undefined || rule.resourceNames.includes(access.name)) &&
   (rule.namespaces === undefined || rule.namespaces.includes(access.namespace));
 
-export const allows = (user: ApiUser, access: Access): boolean => user.rules === 'all' || user.rules.some((rule) => permits(rule, access));
+export const allows = (user: ApiUser, access: Access): boolean =>
+  user.rules === 'all' || user.rules.some((rule) => permits(rule, access));
 
 const verbOf = (method: string, place: Place): string => {
   switch (method) {

@@ -8,10 +8,14 @@ export type Arriving = Omit<Resources[Resource], 'metadata'> & {
 
 const withMetadata = z.looseObject({ metadata: z.looseObject({}) });
 
-export const arriving = z.custom<Arriving>((value) => withMetadata.safeParse(value).success, 'an object with metadata was expected');
+export const arriving = z.custom<Arriving>(
+  (value) => withMetadata.safeParse(value).success,
+  'an object with metadata was expected',
+);
 
 export const written = z.custom<Resources[Resource]>(
-  (value) => withMetadata.extend({ metadata: z.looseObject({ name: z.string(), uid: z.string() }) }).safeParse(value).success,
+  (value) =>
+    withMetadata.extend({ metadata: z.looseObject({ name: z.string(), uid: z.string() }) }).safeParse(value).success,
   'the object has lost its metadata',
 );
 

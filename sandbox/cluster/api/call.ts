@@ -25,7 +25,10 @@ const kindAt = (path: string, resource: string | undefined): ServedKind | undefi
   Object.values(kinds).find((kind) => kind.resource === resource && path.startsWith(rootOf(kind)));
 
 const restOf = (path: string): readonly string[] =>
-  path.replace(/^\/api\/v1\/|^\/apis\/[^/]+\/[^/]+\//, '').split('/').map(decodeURIComponent);
+  path
+    .replace(/^\/api\/v1\/|^\/apis\/[^/]+\/[^/]+\//, '')
+    .split('/')
+    .map(decodeURIComponent);
 
 /** Reads a path such as `/apis/apps/v1/namespaces/web/deployments/shop`; undefined when nothing is served there. */
 export const placeOf = (path: string): Place | undefined => {

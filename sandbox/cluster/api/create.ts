@@ -11,7 +11,9 @@ import { faultsOf } from './validate.ts';
 import type { ApiResponse } from './wire.ts';
 import { json } from './wire.ts';
 
-/** Five letters as the API server would draw them, but the same in every run: the store's own count tells them apart. */
+/**
+ * Five letters as the API server would draw them, but the same in every run: the store's own count tells them apart.
+ */
 const suffix = (call: Call): string => {
   const { revision, uids } = call.server.store.state;
   return ((revision * 31 + uids * 7919) % 36 ** 5).toString(36).padStart(5, '0');
@@ -59,17 +61,25 @@ const born = (call: Call, draft: Arriving): Draft<Resources[Resource]> => {
   };
 };
 
-const NAMELESS = { reason: 'FieldValueRequired', message: 'Required value: name or generateName is required', field: 'metadata.name' };
+const NAMELESS = {
+  reason: 'FieldValueRequired',
+  message: 'Required value: name or generateName is required',
+  field: 'metadata.name',
+};
 
 export const createOne = (call: Call): ApiResponse => {
   const { server, kind, user } = call;
   const draft = arriving.safeParse(parsedBody(call.request.body)?.value);
-  if (!draft.success) return badRequest(`the object provided is unrecognized: ${draft.error.issues[0]?.message ?? 'not JSON'}`);
+  if (!draft.success)
+    return badRequest(`the object provided is unrecognized: ${draft.error.issues[0]?.message ?? 'not JSON'}`);
   if (kind.namespaced && call.namespace === '') return badRequest('an empty namespace may not be set during creation');
   const object = born(call, draft.data);
   const { name } = object.metadata;
   if (name === '') return invalid(kind, '', [NAMELESS]);
-  const faults = faultsOf({ ...object, metadata: { ...object.metadata, uid: '', resourceVersion: '', creationTimestamp: '' } });
+  const faults = faultsOf({
+    ...object,
+    metadata: { ...object.metadata, uid: '', resourceVersion: '', creationTimestamp: '' },
+  });
   if (faults.length > 0) return invalid(kind, name, faults);
   const created = server.store.create(kind.resource, object, { user: user.name, at: server.now() });
   if (!created) return alreadyExists(kind, name);

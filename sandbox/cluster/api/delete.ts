@@ -34,7 +34,8 @@ const unmet = ({ metadata }: Item, { preconditions }: DeleteOptions): string | u
 };
 
 /** A negative grace means the shortest: how long it comes to in the end, the store knows. */
-const graceOf = ({ gracePeriodSeconds: asked }: DeleteOptions): number | undefined => (asked !== undefined && asked < 0 ? 1 : asked);
+const graceOf = ({ gracePeriodSeconds: asked }: DeleteOptions): number | undefined =>
+  asked !== undefined && asked < 0 ? 1 : asked;
 
 export const deleteOne = (call: Call): ApiResponse => {
   const { server, kind, name, namespace, user } = call;

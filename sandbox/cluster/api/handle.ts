@@ -17,7 +17,14 @@ const publicAnswer = (server: ApiServer, path: string): ApiResponse | undefined 
   if (path === '/readyz' || path === '/healthz' || path === '/livez') return text(200, 'ok');
   if (path !== '/version') return undefined;
   const [major = '', minor = ''] = server.version.replace(/^v/, '').split('.');
-  const unsaid = { gitCommit: '', gitTreeState: '', buildDate: '', goVersion: '', compiler: '', platform: 'linux/amd64' };
+  const unsaid = {
+    gitCommit: '',
+    gitTreeState: '',
+    buildDate: '',
+    goVersion: '',
+    compiler: '',
+    platform: 'linux/amd64',
+  };
   return json(200, { major, minor, gitVersion: server.version, ...unsaid });
 };
 
@@ -46,7 +53,10 @@ const answer = (server: ApiServer, request: ApiRequest): ApiResponse => {
   if (path === ACCESS_REVIEWS) return request.method === 'POST' ? reviewAccess(user, request) : methodNotAllowed();
   const place = placeOf(path);
   if (!place) return /^\/apis?\//.test(path) ? noSuchPath() : text(404, '404 page not found\n');
-  return refusalFor(user, request.method, place) ?? answerAt({ ...place, server, user, request, query: new URLSearchParams(search) });
+  return (
+    refusalFor(user, request.method, place) ??
+    answerAt({ ...place, server, user, request, query: new URLSearchParams(search) })
+  );
 };
 
 /** The sandbox's Kubernetes API server: one request in, its effect on the store, one answer out. */

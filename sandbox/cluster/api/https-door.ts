@@ -30,7 +30,13 @@ const certificate = () =>
     algorithm: 'sha256',
     extensions: [
       { name: 'basicConstraints', cA: true },
-      { name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }, { type: 7, ip: '127.0.0.1' }] },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          { type: 2, value: 'localhost' },
+          { type: 7, ip: '127.0.0.1' },
+        ],
+      },
     ],
   });
 
@@ -65,7 +71,9 @@ export const openHttpsDoor = async (server: ApiServer): Promise<HttpsDoor> => {
   let requests = 0;
   const door = createServer({ key, cert }, (incoming, outgoing) => {
     requests += 1;
-    serve(server, incoming, outgoing).catch((error: unknown) => incoming.socket.destroy(error instanceof Error ? error : undefined));
+    serve(server, incoming, outgoing).catch((error: unknown) =>
+      incoming.socket.destroy(error instanceof Error ? error : undefined),
+    );
   });
   door.on('secureConnection', (socket) => sockets.push(socket));
   door.listen(0, '127.0.0.1');

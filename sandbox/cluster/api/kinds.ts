@@ -47,4 +47,5 @@ export const kinds: { readonly [R in Resource]: ServedKind } = {
 export const apiVersionOf = (kind: ServedKind): string => (kind.group === '' ? 'v1' : `${kind.group}/v1`);
 
 /** `volumeattachments.storage.k8s.io`, as messages name a resource. */
-export const qualified = (kind: ServedKind): string => (kind.group === '' ? kind.resource : `${kind.resource}.${kind.group}`);
+export const qualified = (kind: ServedKind): string =>
+  kind.group === '' ? kind.resource : `${kind.resource}.${kind.group}`;

@@ -1,4 +1,7 @@
-/** A test on an object's labels: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors */
+/**
+ * A test on an object's labels:
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
+ */
 export type LabelTest = (labels: Readonly<Record<string, string>>) => boolean;
 
 const requirementsOf = (selector: string): readonly string[] =>

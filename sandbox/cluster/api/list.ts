@@ -22,7 +22,8 @@ const tokenOf = ({ after, begun, revision }: Bookmark): string =>
   Buffer.from([String(begun), revision, after].join(' ')).toString('base64url');
 
 const bookmarkOf = (token: string): Bookmark | undefined => {
-  const [, begun, revision = '', after = ''] = /^(\d+) (\d+) (.+)$/.exec(Buffer.from(token, 'base64url').toString()) ?? [];
+  const [, begun, revision = '', after = ''] =
+    /^(\d+) (\d+) (.+)$/.exec(Buffer.from(token, 'base64url').toString()) ?? [];
   return begun === undefined ? undefined : { after, begun: Number(begun), revision };
 };
 
@@ -49,7 +50,8 @@ const hasSelector = (query: URLSearchParams): boolean =>
   (query.get('labelSelector') ?? '') !== '' || (query.get('fieldSelector') ?? '') !== '';
 
 /** The API server's list of metadata has null for no items, unlike its other lists. */
-const metadataOf = (items: readonly Item[]): readonly object[] | null => (items.length === 0 ? null : items.map(metadataOnly));
+const metadataOf = (items: readonly Item[]): readonly object[] | null =>
+  items.length === 0 ? null : items.map(metadataOnly);
 
 const bodyOf = (call: Call, items: readonly Item[], metadata: object): object => {
   if (wantsMetadataOnly(call.request)) {
@@ -84,7 +86,8 @@ export const listAll = (call: Call): ApiResponse => {
   const items = selected(call);
   if (typeof items === 'string') return badRequest(items);
   const token = query.get('continue') ?? '';
-  if (token === '') return pageOf(call, items, { after: '', begun: server.now(), revision: String(server.store.state.revision) });
+  if (token === '')
+    return pageOf(call, items, { after: '', begun: server.now(), revision: String(server.store.state.revision) });
   const bookmark = bookmarkOf(token);
   if (!bookmark) return badRequest('continue key is not valid: it was not issued by this server');
   return server.now() - bookmark.begun > server.continueLasts ? listExpired() : pageOf(call, items, bookmark);

@@ -23,7 +23,9 @@ const operations = z.array(
 
 const asItem = (value: unknown): Patched => {
   const read = written.safeParse(value);
-  return read.success ? { object: read.data } : { refusal: badRequest(`the patched object is unrecognized: ${read.error.message}`) };
+  return read.success
+    ? { object: read.data }
+    : { refusal: badRequest(`the patched object is unrecognized: ${read.error.message}`) };
 };
 
 /** https://www.rfc-editor.org/rfc/rfc6902; the API server never tells which operation it was that failed. */
@@ -45,7 +47,13 @@ const patched = (call: Call, known: Item): Patched => {
   if (type === 'application/json-patch+json') return byJsonPatch(known, body.value);
   if (type === 'application/merge-patch+json') return asItem(mergePatched(known, body.value));
   const accepted = 'application/json-patch+json, application/merge-patch+json';
-  return { refusal: failure(415, 'UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${accepted}`) };
+  return {
+    refusal: failure(
+      415,
+      'UnsupportedMediaType',
+      `the body of the request was in an unknown format - accepted media types include: ${accepted}`,
+    ),
+  };
 };
 
 /** The main resource leaves the status alone, the status sub-resource the spec; a deletion is begun by DELETE only. */
@@ -72,7 +80,8 @@ const emptyMapsGone = (object: Item): Item => {
 
 const refusalOf = (call: Call, known: Item, wanted: Item): ApiResponse | undefined => {
   const { kind, name } = call;
-  if (wanted.metadata.name !== name) return badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`);
+  if (wanted.metadata.name !== name)
+    return badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`);
   if (wanted.metadata.resourceVersion !== known.metadata.resourceVersion) return staleVersion(kind, name);
   const faults = [...updateFaults(known, wanted), ...faultsOf(wanted)];
   return faults.length > 0 ? invalid(kind, name, faults) : undefined;

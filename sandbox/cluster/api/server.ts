@@ -19,7 +19,10 @@ export interface ApiUser {
   readonly rules: 'all' | readonly PolicyRule[];
 }
 
-/** What a test breaks: `before` answers in the server's place, `after` replaces the answer once the effect has taken place. */
+/**
+ * What a test breaks: `before` answers in the server's place, `after` replaces the answer once the effect has taken
+ * place.
+ */
 export interface Faults {
   readonly before?: (request: ApiRequest) => ApiAnswer | undefined;
   readonly after?: (request: ApiRequest, response: ApiResponse) => ApiAnswer | undefined;

@@ -17,8 +17,17 @@ interface Details {
   readonly causes?: readonly Cause[];
 }
 
-/** The Status body with which Kubernetes declines: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
-export const failure = (code: number, reason: string, message: string, details?: Details, metadata: object = {}): ApiResponse =>
+/**
+ * The Status body with which Kubernetes declines:
+ * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
+ */
+export const failure = (
+  code: number,
+  reason: string,
+  message: string,
+  details?: Details,
+  metadata: object = {},
+): ApiResponse =>
   json(code, {
     kind: 'Status',
     apiVersion: 'v1',
@@ -43,7 +52,8 @@ export const badRequest = (message: string): ApiResponse => failure(400, 'BadReq
 export const methodNotAllowed = (): ApiResponse =>
   failure(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 
-export const noSuchPath = (): ApiResponse => failure(404, 'NotFound', 'the server could not find the requested resource', {});
+export const noSuchPath = (): ApiResponse =>
+  failure(404, 'NotFound', 'the server could not find the requested resource', {});
 
 export const notFound = (kind: ServedKind, name: string): ApiResponse =>
   failure(404, 'NotFound', `${qualified(kind)} "${name}" not found`, detailsOf(kind, name));
@@ -52,11 +62,19 @@ export const alreadyExists = (kind: ServedKind, name: string): ApiResponse =>
   failure(409, 'AlreadyExists', `${qualified(kind)} "${name}" already exists`, detailsOf(kind, name));
 
 export const conflict = (kind: ServedKind, name: string, why: string): ApiResponse =>
-  failure(409, 'Conflict', `Operation cannot be fulfilled on ${qualified(kind)} "${name}": ${why}`, detailsOf(kind, name));
+  failure(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${qualified(kind)} "${name}": ${why}`,
+    detailsOf(kind, name),
+  );
 
 /** A failed precondition of a DELETE is worded with the kind in the resource's place. */
 export const preconditionFailed = (kind: ServedKind, name: string, why: string): ApiResponse =>
-  failure(409, 'Conflict', `Operation cannot be fulfilled on ${kind.kind} "${name}": ${why}`, { ...detailsOf(kind, name), kind: kind.kind });
+  failure(409, 'Conflict', `Operation cannot be fulfilled on ${kind.kind} "${name}": ${why}`, {
+    ...detailsOf(kind, name),
+    kind: kind.kind,
+  });
 
 export const staleVersion = (kind: ServedKind, name: string): ApiResponse =>
   conflict(kind, name, 'the object has been modified; please apply your changes to the latest version and try again');
@@ -88,4 +106,10 @@ export const forbidden = (kind: ServedKind, name: string, why: string): ApiRespo
 };
 
 export const deleted = (kind: ServedKind, name: string, uid: string): ApiResponse =>
-  json(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details: { ...detailsOf(kind, name), uid } });
+  json(200, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { ...detailsOf(kind, name), uid },
+  });

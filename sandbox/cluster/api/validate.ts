@@ -13,7 +13,9 @@ const doubleTaint = (taint: Taint, at: number): Cause => ({
 
 const nodeFaults = (node: NodeObject): readonly Cause[] => {
   const taints = node.spec.taints ?? [];
-  return taints.flatMap((taint, at) => (taints.slice(0, at).some((earlier) => sameTaint(earlier, taint)) ? [doubleTaint(taint, at)] : []));
+  return taints.flatMap((taint, at) =>
+    taints.slice(0, at).some((earlier) => sameTaint(earlier, taint)) ? [doubleTaint(taint, at)] : [],
+  );
 };
 
 const required = (field: string, value: string | undefined): readonly Cause[] =>
@@ -27,7 +29,15 @@ const tooLong = (field: string, value: string | undefined, most: number): readon
 const wrongNamespace = (event: EventObject): readonly Cause[] => {
   const wanted = event.regarding?.namespace ?? 'default';
   const fits = event.metadata.namespace === wanted;
-  return fits ? [] : [{ reason: 'FieldValueInvalid', message: 'Invalid value: does not match event.namespace', field: 'regarding.namespace' }];
+  return fits
+    ? []
+    : [
+        {
+          reason: 'FieldValueInvalid',
+          message: 'Invalid value: does not match event.namespace',
+          field: 'regarding.namespace',
+        },
+      ];
 };
 
 const eventFaults = (event: EventObject): readonly Cause[] => [
@@ -54,4 +64,10 @@ export const faultsOf = (object: Resources[Resource]): readonly Cause[] => {
 export const updateFaults = (before: KubeObject, after: KubeObject): readonly Cause[] =>
   before.metadata.uid === after.metadata.uid
     ? []
-    : [{ reason: 'FieldValueInvalid', message: `Invalid value: "${after.metadata.uid}": field is immutable`, field: 'metadata.uid' }];
+    : [
+        {
+          reason: 'FieldValueInvalid',
+          message: `Invalid value: "${after.metadata.uid}": field is immutable`,
+          field: 'metadata.uid',
+        },
+      ];

@@ -1,4 +1,6 @@
-/** One request as it came over the wire, and its answer. `path` carries the query string; header names are lower-case. */
+/**
+ * One request as it came over the wire, and its answer. `path` carries the query string; header names are lower-case.
+ */
 export interface ApiRequest {
   readonly method: string;
   readonly path: string;

@@ -16,8 +16,8 @@ const syncEvery = 60_000;
 type Desired = ReadonlyMap<string, DesiredVolume>;
 
 /**
- * One turn of attach-detach's reconciler (pkg/controller/volume/attachdetach/reconciler). Its 100 ms loop is in effect: it
- * turns after each write that it watches, and whenever one of its timers runs out.
+ * One turn of attach-detach's reconciler (pkg/controller/volume/attachdetach/reconciler). Its 100 ms loop is in effect:
+ * it turns after each write that it watches, and whenever one of its timers runs out.
  */
 export const reconcileVolumes = (world: ClusterWorld): void => {
   rememberInUse(world);
@@ -27,14 +27,16 @@ export const reconcileVolumes = (world: ClusterWorld): void => {
     if (!desired.has(placeOf(attached.unique, attached.node))) detachUnwanted(world, attached);
   }
   for (const wanted of desired.values()) attachWanted(world, wanted, desired);
-  for (const place of Object.keys(memory.multiAttachTold)) if (!desired.has(place)) delete memory.multiAttachTold[place];
+  for (const place of Object.keys(memory.multiAttachTold))
+    if (!desired.has(place)) delete memory.multiAttachTold[place];
   for (const node of all(world, 'nodes')) reportAttached(world, node.metadata.name);
   wakeWhenDue(world, desired);
 };
 
 /** The last known volumesInUse of a Node outlives it: what it named counts as mounted after the Node is deleted. */
 const rememberInUse = (world: ClusterWorld): void => {
-  for (const node of all(world, 'nodes')) world.parts.cluster.memory.volumesInUse[node.metadata.name] = node.status.volumesInUse ?? [];
+  for (const node of all(world, 'nodes'))
+    world.parts.cluster.memory.volumesInUse[node.metadata.name] = node.status.volumesInUse ?? [];
 };
 
 const detachUnwanted = (world: ClusterWorld, attached: AttachedVolume): void => {
@@ -47,7 +49,10 @@ const detachUnwanted = (world: ClusterWorld, attached: AttachedVolume): void => 
   startOperation(world, attached, 'detach');
 };
 
-/** Unmounted, or the node given up: by the taint's key, whatever its effect or the node's readiness, or after six minutes of ill health. */
+/**
+ * Unmounted, or the node given up: by the taint's key, whatever its effect or the node's readiness, or after six
+ * minutes of ill health.
+ */
 const safeToDetach = (world: ClusterWorld, attached: AttachedVolume): boolean => {
   const { memory, knobs } = world.parts.cluster;
   if (!memory.volumesInUse[attached.node]?.includes(attached.unique)) return true;
@@ -63,7 +68,9 @@ const attachWanted = (world: ClusterWorld, wanted: DesiredVolume, desired: Desir
   const known = memory.attached[placeOf(place.unique, place.node)];
   if (operationOn(world, place)?.pending) return;
   if (known?.confirmed) return void (known.detachRequested = null);
-  const holders = Object.values(memory.attached).filter((other) => other.unique === place.unique && other.node !== place.node && other.confirmed);
+  const holders = Object.values(memory.attached).filter(
+    (other) => other.unique === place.unique && other.node !== place.node && other.confirmed,
+  );
   if (holders.length > 0 && !wanted.volume.shared) return reportMultiAttach(world, wanted, holders, desired);
   if (mayStart(world, place, 'attach')) startOperation(world, place, 'attach');
 };
@@ -72,7 +79,9 @@ const attachWanted = (world: ClusterWorld, wanted: DesiredVolume, desired: Desir
 const wakeWhenDue = (world: ClusterWorld, desired: Desired): void => {
   const { attached, operations } = world.parts.cluster.memory;
   const unwanted = Object.values(attached).filter((one) => !desired.has(placeOf(one.unique, one.node)));
-  const unmounts = unwanted.flatMap(({ detachRequested }) => (detachRequested === null ? [] : [detachRequested + maxWaitForUnmount]));
+  const unmounts = unwanted.flatMap(({ detachRequested }) =>
+    detachRequested === null ? [] : [detachRequested + maxWaitForUnmount],
+  );
   const timers = Object.values(operations).map((operation) => dueAt(world, operation));
   const next = Math.min(...[...unmounts, ...timers].filter((at) => at > world.now()));
   if (Number.isFinite(next)) world.schedule('attach-detach', Math.ceil(next / loop) * loop - world.now());

@@ -10,19 +10,27 @@ import { microStamp } from './times.ts';
 type Desired = ReadonlyMap<string, DesiredVolume>;
 
 /** Told once for each volume and node that wants it (`MultiAttachErrorReported`). */
-export const reportMultiAttach = (world: ClusterWorld, wanted: DesiredVolume, holders: readonly AttachedVolume[], desired: Desired): void => {
+export const reportMultiAttach = (
+  world: ClusterWorld,
+  wanted: DesiredVolume,
+  holders: readonly AttachedVolume[],
+  desired: Desired,
+): void => {
   const { multiAttachTold } = world.parts.cluster.memory;
   const place = placeOf(wanted.volume.unique, wanted.node);
   if (multiAttachTold[place]) return;
   multiAttachTold[place] = true;
   const others = holders.flatMap((holder) => desired.get(placeOf(holder.unique, holder.node))?.pods ?? []);
-  for (const pod of wanted.pods) tell(world, pod, `Multi-Attach error for volume "${wanted.volume.volume}" ${whyNot(pod, others)}`);
+  for (const pod of wanted.pods)
+    tell(world, pod, `Multi-Attach error for volume "${wanted.volume.volume}" ${whyNot(pod, others)}`);
 };
 
 /** A pod's event names only pods of its own namespace. */
 const whyNot = (pod: PodObject, others: readonly PodObject[]): string => {
   if (others.length === 0) return "Volume is already exclusively attached to one node and can't be attached to another";
-  const near = others.filter((other) => other.metadata.namespace === pod.metadata.namespace).map((other) => other.metadata.name);
+  const near = others
+    .filter((other) => other.metadata.namespace === pod.metadata.namespace)
+    .map((other) => other.metadata.name);
   const far = others.length - near.length;
   if (near.length === 0) return `Volume is already used by ${far} pod(s) in different namespaces`;
   return `Volume is already used by pod(s) ${near.join(', ')}${far > 0 ? ` and ${far} pod(s) in different namespaces` : ''}`;

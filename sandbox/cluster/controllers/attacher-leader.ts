@@ -23,7 +23,9 @@ export const attacherRuns = (ground: Ground, world: ClusterWorld): boolean => {
 const livePods = (ground: Ground, world: ClusterWorld): readonly string[] => {
   const [namespace, name] = world.parts.cluster.knobs.attacherDeployment.split('/');
   const owned = all(world, 'pods').filter(
-    ({ metadata }) => metadata.namespace === namespace && metadata.ownerReferences?.some((owner) => owner.kind === 'Deployment' && owner.name === name),
+    ({ metadata }) =>
+      metadata.namespace === namespace &&
+      metadata.ownerReferences?.some((owner) => owner.kind === 'Deployment' && owner.name === name),
   );
   const uids = new Set(owned.map(({ metadata }) => metadata.uid));
   return Object.values(world.parts.cluster.memory.kubelets)

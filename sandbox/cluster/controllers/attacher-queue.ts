@@ -4,11 +4,23 @@ import type { ClusterWorld } from '../cluster-world.ts';
 
 const watchTakes = 10;
 
-const freshWork = (): AttacherWork => ({ stage: 'idle', kind: 'attach', began: 0, dirty: false, prepared: false, failures: 0, seen: '' });
+const freshWork = (): AttacherWork => ({
+  stage: 'idle',
+  kind: 'attach',
+  began: 0,
+  dirty: false,
+  prepared: false,
+  failures: 0,
+  seen: '',
+});
 
-export const workFor = (world: ClusterWorld, name: string): AttacherWork => (world.parts.cluster.memory.attacher[name] ??= freshWork());
+export const workFor = (world: ClusterWorld, name: string): AttacherWork =>
+  (world.parts.cluster.memory.attacher[name] ??= freshWork());
 
-/** Errors of the last call are left out: external-attacher does not look again when only they change (shouldEnqueueVAChange). */
+/**
+ * Errors of the last call are left out: external-attacher does not look again when only they change
+ * (shouldEnqueueVAChange).
+ */
 const fingerprint = ({ metadata, spec, status }: VolumeAttachmentObject): string => {
   const { resourceVersion: _, ...lasting } = metadata;
   return JSON.stringify([lasting, spec, status.attached]);

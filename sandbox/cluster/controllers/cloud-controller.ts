@@ -32,7 +32,9 @@ const askAbout = (ground: Ground, world: ClusterWorld, node: NodeObject): void =
 };
 
 const machineOf = (world: ClusterWorld, node: NodeObject): string | undefined =>
-  Object.values(world.parts.cluster.memory.kubelets).find(({ describes }) => describes.providerID === node.spec.providerID)?.describes.machine;
+  Object.values(world.parts.cluster.memory.kubelets).find(
+    ({ describes }) => describes.providerID === node.spec.providerID,
+  )?.describes.machine;
 
 const removeNode = (world: ClusterWorld, node: NodeObject): void => {
   const { name, uid } = node.metadata;

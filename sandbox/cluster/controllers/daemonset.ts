@@ -16,7 +16,10 @@ const added: readonly Toleration[] = [
   { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
 ];
 
-/** One pod on each node whose taints it tolerates, bound by the controller itself; taking them off is left to the eviction. */
+/**
+ * One pod on each node whose taints it tolerates, bound by the controller itself; taking them off is left to the
+ * eviction.
+ */
 export const keepDaemonSet = (world: ClusterWorld, key: string): void => {
   const set = world.parts.cluster.objects.daemonsets[key];
   if (!set || set.metadata.deletionTimestamp !== undefined) return;
@@ -25,10 +28,18 @@ export const keepDaemonSet = (world: ClusterWorld, key: string): void => {
 
 const keepOnNode = (world: ClusterWorld, set: WorkloadObject, node: NodeObject): void => {
   const desk = writerAs(world, 'daemon-set-controller');
-  const spec: PodSpec = { ...set.spec.template.spec, tolerations: [...(set.spec.template.spec.tolerations ?? []), ...added] };
-  const barring = untolerated(spec.tolerations, node.spec.taints ?? []).filter((taint) => taint.effect !== 'PreferNoSchedule');
+  const spec: PodSpec = {
+    ...set.spec.template.spec,
+    tolerations: [...(set.spec.template.spec.tolerations ?? []), ...added],
+  };
+  const barring = untolerated(spec.tolerations, node.spec.taints ?? []).filter(
+    (taint) => taint.effect !== 'PreferNoSchedule',
+  );
   const own = podsOn(world, node.metadata.name).filter((pod) => ownedBy(pod, set));
   for (const pod of own) if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) desk.remove('pods', pod);
   if (barring.length > 0 || own.length > 0) return;
-  desk.create('pods', podOf(set, `${set.metadata.name}-${randomSuffix(world)}`, { ...spec, nodeName: node.metadata.name }));
+  desk.create(
+    'pods',
+    podOf(set, `${set.metadata.name}-${randomSuffix(world)}`, { ...spec, nodeName: node.metadata.name }),
+  );
 };

@@ -3,7 +3,10 @@ import { all } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive, ownedBy, podOf, randomSuffix } from './pods.ts';
 
-/** Keeps as many active pods as asked for: one that terminates or has ended is replaced at once. There is no ReplicaSet between. */
+/**
+ * Keeps as many active pods as asked for: one that terminates or has ended is replaced at once. There is no ReplicaSet
+ * between.
+ */
 export const keepDeployment = (world: ClusterWorld, key: string): void => {
   const deployment = world.parts.cluster.objects.deployments[key];
   if (!deployment || deployment.metadata.deletionTimestamp !== undefined) return;

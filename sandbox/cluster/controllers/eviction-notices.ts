@@ -29,16 +29,27 @@ export const noticePod = (world: ClusterWorld, pod: PodObject): void => {
 /** Null: tolerated for ever. */
 const leastToleration = (tolerations: readonly Toleration[], taints: readonly Taint[]): number | null => {
   const used = tolerations.filter((toleration) => taints.some((taint) => tolerates(toleration, taint)));
-  const seconds = used.flatMap(({ tolerationSeconds }) => (tolerationSeconds === undefined ? [] : [Math.max(0, tolerationSeconds)]));
+  const seconds = used.flatMap(({ tolerationSeconds }) =>
+    tolerationSeconds === undefined ? [] : [Math.max(0, tolerationSeconds)],
+  );
   return seconds.length > 0 ? Math.min(...seconds) : null;
 };
 
 const beginAtOnce = (world: ClusterWorld, key: string, pod: PodObject): void => {
   if (world.parts.cluster.memory.evictions[key]?.stage === 'begun') return;
-  plan(world, key, pod, { since: world.now(), fires: world.now() + between(world, workTakes.least, workTakes.most), stage: 'begun' });
+  plan(world, key, pod, {
+    since: world.now(),
+    fires: world.now() + between(world, workTakes.least, workTakes.most),
+    stage: 'begun',
+  });
 };
 
-const plan = (world: ClusterWorld, key: string, pod: PodObject, when: Pick<Eviction, 'since' | 'fires' | 'stage'>): void => {
+const plan = (
+  world: ClusterWorld,
+  key: string,
+  pod: PodObject,
+  when: Pick<Eviction, 'since' | 'fires' | 'stage'>,
+): void => {
   const { evictions } = world.parts.cluster.memory;
   const known = evictions[key];
   if (known && (known.stage !== 'timed' || (known.stage === when.stage && known.fires === when.fires))) return;

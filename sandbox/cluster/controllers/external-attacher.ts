@@ -14,8 +14,8 @@ import { attachableNamed } from './volumes.ts';
 const nodeIdAnnotation = 'csi.alpha.kubernetes.io/node-id';
 
 /**
- * Calibrated: the EBS driver batches its describe call before the first attempt, and polls after the call; retries fail sooner,
- * but one that succeeds takes as long as any. What is detached already needs no poll.
+ * Calibrated: the EBS driver batches its describe call before the first attempt, and polls after the call; retries fail
+ * sooner, but one that succeeds takes as long as any. What is detached already needs no poll.
  */
 const batching = { first: 500, retry: 100 };
 const successTakes = 1_000;
@@ -32,7 +32,10 @@ const userOf = (driver: string): string => `external-attacher/${driver}`;
 
 const finalizerOf = (driver: string): string => `external-attacher/${driver.replace(/[^a-zA-Z0-9-]/g, '-')}`;
 
-/** external-attacher's syncVA: publish what is wanted, unpublish what is being deleted, and start over later on an error. */
+/**
+ * external-attacher's syncVA: publish what is wanted, unpublish what is being deleted, and start over later on an
+ * error.
+ */
 export const syncAttachment = (ground: Ground, world: ClusterWorld, name: string): void => {
   const attachment = standing(world, 'volumeattachments', name);
   if (!attachment) return void delete world.parts.cluster.memory.attacher[name];
@@ -41,32 +44,55 @@ export const syncAttachment = (ground: Ground, world: ClusterWorld, name: string
   if (work.stage !== 'idle') return;
   Object.assign(work, { dirty: false, prepared: false } satisfies Partial<AttacherWork>);
   const leaving = attachment.metadata.deletionTimestamp !== undefined;
-  if (leaving ? !attachment.metadata.finalizers?.includes(finalizerOf(attachment.spec.attacher)) : attachment.status.attached) return;
+  if (
+    leaving
+      ? !attachment.metadata.finalizers?.includes(finalizerOf(attachment.spec.attacher))
+      : attachment.status.attached
+  )
+    return;
   const target = targetOf(world, attachment);
   if (typeof target === 'string') return failed(world, attachment, work, leaving ? 'detach' : 'attach', target);
   if (!leaving) prepare(world, attachment, target.machine);
-  Object.assign(work, { stage: 'batching', kind: leaving ? 'detach' : 'attach', began: world.now() } satisfies Partial<AttacherWork>);
+  Object.assign(work, {
+    stage: 'batching',
+    kind: leaving ? 'detach' : 'attach',
+    began: world.now(),
+  } satisfies Partial<AttacherWork>);
   callSoon(world, name, work);
 };
 
 const callSoon = (world: ClusterWorld, name: string, { failures }: AttacherWork): void =>
-  world.schedule('external-attacher/call', batchingAfter(failures) + between(world, overhead.least, overhead.most), name);
+  world.schedule(
+    'external-attacher/call',
+    batchingAfter(failures) + between(world, overhead.least, overhead.most),
+    name,
+  );
 
 const batchingAfter = (failures: number): number => (failures === 0 ? batching.first : batching.retry);
 
 /** A process that is down forgets its calls and its back-off. */
 const forgetUntilUp = (world: ClusterWorld, name: string): void => {
-  Object.assign(workFor(world, name), { stage: 'idle', dirty: false, prepared: false, failures: 0 } satisfies Partial<AttacherWork>);
+  Object.assign(workFor(world, name), {
+    stage: 'idle',
+    dirty: false,
+    prepared: false,
+    failures: 0,
+  } satisfies Partial<AttacherWork>);
   world.schedule('external-attacher', lookAgain, name);
 };
 
 /** The node's id comes from CSINode, else from what was noted on the VolumeAttachment when it was attached. */
-const targetOf = (world: ClusterWorld, { metadata, spec }: VolumeAttachmentObject): { volume: AttachableVolume; machine: string } | string => {
+const targetOf = (
+  world: ClusterWorld,
+  { metadata, spec }: VolumeAttachmentObject,
+): { volume: AttachableVolume; machine: string } | string => {
   const volume = attachableNamed(world, spec.source.persistentVolumeName ?? '');
   if (!volume) return `could not get PersistentVolume "${spec.source.persistentVolumeName ?? ''}"`;
   const driver = standing(world, 'csinodes', spec.nodeName)?.spec.drivers.find((known) => known.name === spec.attacher);
   const machine = driver?.nodeID ?? metadata.annotations?.[nodeIdAnnotation];
-  return machine === undefined ? `CSINode ${spec.nodeName} does not contain driver ${spec.attacher}` : { volume, machine };
+  return machine === undefined
+    ? `CSINode ${spec.nodeName} does not contain driver ${spec.attacher}`
+    : { volume, machine };
 };
 
 const prepare = (world: ClusterWorld, attachment: VolumeAttachmentObject, machine: string): void => {
@@ -92,9 +118,14 @@ export const callDriver = (ground: Ground, world: ClusterWorld, name: string): v
   const call = work.kind === 'attach' ? ground.publish : ground.unpublish;
   const answer = call(target.volume.handle, target.machine);
   if (typeof answer === 'object') return failed(world, attachment, work, work.kind, answer.error);
-  if (answer === 'done' && (work.stage === 'polling' || work.kind === 'detach')) return succeeded(world, attachment, work);
+  if (answer === 'done' && (work.stage === 'polling' || work.kind === 'detach'))
+    return succeeded(world, attachment, work);
   if (world.now() - work.began > callTimeout) return failed(world, attachment, work, work.kind, deadlineExceeded);
-  world.schedule('external-attacher/call', work.stage === 'polling' ? pollEvery : successTakes - batchingAfter(work.failures), name);
+  world.schedule(
+    'external-attacher/call',
+    work.stage === 'polling' ? pollEvery : successTakes - batchingAfter(work.failures),
+    name,
+  );
   work.stage = 'polling';
 };
 
@@ -102,7 +133,12 @@ const deadlineExceeded = 'rpc error: code = DeadlineExceeded desc = context dead
 
 const succeeded = (world: ClusterWorld, attachment: VolumeAttachmentObject, work: AttacherWork): void => {
   const again = work.prepared;
-  Object.assign(work, { stage: again ? 'batching' : 'idle', began: world.now(), prepared: false, failures: 0 } satisfies Partial<AttacherWork>);
+  Object.assign(work, {
+    stage: again ? 'batching' : 'idle',
+    began: world.now(),
+    prepared: false,
+    failures: 0,
+  } satisfies Partial<AttacherWork>);
   if (work.kind === 'detach') letGo(world, attachment);
   else if (!attachment.status.attached || attachment.status.attachError) sayAttached(world, attachment);
   if (again) callSoon(world, attachment.metadata.name, work);
@@ -110,16 +146,22 @@ const succeeded = (world: ClusterWorld, attachment: VolumeAttachmentObject, work
 };
 
 /**
- * Its own patch before the call has queued the attachment once more, and when its turn comes the cache does not show yet
- * that it is attached: each is published twice (measured).
+ * Its own patch before the call has queued the attachment once more, and when its turn comes the cache does not show
+ * yet that it is attached: each is published twice (measured).
  */
 const sayAttached = (world: ClusterWorld, attachment: VolumeAttachmentObject): void =>
-  void deskFor(world, attachment).change('volumeattachments', attachment, (draft) => void (draft.status = { attached: true }));
+  void deskFor(world, attachment).change(
+    'volumeattachments',
+    attachment,
+    (draft) => void (draft.status = { attached: true }),
+  );
 
 const letGo = (world: ClusterWorld, attachment: VolumeAttachmentObject): void => {
   deskFor(world, attachment).change('volumeattachments', attachment, (draft) => {
     draft.status = { attached: false };
-    draft.metadata.finalizers = (draft.metadata.finalizers ?? []).filter((finalizer) => finalizer !== finalizerOf(draft.spec.attacher));
+    draft.metadata.finalizers = (draft.metadata.finalizers ?? []).filter(
+      (finalizer) => finalizer !== finalizerOf(draft.spec.attacher),
+    );
   });
 };
 
@@ -141,4 +183,5 @@ const failed = (
   world.schedule('external-attacher', work.dirty || work.prepared ? 0 : wait, attachment.metadata.name);
 };
 
-const deskFor = (world: ClusterWorld, attachment: VolumeAttachmentObject): ObjectWriter => writerAs(world, userOf(attachment.spec.attacher));
+const deskFor = (world: ClusterWorld, attachment: VolumeAttachmentObject): ObjectWriter =>
+  writerAs(world, userOf(attachment.spec.attacher));

@@ -25,6 +25,9 @@ const replaceFailed = (world: ClusterWorld, job: WorkloadObject): void => {
   const counted = own.filter((pod) => isActive(pod) || pod.status.phase === 'Succeeded').length;
   for (let missing = job.spec.replicas - counted; missing > 0; missing -= 1) {
     const draft = podOf(job, `${job.metadata.name}-${randomSuffix(world)}`, job.spec.template.spec);
-    writerAs(world, 'job-controller').create('pods', { ...draft, metadata: { ...draft.metadata, finalizers: [jobTracking] } });
+    writerAs(world, 'job-controller').create('pods', {
+      ...draft,
+      metadata: { ...draft.metadata, finalizers: [jobTracking] },
+    });
   }
 };

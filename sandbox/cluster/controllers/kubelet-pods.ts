@@ -22,7 +22,8 @@ export const syncPods = (ground: Ground, world: ClusterWorld, machine: string): 
   for (const pod of podsOn(world, kubelet.describes.name)) meetPod(world, desk, kubelet, pod);
   for (const guest of Object.values(kubelet.pods)) missPod(world, kubelet, guest);
   reportVolumesInUse(world, desk, kubelet);
-  for (const guest of Object.values(kubelet.pods)) if (guest.stage === 'waiting') tryStart(ground, world, kubelet, guest);
+  for (const guest of Object.values(kubelet.pods))
+    if (guest.stage === 'waiting') tryStart(ground, world, kubelet, guest);
 };
 
 const meetPod = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
@@ -32,11 +33,18 @@ const meetPod = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory
   if (guest.stage === 'stopped') return finish(world, desk, kubelet, pod);
   if (leaving || isFinished(pod)) return stop(world, kubelet, guest);
   if (guest.stage === 'starting') return world.schedule('kubelet/pod', startTakes.most, guestKey(kubelet, guest));
-  if (guest.stage === 'running' && !isReadyPod(pod)) desk.change('pods', pod, (draft) => markRunning(draft, world.now()));
+  if (guest.stage === 'running' && !isReadyPod(pod))
+    desk.change('pods', pod, (draft) => markRunning(draft, world.now()));
 };
 
 /** One that nothing runs of on this guest: it is new, or its containers ended with an earlier boot. */
-const meetNew = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory, pod: PodObject, leaving: boolean): void => {
+const meetNew = (
+  world: ClusterWorld,
+  desk: ObjectWriter,
+  kubelet: KubeletMemory,
+  pod: PodObject,
+  leaving: boolean,
+): void => {
   if (leaving) finish(world, desk, kubelet, pod);
   else if (!isFinished(pod)) admit(world, desk, kubelet, pod);
 };
@@ -73,7 +81,8 @@ const tryStart = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory, g
   const pod = standing(world, 'pods', guest.name, guest.namespace);
   if (!node || !pod || volumesOfPod(world, pod) === 'unbound' || !attachedAll(node, guest)) return;
   const { machine } = kubelet.describes;
-  if (!guest.volumes.every(({ handle }) => ground.mount(handle, machine))) return world.schedule('kubelet/pods', 1_000, machine);
+  if (!guest.volumes.every(({ handle }) => ground.mount(handle, machine)))
+    return world.schedule('kubelet/pods', 1_000, machine);
   guest.stage = 'starting';
   world.schedule('kubelet/pod', between(world, startTakes.least, startTakes.most), guestKey(kubelet, guest));
 };

@@ -2,7 +2,10 @@ import type { PodObject } from '../objects.ts';
 import { withCondition } from './pods.ts';
 import { stamp } from './times.ts';
 
-type ContainerState = { running: { startedAt: string } } | { waiting: { reason: string } } | { terminated: { exitCode: number; finishedAt: string } };
+type ContainerState =
+  | { running: { startedAt: string } }
+  | { waiting: { reason: string } }
+  | { terminated: { exitCode: number; finishedAt: string } };
 
 const setContainers = (pod: PodObject, state: ContainerState, at: number): void => {
   const ready = 'running' in state;
@@ -16,7 +19,8 @@ export const markRunning = (pod: PodObject, at: number): void => {
 };
 
 /** After a boot: the pod is bound to this node still, and its containers are to be made anew. */
-export const markWaiting = (pod: PodObject, at: number): void => setContainers(pod, { waiting: { reason: 'ContainerCreating' } }, at);
+export const markWaiting = (pod: PodObject, at: number): void =>
+  setContainers(pod, { waiting: { reason: 'ContainerCreating' } }, at);
 
 export const markTerminated = (pod: PodObject, at: number): void => {
   pod.status.phase = 'Failed';

@@ -57,7 +57,9 @@ const register = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemor
   const { describes } = kubelet;
   const node = standing(world, 'nodes', describes.name) ?? desk.create('nodes', nodeOf(describes));
   if (!node) return;
-  desk.change('nodes', node, (draft) => reportBoot(draft, describes, bootIdOf(describes.machine, kubelet.boot), world.now()));
+  desk.change('nodes', node, (draft) =>
+    reportBoot(draft, describes, bootIdOf(describes.machine, kubelet.boot), world.now()),
+  );
   if (!standing(world, 'csinodes', describes.name)) desk.create('csinodes', csiNodeOf(node, describes));
   kubelet.registered = true;
   kubelet.statusWritten = world.now();

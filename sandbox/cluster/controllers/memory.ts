@@ -125,7 +125,9 @@ export interface Knobs {
   /** kube-controller-manager's --node-monitor-grace-period: 50 s since 1.32. */
   monitorGraceMs: number;
   attacherDown: boolean;
-  /** `namespace/name` of the Deployment whose pods run the external-attacher; empty when it runs outside the cluster. */
+  /**
+   * `namespace/name` of the Deployment whose pods run the external-attacher; empty when it runs outside the cluster.
+   */
   attacherDeployment: string;
   /** Names of Nodes whose guest lives on while nothing of it reaches the API server. */
   partitioned: string[];

@@ -13,7 +13,10 @@ const checkEvery = 5_000;
 
 const desk = (world: ClusterWorld) => writerAs(world, 'node-controller');
 
-/** The node lifecycle controller's check: silent Nodes become Unknown and are queued for eviction, ready ones are let off. */
+/**
+ * The node lifecycle controller's check: silent Nodes become Unknown and are queued for eviction, ready ones are let
+ * off.
+ */
 export const monitorNodes = (world: ClusterWorld): void => {
   for (const node of all(world, 'nodes')) judge(world, node);
   const spareAll = everythingDown(world);
@@ -43,7 +46,12 @@ const markPodNotReady = (world: ClusterWorld, pod: PodObject): void => {
 
 const markUnknown = (node: NodeObject, at: number): void => {
   const known = readiness(node);
-  const unknown = { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' } as const;
+  const unknown = {
+    type: 'Ready',
+    status: 'Unknown',
+    reason: 'NodeStatusUnknown',
+    message: 'Kubelet stopped posting node status.',
+  } as const;
   const heartbeat = known?.lastHeartbeatTime === undefined ? {} : { lastHeartbeatTime: known.lastHeartbeatTime };
   node.status.conditions = withCondition(node.status.conditions, { ...unknown, ...heartbeat }, at);
 };
@@ -59,11 +67,20 @@ const taintKeyOf = (node: NodeObject): string | null => {
 
 const evictByReadiness = (world: ClusterWorld, node: NodeObject, spareAll: boolean): void => {
   const key = taintKeyOf(node);
-  swap(world, node, [], conditionTaints.filter((other) => other !== key || spareAll), 'NoExecute');
+  swap(
+    world,
+    node,
+    [],
+    conditionTaints.filter((other) => other !== key || spareAll),
+    'NoExecute',
+  );
   if (key !== null && !spareAll && !hasTaint(node, key, 'NoExecute')) queueForNoExecute(world, node);
 };
 
-/** Taints with NoSchedule follow a Node's condition, and a cordon, as soon as a watch tells of it (doNoScheduleTaintingPass). */
+/**
+ * Taints with NoSchedule follow a Node's condition, and a cordon, as soon as a watch tells of it
+ * (doNoScheduleTaintingPass).
+ */
 export const taintByCondition = (world: ClusterWorld, name: string): void => {
   const node = standing(world, 'nodes', name);
   if (!node) return;
@@ -72,7 +89,13 @@ export const taintByCondition = (world: ClusterWorld, name: string): void => {
   swap(world, node, wanted, unwanted, 'NoSchedule');
 };
 
-const swap = (world: ClusterWorld, node: NodeObject, on: readonly string[], off: readonly string[], effect: Taint['effect']): void => {
+const swap = (
+  world: ClusterWorld,
+  node: NodeObject,
+  on: readonly string[],
+  off: readonly string[],
+  effect: Taint['effect'],
+): void => {
   const left = off.filter((key) => hasTaint(node, key, effect));
   const lacking = on.filter((key) => !hasTaint(node, key, effect));
   if (lacking.length === 0 && left.length === 0) return;

@@ -15,7 +15,9 @@ export const readiness = (node: NodeObject): Condition | undefined =>
 /** A bootID in the form of the kernel's, the same for the same boot. */
 export const bootIdOf = (machine: string, boot: string): string => {
   const hex = createHash('sha256').update(`${machine} ${boot}`).digest('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
+  return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  );
 };
 
 const nodeIdOf = ({ nodeID, machine }: NodeDescription): string => nodeID ?? machine;
@@ -40,7 +42,12 @@ export const nodeOf = (describes: NodeDescription): Draft<NodeObject> => ({
 
 /** Writes into a Node what its kubelet reports after a start. */
 export const reportBoot = (node: NodeObject, { systemUUID }: NodeDescription, bootID: string, at: number): void => {
-  node.status.nodeInfo = { ...node.status.nodeInfo, bootID, kubeletVersion: 'v1.36.3', ...(systemUUID !== undefined && { systemUUID }) };
+  node.status.nodeInfo = {
+    ...node.status.nodeInfo,
+    bootID,
+    kubeletVersion: 'v1.36.3',
+    ...(systemUUID !== undefined && { systemUUID }),
+  };
   reportHeartbeat(node, at);
 };
 

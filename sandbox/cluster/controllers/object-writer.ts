@@ -9,7 +9,11 @@ import { standing } from '../standing.ts';
 export interface ObjectWriter {
   readonly create: <R extends Resource>(resource: R, draft: Draft<Resources[R]>) => Resources[R] | undefined;
   /** Edits the object as it stands now; undefined when it is gone or another has taken its name. */
-  readonly change: <R extends Resource>(resource: R, object: KubeObject, edit: (draft: Resources[R]) => void) => Resources[R] | undefined;
+  readonly change: <R extends Resource>(
+    resource: R,
+    object: KubeObject,
+    edit: (draft: Resources[R]) => void,
+  ) => Resources[R] | undefined;
   readonly remove: <R extends Resource>(resource: R, object: Resources[R], graceSeconds?: number) => void;
 }
 

@@ -24,7 +24,9 @@ export const collectPods = (world: ClusterWorld): void => {
 /** The taint's key decides, not its effect or the pod's tolerations; and the node must not be Ready. */
 const terminatesOutOfService = (world: ClusterWorld, pod: PodObject): boolean => {
   const node = standing(world, 'nodes', pod.spec.nodeName ?? '');
-  return pod.metadata.deletionTimestamp !== undefined && node !== undefined && !isReady(node) && hasTaint(node, outOfService);
+  return (
+    pod.metadata.deletionTimestamp !== undefined && node !== undefined && !isReady(node) && hasTaint(node, outOfService)
+  );
 };
 
 /** Names of Nodes that pods are bound to, missing for as long as the quarantine and still missing now. */

@@ -4,14 +4,17 @@ import type { ClusterWorld } from '../cluster-world.ts';
 import { notReady, unreachable } from './taints.ts';
 import { stamp } from './times.ts';
 
-export const isFinished = (pod: PodObject): boolean => pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
+export const isFinished = (pod: PodObject): boolean =>
+  pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
 
 export const isActive = (pod: PodObject): boolean => !isFinished(pod) && !pod.metadata.deletionTimestamp;
 
 export const isReadyPod = (pod: PodObject): boolean =>
-  pod.status.phase === 'Running' && (pod.status.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
+  pod.status.phase === 'Running' &&
+  (pod.status.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
 
-const runsContainer = (pod: PodObject): boolean => (pod.status.containerStatuses ?? []).some((status) => status.state?.running !== undefined);
+const runsContainer = (pod: PodObject): boolean =>
+  (pod.status.containerStatuses ?? []).some((status) => status.state?.running !== undefined);
 
 /** Attach-detach's rule: a pod wants its volumes until it is finished, or terminates with no container running. */
 export const wantsVolumes = (pod: PodObject): boolean =>
@@ -20,15 +23,22 @@ export const wantsVolumes = (pod: PodObject): boolean =>
 export const ownedBy = (pod: PodObject, owner: WorkloadObject): boolean =>
   (pod.metadata.ownerReferences ?? []).some((reference) => reference.uid === owner.metadata.uid);
 
-const defaultTolerations = [notReady, unreachable].map(
-  (key): Toleration => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }),
-);
+const defaultTolerations = [notReady, unreachable].map((key): Toleration => ({
+  key,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: 300,
+}));
 
-/** The API's default grace, and admission's DefaultTolerationSeconds: 300 s for not-ready and unreachable, unless the pod speaks of them itself. */
+/**
+ * The API's default grace, and admission's DefaultTolerationSeconds: 300 s for not-ready and unreachable, unless the
+ * pod speaks of them itself.
+ */
 export const withDefaults = (spec: PodSpec): PodSpec => {
   const own = spec.tolerations ?? [];
   const missing = defaultTolerations.filter(
-    ({ key }) => !own.some((toleration) => (toleration.key ?? key) === key && (toleration.effect ?? 'NoExecute') === 'NoExecute'),
+    ({ key }) =>
+      !own.some((toleration) => (toleration.key ?? key) === key && (toleration.effect ?? 'NoExecute') === 'NoExecute'),
   );
   return { terminationGracePeriodSeconds: 30, ...spec, tolerations: [...own, ...missing] };
 };
@@ -42,7 +52,13 @@ export const podOf = (owner: WorkloadObject, name: string, spec: PodSpec): Draft
     ...(owner.spec.template.metadata.labels && { labels: owner.spec.template.metadata.labels }),
     ...(owner.spec.template.metadata.annotations && { annotations: owner.spec.template.metadata.annotations }),
     ownerReferences: [
-      { apiVersion: owner.apiVersion, kind: owner.kind, name: owner.metadata.name, uid: owner.metadata.uid, controller: true },
+      {
+        apiVersion: owner.apiVersion,
+        kind: owner.kind,
+        name: owner.metadata.name,
+        uid: owner.metadata.uid,
+        controller: true,
+      },
     ],
   },
   spec: withDefaults(structuredClone(spec)),
@@ -56,7 +72,11 @@ export const randomSuffix = (world: ClusterWorld): string => {
 };
 
 /** Puts the condition in place of the one of its type; its transition time moves only when its status does. */
-export const withCondition = (conditions: readonly Condition[] | undefined, condition: Condition, at: number): Condition[] => {
+export const withCondition = (
+  conditions: readonly Condition[] | undefined,
+  condition: Condition,
+  at: number,
+): Condition[] => {
   const known = conditions?.find((other) => other.type === condition.type);
   const lastTransitionTime = known?.status === condition.status ? (known.lastTransitionTime ?? stamp(at)) : stamp(at);
   return [...(conditions ?? []).filter((other) => other.type !== condition.type), { ...condition, lastTransitionTime }];

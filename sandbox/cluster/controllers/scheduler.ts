@@ -16,11 +16,15 @@ const bind = (world: ClusterWorld, pod: PodObject): void => {
   const volumes = volumesOfPod(world, pod);
   if (volumes === 'unbound') return;
   const fitting = all(world, 'nodes').filter((node) => fits(node, pod, volumes));
-  const [best] = fitting.toSorted((a, b) => load(world, a) - load(world, b) || a.metadata.name.localeCompare(b.metadata.name));
-  if (best) writerAs(world, 'kube-scheduler').change('pods', pod, (draft) => void (draft.spec.nodeName = best.metadata.name));
+  const [best] = fitting.toSorted(
+    (a, b) => load(world, a) - load(world, b) || a.metadata.name.localeCompare(b.metadata.name),
+  );
+  if (best)
+    writerAs(world, 'kube-scheduler').change('pods', pod, (draft) => void (draft.spec.nodeName = best.metadata.name));
 };
 
-const load = (world: ClusterWorld, node: NodeObject): number => podsOn(world, node.metadata.name).filter(isActive).length;
+const load = (world: ClusterWorld, node: NodeObject): number =>
+  podsOn(world, node.metadata.name).filter(isActive).length;
 
 const fits = (node: NodeObject, pod: PodObject, volumes: readonly AttachableVolume[]): boolean => {
   const labels = node.metadata.labels ?? {};

@@ -4,7 +4,10 @@ import { standing } from '../standing.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isFinished, isReadyPod, podOf } from './pods.ts';
 
-/** OrderedReady: each ordinal only when those before it are ready; a pod that terminates keeps its name until it is gone. */
+/**
+ * OrderedReady: each ordinal only when those before it are ready; a pod that terminates keeps its name until it is
+ * gone.
+ */
 export const keepStatefulSet = (world: ClusterWorld, key: string): void => {
   const set = world.parts.cluster.objects.statefulsets[key];
   if (!set || set.metadata.deletionTimestamp !== undefined) return;

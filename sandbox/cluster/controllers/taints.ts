@@ -17,17 +17,23 @@ export const tolerates = (toleration: Toleration, taint: Taint): boolean => {
 };
 
 /** The given taints that nothing in the list tolerates. */
-export const untolerated = (tolerations: readonly Toleration[] | undefined, taints: readonly Taint[]): readonly Taint[] =>
+export const untolerated = (
+  tolerations: readonly Toleration[] | undefined,
+  taints: readonly Taint[],
+): readonly Taint[] =>
   taints.filter((taint) => !(tolerations ?? []).some((toleration) => tolerates(toleration, taint)));
 
-export const noExecute = (node: NodeObject): readonly Taint[] => (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
+export const noExecute = (node: NodeObject): readonly Taint[] =>
+  (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
 
 export const addTaint = (node: NodeObject, taint: Taint): void => {
   if (!hasTaint(node, taint.key, taint.effect)) node.spec.taints = [...(node.spec.taints ?? []), taint];
 };
 
 export const dropTaint = (node: NodeObject, key: string, effect?: Taint['effect']): void => {
-  const kept = (node.spec.taints ?? []).filter((taint) => taint.key !== key || (effect !== undefined && taint.effect !== effect));
+  const kept = (node.spec.taints ?? []).filter(
+    (taint) => taint.key !== key || (effect !== undefined && taint.effect !== effect),
+  );
   if (kept.length > 0) node.spec.taints = kept;
   else delete node.spec.taints;
 };

@@ -10,4 +10,5 @@ export const between = (world: ClusterWorld, least: number, most: number): numbe
   Math.round(least + world.random() * (most - least));
 
 /** Sets the appointment of a thing that repeats, seeded so that controllers do not tick in step. */
-export const begin = (world: ClusterWorld, actor: string, period: number): void => world.schedule(actor, between(world, 0, period));
+export const begin = (world: ClusterWorld, actor: string, period: number): void =>
+  world.schedule(actor, between(world, 0, period));

@@ -11,7 +11,10 @@ import { attachableNamed, attachmentName } from './volumes.ts';
 export type Place = Pick<VolumeOperation, 'unique' | 'node' | 'volume'>;
 
 const loop = 100;
-/** How attach-detach looks at a VolumeAttachment that it waits for: not by a watch (csi_attacher.go, waitForVolumeAttachDetachStatusWithLister). */
+/**
+ * How attach-detach looks at a VolumeAttachment that it waits for: not by a watch (csi_attacher.go,
+ * waitForVolumeAttachDetachStatusWithLister).
+ */
 const look = { first: 500, longest: 7_000, factor: 1.05, jitter: 0.1 };
 /** How long attach-detach waits for a VolumeAttachment to change. */
 const patience = 120_000;
@@ -35,7 +38,18 @@ export const startOperation = (world: ClusterWorld, place: Place, kind: VolumeOp
   const known = operationOn(world, place);
   const wait = known?.kind === kind ? known.wait : 0;
   const { unique, node, volume } = place;
-  const operation: VolumeOperation = { kind, unique, node, volume, pending: true, began: world.now(), looksAt: 0, pause: look.first, retryAt: 0, wait };
+  const operation: VolumeOperation = {
+    kind,
+    unique,
+    node,
+    volume,
+    pending: true,
+    began: world.now(),
+    looksAt: 0,
+    pause: look.first,
+    retryAt: 0,
+    wait,
+  };
   world.parts.cluster.memory.operations[keyFor(world, place)] = operation;
   lookLater(world, operation);
   if (kind === 'attach') createAttachment(world, place);
@@ -80,7 +94,8 @@ const lookLater = (world: ClusterWorld, operation: VolumeOperation): void => {
 export const lookAtOperation = (world: ClusterWorld, key: string): void => {
   const operation = world.parts.cluster.memory.operations[key];
   if (!operation?.pending) return;
-  if (world.now() < operation.looksAt) return world.schedule('attach-detach/look', operation.looksAt - world.now(), key);
+  if (world.now() < operation.looksAt)
+    return world.schedule('attach-detach/look', operation.looksAt - world.now(), key);
   settle(world, operation);
   world.schedule('attach-detach', loop - (world.now() % loop));
 };
@@ -92,21 +107,30 @@ const settle = (world: ClusterWorld, operation: VolumeOperation): void => {
   fail(world, operation, outcome.error);
 };
 
-const outcomeOf = (world: ClusterWorld, operation: VolumeOperation): 'pending' | 'done' | { readonly error: string } => {
+const outcomeOf = (
+  world: ClusterWorld,
+  operation: VolumeOperation,
+): 'pending' | 'done' | { readonly error: string } => {
   const attachment = attachmentOf(world, operation);
   const end = operation.kind === 'attach' ? attachOutcome(attachment) : detachOutcome(attachment);
   const late = world.now() - operation.began >= patience;
-  return end === 'pending' && late ? { error: `timed out waiting for external-attacher to ${operation.kind} volume ${operation.volume}` } : end;
+  return end === 'pending' && late
+    ? { error: `timed out waiting for external-attacher to ${operation.kind} volume ${operation.volume}` }
+    : end;
 };
 
-const attachOutcome = (attachment: VolumeAttachmentObject | undefined): 'pending' | 'done' | { readonly error: string } => {
+const attachOutcome = (
+  attachment: VolumeAttachmentObject | undefined,
+): 'pending' | 'done' | { readonly error: string } => {
   if (!attachment) return 'pending';
   if (attachment.metadata.deletionTimestamp !== undefined) return { error: 'volume attachment is being deleted' };
   if (attachment.status.attached) return 'done';
   return attachment.status.attachError ? { error: attachment.status.attachError.message } : 'pending';
 };
 
-const detachOutcome = (attachment: VolumeAttachmentObject | undefined): 'pending' | 'done' | { readonly error: string } => {
+const detachOutcome = (
+  attachment: VolumeAttachmentObject | undefined,
+): 'pending' | 'done' | { readonly error: string } => {
   if (!attachment) return 'done';
   return attachment.status.detachError ? { error: attachment.status.detachError.message } : 'pending';
 };
@@ -125,7 +149,14 @@ const fail = (world: ClusterWorld, operation: VolumeOperation, error: string): v
   const { attached } = world.parts.cluster.memory;
   const { unique, node, volume } = operation;
   const place = placeOf(unique, node);
-  const known = (attached[place] ??= { unique, node, volume, confirmed: false, reported: false, detachRequested: null });
+  const known = (attached[place] ??= {
+    unique,
+    node,
+    volume,
+    confirmed: false,
+    reported: false,
+    detachRequested: null,
+  });
   known.confirmed = false;
   operation.pending = false;
   operation.wait = Math.min(operation.wait === 0 ? firstWait : operation.wait * 2, longestWait);
@@ -133,7 +164,9 @@ const fail = (world: ClusterWorld, operation: VolumeOperation, error: string): v
   if (operation.kind === 'attach') tellAttachFailed(world, operation, error);
 };
 
-/** When a failed operation may begin anew; right after the failure, one of the other kind may start in the next loop. */
+/**
+ * When a failed operation may begin anew; right after the failure, one of the other kind may start in the next loop.
+ */
 export const dueAt = (world: ClusterWorld, operation: VolumeOperation): number => {
   if (operation.pending) return Number.POSITIVE_INFINITY;
   return operation.retryAt - operation.wait === world.now() ? world.now() + loop : operation.retryAt;

@@ -18,7 +18,9 @@ export interface AttachableVolume {
 
 /** The name that Kubernetes computes for a volume on a node (csi_attacher.go, getAttachmentName). */
 export const attachmentName = (volume: { driver: string; handle: string }, node: string): string =>
-  `csi-${createHash('sha256').update(volume.handle + volume.driver + node).digest('hex')}`;
+  `csi-${createHash('sha256')
+    .update(volume.handle + volume.driver + node)
+    .digest('hex')}`;
 
 const zoneOf = (volume: PersistentVolumeObject): string | null => {
   const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];

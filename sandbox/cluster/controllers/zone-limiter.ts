@@ -15,7 +15,8 @@ const largeZone = 50;
 
 const zoneOf = (node: NodeObject): string => node.metadata.labels?.[zoneLabel] ?? '';
 
-const zonesOf = (world: ClusterWorld): ReadonlyMap<string, readonly NodeObject[]> => Map.groupBy(all(world, 'nodes'), zoneOf);
+const zonesOf = (world: ClusterWorld): ReadonlyMap<string, readonly NodeObject[]> =>
+  Map.groupBy(all(world, 'nodes'), zoneOf);
 
 /** How many nodes a second may get their NoExecute taint in a zone. */
 const rateOf = (nodes: readonly NodeObject[]): number => {

@@ -27,7 +27,9 @@ export const judgeOf = async (authority: Authority, authorization: string | unde
   const key = CREDENTIAL.exec(authorization ?? '')?.[1];
   try {
     const caller = key === undefined ? null : await authority(key);
-    return caller ? judgeFor(caller) : () => refuse('AuthFailure', 'AWS was not able to validate the provided access credentials', 401);
+    return caller
+      ? judgeFor(caller)
+      : () => refuse('AuthFailure', 'AWS was not able to validate the provided access credentials', 401);
   } catch (error) {
     return () => refuse('InternalError', `nobody can say what ${key} may do: ${String(error)}`, 500);
   }
@@ -36,9 +38,15 @@ export const judgeOf = async (authority: Authority, authorization: string | unde
 const judgeFor =
   ({ arn, policies, context }: Caller): Judge =>
   (demands) => {
-    const denied = demands.find((demand) => !mayDo(policies, { ...demand, context: { ...context, ...demand.context } }));
+    const denied = demands.find(
+      (demand) => !mayDo(policies, { ...demand, context: { ...context, ...demand.context } }),
+    );
     if (!denied) return;
-    refuse('UnauthorizedOperation', `You are not authorized to perform this operation. User: ${arn} is not authorized to perform: ${denied.action} on resource: ${denied.resource}`, 403);
+    refuse(
+      'UnauthorizedOperation',
+      `You are not authorized to perform this operation. User: ${arn} is not authorized to perform: ${denied.action} on resource: ${denied.resource}`,
+      403,
+    );
   };
 
 const refuse = (code: string, message: string, status: number): never => {

@@ -7,11 +7,16 @@ type Tags = Readonly<Record<string, string>>;
 
 /** What is not there bears no tags. */
 const tagContext = (tags: Tags = {}): Demand['context'] =>
-  Object.fromEntries(Object.entries(tags).flatMap(([key, value]) => [[`aws:ResourceTag/${key}`, value], [`ec2:ResourceTag/${key}`, value]]));
+  Object.fromEntries(
+    Object.entries(tags).flatMap(([key, value]) => [
+      [`aws:ResourceTag/${key}`, value],
+      [`ec2:ResourceTag/${key}`, value],
+    ]),
+  );
 
 /**
- * Everything that one call needs to be allowed for. EC2 asks for each resource by itself: a detach that names the instance
- * needs the permission for it and for the volume.
+ * Everything that one call needs to be allowed for. EC2 asks for each resource by itself: a detach that names the
+ * instance needs the permission for it and for the volume.
  * https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
  */
 export const demandsOf = (world: Ec2World, params: URLSearchParams): readonly Demand[] => {

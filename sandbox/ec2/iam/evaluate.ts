@@ -15,7 +15,9 @@ export interface Demand {
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
 export const mayDo = (policies: readonly PolicyDocument[], demand: Demand): boolean => {
-  const effects = policies.flatMap(({ Statement: statements }) => statements.filter((statement) => applies(statement, demand)).map(({ Effect }) => Effect));
+  const effects = policies.flatMap(({ Statement: statements }) =>
+    statements.filter((statement) => applies(statement, demand)).map(({ Effect }) => Effect),
+  );
   return effects.includes('Allow') && !effects.includes('Deny');
 };
 
@@ -26,12 +28,23 @@ const applies = ({ Action, Resource, Condition }: Statement, { action, resource,
 
 /** `*` stands for any characters and `?` for one. */
 const like = (pattern: string, value: string): boolean =>
-  new RegExp(`^${pattern.replaceAll(/[\\^$.|+()[\]{}]/g, String.raw`\$&`).replaceAll('*', '.*').replaceAll('?', '.')}$`, 's').test(value);
+  new RegExp(
+    `^${pattern
+      .replaceAll(/[\\^$.|+()[\]{}]/g, String.raw`\$&`)
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.')}$`,
+    's',
+  ).test(value);
 
 const equal = (one: string, other: string): boolean => one === other;
 
 /** ArnEquals takes wildcards too. */
-const operators: Readonly<Record<keyof Conditions, typeof like>> = { StringEquals: equal, StringLike: like, ArnEquals: like, ArnLike: like };
+const operators: Readonly<Record<keyof Conditions, typeof like>> = {
+  StringEquals: equal,
+  StringLike: like,
+  ArnEquals: like,
+  ArnLike: like,
+};
 
 /** Every key has to hold; of its values, one. The case of a key does not matter. */
 const allHold = (conditions: Conditions, context: Demand['context']): boolean => {

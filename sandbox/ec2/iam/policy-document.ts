@@ -1,21 +1,31 @@
 import { z } from 'zod';
 
 /**
- * As much of an IAM policy as the sandbox can judge; a document with anything else in it is refused when it is read, so that
- * no condition is passed over in silence.
+ * As much of an IAM policy as the sandbox can judge; a document with anything else in it is refused when it is read, so
+ * that no condition is passed over in silence.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
  */
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((value): readonly string[] => [value].flat());
 const expected = z.record(z.string(), oneOrMore).optional();
 
-const conditions = z.strictObject({ StringEquals: expected, StringLike: expected, ArnEquals: expected, ArnLike: expected }).readonly();
-
-const statement = z
-  .strictObject({ Sid: z.string().optional(), Effect: z.enum(['Allow', 'Deny']), Action: oneOrMore, Resource: oneOrMore, Condition: conditions.default({}) })
+const conditions = z
+  .strictObject({ StringEquals: expected, StringLike: expected, ArnEquals: expected, ArnLike: expected })
   .readonly();
 
-export const policyDocument = z.strictObject({ Version: z.literal('2012-10-17'), Statement: z.array(statement).readonly() }).readonly();
+const statement = z
+  .strictObject({
+    Sid: z.string().optional(),
+    Effect: z.enum(['Allow', 'Deny']),
+    Action: oneOrMore,
+    Resource: oneOrMore,
+    Condition: conditions.default({}),
+  })
+  .readonly();
+
+export const policyDocument = z
+  .strictObject({ Version: z.literal('2012-10-17'), Statement: z.array(statement).readonly() })
+  .readonly();
 
 export type PolicyDocument = z.infer<typeof policyDocument>;
 export type Statement = PolicyDocument['Statement'][number];

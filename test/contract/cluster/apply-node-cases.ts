@@ -23,7 +23,12 @@ export const applyNodeCases = (stage: () => Stage): void => {
     const { spec } = await read(node);
     return typeof spec === 'object' && spec !== null && 'taints' in spec ? spec.taints : [];
   };
-  const mark = (node: Meta, record: FenceRecord, recordText: string | null = null): ClusterStep => ({ do: 'mark', node: targetOf(node, recordText), record, addOutOfService: true });
+  const mark = (node: Meta, record: FenceRecord, recordText: string | null = null): ClusterStep => ({
+    do: 'mark',
+    node: targetOf(node, recordText),
+    record,
+    addOutOfService: true,
+  });
   const marked = async (spec?: { taints?: object[] }, traits: Partial<FenceRecord> = {}) => {
     const node = await makeNode(stage(), spec ? { spec } : {});
     const record = recordFor(node, 'i-1', traits);
@@ -34,14 +39,22 @@ export const applyNodeCases = (stage: () => Stage): void => {
 
   it.each([
     ['without taints, labels and annotations', {}, {}, []],
-    ['with taints, labels and annotations', { taints: [FOREIGN] }, { labels: { a: 'b' }, annotations: { c: 'd' } }, [FOREIGN]],
+    [
+      'with taints, labels and annotations',
+      { taints: [FOREIGN] },
+      { labels: { a: 'b' }, annotations: { c: 'd' } },
+      [FOREIGN],
+    ],
   ])('marks a Node %s in one write, and only once', async (_case, spec, metadata, before) => {
     const node = await makeNode(stage(), { spec, metadata });
     const record = recordFor(node, 'i-1');
     expect(await apply(mark(node, record))).toBe('done');
     const after = await read(node);
     expect(await taints(node)).toEqual([...before, OURS, QUARANTINE]);
-    expect(after.metadata).toMatchObject({ labels: { [LABEL]: record.fence, [TAINT_LABEL]: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) }, annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } });
+    expect(after.metadata).toMatchObject({
+      labels: { [LABEL]: record.fence, [TAINT_LABEL]: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) },
+      annotations: { 'cloudfence.dev/fence': JSON.stringify(record) },
+    });
     expect(await apply(mark(node, record))).toBe('already');
     expect((await read(node)).metadata.resourceVersion).toBe(after.metadata.resourceVersion);
   });
@@ -59,7 +72,12 @@ export const applyNodeCases = (stage: () => Stage): void => {
     ['has booted since', (node: Meta) => node, 'boot-0'],
   ])('does not mark a Node that %s', async (_case, seen, bootID) => {
     const node = await makeNode(stage());
-    const step: ClusterStep = { do: 'mark', node: { ...targetOf(seen(node)), bootID }, record: recordFor(node, 'i-1'), addOutOfService: true };
+    const step: ClusterStep = {
+      do: 'mark',
+      node: { ...targetOf(seen(node)), bootID },
+      record: recordFor(node, 'i-1'),
+      addOutOfService: true,
+    };
     await expect(apply(step)).rejects.toThrow(Refused);
     expect((await read(node)).metadata.resourceVersion).toBe(node.resourceVersion);
   });
@@ -78,7 +96,9 @@ export const applyNodeCases = (stage: () => Stage): void => {
 
   it('sends nothing once the proof has expired', async () => {
     const node = await makeNode(stage());
-    await expect(stage().cluster.apply(mark(node, recordFor(node, 'i-1')), expired, unhurried())).rejects.toThrow(ProofExpired);
+    await expect(stage().cluster.apply(mark(node, recordFor(node, 'i-1')), expired, unhurried())).rejects.toThrow(
+      ProofExpired,
+    );
     expect((await read(node)).metadata.resourceVersion).toBe(node.resourceVersion);
   });
 
@@ -95,7 +115,12 @@ export const applyNodeCases = (stage: () => Stage): void => {
     const releasing: FenceRecord = { ...record, phase: 'releasing', released: '2026-11-21T10:05:00.000Z' };
     expect(await apply({ do: 'readmit-volumes', node: targetOf(node, text), record: releasing })).toBe('done');
     expect(await taints(node)).toEqual([FOREIGN, QUARANTINE]);
-    const step: ClusterStep = { do: 'readmit-pods', node: targetOf(node, JSON.stringify(releasing)), record: releasing, tombstone: null };
+    const step: ClusterStep = {
+      do: 'readmit-pods',
+      node: targetOf(node, JSON.stringify(releasing)),
+      record: releasing,
+      tombstone: null,
+    };
     expect(await apply(step)).toBe('done');
     expect(await taints(node)).toEqual([FOREIGN]);
     expect((await read(node)).metadata.labels?.[LABEL]).toBeUndefined();
@@ -110,7 +135,12 @@ export const applyNodeCases = (stage: () => Stage): void => {
 
   it.each(['park', 'readmit-pods'] as const)('does not %s after yet another boot', async (verb) => {
     const { node, record, text } = await marked();
-    const step = { do: verb, node: { ...targetOf(node, text), bootID: 'boot-2' }, record: { ...record, phase: 'releasing' }, tombstone: null } as const;
+    const step = {
+      do: verb,
+      node: { ...targetOf(node, text), bootID: 'boot-2' },
+      record: { ...record, phase: 'releasing' },
+      tombstone: null,
+    } as const;
     await expect(apply(step)).rejects.toThrow(Refused);
     expect(await taints(node)).toEqual([OURS, QUARANTINE]);
   });
@@ -118,7 +148,11 @@ export const applyNodeCases = (stage: () => Stage): void => {
   it('lifts its out-of-service taint whatever has booted since', async () => {
     const { node, record, text } = await marked();
     const lifted: FenceRecord = { ...record, phase: 'lifted', released: '2026-11-21T10:05:00.000Z' };
-    const step: ClusterStep = { do: 'readmit-volumes', node: { ...targetOf(node, text), bootID: 'boot-2' }, record: lifted };
+    const step: ClusterStep = {
+      do: 'readmit-volumes',
+      node: { ...targetOf(node, text), bootID: 'boot-2' },
+      record: lifted,
+    };
     expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
     expect(await taints(node)).toEqual([QUARANTINE]);
     expect((await read(node)).metadata.labels).toEqual({ [LABEL]: record.fence });
@@ -126,8 +160,14 @@ export const applyNodeCases = (stage: () => Stage): void => {
 
   it('lifts it also where the record is lost, and writes none', async () => {
     const { node, record, text } = await marked();
-    await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { 'cloudfence.dev/fence': '{' } } });
-    const step: ClusterStep = { do: 'readmit-volumes', node: { ...targetOf(node, text), recordText: '{', label: record.fence }, record: null };
+    await stage().admin('PATCH', `${NODES}/${node.name}`, {
+      metadata: { annotations: { 'cloudfence.dev/fence': '{' } },
+    });
+    const step: ClusterStep = {
+      do: 'readmit-volumes',
+      node: { ...targetOf(node, text), recordText: '{', label: record.fence },
+      record: null,
+    };
     expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
     expect(await taints(node)).toEqual([QUARANTINE]);
     expect((await read(node)).metadata.annotations).toEqual({ 'cloudfence.dev/fence': '{' });
@@ -135,8 +175,14 @@ export const applyNodeCases = (stage: () => Stage): void => {
 
   it('lifts it also where somebody removed the labels that say so: the taint itself does', async () => {
     const { node, record, text } = await marked();
-    await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { [LABEL]: null, [TAINT_LABEL]: null } } });
-    const step: ClusterStep = { do: 'readmit-volumes', node: { ...targetOf(node, text), label: null }, record: { ...record, phase: 'lifted' } };
+    await stage().admin('PATCH', `${NODES}/${node.name}`, {
+      metadata: { labels: { [LABEL]: null, [TAINT_LABEL]: null } },
+    });
+    const step: ClusterStep = {
+      do: 'readmit-volumes',
+      node: { ...targetOf(node, text), label: null },
+      record: { ...record, phase: 'lifted' },
+    };
     expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
     expect(await taints(node)).toEqual([QUARANTINE]);
   });
@@ -145,7 +191,11 @@ export const applyNodeCases = (stage: () => Stage): void => {
     const { node, record, text } = await marked();
     const next = { ...record, fence: 'fence-2' };
     await apply(mark(node, next, text));
-    const step: ClusterStep = { do: 'readmit-volumes', node: { ...targetOf(node, text), recordText: JSON.stringify(next) }, record: null };
+    const step: ClusterStep = {
+      do: 'readmit-volumes',
+      node: { ...targetOf(node, text), recordText: JSON.stringify(next) },
+      record: null,
+    };
     await expect(apply(step)).rejects.toThrow(Refused);
     expect(await taints(node)).toEqual([OURS, QUARANTINE]);
   });
@@ -156,7 +206,10 @@ export const applyNodeCases = (stage: () => Stage): void => {
     const step: ClusterStep = { do: 'park', node: targetOf(node, text), record: parked };
     expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
     expect(await taints(node)).toEqual([FOREIGN, QUARANTINE]);
-    expect((await read(node)).metadata).toMatchObject({ labels: { [LABEL]: record.fence }, annotations: { 'cloudfence.dev/fence': JSON.stringify(parked) } });
+    expect((await read(node)).metadata).toMatchObject({
+      labels: { [LABEL]: record.fence },
+      annotations: { 'cloudfence.dev/fence': JSON.stringify(parked) },
+    });
   });
 
   it('leaves a tombstone where no kubelet may write, and forgets it', async () => {
@@ -173,7 +226,13 @@ export const applyNodeCases = (stage: () => Stage): void => {
   it('notes where no kubelet may write when a machine was first seen stopping, reads it back, and forgets it', async () => {
     const machine = fresh('i');
     const node = await makeNode(stage(), { machine });
-    const seen = async () => (await stage().cluster.look({ clues: cluesTo(machine, node.name), node: node.name, remembered: null, follow: [] }, unhurried())).node?.stopping;
+    const seen = async () =>
+      (
+        await stage().cluster.look(
+          { clues: cluesTo(machine, node.name), node: node.name, remembered: null, follow: [] },
+          unhurried(),
+        )
+      ).node?.stopping;
     const stopping = { at: Date.UTC(2026, 10, 21, 9, 0, 7, 1), boot: '0123456789abcd' };
     const note: ClusterStep = { do: 'note-stopping', node: targetOf(node), stopping };
     expect([await apply(note), await apply(note)]).toEqual(['done', 'already']);
@@ -184,7 +243,9 @@ export const applyNodeCases = (stage: () => Stage): void => {
     expect(await seen()).toBeNull();
     await expect(apply({ ...note, node: { ...targetOf(node), uid: 'another' } })).rejects.toThrow(Refused);
     for (const garbled of ['true', '2026-13-41T99-00-00Z_in_0123456789abcd', '2026-11-21T09-00-08Z_in_']) {
-      await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { [STOPPING_LABEL]: garbled.replace(/_$/, '') } } });
+      await stage().admin('PATCH', `${NODES}/${node.name}`, {
+        metadata: { labels: { [STOPPING_LABEL]: garbled.replace(/_$/, '') } },
+      });
       expect(await seen(), garbled).toBeNull();
     }
   });

@@ -46,7 +46,8 @@ export const applyOtherCases = (stage: () => Stage): void => {
 
   it('nudges an attachment, takes the nudge off, and touches no other', async () => {
     const { name, uid } = await makeAttachment(stage(), fresh('csi'), fresh('node'), 'data');
-    const annotation = async () => (await stage().admin('GET', `${ATTACHMENTS}/${name}`)).body.metadata.annotations?.['cloudfence.dev/nudge'];
+    const annotation = async () =>
+      (await stage().admin('GET', `${ATTACHMENTS}/${name}`)).body.metadata.annotations?.['cloudfence.dev/nudge'];
     expect(await apply({ do: 'nudge', attachment: { name, uid }, on: true })).toBe('done');
     expect(Date.parse((await annotation()) ?? '')).toBeGreaterThan(0);
     expect(await apply({ do: 'nudge', attachment: { name, uid }, on: false })).toBe('done');

@@ -10,8 +10,14 @@ import { suspectCases } from './suspect-cases.ts';
 import type { Stage } from './stage.ts';
 import { sweepCases } from './sweep-cases.ts';
 
-/** What every cluster behind the interface has to do, whatever API server stands behind it. Cases share the server, never an object. */
-export const clusterContract = (kind: string, open: () => Promise<Stage & { readonly close: () => Promise<void> }>): void => {
+/**
+ * What every cluster behind the interface has to do, whatever API server stands behind it. Cases share the server,
+ * never an object.
+ */
+export const clusterContract = (
+  kind: string,
+  open: () => Promise<Stage & { readonly close: () => Promise<void> }>,
+): void => {
   describe(`a cluster ${kind}`, () => {
     let opened: Awaited<ReturnType<typeof open>> | undefined;
     beforeAll(async () => {

@@ -3,7 +3,9 @@ import type { Stage } from './stage.ts';
 import { CSI_NODES, cluesTo, fresh, made, makeNode, unhurried } from './stage.ts';
 
 const K3S = (name: string) => ({ providerID: `k3s://${name}` });
-const nodeId = (machine: string) => ({ annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'ebs.csi.aws.com': machine }) } });
+const nodeId = (machine: string) => ({
+  annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'ebs.csi.aws.com': machine }) },
+});
 
 export const findCases = (stage: () => Stage): void => {
   const find = (machine: string, ...names: string[]) => stage().cluster.find(cluesTo(machine, ...names), unhurried());
@@ -27,12 +29,15 @@ export const findCases = (stage: () => Stage): void => {
     expect(await find(machine)).toEqual([name]);
   });
 
-  it.each(['cloudfence.dev/instance', 'alpha.eksctl.io/instance-id'])('finds a Node by the label %s, but only if it is the machine’s', async (label) => {
-    const machine = fresh('i');
-    const { name } = await makeNode(stage(), { machine, metadata: { labels: { [label]: machine } } });
-    await makeNode(stage(), { metadata: { labels: { [label]: machine } } });
-    expect(await find(machine)).toEqual([name]);
-  });
+  it.each(['cloudfence.dev/instance', 'alpha.eksctl.io/instance-id'])(
+    'finds a Node by the label %s, but only if it is the machine’s',
+    async (label) => {
+      const machine = fresh('i');
+      const { name } = await makeNode(stage(), { machine, metadata: { labels: { [label]: machine } } });
+      await makeNode(stage(), { metadata: { labels: { [label]: machine } } });
+      expect(await find(machine)).toEqual([name]);
+    },
+  );
 
   it('finds a Node by its providerID alone', async () => {
     const machine = fresh('i');
@@ -60,7 +65,9 @@ export const findCases = (stage: () => Stage): void => {
     expect(await find(machine, imposter.name)).toEqual([owner.name]);
     expect(await find(machine, imposter.name, owner.name)).toEqual([owner.name]);
     const gone = fresh('i');
-    const other = await makeNode(stage(), { metadata: { ...nodeId(gone), labels: { 'cloudfence.dev/instance': gone } } });
+    const other = await makeNode(stage(), {
+      metadata: { ...nodeId(gone), labels: { 'cloudfence.dev/instance': gone } },
+    });
     expect([await find(gone), await find(gone, other.name)]).toEqual([[], []]);
   });
 
@@ -68,14 +75,20 @@ export const findCases = (stage: () => Stage): void => {
     const machine = fresh('i');
     const one = await makeNode(stage(), { machine });
     const other = await makeNode(stage(), { machine });
-    expect([...(await find(machine, fresh('wrong'), one.name, other.name))].sort()).toEqual([one.name, other.name].sort());
+    expect([...(await find(machine, fresh('wrong'), one.name, other.name))].sort()).toEqual(
+      [one.name, other.name].sort(),
+    );
     expect([...(await find(machine))].sort()).toEqual([one.name, other.name].sort());
   });
 
   it('does not take an unreadable annotation for an identity', async () => {
     const machine = fresh('i');
     const name = fresh('node');
-    await makeNode(stage(), { name, spec: K3S(name), metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': `{"${machine}` } } });
+    await makeNode(stage(), {
+      name,
+      spec: K3S(name),
+      metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': `{"${machine}` } },
+    });
     expect(await find(machine, name)).toEqual([]);
   });
 };

@@ -24,7 +24,13 @@ export const ledgerCases = (stage: () => Stage): void => {
     const nodes = await countNodes();
     return { share: (begun + 0.5) / nodes, atOnce: (unfinished + 0.5) / nodes };
   };
-  const wanting = (cap: Claim['cap'], change: Partial<Claim> = {}): Claim => ({ machine: fresh('i'), boot: 'boot-1', cap, onlyAsked: false, ...change });
+  const wanting = (cap: Claim['cap'], change: Partial<Claim> = {}): Claim => ({
+    machine: fresh('i'),
+    boot: 'boot-1',
+    cap,
+    onlyAsked: false,
+    ...change,
+  });
   const claim = (wanted: Claim) => stage().cluster.claim(wanted, unhurried());
 
   beforeEach(async () => {
@@ -50,9 +56,15 @@ export const ledgerCases = (stage: () => Stage): void => {
   it('admits a fence again that is entered already, whoever asks, and a later boot when the others leave room', async () => {
     const cap = await capOf(1);
     const wanted = wanting(cap);
-    for (const again of [wanted, wanted, { ...wanted, boot: null }, { ...wanted, boot: 'boot-2' }]) expect((await claim(again)).admitted).toBe(true);
+    for (const again of [wanted, wanted, { ...wanted, boot: null }, { ...wanted, boot: 'boot-2' }])
+      expect((await claim(again)).admitted).toBe(true);
     expect(await lines()).toHaveLength(1);
-    expect(await claim(wanting(cap))).toMatchObject({ admitted: false, begun: 1, unfinished: 1, limits: { begun: 1, unfinished: 1 } });
+    expect(await claim(wanting(cap))).toMatchObject({
+      admitted: false,
+      begun: 1,
+      unfinished: 1,
+      limits: { begun: 1, unfinished: 1 },
+    });
   });
 
   it('gives the place at once back to others when a fence is over, and the share of the cluster not', async () => {
@@ -88,7 +100,11 @@ export const ledgerCases = (stage: () => Stage): void => {
   });
 
   describe('while the cap is lifted by people', () => {
-    const lifted = (until: string) => made(stage(), MAPS, { metadata: { name: 'cloudfence' }, data: { 'cap-lifted-until': until, 'cap-lifted-because': 'the zone is lost' } });
+    const lifted = (until: string) =>
+      made(stage(), MAPS, {
+        metadata: { name: 'cloudfence' },
+        data: { 'cap-lifted-until': until, 'cap-lifted-because': 'the zone is lost' },
+      });
     const inMinutes = (minutes: number) => new Date(stage().now() + minutes * 60_000).toISOString();
     it.each([
       ['admits every claim and enters it', () => inMinutes(30), true],
@@ -117,7 +133,12 @@ export const ledgerCases = (stage: () => Stage): void => {
     const begun = Math.floor(stage().now() / 1_000) - 60;
     const full = Array.from({ length: 2_449 }, (_, at) => `${`m${at}`.padEnd(10, '-')} boot-1 ${begun} f 5000`);
     await writes(full.join('\n'));
-    expect(await claim(wanting({ share: 0.49, atOnce: 0.2 }))).toMatchObject({ admitted: true, begun: 2_449, nodes: 5_000, limits: { begun: 2_450 } });
+    expect(await claim(wanting({ share: 0.49, atOnce: 0.2 }))).toMatchObject({
+      admitted: true,
+      begun: 2_449,
+      nodes: 5_000,
+      limits: { begun: 2_450 },
+    });
     expect(JSON.stringify((await stage().admin('GET', LEDGER)).body).length).toBeLessThan(100_000);
     expect((await claim(wanting({ share: 0.49, atOnce: 0.2 }))).admitted).toBe(false);
   });

@@ -3,7 +3,22 @@ import type { LookRequest } from '../../../fencing/model/cluster.ts';
 import { wantedBy } from '../../../fencing/rules/pods.ts';
 import { attachmentName } from '../../../kubernetes/attachments.ts';
 import type { Stage } from './stage.ts';
-import { ATTACHMENTS, CSI_NODES, DRIVER, LEASES, cluesTo, fresh, made, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim } from './stage.ts';
+import {
+  ATTACHMENTS,
+  CSI_NODES,
+  DRIVER,
+  LEASES,
+  cluesTo,
+  fresh,
+  made,
+  makeAttachment,
+  makeNode,
+  makePod,
+  makeVolume,
+  recordFor,
+  unhurried,
+  usingClaim,
+} from './stage.ts';
 
 const nameOn = (handle: string, node: string) => attachmentName({ driver: DRIVER, handle }, node);
 const key = (handle: string) => `${DRIVER}^${handle}`;
@@ -12,7 +27,10 @@ export const lookAfterCases = (stage: () => Stage): void => {
   const look = (machine: string, node: string | null, request: Partial<LookRequest> = {}) =>
     stage().cluster.look({ clues: cluesTo(machine), node, remembered: null, follow: [], ...request }, unhurried());
   const renewed = (name: string, ago: number) =>
-    made(stage(), LEASES, { metadata: { name }, spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') } });
+    made(stage(), LEASES, {
+      metadata: { name },
+      spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') },
+    });
   const attached = async (machine: string, node: string, handle = fresh('vol')) => {
     const volume = await makeVolume(stage(), handle);
     await makeAttachment(stage(), nameOn(handle, node), node, volume, machine);
@@ -26,19 +44,35 @@ export const lookAfterCases = (stage: () => Stage): void => {
     const volume = await makeVolume(stage(), attached);
     const orphan = await makePod(stage(), node, usingClaim(volume));
     const { uid } = await makeAttachment(stage(), nameOn(attached, node), node, volume, machine);
-    const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, { volumes: [{ driver: DRIVER, handle: remembered, persistentVolume: null, attachment: '' }] });
+    const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, {
+      volumes: [{ driver: DRIVER, handle: remembered, persistentVolume: null, attachment: '' }],
+    });
     const facts = await look(machine, null, { remembered: record });
-    expect(facts).toMatchObject({ node: null, nodeName: node, nameTaken: false, pods: [{ uid: orphan.uid, volumes: [key(attached)] }] });
-    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment?.uid ?? null])).toEqual([[remembered, null], [attached, uid]]);
+    expect(facts).toMatchObject({
+      node: null,
+      nodeName: node,
+      nameTaken: false,
+      pods: [{ uid: orphan.uid, volumes: [key(attached)] }],
+    });
+    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment?.uid ?? null])).toEqual([
+      [remembered, null],
+      [attached, uid],
+    ]);
   });
 
   it('reads only the attachments that it is told of, and only those that are still the machine’s', async () => {
     const [machine, node] = [fresh('i'), fresh('node')];
     const [told, untold, reused, gone] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
-    for (const [handle, owner] of [[told, machine], [untold, machine], [reused, 'i-successor']] as const) {
+    for (const [handle, owner] of [
+      [told, machine],
+      [untold, machine],
+      [reused, 'i-successor'],
+    ] as const) {
       await makeAttachment(stage(), nameOn(handle, node), node, await makeVolume(stage(), handle), owner);
     }
-    const facts = await look(machine, null, { attachments: [told, reused, gone].map((handle) => nameOn(handle, node)) });
+    const facts = await look(machine, null, {
+      attachments: [told, reused, gone].map((handle) => nameOn(handle, node)),
+    });
     expect(facts).toMatchObject({ nodeName: node, volumes: [{ handle: told, attachment: { attached: false } }] });
   });
 
@@ -46,7 +80,10 @@ export const lookAfterCases = (stage: () => Stage): void => {
     const [machine, node, handle, missing] = [fresh('i'), fresh('node'), fresh('vol'), fresh('gone')];
     const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], csi: { driver: DRIVER, volumeHandle: handle } };
     const metadata = { name: nameOn(handle, node), annotations: { 'csi.alpha.kubernetes.io/node-id': machine } };
-    const { uid } = await made(stage(), ATTACHMENTS, { metadata, spec: { attacher: DRIVER, nodeName: node, source: { inlineVolumeSpec } } });
+    const { uid } = await made(stage(), ATTACHMENTS, {
+      metadata,
+      spec: { attacher: DRIVER, nodeName: node, source: { inlineVolumeSpec } },
+    });
     const stays = await makePod(stage(), node, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });
     await makePod(stage(), node, usingClaim(missing));
     const facts = await look(machine, null);
@@ -64,9 +101,14 @@ export const lookAfterCases = (stage: () => Stage): void => {
     await makeAttachment(stage(), nameOn(left, name), name, leftVolume, machine);
     await makeAttachment(stage(), nameOn(taken, name), name, takenVolume, 'i-successor');
     const volumes = [{ driver: DRIVER, handle: taken, persistentVolume: takenVolume, attachment: '' }];
-    const facts = await look(machine, null, { remembered: recordFor({ name, uid: 'u', resourceVersion: '1' }, machine, { volumes }) });
+    const facts = await look(machine, null, {
+      remembered: recordFor({ name, uid: 'u', resourceVersion: '1' }, machine, { volumes }),
+    });
     expect(facts).toMatchObject({ node: null, nameTaken: true, pods: [] });
-    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment === null])).toEqual([[taken, true], [left, false]]);
+    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment === null])).toEqual([
+      [taken, true],
+      [left, false],
+    ]);
   });
 
   it('takes only those pods under a dead Node’s name for its machine’s that its fence noted, or that use what is attached to it', async () => {
@@ -75,7 +117,9 @@ export const lookAfterCases = (stage: () => Stage): void => {
     const noted = await makePod(stage(), node);
     await makePod(stage(), node, usingClaim(await makeVolume(stage(), fresh('vol'))));
     await makePod(stage(), node);
-    const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, { pods: [{ namespace: 'default', name: noted.name, uid: noted.uid }] });
+    const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, {
+      pods: [{ namespace: 'default', name: noted.name, uid: noted.uid }],
+    });
     const facts = await look(machine, null, { remembered: record });
     expect(facts.nameTaken).toBe(false);
     expect(facts.pods.map(({ uid }) => uid).sort()).toEqual([user.uid, noted.uid].sort());
@@ -103,7 +147,12 @@ export const lookAfterCases = (stage: () => Stage): void => {
     const { uid } = await makeNode(stage(), { name, spec: { providerID: `k3s://${name}` } });
     await made(stage(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
     const pod = await makePod(stage(), name, usingClaim(await attached(machine, name)));
-    expect(await look(machine, null)).toMatchObject({ node: { name, uid }, nameTaken: false, pods: [{ uid: pod.uid }], volumes: [{ attachment: { source: { value: machine } } }] });
+    expect(await look(machine, null)).toMatchObject({
+      node: { name, uid },
+      nameTaken: false,
+      pods: [{ uid: pod.uid }],
+      volumes: [{ attachment: { source: { value: machine } } }],
+    });
   });
 
   it('gives attachments that name no machine where they are asked for by the name of their Node, and that name is free', async () => {

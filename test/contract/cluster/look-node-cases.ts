@@ -7,7 +7,10 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 export const lookNodeCases = (stage: () => Stage): void => {
   const look = (machine: string, node: string, request: Partial<LookRequest> = {}) =>
-    stage().cluster.look({ clues: cluesTo(machine, node), node, remembered: null, follow: [], ...request }, unhurried());
+    stage().cluster.look(
+      { clues: cluesTo(machine, node), node, remembered: null, follow: [], ...request },
+      unhurried(),
+    );
 
   it('reads what a Node is and how it stands', async () => {
     const machine = fresh('i');
@@ -15,16 +18,37 @@ export const lookNodeCases = (stage: () => Stage): void => {
       machine,
       metadata: {
         labels: { 'topology.kubernetes.io/zone': 'z1', 'node-role.kubernetes.io/control-plane': '' },
-        annotations: { 'cloudfence.dev/opt-out': '', 'csi.volume.kubernetes.io/nodeid': `{"ebs.csi.aws.com":"${machine}"}` },
+        annotations: {
+          'cloudfence.dev/opt-out': '',
+          'csi.volume.kubernetes.io/nodeid': `{"ebs.csi.aws.com":"${machine}"}`,
+        },
         finalizers: ['example.com/hold'],
         ownerReferences: [{ apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name: 'c', uid: 'u' }],
       },
       status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-11-21T09:00:00Z' }] },
     });
-    await made(stage(), '/apis/storage.k8s.io/v1/csinodes', { metadata: { name }, spec: { drivers: [{ name: 'ebs.csi.aws.com', nodeID: machine }] } });
+    await made(stage(), '/apis/storage.k8s.io/v1/csinodes', {
+      metadata: { name },
+      spec: { drivers: [{ name: 'ebs.csi.aws.com', nodeID: machine }] },
+    });
     const { node } = await look(machine, name);
-    expect(node).toMatchObject({ name, uid, bootID: 'boot-1', ready: 'False', readySince: Date.UTC(2026, 10, 21, 9), deleting: false, zone: 'z1' });
-    expect(node).toMatchObject({ controlPlane: true, optOuts: [{ by: 'annotation', says: 'no reason given', remedy: `kubectl annotate node ${name} cloudfence.dev/opt-out-` }], finalizers: ['example.com/hold'], owners: ['NodeClaim'] });
+    expect(node).toMatchObject({
+      name,
+      uid,
+      bootID: 'boot-1',
+      ready: 'False',
+      readySince: Date.UTC(2026, 10, 21, 9),
+      deleting: false,
+      zone: 'z1',
+    });
+    expect(node).toMatchObject({
+      controlPlane: true,
+      optOuts: [
+        { by: 'annotation', says: 'no reason given', remedy: `kubectl annotate node ${name} cloudfence.dev/opt-out-` },
+      ],
+      finalizers: ['example.com/hold'],
+      owners: ['NodeClaim'],
+    });
     expect(node?.identitySources.map(({ source }) => source)).toEqual(['providerID', 'nodeIdAnnotation', 'csiNode']);
     expect(await stage().cluster.identify(name, unhurried())).toEqual(node?.identitySources);
     expect(await stage().cluster.identify(fresh('gone'), unhurried())).toBeNull();
@@ -33,11 +57,18 @@ export const lookNodeCases = (stage: () => Stage): void => {
 
   it('reads the fence on a Node, and its text even when it is no record', async () => {
     const machine = fresh('i');
-    const node = await makeNode(stage(), { machine, spec: { providerID: `x/${machine}`, taints: [{ key: OUT_OF_SERVICE, effect: 'NoExecute' }] } });
+    const node = await makeNode(stage(), {
+      machine,
+      spec: { providerID: `x/${machine}`, taints: [{ key: OUT_OF_SERVICE, effect: 'NoExecute' }] },
+    });
     const record = recordFor(node, machine);
-    const annotate = (text: string) => stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { 'cloudfence.dev/fence': text } } });
+    const annotate = (text: string) =>
+      stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { 'cloudfence.dev/fence': text } } });
     await annotate(JSON.stringify(record));
-    expect((await look(machine, node.name)).node).toMatchObject({ record, taints: { outOfService: true, quarantine: false } });
+    expect((await look(machine, node.name)).node).toMatchObject({
+      record,
+      taints: { outOfService: true, quarantine: false },
+    });
     await annotate('garbled');
     expect((await look(machine, node.name)).node).toMatchObject({ record: null, recordText: 'garbled' });
   });
@@ -53,10 +84,17 @@ export const lookNodeCases = (stage: () => Stage): void => {
   it('sorts the pods of the Node and no others', async () => {
     const machine = fresh('i');
     const { name } = await makeNode(stage(), { machine });
-    const owned = (kind: string) => ({ ownerReferences: [{ apiVersion: 'v1', kind, name: 'o', uid: 'o', controller: true }] });
+    const owned = (kind: string) => ({
+      ownerReferences: [{ apiVersion: 'v1', kind, name: 'o', uid: 'o', controller: true }],
+    });
     const mirror = await makePod(stage(), name, {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } });
     const daemon = await makePod(stage(), name, { tolerations: [{ operator: 'Exists' }] }, owned('DaemonSet'));
-    const job = await makePod(stage(), name, { terminationGracePeriodSeconds: 30 }, { ...owned('Job'), finalizers: ['batch.kubernetes.io/job-tracking'] });
+    const job = await makePod(
+      stage(),
+      name,
+      { terminationGracePeriodSeconds: 30 },
+      { ...owned('Job'), finalizers: ['batch.kubernetes.io/job-tracking'] },
+    );
     const other = await makePod(stage(), name, {}, { annotations: { 'cloudfence.dev/opt-out': 'by hand' } });
     await makePod(stage(), fresh('node'));
     await stage().admin('DELETE', `/api/v1/namespaces/default/pods/${job.name}`);
@@ -66,7 +104,16 @@ export const lookNodeCases = (stage: () => Stage): void => {
     expect(byUid.get(mirror.uid)).toMatchObject({ kind: 'mirror', tolerates: false });
     expect(byUid.get(daemon.uid)).toMatchObject({ kind: 'daemon', tolerates: true, volumes: [] });
     expect(byUid.get(job.uid)).toMatchObject({ kind: 'job', deleting: true, finalizers: true });
-    expect(byUid.get(other.uid)).toMatchObject({ kind: 'other', optOut: { by: 'annotation', says: 'by hand', remedy: `kubectl annotate -n default pod ${other.name} cloudfence.dev/opt-out-` }, deleting: false, finished: false });
+    expect(byUid.get(other.uid)).toMatchObject({
+      kind: 'other',
+      optOut: {
+        by: 'annotation',
+        says: 'by hand',
+        remedy: `kubectl annotate -n default pod ${other.name} cloudfence.dev/opt-out-`,
+      },
+      deleting: false,
+      finished: false,
+    });
   });
 
   it('heeds the pause', async () => {
@@ -87,6 +134,12 @@ export const lookNodeCases = (stage: () => Stage): void => {
     const remembered = recordFor({ ...node, uid: 'an-older-uid' }, machine);
     expect(await look(machine, node.name, { remembered })).toMatchObject({ nameTaken: true, node: { uid: node.uid } });
     const gone = fresh('i');
-    expect(await look(gone, node.name, { remembered: { ...remembered, machine: gone } })).toMatchObject({ nameTaken: true, node: null, nodeName: node.name, pods: [], lease: null });
+    expect(await look(gone, node.name, { remembered: { ...remembered, machine: gone } })).toMatchObject({
+      nameTaken: true,
+      node: null,
+      nodeName: node.name,
+      pods: [],
+      lease: null,
+    });
   });
 };

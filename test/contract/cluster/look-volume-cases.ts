@@ -4,7 +4,23 @@ import { attachmentName } from '../../../kubernetes/attachments.ts';
 import { NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
 import { wantedBy } from '../../../fencing/rules/pods.ts';
 import type { Stage } from './stage.ts';
-import { ATTACHMENTS, CLAIMS, DRIVER, NODES, VOLUMES, cluesTo, fresh, made, makeAttachment, makeNode, makePod, makeVolume, recordFor, unhurried, usingClaim } from './stage.ts';
+import {
+  ATTACHMENTS,
+  CLAIMS,
+  DRIVER,
+  NODES,
+  VOLUMES,
+  cluesTo,
+  fresh,
+  made,
+  makeAttachment,
+  makeNode,
+  makePod,
+  makeVolume,
+  recordFor,
+  unhurried,
+  usingClaim,
+} from './stage.ts';
 
 const nameOn = (handle: string, node: string) => attachmentName({ driver: DRIVER, handle }, node);
 const key = (handle: string) => `${DRIVER}^${handle}`;
@@ -19,16 +35,35 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     const [claimed, ephemeral, recorded, inUse] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
     const volume = await makeVolume(stage(), claimed);
     const pod = await makePod(stage(), node.name, {
-      volumes: [...usingClaim(volume).volumes, { name: 'scratch', ephemeral: { volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } } } }],
+      volumes: [
+        ...usingClaim(volume).volumes,
+        {
+          name: 'scratch',
+          ephemeral: {
+            volumeClaimTemplate: {
+              spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+            },
+          },
+        },
+      ],
     });
     await makeVolume(stage(), ephemeral, `${pod.name}-scratch`);
-    const status = { volumesInUse: [`kubernetes.io/csi/${key(inUse)}`], volumesAttached: [{ name: `kubernetes.io/csi/${key(claimed)}`, devicePath: '' }] };
+    const status = {
+      volumesInUse: [`kubernetes.io/csi/${key(inUse)}`],
+      volumesAttached: [{ name: `kubernetes.io/csi/${key(claimed)}`, devicePath: '' }],
+    };
     await stage().admin('PATCH', `${NODES}/${node.name}/status`, { status });
     const named = { driver: DRIVER, handle: recorded, persistentVolume: 'gone', attachment: '' };
     const facts = await look(machine, node.name, { remembered: recordFor(node, machine, { volumes: [named] }) });
-    expect(facts.volumes.map((found) => found.key).sort()).toEqual([claimed, ephemeral, recorded, inUse].map(key).sort());
+    expect(facts.volumes.map((found) => found.key).sort()).toEqual(
+      [claimed, ephemeral, recorded, inUse].map(key).sort(),
+    );
     expect(facts.pods[0]?.volumes).toEqual([key(claimed), key(ephemeral)]);
-    expect(facts.volumes.find(({ handle }) => handle === claimed)).toMatchObject({ persistentVolume: volume, attachmentName: nameOn(claimed, node.name), attachment: null });
+    expect(facts.volumes.find(({ handle }) => handle === claimed)).toMatchObject({
+      persistentVolume: volume,
+      attachmentName: nameOn(claimed, node.name),
+      attachment: null,
+    });
     expect(facts.volumes.find(({ handle }) => handle === recorded)?.persistentVolume).toBeNull();
     expect(facts.volumes.filter(({ reported }) => reported).map(({ handle }) => handle)).toEqual([claimed]);
   });
@@ -39,9 +74,17 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     const [going, anothers] = [fresh('vol'), fresh('vol')];
     const volume = await makeVolume(stage(), going);
     const { uid } = await makeAttachment(stage(), nameOn(going, node.name), node.name, volume, machine);
-    await makeAttachment(stage(), nameOn(anothers, node.name), node.name, await makeVolume(stage(), anothers), 'i-predecessor');
+    await makeAttachment(
+      stage(),
+      nameOn(anothers, node.name),
+      node.name,
+      await makeVolume(stage(), anothers),
+      'i-predecessor',
+    );
     expect((await look(machine, node.name)).volumes).toEqual([]);
-    expect((await look(machine, node.name, { search: true })).volumes).toMatchObject([{ handle: going, persistentVolume: volume, attachment: { uid } }]);
+    expect((await look(machine, node.name, { search: true })).volumes).toMatchObject([
+      { handle: going, persistentVolume: volume, attachment: { uid } },
+    ]);
   });
 
   it('does not take a PersistentVolume for a volume whose handle it does not carry', async () => {
@@ -59,8 +102,19 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     const node = await makeNode(stage(), { machine });
     const name = fresh('data');
     const size = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
-    await made(stage(), VOLUMES, { metadata: { name }, spec: { ...size, capacity: { storage: '1Gi' }, awsElasticBlockStore: { volumeID: 'aws://z1/vol-1' }, claimRef: { namespace: 'default', name } } });
-    await made(stage(), CLAIMS, { metadata: { name }, spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } } });
+    await made(stage(), VOLUMES, {
+      metadata: { name },
+      spec: {
+        ...size,
+        capacity: { storage: '1Gi' },
+        awsElasticBlockStore: { volumeID: 'aws://z1/vol-1' },
+        claimRef: { namespace: 'default', name },
+      },
+    });
+    await made(stage(), CLAIMS, {
+      metadata: { name },
+      spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } },
+    });
     await makePod(stage(), node.name, usingClaim(name));
     expect((await look(machine, node.name)).volumes).toMatchObject([{ key: key('vol-1'), persistentVolume: name }]);
   });
@@ -68,8 +122,14 @@ export const lookVolumeCases = (stage: () => Stage): void => {
   const size = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
   const inTree = async (source: object, labels: object = {}) => {
     const name = fresh('data');
-    await made(stage(), VOLUMES, { metadata: { name, labels }, spec: { ...size, capacity: { storage: '1Gi' }, ...source, claimRef: { namespace: 'default', name } } });
-    await made(stage(), CLAIMS, { metadata: { name }, spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } } });
+    await made(stage(), VOLUMES, {
+      metadata: { name, labels },
+      spec: { ...size, capacity: { storage: '1Gi' }, ...source, claimRef: { namespace: 'default', name } },
+    });
+    await made(stage(), CLAIMS, {
+      metadata: { name },
+      spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } },
+    });
     return name;
   };
 
@@ -78,7 +138,10 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     const node = await makeNode(stage(), { machine });
     const uri = '/subscriptions/S/resourceGroups/Group/providers/Microsoft.Compute/disks/Data-1';
     const azure = await inTree({ azureDisk: { diskName: 'Data-1', diskURI: uri, kind: 'Managed' } });
-    const google = await inTree({ gcePersistentDisk: { pdName: 'pd-1' } }, { 'topology.kubernetes.io/zone': 'us-central1-a' });
+    const google = await inTree(
+      { gcePersistentDisk: { pdName: 'pd-1' } },
+      { 'topology.kubernetes.io/zone': 'us-central1-a' },
+    );
     const [onAzure, onGoogle] = [
       { driver: 'disk.csi.azure.com', handle: uri },
       { driver: 'pd.csi.storage.gke.io', handle: 'projects/UNSPECIFIED/zones/us-central1-a/disks/pd-1' },
@@ -87,19 +150,37 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     const { uid } = await makeAttachment(stage(), attachmentName(onGoogle, node.name), node.name, google, machine);
     const facts = await look(machine, node.name);
     const byHandle = new Map(facts.volumes.map((volume) => [volume.handle, volume]));
-    expect(byHandle.get(onAzure.handle)).toMatchObject({ ...onAzure, persistentVolume: azure, attachmentName: attachmentName(onAzure, node.name) });
-    expect(byHandle.get(onGoogle.handle)).toMatchObject({ ...onGoogle, persistentVolume: google, claim: `default/${google}`, attachment: { uid } });
-    expect(facts.pods.flatMap(({ volumes }) => volumes).sort()).toEqual([`${onAzure.driver}^${onAzure.handle}`, `${onGoogle.driver}^${onGoogle.handle}`]);
+    expect(byHandle.get(onAzure.handle)).toMatchObject({
+      ...onAzure,
+      persistentVolume: azure,
+      attachmentName: attachmentName(onAzure, node.name),
+    });
+    expect(byHandle.get(onGoogle.handle)).toMatchObject({
+      ...onGoogle,
+      persistentVolume: google,
+      claim: `default/${google}`,
+      attachment: { uid },
+    });
+    expect(facts.pods.flatMap(({ volumes }) => volumes).sort()).toEqual([
+      `${onAzure.driver}^${onAzure.handle}`,
+      `${onGoogle.driver}^${onGoogle.handle}`,
+    ]);
   });
 
   it('sees that a pod wants the in-tree volume that it names itself, and not its ephemeral CSI volume', async () => {
     const machine = fresh('i');
     const node = await makeNode(stage(), { machine });
     const handle = fresh('vol');
-    const volumes = [{ name: 'data', awsElasticBlockStore: { volumeID: handle } }, { name: 'scratch', csi: { driver: DRIVER } }];
+    const volumes = [
+      { name: 'data', awsElasticBlockStore: { volumeID: handle } },
+      { name: 'scratch', csi: { driver: DRIVER } },
+    ];
     await makePod(stage(), node.name, { volumes, tolerations: [{ operator: 'Exists' }] });
     const inlineVolumeSpec = { ...size, csi: { driver: DRIVER, volumeHandle: handle } };
-    const { uid } = await made(stage(), ATTACHMENTS, { metadata: { name: nameOn(handle, node.name) }, spec: { attacher: DRIVER, nodeName: node.name, source: { inlineVolumeSpec } } });
+    const { uid } = await made(stage(), ATTACHMENTS, {
+      metadata: { name: nameOn(handle, node.name) },
+      spec: { attacher: DRIVER, nodeName: node.name, source: { inlineVolumeSpec } },
+    });
     const facts = await look(machine, node.name);
     expect(facts.pods).toMatchObject([{ volumes: [key(handle)], unresolved: [] }]);
     expect(facts.volumes).toMatchObject([{ handle, persistentVolume: null, claim: null, attachment: { uid } }]);
@@ -113,7 +194,12 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     const claimed = await makeVolume(stage(), known);
     const missing = fresh('gone');
     const pod = await makePod(stage(), node.name, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });
-    const status = { volumesAttached: [orphaned, known].map((handle) => ({ name: `kubernetes.io/csi/${key(handle)}`, devicePath: '' })) };
+    const status = {
+      volumesAttached: [orphaned, known].map((handle) => ({
+        name: `kubernetes.io/csi/${key(handle)}`,
+        devicePath: '',
+      })),
+    };
     await stage().admin('PATCH', `${NODES}/${node.name}/status`, { status });
     await makeAttachment(stage(), nameOn(known, node.name), node.name, claimed, machine);
     const facts = await look(machine, node.name);
@@ -129,8 +215,12 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     await makePod(stage(), node.name, usingClaim(volume));
     const name = nameOn(handle, node.name);
     const { uid } = await makeAttachment(stage(), name, node.name, volume, machine);
-    await stage().admin('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: ['external-attacher/ebs-csi-aws-com'], annotations: { 'cloudfence.dev/nudge': 'x' } } });
-    await stage().admin('PATCH', `${ATTACHMENTS}/${name}/status`, { status: { attached: true, detachError: { message: 'stuck', time: '2026-11-21T10:00:00Z' } } });
+    await stage().admin('PATCH', `${ATTACHMENTS}/${name}`, {
+      metadata: { finalizers: ['external-attacher/ebs-csi-aws-com'], annotations: { 'cloudfence.dev/nudge': 'x' } },
+    });
+    await stage().admin('PATCH', `${ATTACHMENTS}/${name}/status`, {
+      status: { attached: true, detachError: { message: 'stuck', time: '2026-11-21T10:00:00Z' } },
+    });
     await stage().admin('DELETE', `${ATTACHMENTS}/${name}`);
     const [found] = (await look(machine, node.name)).volumes;
     const source = { source: 'volumeAttachment', driver: DRIVER, value: machine };
@@ -164,12 +254,17 @@ export const lookVolumeCases = (stage: () => Stage): void => {
     await makePod(stage(), next, usingClaim(volume));
     const { uid, name } = await makeAttachment(stage(), nameOn(handle, next), next, volume);
     await stage().admin('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { annotations: { [NUDGE_ANNOTATION]: 'x' } } });
-    await stage().admin('PATCH', `${ATTACHMENTS}/${name}/status`, { status: { attached: false, attachError: { message: 'held', time: '2026-11-21T10:00:00Z' } } });
+    await stage().admin('PATCH', `${ATTACHMENTS}/${name}/status`, {
+      status: { attached: false, attachError: { message: 'held', time: '2026-11-21T10:00:00Z' } },
+    });
     const volumes = [{ driver: DRIVER, handle, persistentVolume: volume, attachment: old }];
-    await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { [RECORD_ANNOTATION]: JSON.stringify(recordFor(node, machine, { volumes })) } } });
+    await stage().admin('PATCH', `${NODES}/${node.name}`, {
+      metadata: { annotations: { [RECORD_ANNOTATION]: JSON.stringify(recordFor(node, machine, { volumes })) } },
+    });
     expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
     await stage().admin('DELETE', `${ATTACHMENTS}/${old}`);
-    expect((await look(machine, node.name)).volumes).toMatchObject([{ attachment: null, successor: { uid, nudged: true, attachError: 'held' } }]);
+    expect((await look(machine, node.name)).volumes).toMatchObject([
+      { attachment: null, successor: { uid, nudged: true, attachError: 'held' } },
+    ]);
   });
-
 };

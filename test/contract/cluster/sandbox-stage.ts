@@ -15,13 +15,15 @@ import type { Stage } from './stage.ts';
 export const FENCE_TOKEN = 'fence-token';
 
 /** The identity under test may do what the published list says, and not one verb more. */
-const rules: readonly PolicyRule[] = neededPermissions.map(({ verb, group, resource, subresource, namespace, name }) => ({
-  apiGroups: [group],
-  resources: [subresource === undefined ? resource : `${resource}/${subresource}`],
-  verbs: [verb],
-  ...(namespace !== undefined && { namespaces: [namespace] }),
-  ...(name !== undefined && { resourceNames: [name] }),
-}));
+const rules: readonly PolicyRule[] = neededPermissions.map(
+  ({ verb, group, resource, subresource, namespace, name }) => ({
+    apiGroups: [group],
+    resources: [subresource === undefined ? resource : `${resource}/${subresource}`],
+    verbs: [verb],
+    ...(namespace !== undefined && { namespaces: [namespace] }),
+    ...(name !== undefined && { resourceNames: [name] }),
+  }),
+);
 
 export const sandboxServer = (settings: Partial<ApiServer> = {}): ApiServer =>
   apiServerOf({
@@ -36,7 +38,10 @@ export const adminOf =
   async (method, path, body) => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': type };
-    const answer = await inProcess(server)({ method, path, headers, body: body === undefined ? '' : JSON.stringify(body) }, undefined);
+    const answer = await inProcess(server)(
+      { method, path, headers, body: body === undefined ? '' : JSON.stringify(body) },
+      undefined,
+    );
     return { status: answer.status, body: JSON.parse(answer.body) };
   };
 

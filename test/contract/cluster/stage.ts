@@ -16,7 +16,10 @@ export interface Meta {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** An API server to run the contract on: the cluster under test, and an administrator who sets the scene over the same API. */
+/**
+ * An API server to run the contract on: the cluster under test, and an administrator who sets the scene over the same
+ * API.
+ */
 export interface Stage {
   readonly cluster: Cluster;
   readonly admin: (method: string, path: string, body?: unknown) => Promise<Answer>;
@@ -56,8 +59,14 @@ interface NodeTraits {
   readonly status?: object;
 }
 
-/** A Node of a fresh name whose providerID names the machine, with no taints but those given: the API server's own is gone once a Node is ready. */
-export const makeNode = async (stage: Stage, { machine = fresh('i'), name = fresh('node'), metadata = {}, spec = {}, status = {} }: NodeTraits = {}): Promise<Meta> => {
+/**
+ * A Node of a fresh name whose providerID names the machine, with no taints but those given: the API server's own is
+ * gone once a Node is ready.
+ */
+export const makeNode = async (
+  stage: Stage,
+  { machine = fresh('i'), name = fresh('node'), metadata = {}, spec = {}, status = {} }: NodeTraits = {},
+): Promise<Meta> => {
   await made(stage, NODES, {
     metadata: { name, ...metadata },
     spec: { providerID: `aws:///eu-central-1a/${machine}`, ...spec },
@@ -78,15 +87,31 @@ export const makeVolume = async (stage: Stage, handle: string, name = fresh('dat
   const size = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
   await made(stage, VOLUMES, {
     metadata: { name },
-    spec: { ...size, capacity: { storage: '1Gi' }, csi: { driver: DRIVER, volumeHandle: handle }, claimRef: { namespace: 'default', name } },
+    spec: {
+      ...size,
+      capacity: { storage: '1Gi' },
+      csi: { driver: DRIVER, volumeHandle: handle },
+      claimRef: { namespace: 'default', name },
+    },
   });
-  await made(stage, CLAIMS, { metadata: { name }, spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } } });
+  await made(stage, CLAIMS, {
+    metadata: { name },
+    spec: { ...size, volumeName: name, resources: { requests: { storage: '1Gi' } } },
+  });
   return name;
 };
 
-export const usingClaim = (claimName: string) => ({ volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }] });
+export const usingClaim = (claimName: string) => ({
+  volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }],
+});
 
-export const makeAttachment = (stage: Stage, name: string, nodeName: string, volume: string, machine?: string): Promise<Meta> =>
+export const makeAttachment = (
+  stage: Stage,
+  name: string,
+  nodeName: string,
+  volume: string,
+  machine?: string,
+): Promise<Meta> =>
   made(stage, ATTACHMENTS, {
     metadata: { name, ...(machine !== undefined && { annotations: { 'csi.alpha.kubernetes.io/node-id': machine } }) },
     spec: { attacher: DRIVER, nodeName, source: { persistentVolumeName: volume } },

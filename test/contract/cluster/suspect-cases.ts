@@ -7,8 +7,12 @@ const noted = (value: string) => ({ source: 'volumeAttachment', driver: DRIVER, 
 
 export const suspectCases = (stage: () => Stage): void => {
   const renewed = (name: string, ago: number) =>
-    made(stage(), LEASES, { metadata: { name }, spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') } });
-  const suspected = async (node: string) => (await stage().cluster.suspects(60_000, unhurried())).filter((suspect) => suspect.node === node);
+    made(stage(), LEASES, {
+      metadata: { name },
+      spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') },
+    });
+  const suspected = async (node: string) =>
+    (await stage().cluster.suspects(60_000, unhurried())).filter((suspect) => suspect.node === node);
 
   it.each([
     [-59_000, []],
@@ -32,7 +36,9 @@ export const suspectCases = (stage: () => Stage): void => {
     await makeNode(stage(), { name, spec: { providerID: '' } });
     await made(stage(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
     await renewed(name, 120_000);
-    expect(await suspected(name)).toMatchObject([{ because: 'lease-stale', identitySources: [{ source: 'csiNode', value: machine }] }]);
+    expect(await suspected(name)).toMatchObject([
+      { because: 'lease-stale', identitySources: [{ source: 'csiNode', value: machine }] },
+    ]);
   });
 
   it.each([
@@ -45,7 +51,13 @@ export const suspectCases = (stage: () => Stage): void => {
     await makeAttachment(stage(), fresh('csi'), name, 'data', machine);
     expect(await suspected(name)).toMatchObject(own);
     const left = await makeAttachment(stage(), fresh('csi'), name, 'data', former);
-    const before = { because: 'node-missing', node: name, identitySources: [noted(former)], record: null, attachments: [left.name] };
+    const before = {
+      because: 'node-missing',
+      node: name,
+      identitySources: [noted(former)],
+      record: null,
+      attachments: [left.name],
+    };
     expect(await suspected(name)).toMatchObject([...own, before]);
   });
 
@@ -56,10 +68,34 @@ export const suspectCases = (stage: () => Stage): void => {
   const quarantine = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
   it.each([
     ['its label alone stands', { [LABEL]: 'fence-1' }, [], 5_000, [{ because: 'fenced', marked: false }]],
-    ['somebody removed its label below our taint', { [BESIDE]: VALUE }, [ours, quarantine], 5_000, [{ because: 'fenced', marked: true }]],
-    ['somebody removed its label below our quarantine, and its kubelet is silent', {}, [quarantine], 120_000, [{ because: 'fenced', marked: false }]],
-    ['a tombstone is all that is left: it is looked at, and is no fence', { [LABEL]: 'fence-1_removed_0000000aaaaaaa' }, [], 5_000, [{ because: 'labelled', marked: false }]],
-    ['a tombstone is left, and its kubelet is silent', { [LABEL]: 'fence-1_removed_0000000aaaaaaa' }, [], 120_000, [{ because: 'lease-stale' }]],
+    [
+      'somebody removed its label below our taint',
+      { [BESIDE]: VALUE },
+      [ours, quarantine],
+      5_000,
+      [{ because: 'fenced', marked: true }],
+    ],
+    [
+      'somebody removed its label below our quarantine, and its kubelet is silent',
+      {},
+      [quarantine],
+      120_000,
+      [{ because: 'fenced', marked: false }],
+    ],
+    [
+      'a tombstone is all that is left: it is looked at, and is no fence',
+      { [LABEL]: 'fence-1_removed_0000000aaaaaaa' },
+      [],
+      5_000,
+      [{ because: 'labelled', marked: false }],
+    ],
+    [
+      'a tombstone is left, and its kubelet is silent',
+      { [LABEL]: 'fence-1_removed_0000000aaaaaaa' },
+      [],
+      120_000,
+      [{ because: 'lease-stale' }],
+    ],
     ["the taint is somebody else's", {}, [{ ...ours, value: 'nodeshutdown' }], 5_000, []],
   ])('tells whether a fence of ours stands on a Node: %s', async (_case, labels, taints, ago, found) => {
     const { name } = await makeNode(stage(), { metadata: { labels }, spec: { taints } });
@@ -77,7 +113,12 @@ export const suspectCases = (stage: () => Stage): void => {
     await renewed(silent.name, 120_000);
     await renewed(parked.name, 120_000);
     await renewed(back.name, 5_000);
-    const { unreachable, zone } = await stage().cluster.surveyConnectivity(silent.name, 60_000, { machine: 'i-1', machineOf: ({ value }) => value }, unhurried());
+    const { unreachable, zone } = await stage().cluster.surveyConnectivity(
+      silent.name,
+      60_000,
+      { machine: 'i-1', machineOf: ({ value }) => value },
+      unhurried(),
+    );
     expect(unreachable).toContain(silent.name);
     expect(unreachable).not.toContain(parked.name);
     expect([...zone].sort()).toEqual([silent.name, back.name].sort());

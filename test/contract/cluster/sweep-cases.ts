@@ -7,14 +7,23 @@ const EVENTS = '/apis/events.k8s.io/v1/namespaces/default/events';
 
 export const sweepCases = (stage: () => Stage): void => {
   const renewed = (name: string, ago: number) =>
-    made(stage(), LEASES, { metadata: { name }, spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') } });
+    made(stage(), LEASES, {
+      metadata: { name },
+      spec: { renewTime: new Date(stage().now() - ago).toISOString().replace('Z', '000Z') },
+    });
 
   it('suspects Nodes whose kubelet is silent, that are fenced, and that are missing', async () => {
     const machine = fresh('i');
     const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' };
-    const [lively, silent, fenced] = [await makeNode(stage()), await makeNode(stage(), { machine }), await makeNode(stage(), { metadata: { labels } })];
+    const [lively, silent, fenced] = [
+      await makeNode(stage()),
+      await makeNode(stage(), { machine }),
+      await makeNode(stage(), { metadata: { labels } }),
+    ];
     const record = recordFor(fenced, 'i-1');
-    await stage().admin('PATCH', `${NODES}/${fenced.name}`, { metadata: { annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } } });
+    await stage().admin('PATCH', `${NODES}/${fenced.name}`, {
+      metadata: { annotations: { 'cloudfence.dev/fence': JSON.stringify(record) } },
+    });
     await renewed(lively.name, 5_000);
     await renewed(silent.name, 120_000);
     await renewed(fenced.name, 5_000);
@@ -25,9 +34,27 @@ export const sweepCases = (stage: () => Stage): void => {
     const suspects = await stage().cluster.suspects(60_000, unhurried());
     const providerID = { source: 'providerID', driver: null, value: `aws:///eu-central-1a/${machine}` };
     const node = (name: string) => suspects.filter((suspect) => suspect.node === name);
-    expect(node(silent.name)).toEqual([{ because: 'lease-stale', node: silent.name, identitySources: [providerID], record: null, marked: false, attachments: [] }]);
+    expect(node(silent.name)).toEqual([
+      {
+        because: 'lease-stale',
+        node: silent.name,
+        identitySources: [providerID],
+        record: null,
+        marked: false,
+        attachments: [],
+      },
+    ]);
     expect(node(fenced.name)).toMatchObject([{ because: 'fenced', record }]);
-    expect(node(missing)).toEqual([{ because: 'node-missing', node: missing, identitySources: [{ source: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: 'i-missing' }], record: null, marked: false, attachments: [left.name] }]);
+    expect(node(missing)).toEqual([
+      {
+        because: 'node-missing',
+        node: missing,
+        identitySources: [{ source: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: 'i-missing' }],
+        record: null,
+        marked: false,
+        attachments: [left.name],
+      },
+    ]);
     expect([...node(lively.name), ...node(orphanedLease)]).toEqual([]);
   });
 
@@ -35,9 +62,19 @@ export const sweepCases = (stage: () => Stage): void => {
 
   it('names every Node that names the machine, whichever name it bears', async () => {
     const machine = fresh('i');
-    const [first, second] = [await makeNode(stage(), { spec: { providerID: machine } }), await makeNode(stage(), { metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'a-driver': machine }) } } })];
+    const [first, second] = [
+      await makeNode(stage(), { spec: { providerID: machine } }),
+      await makeNode(stage(), {
+        metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': JSON.stringify({ 'a-driver': machine }) } },
+      }),
+    ];
     await makeNode(stage());
-    const { claimants } = await stage().cluster.surveyConnectivity(first.name, 60_000, { ...anybody, machine }, unhurried());
+    const { claimants } = await stage().cluster.surveyConnectivity(
+      first.name,
+      60_000,
+      { ...anybody, machine },
+      unhurried(),
+    );
     expect([...claimants].sort()).toEqual([first.name, second.name].sort());
   });
 
@@ -54,30 +91,65 @@ export const sweepCases = (stage: () => Stage): void => {
     await renewed(elsewhere.name, 120_000);
     const own = new Set([silent, leaseless, lively, elsewhere].map(({ name }) => name));
     const seenFrom = async (name: string) => {
-      const { unreachable, zone: neighbours } = await stage().cluster.surveyConnectivity(name, 60_000, anybody, unhurried());
+      const { unreachable, zone: neighbours } = await stage().cluster.surveyConnectivity(
+        name,
+        60_000,
+        anybody,
+        unhurried(),
+      );
       return { unreachable: unreachable.filter((other) => own.has(other)).sort(), zone: [...neighbours].sort() };
     };
     const neighbours = [silent.name, leaseless.name, lively.name].sort();
-    expect(await seenFrom(silent.name)).toEqual({ unreachable: [silent.name, leaseless.name, elsewhere.name].sort(), zone: neighbours });
-    expect(await seenFrom(leaseless.name)).toEqual({ unreachable: [silent.name, elsewhere.name].sort(), zone: neighbours });
+    expect(await seenFrom(silent.name)).toEqual({
+      unreachable: [silent.name, leaseless.name, elsewhere.name].sort(),
+      zone: neighbours,
+    });
+    expect(await seenFrom(leaseless.name)).toEqual({
+      unreachable: [silent.name, elsewhere.name].sort(),
+      zone: neighbours,
+    });
   });
 
   it('rechecks a Node in a few words, and one that is gone', async () => {
-    const node = await makeNode(stage(), { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } });
+    const node = await makeNode(stage(), {
+      spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] },
+    });
     const text = JSON.stringify(recordFor(node, 'i-1'));
-    await stage().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { 'cloudfence.dev/fence': text } } });
-    expect(await stage().cluster.recheck(node.name, unhurried())).toEqual({ uid: node.uid, recordText: text, taints: { outOfService: true, ours: false }, lease: null });
-    expect(await stage().cluster.recheck(fresh('gone'), unhurried())).toEqual({ uid: null, recordText: null, taints: { outOfService: false, ours: false }, lease: null });
+    await stage().admin('PATCH', `${NODES}/${node.name}`, {
+      metadata: { annotations: { 'cloudfence.dev/fence': text } },
+    });
+    expect(await stage().cluster.recheck(node.name, unhurried())).toEqual({
+      uid: node.uid,
+      recordText: text,
+      taints: { outOfService: true, ours: false },
+      lease: null,
+    });
+    expect(await stage().cluster.recheck(fresh('gone'), unhurried())).toEqual({
+      uid: null,
+      recordText: null,
+      taints: { outOfService: false, ours: false },
+      lease: null,
+    });
   });
 
   it('tells people on the Node, however much there is to tell', async () => {
     const node = await makeNode(stage());
     const reason = 'FenceRefused';
-    await stage().cluster.recordEvent({ node: node.name, uid: node.uid }, { type: 'Warning', reason, message: 'ä'.repeat(2000) }, unhurried());
+    await stage().cluster.recordEvent(
+      { node: node.name, uid: node.uid },
+      { type: 'Warning', reason, message: 'ä'.repeat(2000) },
+      unhurried(),
+    );
     const { items } = (await stage().admin('GET', EVENTS)).body;
     const told = Array.isArray(items) ? items.filter((event) => event.regarding.name === node.name) : [];
-    expect(told).toMatchObject([{ reason, type: 'Warning', reportingController: 'cloudfence.dev', regarding: { kind: 'Node', uid: node.uid } }]);
+    expect(told).toMatchObject([
+      { reason, type: 'Warning', reportingController: 'cloudfence.dev', regarding: { kind: 'Node', uid: node.uid } },
+    ]);
     expect(told[0].note).toMatch(/^ä{400,510}…$/);
-    await stage().cluster.recordEvent({ node: fresh('gone'), uid: null }, { type: 'Normal', reason: 'Freed', message: 'done' }, unhurried());
+    await stage().cluster.recordEvent(
+      { node: fresh('gone'), uid: null },
+      { type: 'Normal', reason: 'Freed', message: 'done' },
+      unhurried(),
+    );
   });
 };

@@ -45,7 +45,9 @@ const methodFor = (document: DiscoveryDocument, verb: string, pathname: string):
     const template = method.flatPath.split('/');
     if (method.httpMethod !== verb || template.length !== parts.length) continue;
     if (!template.every((part, at) => part.startsWith('{') || part === parts[at])) continue;
-    const named = template.flatMap((part, at) => (part.startsWith('{') ? [[part.slice(1, -1), decodeURIComponent(parts[at] ?? '')]] : []));
+    const named = template.flatMap((part, at) =>
+      part.startsWith('{') ? [[part.slice(1, -1), decodeURIComponent(parts[at] ?? '')]] : [],
+    );
     return { method, path: Object.fromEntries(named) };
   }
   return null;
@@ -53,12 +55,16 @@ const methodFor = (document: DiscoveryDocument, verb: string, pathname: string):
 
 const faultsInParameters = ({ method, path }: Found, query: URLSearchParams): readonly string[] => {
   const given = { ...Object.fromEntries(query), ...path };
-  const missing = Object.entries(method.parameters).flatMap(([name, { required }]) => (required && given[name] === undefined ? [`${method.id}: ${name} is missing`] : []));
+  const missing = Object.entries(method.parameters).flatMap(([name, { required }]) =>
+    required && given[name] === undefined ? [`${method.id}: ${name} is missing`] : [],
+  );
   const wrong = Object.entries(given).flatMap(([name, value]) => {
     const known = method.parameters[name];
     if (!known) return COMMON.has(name) ? [] : [`${method.id}: there is no parameter ${name}`];
     if (known.type === 'boolean' && !['true', 'false'].includes(value)) return [`${method.id}: ${name} is no boolean`];
-    return known.pattern === undefined || new RegExp(`^(?:${known.pattern})$`).test(value) ? [] : [`${method.id}: ${name} ${value} does not match ${known.pattern}`];
+    return known.pattern === undefined || new RegExp(`^(?:${known.pattern})$`).test(value)
+      ? []
+      : [`${method.id}: ${name} ${value} does not match ${known.pattern}`];
   });
   return [...missing, ...wrong];
 };

@@ -4,7 +4,13 @@ import type { DiscoveryDocument, Schema } from './document.ts';
 export type Way = 'sent' | 'answered';
 
 /** What of a JSON value the document's schema does not allow, each with its place. */
-export const faultsIn = (document: DiscoveryDocument, schema: Schema, value: unknown, where: string, way: Way = 'answered'): readonly string[] => {
+export const faultsIn = (
+  document: DiscoveryDocument,
+  schema: Schema,
+  value: unknown,
+  where: string,
+  way: Way = 'answered',
+): readonly string[] => {
   const { $ref } = schema;
   if ($ref !== undefined) {
     const named = document.schemas[$ref];
@@ -29,11 +35,20 @@ export const faultsIn = (document: DiscoveryDocument, schema: Schema, value: unk
   }
 };
 
-const isRequired = ({ description = '', readOnly = false }: Schema): boolean => !readOnly && /^(?:Required\.|REQUIRED:)/.test(description);
+const isRequired = ({ description = '', readOnly = false }: Schema): boolean =>
+  !readOnly && /^(?:Required\.|REQUIRED:)/.test(description);
 
-const faultsInObject = (document: DiscoveryDocument, { properties = {}, additionalProperties }: Schema, value: unknown, where: string, way: Way): readonly string[] => {
+const faultsInObject = (
+  document: DiscoveryDocument,
+  { properties = {}, additionalProperties }: Schema,
+  value: unknown,
+  where: string,
+  way: Way,
+): readonly string[] => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`${where}: is no object`];
-  const missing = Object.entries(properties).flatMap(([key, schema]) => (way === 'sent' && isRequired(schema) && !(key in value) ? [`${where}.${key}: is required`] : []));
+  const missing = Object.entries(properties).flatMap(([key, schema]) =>
+    way === 'sent' && isRequired(schema) && !(key in value) ? [`${where}.${key}: is required`] : [],
+  );
   const wrong = Object.entries(value).flatMap(([key, inner]) => {
     const schema = properties[key] ?? additionalProperties;
     if (!schema) return [`${where}.${key}: there is no such field`];
@@ -51,7 +66,8 @@ const SIGNED = /^-?[0-9]{1,19}$/;
 const faultsInText = ({ format, pattern, enum: allowed }: Schema, value: unknown, where: string): readonly string[] => {
   if (typeof value !== 'string') return [`${where}: is no string`];
   if (allowed && !allowed.includes(value)) return [`${where}: ${value} is none of ${allowed.join(', ')}`];
-  if (pattern !== undefined && !new RegExp(`^(?:${pattern})$`).test(value)) return [`${where}: ${value} does not match ${pattern}`];
+  if (pattern !== undefined && !new RegExp(`^(?:${pattern})$`).test(value))
+    return [`${where}: ${value} does not match ${pattern}`];
   if (format === 'google-duration' && !DURATION.test(value)) return [`${where}: ${value} is no duration`];
   if (format === 'uint64' && !UNSIGNED.test(value)) return [`${where}: ${value} is no uint64`];
   return format === 'int64' && !SIGNED.test(value) ? [`${where}: ${value} is no int64`] : [];

@@ -35,7 +35,12 @@ export const schema: z.ZodType<Schema> = z.lazy(() =>
   }),
 );
 
-const parameter = z.object({ type: z.string(), location: z.enum(['path', 'query']), required: z.boolean().default(false), pattern: z.string().optional() });
+const parameter = z.object({
+  type: z.string(),
+  location: z.enum(['path', 'query']),
+  required: z.boolean().default(false),
+  pattern: z.string().optional(),
+});
 
 const method = z.object({
   id: z.string(),
@@ -56,11 +61,21 @@ const document = z.object({
 
 export type DiscoveryDocument = z.infer<typeof document>;
 
-/** The one place where the tests read where it is: CLOUDFENCE_COMPUTE_DISCOVERY, or what .ci/install-google-discovery fetches. */
-export const discoveryFolder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cloudfence', 'google-discovery-2.202.0');
+/**
+ * The one place where the tests read where it is: CLOUDFENCE_COMPUTE_DISCOVERY, or what .ci/install-google-discovery
+ * fetches.
+ */
+export const discoveryFolder = join(
+  process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+  'cloudfence',
+  'google-discovery-2.202.0',
+);
 const file = process.env['CLOUDFENCE_COMPUTE_DISCOVERY'] ?? join(discoveryFolder, 'compute.v1.json');
 
 export const computeDocument = (): DiscoveryDocument => {
-  if (!existsSync(file)) throw new Error(`these tests need Google's discovery document, which is not at ${file}: fetch it with .ci/install-google-discovery`);
+  if (!existsSync(file))
+    throw new Error(
+      `these tests need Google's discovery document, which is not at ${file}: fetch it with .ci/install-google-discovery`,
+    );
   return document.parse(JSON.parse(readFileSync(file, 'utf8')));
 };

@@ -42,8 +42,14 @@ interface Resources {
   readonly resources?: Readonly<Record<string, Resources>> | undefined;
 }
 
-const resources: z.ZodType<Resources> = z.lazy(() => z.object({ methods: z.record(z.string(), method).optional(), resources: z.record(z.string(), resources).optional() }));
-const described = z.object({ rootUrl: z.url(), schemas: z.record(z.string(), schema), resources: z.record(z.string(), resources) });
+const resources: z.ZodType<Resources> = z.lazy(() =>
+  z.object({ methods: z.record(z.string(), method).optional(), resources: z.record(z.string(), resources).optional() }),
+);
+const described = z.object({
+  rootUrl: z.url(),
+  schemas: z.record(z.string(), schema),
+  resources: z.record(z.string(), resources),
+});
 
 interface Described {
   readonly origin: string;
@@ -51,25 +57,45 @@ interface Described {
   readonly method: Method;
 }
 
-const methodsOf = ({ methods = {}, resources: inner = {} }: Resources): readonly Method[] => [...Object.values(methods), ...Object.values(inner).flatMap(methodsOf)];
+const methodsOf = ({ methods = {}, resources: inner = {} }: Resources): readonly Method[] => [
+  ...Object.values(methods),
+  ...Object.values(inner).flatMap(methodsOf),
+];
 
 const methodsIn = (name: string): readonly Described[] => {
-  const { rootUrl, schemas, resources: all } = described.parse(JSON.parse(readFileSync(path.join(discoveryFolder, `${name}.json`), 'utf8')));
+  const {
+    rootUrl,
+    schemas,
+    resources: all,
+  } = described.parse(JSON.parse(readFileSync(path.join(discoveryFolder, `${name}.json`), 'utf8')));
   const document = { servicePath: '', schemas, resources: {} };
-  return Object.values(all).flatMap(methodsOf).map((one) => ({ origin: new URL(rootUrl).origin, document, method: one }));
+  return Object.values(all)
+    .flatMap(methodsOf)
+    .map((one) => ({ origin: new URL(rootUrl).origin, document, method: one }));
 };
 
 /** A pattern of a path whose parts in braces are anything, or anything without a slash. */
 const patternOf = (template: string): RegExp =>
-  new RegExp(`^/${template.split(/(\{\+?\w+\})/).map((part) => (part.startsWith('{+') ? '(.+)' : part.startsWith('{') ? '([^/]+)' : part.replaceAll('.', String.raw`\.`))).join('')}$`);
+  new RegExp(
+    `^/${template
+      .split(/(\{\+?\w+\})/)
+      .map((part) =>
+        part.startsWith('{+') ? '(.+)' : part.startsWith('{') ? '([^/]+)' : part.replaceAll('.', String.raw`\.`),
+      )
+      .join('')}$`,
+  );
 
-const namesIn = (template: string): readonly string[] => [...template.matchAll(/\{\+?(\w+)\}/g)].map(([, name = '']) => name);
+const namesIn = (template: string): readonly string[] =>
+  [...template.matchAll(/\{\+?(\w+)\}/g)].map(([, name = '']) => name);
 
-const isCalled = ({ origin, method: { httpMethod, path: template, flatPath = template } }: Described, { origin: asked, verb, url }: Exchange): boolean =>
-  origin === asked && verb === httpMethod && patternOf(flatPath).test(decodeURIComponent(url.pathname));
+const isCalled = (
+  { origin, method: { httpMethod, path: template, flatPath = template } }: Described,
+  { origin: asked, verb, url }: Exchange,
+): boolean => origin === asked && verb === httpMethod && patternOf(flatPath).test(decodeURIComponent(url.pathname));
 
 /** The least that a path may hold: `projects/p:getIamPolicy` is no project named so. */
-const literal = ({ method: { path: template, flatPath = template } }: Described): number => flatPath.replaceAll(/\{\w+\}/g, '').length;
+const literal = ({ method: { path: template, flatPath = template } }: Described): number =>
+  flatPath.replaceAll(/\{\w+\}/g, '').length;
 
 const faultOf = ({ pattern, type, enum: allowed }: Parameter, value: string): string | null => {
   if (pattern !== undefined && !new RegExp(pattern).test(value)) return `does not match ${pattern}`;
@@ -86,11 +112,14 @@ const inPath = ({ path: template }: Method, { url }: Exchange): readonly (readon
 const faultsInParameters = (called: Method, call: Exchange): readonly string[] => {
   const { id, parameters } = called;
   const given = [...inPath(called, call), ...call.url.searchParams];
-  const missing = Object.entries(parameters).flatMap(([name, { required }]) => (required && !given.some(([other]) => other === name) ? [`${id}: ${name} is missing`] : []));
+  const missing = Object.entries(parameters).flatMap(([name, { required }]) =>
+    required && !given.some(([other]) => other === name) ? [`${id}: ${name} is missing`] : [],
+  );
   const wrong = given.flatMap(([name, value]) => {
     const known = parameters[name];
     if (!known) return [`${id}: there is no parameter ${name}`];
-    if (!known.repeated && given.filter(([other]) => other === name).length > 1) return [`${id}: ${name} is given twice`];
+    if (!known.repeated && given.filter(([other]) => other === name).length > 1)
+      return [`${id}: ${name} is given twice`];
     const fault = faultOf(known, value);
     return fault === null ? [] : [`${id}: ${name} ${value} ${fault}`];
   });
@@ -104,13 +133,24 @@ const mask = z.looseObject({ updateMask: z.string() });
 const faultsInMask = ({ document, method: { id, request } }: Described, { url, body }: Exchange): readonly string[] => {
   const own = request ? (document.schemas[request.$ref]?.properties ?? {}) : {};
   const inBody = mask.safeParse(body).data?.updateMask;
-  const parts = inBody === undefined ? own : Object.assign({}, ...Object.values(own).map(({ $ref }) => ($ref === undefined ? {} : document.schemas[$ref]?.properties)));
+  const parts =
+    inBody === undefined
+      ? own
+      : Object.assign(
+          {},
+          ...Object.values(own).map(({ $ref }) => ($ref === undefined ? {} : document.schemas[$ref]?.properties)),
+        );
   const named = (inBody ?? url.searchParams.get('updateMask') ?? '').split(',').filter((one) => one !== '');
-  return named.flatMap((field) => (camel(field.split('.')[0] ?? '') in parts ? [] : [`${id}: the mask names ${field}, and there is no such field`]));
+  return named.flatMap((field) =>
+    camel(field.split('.')[0] ?? '') in parts ? [] : [`${id}: the mask names ${field}, and there is no such field`],
+  );
 };
 
 /** What the path says need not be said in the body. */
-const faultsInBody = ({ document, method: { id, path: template, request } }: Described, { body }: Exchange): readonly string[] => {
+const faultsInBody = (
+  { document, method: { id, path: template, request } }: Described,
+  { body }: Exchange,
+): readonly string[] => {
   if (body === null) return request ? [`${id}: was sent no body`] : [];
   if (!request) return [`${id}: takes no body`];
   const said = namesIn(template).map((name) => `${id} request.${name}: is required`);
@@ -118,11 +158,23 @@ const faultsInBody = ({ document, method: { id, path: template, request } }: Des
 };
 
 /** https://cloud.google.com/apis/design/errors */
-const problem = z.strictObject({ error: z.strictObject({ code: z.number(), message: z.string(), status: z.string().regex(/^[A-Z_]+$/), details: z.array(z.looseObject({ '@type': z.string() })).optional() }) });
+const problem = z.strictObject({
+  error: z.strictObject({
+    code: z.number(),
+    message: z.string(),
+    status: z.string().regex(/^[A-Z_]+$/),
+    details: z.array(z.looseObject({ '@type': z.string() })).optional(),
+  }),
+});
 
-const faultsInReply = ({ document, method: { id, response } }: Described, { reply: { status, body } }: Exchange): readonly string[] => {
+const faultsInReply = (
+  { document, method: { id, response } }: Described,
+  { reply: { status, body } }: Exchange,
+): readonly string[] => {
   if (status === 200) return response ? faultsIn(document, response, body, `${id} response`) : [];
-  return problem.safeParse(body).data?.error.code === status ? [] : [`${id}: answered ${status} with an error of another form`];
+  return problem.safeParse(body).data?.error.code === status
+    ? []
+    : [`${id}: answered ${status} with an error of another form`];
 };
 
 export type Judge = (call: Exchange) => { readonly id: string; readonly faults: readonly string[] };
@@ -133,6 +185,14 @@ export const judgeOf = (names: readonly string[]): Judge => {
   return (call) => {
     const found = all.filter((one) => isCalled(one, call)).toSorted((a, b) => literal(b) - literal(a))[0];
     if (!found) return { id: '', faults: [`${call.verb} ${call.origin}${call.url.pathname}: there is no such method`] };
-    return { id: found.method.id, faults: [...faultsInParameters(found.method, call), ...faultsInMask(found, call), ...faultsInBody(found, call), ...faultsInReply(found, call)] };
+    return {
+      id: found.method.id,
+      faults: [
+        ...faultsInParameters(found.method, call),
+        ...faultsInMask(found, call),
+        ...faultsInBody(found, call),
+        ...faultsInReply(found, call),
+      ],
+    };
   };
 };

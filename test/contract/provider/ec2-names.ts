@@ -6,7 +6,11 @@ export const ec2ProviderId = (zone: string, instance: string): IdentitySource =>
   value: `aws:///${zone}/${instance}`,
 });
 
-export const ebsAttachedTo = (instance: string): IdentitySource => ({ source: 'volumeAttachment', driver: 'ebs.csi.aws.com', value: instance });
+export const ebsAttachedTo = (instance: string): IdentitySource => ({
+  source: 'volumeAttachment',
+  driver: 'ebs.csi.aws.com',
+  value: instance,
+});
 
 export const ebsVolume = (disk: string): VolumeHandle => ({ driver: 'ebs.csi.aws.com', handle: disk });
 

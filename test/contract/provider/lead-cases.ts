@@ -4,8 +4,14 @@ import type { Bench } from './bench.ts';
 
 const patient = (): AbortSignal => new AbortController().signal;
 
-/** Whose an attachment is once its Node is gone: what the attacher noted, or else what the disk and the Node's name say. */
-const ledTo = async ({ cloud, volumeOf }: Bench, noted: IdentitySource, disk: DiskId): Promise<readonly MachineId[]> => {
+/**
+ * Whose an attachment is once its Node is gone: what the attacher noted, or else what the disk and the Node's name say.
+ */
+const ledTo = async (
+  { cloud, volumeOf }: Bench,
+  noted: IdentitySource,
+  disk: DiskId,
+): Promise<readonly MachineId[]> => {
   const named = cloud.machineOf(noted);
   if (named !== null) return [named];
   const holdings = await cloud.holders?.([volumeOf(disk)], patient());

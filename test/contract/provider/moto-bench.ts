@@ -43,7 +43,8 @@ export const motoHand = async (endpoint: string): Promise<MotoHand> => {
     },
     disk: async (machine, device = '/dev/sdf') => {
       const { VolumeId = '' } = await client.send(new CreateVolumeCommand({ AvailabilityZone: zone, Size: 1 }));
-      if (machine !== null) await client.send(new AttachVolumeCommand({ VolumeId, InstanceId: machine, Device: device }));
+      if (machine !== null)
+        await client.send(new AttachVolumeCommand({ VolumeId, InstanceId: machine, Device: device }));
       return VolumeId;
     },
     holderOf: async (disk) => {

@@ -14,7 +14,10 @@ import { motoHand } from './moto-bench.ts';
 import { startMoto } from './moto-server.ts';
 import { openStrictProxy } from './strict-proxy.ts';
 
-/** Where moto answers otherwise than EC2: what each says. An entry that moto mends goes, and so does its rule in the proxy. */
+/**
+ * Where moto answers otherwise than EC2: what each says. An entry that moto mends goes, and so does its rule in the
+ * proxy.
+ */
 interface Difference {
   readonly behaviour: string;
   readonly try: (hand: MotoHand) => Promise<unknown>;
@@ -27,7 +30,8 @@ const described = async ({ client }: MotoHand, id: string): Promise<Instance> =>
   return answer.Reservations?.[0]?.Instances?.[0] ?? {};
 };
 
-const launchTime = async (hand: MotoHand, id: string): Promise<number | undefined> => (await described(hand, id)).LaunchTime?.getTime();
+const launchTime = async (hand: MotoHand, id: string): Promise<number | undefined> =>
+  (await described(hand, id)).LaunchTime?.getTime();
 
 const restart = async (hand: MotoHand): Promise<string> => {
   const id = await hand.machine();
@@ -85,7 +89,8 @@ const differences: readonly Difference[] = [
   },
   {
     behaviour: 'a detach of an available volume',
-    try: async (hand) => hand.client.send(new DetachVolumeCommand({ VolumeId: await hand.disk(null), InstanceId: await hand.machine() })),
+    try: async (hand) =>
+      hand.client.send(new DetachVolumeCommand({ VolumeId: await hand.disk(null), InstanceId: await hand.machine() })),
     moto: 'InvalidAttachment.NotFound',
     ec2: 'IncorrectState',
   },
@@ -106,7 +111,12 @@ const differences: readonly Difference[] = [
     ec2: 'InvalidInstanceID.Malformed',
   },
   { behaviour: 'the launch time after a stop and a start', try: restart, moto: 'unchanged', ec2: 'changed' },
-  { behaviour: 'the reason of a hibernation', try: hibernate, moto: 'true Client.UserInitiatedShutdown', ec2: 'true Client.UserInitiatedHibernate' },
+  {
+    behaviour: 'the reason of a hibernation',
+    try: hibernate,
+    moto: 'true Client.UserInitiatedShutdown',
+    ec2: 'true Client.UserInitiatedHibernate',
+  },
 ];
 
 const outcomeOf = async (difference: Difference, hand: MotoHand): Promise<unknown> => {

@@ -7,7 +7,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The one place where the tests read where moto is: CLOUDFENCE_MOTO_SERVER, or what .ci/install-moto installs. */
-const usual = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cloudfence', 'moto-5.2.5', 'bin', 'moto_server');
+const usual = join(
+  process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+  'cloudfence',
+  'moto-5.2.5',
+  'bin',
+  'moto_server',
+);
 const program = process.env['CLOUDFENCE_MOTO_SERVER'] ?? usual;
 
 export interface MotoServer {
@@ -18,7 +24,8 @@ export interface MotoServer {
 
 /** Starts the moto server on a free port of 127.0.0.1. */
 export const startMoto = async (): Promise<MotoServer> => {
-  if (!existsSync(program)) throw new Error(`these tests need the moto server, which is not at ${program}: install it with .ci/install-moto`);
+  if (!existsSync(program))
+    throw new Error(`these tests need the moto server, which is not at ${program}: install it with .ci/install-moto`);
   const port = await freePort();
   const child = spawn(program, ['-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
   const url = `http://127.0.0.1:${port}`;

@@ -55,18 +55,31 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NamesBench>
       expect(present.generation).not.toBe(former.generation);
     });
 
-    it.each(['plain', 'forced'] as const)('never detaches from the next machine what was to leave the former one (%s)', async (manner) => {
-      const { machine, disk, former } = await twoOfOneName();
-      await bench.stop(machine);
-      await perhapsDeclined(bench.cloud.detach({ machine, incarnation: former.incarnation?.id ?? null }, disk, manner, granted, patient()));
-      await perhapsDeclined(bench.cloud.detach({ machine, incarnation: null }, disk, manner, granted, patient()));
-      await bench.settle();
-      expect(await bench.holderOf(disk)).toBe(machine);
-    });
+    it.each(['plain', 'forced'] as const)(
+      'never detaches from the next machine what was to leave the former one (%s)',
+      async (manner) => {
+        const { machine, disk, former } = await twoOfOneName();
+        await bench.stop(machine);
+        await perhapsDeclined(
+          bench.cloud.detach(
+            { machine, incarnation: former.incarnation?.id ?? null },
+            disk,
+            manner,
+            granted,
+            patient(),
+          ),
+        );
+        await perhapsDeclined(bench.cloud.detach({ machine, incarnation: null }, disk, manner, granted, patient()));
+        await bench.settle();
+        expect(await bench.holderOf(disk)).toBe(machine);
+      },
+    );
 
     it('never powers off the next machine in the place of the former one', async () => {
       const { machine, former } = await twoOfOneName();
-      await perhapsDeclined(bench.cloud.powerOff({ machine, incarnation: former.incarnation?.id ?? null }, granted, patient()));
+      await perhapsDeclined(
+        bench.cloud.powerOff({ machine, incarnation: former.incarnation?.id ?? null }, granted, patient()),
+      );
       await perhapsDeclined(bench.cloud.powerOff({ machine, incarnation: null }, granted, patient()));
       await bench.settle();
       expect((await lookAt(bench, machine)).power).toBe('running');

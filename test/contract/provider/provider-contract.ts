@@ -74,9 +74,16 @@ const powers = (bench: () => Bench): void => {
   });
 
   it('calls an unknown machine missing, and still answers for its neighbours', async () => {
-    const machines = [await bench().machine(), bench().unknownMachine, await bench().machine(), await bench().machine()];
+    const machines = [
+      await bench().machine(),
+      bench().unknownMachine,
+      await bench().machine(),
+      await bench().machine(),
+    ];
     const facts = await bench().cloud.look(machines, { disks: true }, patient());
-    expect(facts.map((one) => [one.machine, one.power])).toEqual(machines.map((id) => [id, id === bench().unknownMachine ? 'missing' : 'running']));
+    expect(facts.map((one) => [one.machine, one.power])).toEqual(
+      machines.map((id) => [id, id === bench().unknownMachine ? 'missing' : 'running']),
+    );
   });
 
   it('powers a running machine off', async () => {
@@ -88,14 +95,18 @@ const powers = (bench: () => Bench): void => {
 
   it('does not power off on an expired permit', async () => {
     const machine = await bench().machine();
-    await expect(bench().cloud.powerOff(await targetOf(bench(), machine), expired, patient())).rejects.toBeInstanceOf(ProofExpired);
+    await expect(bench().cloud.powerOff(await targetOf(bench(), machine), expired, patient())).rejects.toBeInstanceOf(
+      ProofExpired,
+    );
     await bench().settle();
     expect((await lookAt(bench(), machine)).power).toBe('running');
   });
 
   it('has no answer once the caller has given up', async () => {
     const machine = await bench().machine();
-    await expect(bench().cloud.look([machine], { disks: false }, AbortSignal.abort())).rejects.toBeInstanceOf(Unavailable);
+    await expect(bench().cloud.look([machine], { disks: false }, AbortSignal.abort())).rejects.toBeInstanceOf(
+      Unavailable,
+    );
   });
 
   it('finds its own machine again in what the cluster carries', async () => {
@@ -143,8 +154,12 @@ const detaching = (bench: () => Bench): void => {
 
   it('takes a disk that is detached already for detached', async () => {
     const machine = await bench().machine();
-    await expect(bench().cloud.detach(await targetOf(bench(), machine), await bench().disk(null), 'plain', granted, patient())).resolves.toBeUndefined();
-    await expect(bench().cloud.detach(await targetOf(bench(), machine), bench().unknownDisk, 'plain', granted, patient())).resolves.toBeUndefined();
+    await expect(
+      bench().cloud.detach(await targetOf(bench(), machine), await bench().disk(null), 'plain', granted, patient()),
+    ).resolves.toBeUndefined();
+    await expect(
+      bench().cloud.detach(await targetOf(bench(), machine), bench().unknownDisk, 'plain', granted, patient()),
+    ).resolves.toBeUndefined();
   });
 
   it('leaves a disk alone that is attached to another machine', async () => {
@@ -159,14 +174,20 @@ const detaching = (bench: () => Bench): void => {
     const machine = await bench().machine();
     const [root] = (await lookAt(bench(), machine, true)).disks;
     if (!root) throw new Error('the machine has no disk');
-    await expect(bench().cloud.detach(await targetOf(bench(), machine), root.disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
+    await expect(
+      bench().cloud.detach(await targetOf(bench(), machine), root.disk, 'plain', granted, patient()),
+    ).rejects.toBeInstanceOf(Refused);
     expect(await bench().holderOf(root.disk)).toBe(machine);
   });
 
   it('does not detach on an expired permit, nor once the caller has given up', async () => {
     const { machine, disk } = await stoppedWithDisk();
-    await expect(bench().cloud.detach(await targetOf(bench(), machine), disk, 'plain', expired, patient())).rejects.toBeInstanceOf(ProofExpired);
-    await expect(bench().cloud.detach(await targetOf(bench(), machine), disk, 'plain', granted, AbortSignal.abort())).rejects.toBeInstanceOf(Unavailable);
+    await expect(
+      bench().cloud.detach(await targetOf(bench(), machine), disk, 'plain', expired, patient()),
+    ).rejects.toBeInstanceOf(ProofExpired);
+    await expect(
+      bench().cloud.detach(await targetOf(bench(), machine), disk, 'plain', granted, AbortSignal.abort()),
+    ).rejects.toBeInstanceOf(Unavailable);
     await bench().settle();
     expect(await bench().holderOf(disk)).toBe(machine);
   });

@@ -19,7 +19,11 @@ export type Front = (url: string) => Promise<{ readonly url: string; readonly cl
 const nothingBetween: Front = async (url) => ({ url, close: async () => undefined });
 
 /** The sandbox's ARM over HTTP, with the unmodified SDK in front; `kind` is what its machines are made as. */
-export const sandboxAzureBench = async (kind: Wanted, unknownMachine: string, openFront: Front = nothingBetween): Promise<NamesBench> => {
+export const sandboxAzureBench = async (
+  kind: Wanted,
+  unknownMachine: string,
+  openFront: Front = nothingBetween,
+): Promise<NamesBench> => {
   const world = azureWorld();
   const door = await openArmDoor(world);
   const front = await openFront(door.url);
@@ -53,7 +57,11 @@ export const sandboxAzureBench = async (kind: Wanted, unknownMachine: string, op
     holderOf: async (disk) => diskIn(world, disk)?.attachments[0]?.machine ?? null,
     settle: async () => world.advance(MINUTE),
     carrierOf: (id) => azureProviderId(armId(id)),
-    attachedAs: (id) => ({ source: 'volumeAttachment', driver: 'disk.csi.azure.com', value: machineIn(world, id)?.computerName.toLowerCase() ?? '' }),
+    attachedAs: (id) => ({
+      source: 'volumeAttachment',
+      driver: 'disk.csi.azure.com',
+      value: machineIn(world, id)?.computerName.toLowerCase() ?? '',
+    }),
     volumeOf: (id) => azureVolume(armId(id)),
     close: async () => {
       await front.close();

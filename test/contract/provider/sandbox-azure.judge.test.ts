@@ -17,7 +17,8 @@ beforeAll(async () => {
 
 const judged: Front = (url) => (judge ? judge.front(url) : Promise.reject(new Error('the judge is not built')));
 const machines = () => sandboxAzureBench({}, `${prefix}/virtualmachines/nobody`, judged);
-const instances = () => sandboxAzureBench({ set: 'Pool' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/999`, judged);
+const instances = () =>
+  sandboxAzureBench({ set: 'Pool' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/999`, judged);
 
 providerContract("the sandbox's Azure, judged by Microsoft's types", machines);
 providerContract("a scale set of the sandbox's Azure, judged by Microsoft's types", instances);

@@ -4,7 +4,8 @@ import { providerContract } from './provider-contract.ts';
 import { sandboxAzureBench } from './sandbox-azure-bench.ts';
 
 const machines = () => sandboxAzureBench({}, `${prefix}/virtualmachines/nobody`);
-const instances = () => sandboxAzureBench({ set: 'Pool' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/999`);
+const instances = () =>
+  sandboxAzureBench({ set: 'Pool' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/999`);
 
 providerContract("the sandbox's Azure", machines);
 providerContract("a scale set of the sandbox's Azure", instances);

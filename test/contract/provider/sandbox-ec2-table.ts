@@ -6,23 +6,44 @@ import type { ProofRow } from './bench.ts';
 
 /** Every state of an instance, as the sandbox's EC2 comes to it. */
 export const sandboxEc2Table = (world: Ec2World): readonly ProofRow[] => {
-  const made = (wanted: Partial<Instance>, then: (instance: Instance) => unknown = () => undefined, wait = 0) => async (): Promise<string> => {
-    const id = addInstance(world, wanted);
-    const instance = instanceIn(world, id);
-    if (instance) then(instance);
-    world.advance(wait);
-    return id;
-  };
-  const stopped = (order: Partial<StopOrder> = {}) => (instance: Instance) => stopByUser(world, instance, { ...plainStop, ...order });
+  const made =
+    (wanted: Partial<Instance>, then: (instance: Instance) => unknown = () => undefined, wait = 0) =>
+    async (): Promise<string> => {
+      const id = addInstance(world, wanted);
+      const instance = instanceIn(world, id);
+      if (instance) then(instance);
+      world.advance(wait);
+      return id;
+    };
+  const stopped =
+    (order: Partial<StopOrder> = {}) =>
+    (instance: Instance) =>
+      stopByUser(world, instance, { ...plainStop, ...order });
   return [
     { state: 'pending', power: 'starting', machine: made({ state: 'stopped' }, (instance) => start(world, instance)) },
     { state: 'running', power: 'running', machine: made({}) },
     { state: 'stopping', power: 'stopping', machine: made({}, stopped()) },
     { state: 'stopping for ever', power: 'stopping', machine: made({ shutdownTakes: null }, stopped(), 60 * MINUTE) },
     { state: 'stopped', power: 'off', machine: made({}, stopped(), MINUTE) },
-    { state: 'hibernated', power: 'suspended', machine: made({ canHibernate: true }, stopped({ hibernate: true }), MINUTE) },
-    { state: 'stopped, and could have hibernated', power: 'off', machine: made({ canHibernate: true }, stopped(), MINUTE) },
-    { state: 'interrupted, and may hibernate', power: 'suspended', machine: made({ canHibernate: true }, ({ id }) => stopOutOfBand(world, id, 'Server.SpotInstanceShutdown'), MINUTE) },
+    {
+      state: 'hibernated',
+      power: 'suspended',
+      machine: made({ canHibernate: true }, stopped({ hibernate: true }), MINUTE),
+    },
+    {
+      state: 'stopped, and could have hibernated',
+      power: 'off',
+      machine: made({ canHibernate: true }, stopped(), MINUTE),
+    },
+    {
+      state: 'interrupted, and may hibernate',
+      power: 'suspended',
+      machine: made(
+        { canHibernate: true },
+        ({ id }) => stopOutOfBand(world, id, 'Server.SpotInstanceShutdown'),
+        MINUTE,
+      ),
+    },
     { state: 'shutting-down', power: 'stopping', machine: made({}, (instance) => terminate(world, instance)) },
     { state: 'terminated', power: 'off', machine: made({}, (instance) => terminate(world, instance), MINUTE) },
   ];

@@ -34,7 +34,16 @@ const benchOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<
   },
   attach: async (disk, path) => {
     const free = diskIn(world, disk);
-    if (free) apply(world, path, (_, instance) => attach(world, instance, free, { source: disk, deviceName: 'again', boot: false, mode: 'READ_WRITE', autoDelete: false }, null));
+    if (free)
+      apply(world, path, (_, instance) =>
+        attach(
+          world,
+          instance,
+          free,
+          { source: disk, deviceName: 'again', boot: false, mode: 'READ_WRITE', autoDelete: false },
+          null,
+        ),
+      );
   },
   disk: async (path) => addDisk(world, {}, path === null ? undefined : { instance: path }),
   holderOf: async (disk) => diskIn(world, disk)?.users[0] ?? null,

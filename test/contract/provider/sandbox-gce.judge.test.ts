@@ -33,11 +33,21 @@ it('a regional disk is looked at, asked for as a witness, and taken off', async 
   all.push(checked);
   const cloud = gcpCloud(freshClientsOf(world, checked.fetch));
   const machine = addInstance(world, { status: 'TERMINATED', guest: 'down' });
-  const disk = addDisk(world, { path: `projects/${place.project}/regions/${place.region}/disks/both` }, { instance: machine });
+  const disk = addDisk(
+    world,
+    { path: `projects/${place.project}/regions/${place.region}/disks/both` },
+    { instance: machine },
+  );
   const [facts] = await cloud.look([machine], { disks: true }, patient());
   expect(facts?.disks).toContainEqual(expect.objectContaining({ disk }));
   expect(await cloud.witness(pathOf(world, 'nobody'), [disk], patient())).toBeDefined();
-  await cloud.detach({ machine, incarnation: instanceIn(world, machine)?.id ?? null }, disk, 'plain', { check: () => undefined, ended: patient() }, patient());
+  await cloud.detach(
+    { machine, incarnation: instanceIn(world, machine)?.id ?? null },
+    disk,
+    'plain',
+    { check: () => undefined, ended: patient() },
+    patient(),
+  );
 });
 
 it('what one may do is asked of a machine, and of a disk in one zone or two', async () => {
@@ -46,7 +56,10 @@ it('what one may do is asked of a machine, and of a disk in one zone or two', as
   all.push(checked);
   const clients = freshClientsOf(world, checked.fetch);
   const machine = addInstance(world);
-  const disks = [addDisk(world), addDisk(world, { path: `projects/${place.project}/regions/${place.region}/disks/both` })];
+  const disks = [
+    addDisk(world),
+    addDisk(world, { path: `projects/${place.project}/regions/${place.region}/disks/both` }),
+  ];
   expect(await missingOnMachine(clients, machine, ['compute.instances.detachDisk'], patient())).toEqual([]);
   for (const disk of disks) expect(await missingOnDisk(clients, disk, ['compute.disks.use'], patient())).toEqual([]);
 });
@@ -56,9 +69,17 @@ const lower = (name: string): string => name.charAt(0).toLowerCase() + name.slic
 /** Every call of a client in the provider's sources, as Google's document calls its method. */
 const callsInSources = (): ReadonlySet<string> => {
   const folder = new URL('../../../providers/gcp/', import.meta.url);
-  const sources = readdirSync(folder).filter((name) => name.endsWith('.ts')).map((name) => readFileSync(new URL(name, folder), 'utf8'));
+  const sources = readdirSync(folder)
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(new URL(name, folder), 'utf8'));
   const service = (client: string): string => (client === 'operations' ? 'zoneOperations' : client);
-  return new Set(sources.flatMap((source) => [...source.matchAll(/\bclients\s*\.(\w+)\s*\.(\w+)\(/g)].map(([, client = '', method = '']) => `compute.${service(client)}.${method}`)));
+  return new Set(
+    sources.flatMap((source) =>
+      [...source.matchAll(/\bclients\s*\.(\w+)\s*\.(\w+)\(/g)].map(
+        ([, client = '', method = '']) => `compute.${service(client)}.${method}`,
+      ),
+    ),
+  );
 };
 
 describe('the calls above and their answers', () => {
@@ -69,7 +90,13 @@ describe('the calls above and their answers', () => {
   it('are all that the provider makes: a call that nobody judges fails here', () => {
     const judged = new Set(all.flatMap(({ called }) => [...called]));
     expect(judged).toEqual(callsInSources());
-    expect(judged).toEqual(new Set(Object.entries(CALLS).flatMap(([service, methods]) => methods.map((method) => `compute.${lower(service)}.${lower(method)}`))));
+    expect(judged).toEqual(
+      new Set(
+        Object.entries(CALLS).flatMap(([service, methods]) =>
+          methods.map((method) => `compute.${lower(service)}.${lower(method)}`),
+        ),
+      ),
+    );
     expect(judged).toContain('compute.regionDisks.get');
   });
 });

@@ -13,7 +13,10 @@ const withLaunchTime = (xml: string, id: string, time: string): string =>
   xml.replace(new RegExp(`(<instanceId>${id}</instanceId>(?:(?!<instanceId>)[^])*?<launchTime>)[^<]*`), `$1${time}`);
 
 const withReason = (xml: string, id: string, reason: string): string =>
-  xml.replace(new RegExp(`(<stateReason><code>)[^<]*((?:(?!<stateReason>|<instanceId>)[^])*<instanceId>${id}</instanceId>)`), `$1${reason}$2`);
+  xml.replace(
+    new RegExp(`(<stateReason><code>)[^<]*((?:(?!<stateReason>|<instanceId>)[^])*<instanceId>${id}</instanceId>)`),
+    `$1${reason}$2`,
+  );
 
 export const strictAnswers = (now: () => Date): StrictAnswers => {
   const launched = new Map<string, string>();

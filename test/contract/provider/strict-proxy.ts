@@ -14,7 +14,11 @@ export interface StrictProxy {
 }
 
 export const openStrictProxy = async (moto: string, region: string): Promise<StrictProxy> => {
-  const client = new EC2Client({ endpoint: moto, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
+  const client = new EC2Client({
+    endpoint: moto,
+    region,
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
   const answers = strictAnswers(() => new Date());
   const server = createServer((request, response) => void pass(moto, client, answers, request, response));
   server.listen(0, '127.0.0.1');
@@ -31,16 +35,27 @@ export const openStrictProxy = async (moto: string, region: string): Promise<Str
   };
 };
 
-const pass = async (moto: string, client: EC2Client, answers: StrictAnswers, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+const pass = async (
+  moto: string,
+  client: EC2Client,
+  answers: StrictAnswers,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> => {
   const body = await text(request);
   const params = new URLSearchParams(body);
   const refusal = await refusalOf(client, params);
   if (refusal) return void response.writeHead(400, { 'content-type': 'text/xml' }).end(refusalXml(refusal));
-  const headers = { 'content-type': 'application/x-www-form-urlencoded', authorization: request.headers.authorization ?? '' };
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    authorization: request.headers.authorization ?? '',
+  };
   const answer = await fetch(moto, { method: 'POST', headers, body });
   if (answer.ok) answers.heed(params);
   response.writeHead(answer.status, { 'content-type': 'text/xml' }).end(answers.mended(await answer.text()));
 };
 
 const refusalXml = ({ code, message }: Refusal): string =>
-  new XMLBuilder().build({ Response: { Errors: { Error: { Code: code, Message: message } }, RequestID: 'strict-proxy' } });
+  new XMLBuilder().build({
+    Response: { Errors: { Error: { Code: code, Message: message } }, RequestID: 'strict-proxy' },
+  });

@@ -1,4 +1,10 @@
-import { DescribeInstancesCommand, DescribeVolumesCommand, type EC2Client, type Instance, type Volume } from '@aws-sdk/client-ec2';
+import {
+  DescribeInstancesCommand,
+  DescribeVolumesCommand,
+  type EC2Client,
+  type Instance,
+  type Volume,
+} from '@aws-sdk/client-ec2';
 
 /** What EC2 declines and moto would do. */
 export interface Refusal {
@@ -23,16 +29,22 @@ export const refusalOf = async (client: EC2Client, params: URLSearchParams): Pro
   }
 };
 
-/** https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html; a stopped instance takes a volume, one that is gone does not. */
+/**
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html; a stopped instance takes a volume, one
+ * that is gone does not.
+ */
 const attachRefusal = async (client: EC2Client, params: URLSearchParams): Promise<Refusal | null> => {
   const volume = await describedVolume(client, params);
   const instance = await describedInstance(client, params.get('InstanceId'));
   if (volume?.Attachments?.[0]) return { code: 'VolumeInUse', message: 'the volume is attached already' };
   if (!volume || !instance) return null;
   const state = instance.State?.Name;
-  if (state !== 'running' && state !== 'stopped') return { code: 'IncorrectState', message: `the instance is '${state}'` };
+  if (state !== 'running' && state !== 'stopped')
+    return { code: 'IncorrectState', message: `the instance is '${state}'` };
   const elsewhere = volume.AvailabilityZone !== instance.Placement?.AvailabilityZone;
-  return elsewhere ? { code: 'InvalidVolume.ZoneMismatch', message: 'the volume is not in the zone of the instance' } : null;
+  return elsewhere
+    ? { code: 'InvalidVolume.ZoneMismatch', message: 'the volume is not in the zone of the instance' }
+    : null;
 };
 
 const detachRefusal = async (client: EC2Client, params: URLSearchParams): Promise<Refusal | null> => {
@@ -41,7 +53,8 @@ const detachRefusal = async (client: EC2Client, params: URLSearchParams): Promis
   const holder = volume.Attachments?.[0];
   if (!holder) return { code: 'IncorrectState', message: "the volume is in the 'available' state" };
   const asked = params.get('InstanceId') ?? holder.InstanceId;
-  if (asked !== holder.InstanceId) return { code: 'InvalidAttachment.NotFound', message: 'the volume is not attached to that instance' };
+  if (asked !== holder.InstanceId)
+    return { code: 'InvalidAttachment.NotFound', message: 'the volume is not attached to that instance' };
   const instance = await describedInstance(client, String(asked));
   const root = instance?.State?.Name === 'running' && instance.RootDeviceName === holder.Device;
   return root ? { code: 'OperationNotPermitted', message: 'this is the root volume of a running instance' } : null;

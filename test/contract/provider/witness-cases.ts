@@ -8,7 +8,9 @@ export const witnessCases = (bench: () => Bench): void => {
   it('hears from free disks, all of them, that they were released', async () => {
     const disks = [await bench().disk(null), await bench().disk(null)];
     expect(await bench().cloud.witness(bench().unknownMachine, disks, patient())).toBe('released');
-    expect(await bench().cloud.witness(bench().unknownMachine, [...disks, bench().unknownDisk], patient())).toBe('none');
+    expect(await bench().cloud.witness(bench().unknownMachine, [...disks, bench().unknownDisk], patient())).toBe(
+      'none',
+    );
   });
 
   it('hears from a disk that another machine holds that it was released', async () => {

@@ -58,4 +58,5 @@ const openStage = async (linkTo: (access: ControlPlaneAccess) => Promise<Link>) 
 export const openWithToken = () =>
   openStage(async ({ server, ca, tokens }) => linkFromToken({ server, ca, token: async () => tokens.cloudfence }));
 
-export const openWithKubeConfig = () => openStage(async ({ kubeconfigs }) => linkFromKubeConfig(await readFile(kubeconfigs.cloudfence, 'utf8'), null));
+export const openWithKubeConfig = () =>
+  openStage(async ({ kubeconfigs }) => linkFromKubeConfig(await readFile(kubeconfigs.cloudfence, 'utf8'), null));

@@ -13,4 +13,5 @@ const authors: readonly (readonly [RegExp, string])[] = [
 ];
 
 export const authorNamed = (user: string): string =>
-  authors.find(([pattern]) => pattern.test(user))?.[1] ?? (user.startsWith(ACCOUNT) ? user.slice(ACCOUNT.length) : user);
+  authors.find(([pattern]) => pattern.test(user))?.[1] ??
+  (user.startsWith(ACCOUNT) ? user.slice(ACCOUNT.length) : user);

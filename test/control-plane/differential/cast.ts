@@ -19,7 +19,8 @@ export const POD = 'db-0';
 
 export type Place = 'home' | 'refuge';
 
-export const attachmentTo = (cast: Cast, place: Place): string => attachmentName({ driver: DRIVER, handle: cast.disk }, cast[place]);
+export const attachmentTo = (cast: Cast, place: Place): string =>
+  attachmentName({ driver: DRIVER, handle: cast.disk }, cast[place]);
 
 /** A text in which every name of the stage is told by its part in the story. */
 export const inStory = (cast: Cast, text: string): string => {
@@ -38,7 +39,12 @@ export const inStory = (cast: Cast, text: string): string => {
 
 const object = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string().default('') }),
-  spec: z.looseObject({ nodeName: z.string().default(''), source: z.looseObject({ persistentVolumeName: z.string().default('') }).default({ persistentVolumeName: '' }) }).default({ nodeName: '', source: { persistentVolumeName: '' } }),
+  spec: z
+    .looseObject({
+      nodeName: z.string().default(''),
+      source: z.looseObject({ persistentVolumeName: z.string().default('') }).default({ persistentVolumeName: '' }),
+    })
+    .default({ nodeName: '', source: { persistentVolumeName: '' } }),
 });
 
 /** What the story calls the object that was written; null when it is none of it. */
@@ -53,6 +59,8 @@ export const ownerOf = (cast: Cast, { kind, object: written }: Pick<Writing, 'ki
     case 'pods':
       return metadata.namespace === cast.namespace && metadata.name === POD ? 'pod' : null;
     case 'volumeattachments':
-      return spec.source.persistentVolumeName === cast.volume ? `attachment to ${inStory(cast, spec.nodeName).toLowerCase()}` : null;
+      return spec.source.persistentVolumeName === cast.volume
+        ? `attachment to ${inStory(cast, spec.nodeName).toLowerCase()}`
+        : null;
   }
 };

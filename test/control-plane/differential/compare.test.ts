@@ -15,9 +15,14 @@ const play = async (name: string): Promise<Story> => {
 const story = await play('taint and force delete');
 
 const compared = (change: (writing: Writing, index: number) => Writing | null): readonly string[] =>
-  differences(tell(story), [tell({ ...story, writings: story.writings.flatMap((writing, index) => change(writing, index) ?? []) })]);
+  differences(tell(story), [
+    tell({ ...story, writings: story.writings.flatMap((writing, index) => change(writing, index) ?? []) }),
+  ]);
 
-const isEndOf = (kind: Writing['kind']) => (writing: Writing): boolean => writing.kind === kind && writing.gone;
+const isEndOf =
+  (kind: Writing['kind']) =>
+  (writing: Writing): boolean =>
+    writing.kind === kind && writing.gone;
 const endOfAttachment = isEndOf('volumeattachments');
 const endOfPod = isEndOf('pods');
 
@@ -33,7 +38,9 @@ describe('the comparison of a story that really happened with one of the sandbox
   });
 
   it('finds a write that never came', () => {
-    expect(compared((writing) => (endOfAttachment(writing) ? null : writing)).join()).toContain('attachment to home 1, exists: really attach-detach made it "yes" (before), then external-attacher made it "gone"');
+    expect(compared((writing) => (endOfAttachment(writing) ? null : writing)).join()).toContain(
+      'attachment to home 1, exists: really attach-detach made it "yes" (before), then external-attacher made it "gone"',
+    );
   });
 
   it.for([
@@ -43,12 +50,18 @@ describe('the comparison of a story that really happened with one of the sandbox
     [-600, true],
   ] as const)('measures a detach that takes %s ms longer against a fifth, or 300 ms', ([ms, isFound]) => {
     const found = compared((writing) => (endOfAttachment(writing) ? { ...writing, at: writing.at + ms } : writing));
-    expect(found.some((difference) => difference.startsWith('attachment to home 1, exists "gone": really after'))).toBe(isFound);
+    expect(found.some((difference) => difference.startsWith('attachment to home 1, exists "gone": really after'))).toBe(
+      isFound,
+    );
   });
 
   it('finds what comes before what it needs', () => {
     const gone = story.writings.find(endOfPod)?.revision ?? 0;
-    const found = compared((writing) => (writing.by === 'statefulset-controller' && writing.revision > gone ? { ...writing, revision: gone - 0.5 } : writing));
+    const found = compared((writing) =>
+      writing.by === 'statefulset-controller' && writing.revision > gone
+        ? { ...writing, revision: gone - 0.5 }
+        : writing,
+    );
     expect(found).toContain('in the sandbox (pod 2, exists "yes") comes before (pod 1, exists "gone")');
   });
 
@@ -56,12 +69,35 @@ describe('the comparison of a story that really happened with one of the sandbox
     const first = story.writings.find(endOfAttachment);
     const last = Math.max(...story.writings.map(({ revision }) => revision));
     const found = compared((writing) => (writing === first ? { ...writing, revision: last + 1 } : writing));
-    expect(found.some((difference) => difference.startsWith('attachment to home 1, exists "gone" (by hand) really comes before attachment to refuge 1, attached "true"'))).toBe(true);
+    expect(
+      found.some((difference) =>
+        difference.startsWith(
+          'attachment to home 1, exists "gone" (by hand) really comes before attachment to refuge 1, attached "true"',
+        ),
+      ),
+    ).toBe(true);
   });
 
   it('finds a field that is another at the end', () => {
     const last = story.writings.findLast(({ kind }) => kind === 'volumeattachments');
-    const found = compared((writing) => (writing === last ? { ...writing, object: Object.assign(structuredClone(Object(writing.object)), { spec: { attacher: 'other', nodeName: story.cast.refuge, source: { persistentVolumeName: story.cast.volume } } }) } : writing));
-    expect(found).toEqual([expect.stringMatching(/^attachment to refuge at the end: really .*ebs.csi.aws.com.*in the sandbox .*"attacher":"other"/)]);
+    const found = compared((writing) =>
+      writing === last
+        ? {
+            ...writing,
+            object: Object.assign(structuredClone(Object(writing.object)), {
+              spec: {
+                attacher: 'other',
+                nodeName: story.cast.refuge,
+                source: { persistentVolumeName: story.cast.volume },
+              },
+            }),
+          }
+        : writing,
+    );
+    expect(found).toEqual([
+      expect.stringMatching(
+        /^attachment to refuge at the end: really .*ebs.csi.aws.com.*in the sandbox .*"attacher":"other"/,
+      ),
+    ]);
   });
 });

@@ -25,17 +25,25 @@ export interface TimedLine extends Pick<Line, 'object' | 'nth' | 'facet' | 'valu
 
 const BEFORE = 'before';
 
-/** Kubelets are stand-ins on both stages, the hands are the script's and Cloudfence's, and before the incident nothing is timed. */
+/**
+ * Kubelets are stand-ins on both stages, the hands are the script's and Cloudfence's, and before the incident nothing
+ * is timed.
+ */
 const UNTIMED: ReadonlySet<string> = new Set(['kubelet', 'somebody', 'cloudfence']);
 const isTimed = (phase: string, { by }: Line): boolean => phase !== BEFORE && !UNTIMED.has(by);
 
 const zerosOf = ({ phases }: Story, lines: readonly Line[]): readonly number[] =>
-  phases.map((phase) => (phase.from === 'announcement' ? phase.at : (lines.find(({ at }) => at >= phase.at)?.at ?? phase.at)));
+  phases.map((phase) =>
+    phase.from === 'announcement' ? phase.at : (lines.find(({ at }) => at >= phase.at)?.at ?? phase.at),
+  );
 
 /** Values that differ from stage to stage, and of which only the change is compared. */
 const unnamed = (lines: readonly Line[], line: Line): string => {
   if (!UNIQUE.has(line.facet) || line.value === '') return line.value;
-  const own = lines.filter(({ object, nth, facet, revision }) => object === line.object && nth === line.nth && facet === line.facet && revision <= line.revision);
+  const own = lines.filter(
+    ({ object, nth, facet, revision }) =>
+      object === line.object && nth === line.nth && facet === line.facet && revision <= line.revision,
+  );
   return `number ${own.length}`;
 };
 
@@ -48,7 +56,17 @@ const timed = (story: Story, lines: readonly Line[]): readonly TimedLine[] => {
     const { object, nth, facet, by } = line;
     const begun = zeros[index] ?? 0;
     const zero = causeOf(lines, line)?.at ?? begun;
-    return { object, nth, facet, by, value: unnamed(lines, line), phase, at: isTimed(phase, line) ? (line.at - zero) / 1000 : null, whole: (line.at - begun) / 1000, moment: line.at };
+    return {
+      object,
+      nth,
+      facet,
+      by,
+      value: unnamed(lines, line),
+      phase,
+      at: isTimed(phase, line) ? (line.at - zero) / 1000 : null,
+      whole: (line.at - begun) / 1000,
+      moment: line.at,
+    };
   });
 };
 
@@ -62,7 +80,8 @@ const sidesOf = ({ lines }: Told) => Map.groupBy(lines, sideOf);
 
 /** What became of one side of an object: by whom, to what, and in which phase. */
 const deedOf = ({ by, value, phase }: TimedLine): string => `${by} made it "${value}" (${phase})`;
-const courseOf = (lines: readonly TimedLine[] | undefined): string => (lines ?? []).map(deedOf).join(', then ') || 'nothing';
+const courseOf = (lines: readonly TimedLine[] | undefined): string =>
+  (lines ?? []).map(deedOf).join(', then ') || 'nothing';
 
 const otherCourses = (real: Told, sandbox: Told): readonly string[] => {
   const [really, played] = [sidesOf(real), sidesOf(sandbox)];
@@ -86,7 +105,8 @@ type Measure = (line: TimedLine) => number | null;
 const sinceCause: Measure = ({ at }) => at;
 
 /** How long the volume takes to move, all in all: each step may be a little off, but not all of them. */
-const untilMoved: Measure = ({ object, facet, value, at, whole }) => (object === 'attachment to refuge' && facet === 'attached' && value === 'true' && at !== null ? whole : null);
+const untilMoved: Measure = ({ object, facet, value, at, whole }) =>
+  object === 'attachment to refuge' && facet === 'attached' && value === 'true' && at !== null ? whole : null;
 
 const offTime = (line: TimedLine, played: readonly TimedLine[], measure: Measure): string | null => {
   const really = measure(line);
@@ -112,13 +132,15 @@ const otherTimes = (real: Told, plays: readonly Told[]): readonly string[] => {
 const RACE_MS = 500;
 
 /** Kubelets are stand-ins, so when they come among the others says nothing. */
-const inTurn = ({ lines }: Told): readonly TimedLine[] => lines.filter(({ phase, by }) => phase !== BEFORE && by !== 'kubelet');
+const inTurn = ({ lines }: Told): readonly TimedLine[] =>
+  lines.filter(({ phase, by }) => phase !== BEFORE && by !== 'kubelet');
 const lineOf = (line: TimedLine): string => `${sideOf(line)} "${line.value}" (${line.phase})`;
 
 /** What really comes so long before something else that it is no race, and never does in the sandbox. */
 const otherOrders = (real: Told, plays: readonly Told[]): readonly string[] => {
   const turns = plays.map((play) => new Map(inTurn(play).map((line, turn) => [lineOf(line), turn])));
-  const everBefore = (one: string, other: string): boolean => turns.some((turn) => (turn.get(one) ?? -1) < (turn.get(other) ?? Number.POSITIVE_INFINITY));
+  const everBefore = (one: string, other: string): boolean =>
+    turns.some((turn) => (turn.get(one) ?? -1) < (turn.get(other) ?? Number.POSITIVE_INFINITY));
   const lines = inTurn(real).map((line) => ({ name: lineOf(line), moment: line.moment }));
   return lines.flatMap((one, turn) =>
     lines
@@ -129,11 +151,20 @@ const otherOrders = (real: Told, plays: readonly Told[]): readonly string[] => {
 };
 
 /**
- * Where the sandbox is not as the real thing: the courses, the ends and what has to precede what in the play that comes nearest, and each order and
- * time that no play comes near to. Empty when they agree.
+ * Where the sandbox is not as the real thing: the courses, the ends and what has to precede what in the play that comes
+ * nearest, and each order and time that no play comes near to. Empty when they agree.
  */
 export const differences = (real: Told, plays: readonly Told[]): readonly string[] => {
-  const perPlay = plays.map((play) => [...otherCourses(real, play), ...otherFinals(real, play), ...play.disorders.map((disorder) => `in the sandbox ${disorder}`)]);
+  const perPlay = plays.map((play) => [
+    ...otherCourses(real, play),
+    ...otherFinals(real, play),
+    ...play.disorders.map((disorder) => `in the sandbox ${disorder}`),
+  ]);
   const [nearest = ['nothing was played']] = perPlay.toSorted((one, other) => one.length - other.length);
-  return [...real.disorders.map((disorder) => `really ${disorder}`), ...nearest, ...otherOrders(real, plays), ...otherTimes(real, plays)];
+  return [
+    ...real.disorders.map((disorder) => `really ${disorder}`),
+    ...nearest,
+    ...otherOrders(real, plays),
+    ...otherTimes(real, plays),
+  ];
 };

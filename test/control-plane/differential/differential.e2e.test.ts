@@ -12,7 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => bench?.close());
 
-/** Those that are compared to the second have the machine for themselves; beside them, others wait for Kubernetes' timers. */
+/**
+ * Those that are compared to the second have the machine for themselves; beside them, others wait for Kubernetes'
+ * timers.
+ */
 const inTurn = pLimit(1);
 
 /** The same courses by the same hands, in the same order and time, to the same end. */
@@ -21,7 +24,10 @@ describe.concurrent('the sandbox', () => {
     expect(await inTurn(() => played(incident, () => openRealStage(bench)))).toEqual([]);
   });
 
-  it.for(Object.entries(waitingIncidents))('waits for what a real control plane waits for: %s', async ([, incident], { expect }) => {
-    expect(await played(incident, () => openRealStage(bench))).toEqual([]);
-  });
+  it.for(Object.entries(waitingIncidents))(
+    'waits for what a real control plane waits for: %s',
+    async ([, incident], { expect }) => {
+      expect(await played(incident, () => openRealStage(bench))).toEqual([]);
+    },
+  );
 });

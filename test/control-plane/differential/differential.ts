@@ -20,7 +20,10 @@ const playInSandbox = async (incident: Incident): Promise<readonly Told[]> => {
   return plays;
 };
 
-/** The same incident in the sandbox and on the real stage: where the two differ. The sandbox first, which takes the processor from what is real. */
+/**
+ * The same incident in the sandbox and on the real stage: where the two differ. The sandbox first, which takes the
+ * processor from what is real.
+ */
 export const played = async (incident: Incident, openStage: () => Promise<Stage>): Promise<readonly string[]> => {
   const plays = await playInSandbox(incident);
   return differences(await play(incident, await openStage()), plays);

@@ -16,11 +16,15 @@ const metadata = z.looseObject({
   deletionTimestamp: z.string().nullish(),
   deletionGracePeriodSeconds: z.number().nullish(),
 });
-const conditions = z.array(z.looseObject({ type: z.string(), status: z.string(), reason: z.string().default('') })).default([]);
+const conditions = z
+  .array(z.looseObject({ type: z.string(), status: z.string(), reason: z.string().default('') }))
+  .default([]);
 
 const node = z.looseObject({
   metadata,
-  spec: z.looseObject({ taints: z.array(z.looseObject({ key: z.string(), value: z.string().default(''), effect: z.string() })).default([]) }),
+  spec: z.looseObject({
+    taints: z.array(z.looseObject({ key: z.string(), value: z.string().default(''), effect: z.string() })).default([]),
+  }),
   status: z.looseObject({
     conditions,
     nodeInfo: z.looseObject({ bootID: z.string() }).nullish(),
@@ -33,11 +37,18 @@ const containerStatus = z.looseObject({ state: z.record(z.string(), z.unknown())
 const pod = z.looseObject({
   metadata,
   spec: z.looseObject({ nodeName: z.string().default('') }),
-  status: z.looseObject({ phase: z.string().default('Pending'), conditions, containerStatuses: z.array(containerStatus).default([]) }),
+  status: z.looseObject({
+    phase: z.string().default('Pending'),
+    conditions,
+    containerStatuses: z.array(containerStatus).default([]),
+  }),
 });
 
 const fault = z.looseObject({ message: z.string() }).nullish();
-const attachment = z.looseObject({ metadata, status: z.looseObject({ attached: z.boolean(), attachError: fault, detachError: fault }) });
+const attachment = z.looseObject({
+  metadata,
+  status: z.looseObject({ attached: z.boolean(), attachError: fault, detachError: fault }),
+});
 
 type Facets = Readonly<Record<string, string>>;
 
@@ -48,8 +59,10 @@ const phaseOf = (annotations: Readonly<Record<string, string>>): string => {
   return written === undefined ? '' : record.parse(JSON.parse(written)).phase;
 };
 
-const statusOf = (known: z.infer<typeof conditions>, wanted: string): string => known.find(({ type }) => type === wanted)?.status ?? '';
-const reasonOf = (known: z.infer<typeof conditions>, wanted: string): string => known.find(({ type }) => type === wanted)?.reason ?? '';
+const statusOf = (known: z.infer<typeof conditions>, wanted: string): string =>
+  known.find(({ type }) => type === wanted)?.status ?? '';
+const reasonOf = (known: z.infer<typeof conditions>, wanted: string): string =>
+  known.find(({ type }) => type === wanted)?.reason ?? '';
 
 /** The value of our out-of-service taint names the run and the boot; that it is ours is what counts. */
 const OF_A_FENCE = /^.+_in_[0-9a-z]{14}$/;
@@ -57,10 +70,16 @@ const OF_A_FENCE = /^.+_in_[0-9a-z]{14}$/;
 const facetsOfNode = (written: unknown): Facets => {
   const { metadata, spec, status } = node.parse(written);
   return {
-    taints: spec.taints.map(({ key, value, effect }) => `${key}=${value.replace(OF_A_FENCE, 'of-a-fence')}:${effect}`).toSorted().join(' '),
+    taints: spec.taints
+      .map(({ key, value, effect }) => `${key}=${value.replace(OF_A_FENCE, 'of-a-fence')}:${effect}`)
+      .toSorted()
+      .join(' '),
     ready: `${statusOf(status.conditions, 'Ready')} ${reasonOf(status.conditions, 'Ready')}`.trim(),
     boot: status.nodeInfo?.bootID ?? '',
-    attached: status.volumesAttached.map(({ name }) => name).toSorted().join(' '),
+    attached: status.volumesAttached
+      .map(({ name }) => name)
+      .toSorted()
+      .join(' '),
     'in use': status.volumesInUse.toSorted().join(' '),
     record: phaseOf(metadata.annotations),
     label: metadata.labels[FENCED_LABEL] === undefined ? '' : 'of a fence',

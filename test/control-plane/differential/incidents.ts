@@ -4,12 +4,21 @@ import { cordonRefuge, deleteAttachment, deleteNode, forceDelete, nudge, taint }
 
 /** What happens to a machine, once for both stages. */
 
-const attachedAt = (place: string) => ({ value }: Standing): boolean => value(`attachment to ${place}`, 'attached') === 'true' && value(`attachment to ${place}`, 'exists') === 'yes';
+const attachedAt =
+  (place: string) =>
+  ({ value }: Standing): boolean =>
+    value(`attachment to ${place}`, 'attached') === 'true' && value(`attachment to ${place}`, 'exists') === 'yes';
 
 const movedAway = (standing: Standing): boolean =>
-  attachedAt('refuge')(standing) && standing.value('pod', 'on') === 'REFUGE' && standing.value('pod', 'ready') === 'True' && standing.value('attachment to home', 'exists') === 'gone';
+  attachedAt('refuge')(standing) &&
+  standing.value('pod', 'on') === 'REFUGE' &&
+  standing.value('pod', 'ready') === 'True' &&
+  standing.value('attachment to home', 'exists') === 'gone';
 
-const isGone = (object: string) => ({ value }: Standing): boolean => value(object, 'exists') === 'gone';
+const isGone =
+  (object: string) =>
+  ({ value }: Standing): boolean =>
+    value(object, 'exists') === 'gone';
 
 /** So long after the end that nothing more is to come of it. */
 const AFTERMATH_MS = 1_500;
@@ -38,7 +47,10 @@ const forceDeleteAlone: Incident = async (stage) => {
   await stage.stop();
   stage.phase('by hand', 'first change');
   await forceDelete(stage);
-  await stage.until('the next pod is on the dead node', ({ births, value }) => births('pod') === 2 && value('pod', 'on') === 'HOME');
+  await stage.until(
+    'the next pod is on the dead node',
+    ({ births, value }) => births('pod') === 2 && value('pod', 'on') === 'HOME',
+  );
   await stage.pass(5_000);
 };
 
@@ -66,11 +78,14 @@ const everythingDeleted: Incident = async (stage) => {
   await moved(stage);
 };
 
-const returned = ({ value }: Standing): boolean => value('node home', 'ready').startsWith('True') && !value('node home', 'taints').includes('unreachable');
+const returned = ({ value }: Standing): boolean =>
+  value('node home', 'ready').startsWith('True') && !value('node home', 'taints').includes('unreachable');
 
 const release: Incident = async (stage) => {
   await fenceStopped(stage);
-  await stage.until('the machine is known to be away', ({ value }) => value('node home', 'taints').includes('unreachable=:NoExecute'));
+  await stage.until('the machine is known to be away', ({ value }) =>
+    value('node home', 'taints').includes('unreachable=:NoExecute'),
+  );
   stage.phase('back', 'first change');
   await stage.start();
   await stage.until('the machine is back', returned);
@@ -120,12 +135,14 @@ const leftAlone: Incident = async (stage) => {
   await stage.pass(LEFT_ALONE_MS);
 };
 
-const taintAlone = (effect: 'NoSchedule' | 'NoExecute'): Incident => async (stage) => {
-  await stage.stop();
-  stage.phase('by hand', 'first change');
-  await taint(stage, effect);
-  await moved(stage, LONG_MS);
-};
+const taintAlone =
+  (effect: 'NoSchedule' | 'NoExecute'): Incident =>
+  async (stage) => {
+    await stage.stop();
+    stage.phase('by hand', 'first change');
+    await taint(stage, effect);
+    await moved(stage, LONG_MS);
+  };
 
 const nodeDeleted: Incident = async (stage) => {
   await stage.stop();

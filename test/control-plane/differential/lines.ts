@@ -37,7 +37,9 @@ interface Known {
 }
 
 const changed = (before: Known['facets'], after: Known['facets']): readonly string[] =>
-  [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((facet) => (before[facet] ?? '') !== (after[facet] ?? ''));
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (facet) => (before[facet] ?? '') !== (after[facet] ?? ''),
+  );
 
 /** What of the writes concerns the cast, change by change. */
 export const linesOf = (writings: readonly Writing[], cast: Cast): readonly Line[] => {
@@ -49,16 +51,28 @@ export const linesOf = (writings: readonly Writing[], cast: Cast): readonly Line
     known.set(uid, met);
     return met;
   };
-  return writings.toSorted((one, other) => one.revision - other.revision).flatMap((writing) => {
-    const name = ownerOf(cast, writing);
-    if (name === null) return [];
-    const { at, revision, by } = writing;
-    const met = meet(writing.uid, name);
-    const after: Known['facets'] = writing.gone ? { ...met.facets, exists: 'gone' } : { ...facetsOf(writing, cast), exists: 'yes' };
-    const facets = changed(met.facets, after);
-    met.facets = after;
-    return facets.map((facet): Line => ({ at, revision, by, object: met.object, nth: met.nth, facet, value: after[facet] ?? '' }));
-  });
+  return writings
+    .toSorted((one, other) => one.revision - other.revision)
+    .flatMap((writing) => {
+      const name = ownerOf(cast, writing);
+      if (name === null) return [];
+      const { at, revision, by } = writing;
+      const met = meet(writing.uid, name);
+      const after: Known['facets'] = writing.gone
+        ? { ...met.facets, exists: 'gone' }
+        : { ...facetsOf(writing, cast), exists: 'yes' };
+      const facets = changed(met.facets, after);
+      met.facets = after;
+      return facets.map((facet): Line => ({
+        at,
+        revision,
+        by,
+        object: met.object,
+        nth: met.nth,
+        facet,
+        value: after[facet] ?? '',
+      }));
+    });
 };
 
 /** What a script waits for: the latest object of each name, as it stands. */
@@ -69,7 +83,8 @@ export interface Standing {
 }
 
 export const standingAfter = (lines: readonly Line[]): Standing => {
-  const births = (object: string): number => Math.max(0, ...lines.filter((line) => line.object === object).map(({ nth }) => nth));
+  const births = (object: string): number =>
+    Math.max(0, ...lines.filter((line) => line.object === object).map(({ nth }) => nth));
   return {
     births,
     value: (object, facet) => {

@@ -8,7 +8,12 @@ interface Change {
   readonly value: string | RegExp;
 }
 
-const change = (object: string, facet: string, value: Change['value'], nth = 1): Change => ({ object, facet, value, nth });
+const change = (object: string, facet: string, value: Change['value'], nth = 1): Change => ({
+  object,
+  facet,
+  value,
+  nth,
+});
 
 /** What has to be in place before what can be: these orders are no races. */
 const causes: readonly (readonly [Change, Change])[] = [
@@ -22,7 +27,10 @@ const causes: readonly (readonly [Change, Change])[] = [
   [change('attachment to home', 'exists', 'gone'), change('attachment to refuge', 'attach error', '')],
   [change('attachment to home', 'ending', 'yes'), change('attachment to home', 'detach error', 'yes')],
   [change('attachment to refuge', 'exists', 'yes'), change('attachment to refuge', 'finalizers', /external-attacher/)],
-  [change('attachment to refuge', 'finalizers', /external-attacher/), change('attachment to refuge', 'attached', 'true')],
+  [
+    change('attachment to refuge', 'finalizers', /external-attacher/),
+    change('attachment to refuge', 'attached', 'true'),
+  ],
   [change('attachment to refuge', 'attached', 'true'), change('node refuge', 'attached', /DISK/)],
   [change('pod', 'on', 'REFUGE', 2), change('node refuge', 'in use', /DISK/)],
   [change('node refuge', 'attached', /DISK/), change('pod', 'phase', 'Running', 2)],
@@ -35,11 +43,17 @@ const causes: readonly (readonly [Change, Change])[] = [
 const usualCauses: typeof causes = [
   [change('attachment to home', 'exists', 'gone'), change('attachment to refuge', 'exists', 'yes')],
   [change('attachment to home', 'detach error', 'yes'), change('attachment to refuge', 'exists', 'yes')],
-  [change('attachment to refuge', 'finalizers', /external-attacher/), change('attachment to refuge', 'attach error', 'yes')],
+  [
+    change('attachment to refuge', 'finalizers', /external-attacher/),
+    change('attachment to refuge', 'attach error', 'yes'),
+  ],
 ];
 
 const fits = (line: Line, { object, nth, facet, value }: Change): boolean =>
-  line.object === object && line.nth === (nth ?? 1) && line.facet === facet && (typeof value === 'string' ? line.value === value : value.test(line.value));
+  line.object === object &&
+  line.nth === (nth ?? 1) &&
+  line.facet === facet &&
+  (typeof value === 'string' ? line.value === value : value.test(line.value));
 
 const inWords = ({ object, nth = 1, facet, value }: Change): string => `${object} ${nth}, ${facet} "${String(value)}"`;
 
@@ -49,7 +63,8 @@ const outOfOrder = (lines: readonly Line[], [cause, effect]: readonly [Change, C
   return first !== undefined && second !== undefined && first.revision > second.revision;
 };
 
-const firstThatFits = (lines: readonly Line[], wanted: Change): Line | undefined => lines.find((line) => fits(line, wanted));
+const firstThatFits = (lines: readonly Line[], wanted: Change): Line | undefined =>
+  lines.find((line) => fits(line, wanted));
 
 /** The last of what had to be in place before the write of this line. */
 export const causeOf = (lines: readonly Line[], { revision }: Line): Line | undefined =>
@@ -62,4 +77,6 @@ export const causeOf = (lines: readonly Line[], { revision }: Line): Line | unde
 
 /** Effects that come before their causes. */
 export const disordersIn = (lines: readonly Line[]): readonly string[] =>
-  causes.filter((pair) => outOfOrder(lines, pair)).map(([cause, effect]) => `(${inWords(effect)}) comes before (${inWords(cause)})`);
+  causes
+    .filter((pair) => outOfOrder(lines, pair))
+    .map(([cause, effect]) => `(${inWords(effect)}) comes before (${inWords(cause)})`);

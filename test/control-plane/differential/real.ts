@@ -37,10 +37,17 @@ const setUp = async (bench: Bench): Promise<{ readonly cast: Cast; readonly home
   await clean(bench, refuge);
   await delay(SECOND_PUBLISH_MS);
   const instances = { home: home.instance, refuge: refuge.instance };
-  return { home, cast: { home: home.name, refuge: refuge.name, instances, namespace, volume: volumeName(namespace, CLAIM), disk } };
+  return {
+    home,
+    cast: { home: home.name, refuge: refuge.name, instances, namespace, volume: volumeName(namespace, CLAIM), disk },
+  };
 };
 
-const handsOn = ({ access, admin }: Bench, cast: Cast, home: BenchNode): Pick<Stage, 'cast' | 'stop' | 'terminate' | 'start' | 'failDetach' | 'ask' | 'fence' | 'release'> => ({
+const handsOn = (
+  { access, admin }: Bench,
+  cast: Cast,
+  home: BenchNode,
+): Pick<Stage, 'cast' | 'stop' | 'terminate' | 'start' | 'failDetach' | 'ask' | 'fence' | 'release'> => ({
   cast,
   stop: home.stop,
   terminate: home.terminate,
@@ -60,9 +67,17 @@ export const openRealStage = async (bench: Bench): Promise<Stage> => {
   return {
     ...handsOn(bench, cast, home),
     phase: (title, from) => void phases.push({ title, at: Date.now(), from }),
-    until: async (what, holds, withinMs = WITHIN_MS) => void (await until(what, async () => holds(standing()), withinMs)),
+    until: async (what, holds, withinMs = WITHIN_MS) =>
+      void (await until(what, async () => holds(standing()), withinMs)),
     pass: (ms) => delay(ms),
-    story: async () => ({ cast, phases, writings: withAuthors(watching.seen(), await readAudit(bench.access.folder, [cast.home, cast.refuge, cast.namespace])) }),
+    story: async () => ({
+      cast,
+      phases,
+      writings: withAuthors(
+        watching.seen(),
+        await readAudit(bench.access.folder, [cast.home, cast.refuge, cast.namespace]),
+      ),
+    }),
     close: async () => {
       watching.close();
       await turn(bench.access, cast.disk, {});

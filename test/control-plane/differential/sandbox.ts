@@ -2,7 +2,14 @@ import { run } from '../../../fencing/loop/run.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
 import { startRun } from '../../../fencing/loop/state.ts';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
-import { apiOf, EBS, SANDBOX_ACCOUNT, SANDBOX_REGION, type AwsParts, type AwsWorld } from '../../../sandbox/aws-sandbox.ts';
+import {
+  apiOf,
+  EBS,
+  SANDBOX_ACCOUNT,
+  SANDBOX_REGION,
+  type AwsParts,
+  type AwsWorld,
+} from '../../../sandbox/aws-sandbox.ts';
 import { handleApi } from '../../../sandbox/cluster/api/handle.ts';
 import { castOf, startControlPlane } from '../../../sandbox/cluster/controllers/actors.ts';
 import { addStatefulSet } from '../../../sandbox/cluster/fixtures.ts';
@@ -35,26 +42,40 @@ interface Troubled {
 
 const underlayWith = (troubled: Troubled): Underlay<AwsParts> => ({
   ...ec2Underlay,
-  unpublish: (world, handle, machine) => (troubled.detachFails ? { error: 'the driver is out of order' } : ec2Underlay.unpublish(world, handle, machine)),
+  unpublish: (world, handle, machine) =>
+    troubled.detachFails ? { error: 'the driver is out of order' } : ec2Underlay.unpublish(world, handle, machine),
 });
 
 const setUp = (world: AwsWorld): Cast => {
   const home = addMachine(world);
   settle(world);
   const disk = addVolume(world);
-  addStatefulSet(world, { name: 'db', disks: [{ driver: EBS, handle: disk, zone: volumeIn(world, disk)?.zone ?? '', volume: 'pv-db' }] });
+  addStatefulSet(world, {
+    name: 'db',
+    disks: [{ driver: EBS, handle: disk, zone: volumeIn(world, disk)?.zone ?? '', volume: 'pv-db' }],
+  });
   settle(world);
   const refuge = addMachine(world);
   settle(world);
   const nameOf = (machine: string): string => instanceIn(world, machine)?.privateDnsName ?? '';
-  return { home: nameOf(home), refuge: nameOf(refuge), instances: { home, refuge }, namespace: 'default', volume: 'pv-db', disk };
+  return {
+    home: nameOf(home),
+    refuge: nameOf(refuge),
+    instances: { home, refuge },
+    namespace: 'default',
+    volume: 'pv-db',
+    disk,
+  };
 };
 
 const worldWith = (seed: number, troubled: Troubled) => {
   const cluster = emptyCluster();
   const writings = recordWrites(cluster);
   const parts: AwsParts = { cluster, ec2: emptyEc2({ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }, INSTANT) };
-  const world: AwsWorld = createWorld<AwsParts>({ ...castOf<AwsParts>(underlayWith(troubled)), ...ec2Cast() }, parts, { now: Date.UTC(2026, 10, 21), seed });
+  const world: AwsWorld = createWorld<AwsParts>({ ...castOf<AwsParts>(underlayWith(troubled)), ...ec2Cast() }, parts, {
+    now: Date.UTC(2026, 10, 21),
+    seed,
+  });
   startControlPlane(world);
   return { world, writings };
 };
@@ -62,7 +83,10 @@ const worldWith = (seed: number, troubled: Troubled) => {
 const personAt = (world: AwsWorld): Stage['ask'] => {
   const server = apiOf(world, { users: { [PERSON_TOKEN]: { name: 'person', rules: 'all' } } });
   return async (method, path, body) => {
-    const headers = { authorization: `Bearer ${PERSON_TOKEN}`, 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' };
+    const headers = {
+      authorization: `Bearer ${PERSON_TOKEN}`,
+      'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+    };
     const answer = handleApi(server, { method, path, headers, body: body === undefined ? '' : JSON.stringify(body) });
     if (answer === 'drop' || answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
     return JSON.parse(answer.body);
@@ -72,16 +96,26 @@ const personAt = (world: AwsWorld): Stage['ask'] => {
 const runOf = async (world: AwsWorld, machine: MachineId, intent: 'react' | 'release'): Promise<string> => {
   const ports = portsOver(world);
   const request = { machine, intent, accepted: null, vouched: null } as const;
-  const { outcome } = await run(startRun({ request, policy: defaultPolicy, reading: ports.cloud, runId: `${intent}-1`, deadline: world.now() + RUN_LASTS_MS }), ports);
+  const { outcome } = await run(
+    startRun({
+      request,
+      policy: defaultPolicy,
+      reading: ports.cloud,
+      runId: `${intent}-1`,
+      deadline: world.now() + RUN_LASTS_MS,
+    }),
+    ports,
+  );
   return outcome;
 };
 
 /** What happens to a machine, which in this EC2 is over at once. */
-const happening = (world: AwsWorld, machine: string, happen: (instance: Instance) => void) => async (): Promise<void> => {
-  const instance = instanceIn(world, machine);
-  if (instance) happen(instance);
-  world.advance(1);
-};
+const happening =
+  (world: AwsWorld, machine: string, happen: (instance: Instance) => void) => async (): Promise<void> => {
+    const instance = instanceIn(world, machine);
+    if (instance) happen(instance);
+    world.advance(1);
+  };
 
 const untilHolds = (world: AwsWorld, what: string, holds: () => boolean, withinMs: number): void => {
   const deadline = world.now() + withinMs;
@@ -115,4 +149,3 @@ export const openSandboxStage = (seed: number): Stage => {
     close: async () => undefined,
   };
 };
-

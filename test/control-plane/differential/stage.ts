@@ -22,8 +22,8 @@ export interface Story {
 }
 
 /**
- * One cluster above one EC2: `db-0` of a StatefulSet, with one ReadWriteOnce volume, runs at home; there is a second node,
- * the refuge. What happens is told in words that fit the real control plane and the sandbox.
+ * One cluster above one EC2: `db-0` of a StatefulSet, with one ReadWriteOnce volume, runs at home; there is a second
+ * node, the refuge. What happens is told in words that fit the real control plane and the sandbox.
  */
 export interface Stage {
   readonly cast: Cast;
@@ -48,7 +48,8 @@ export interface Stage {
 export type Incident = (stage: Stage) => Promise<void>;
 
 /** What a person or a script does by hand. */
-const attachmentPath = (cast: Cast, place: Place): string => `/apis/storage.k8s.io/v1/volumeattachments/${attachmentTo(cast, place)}`;
+const attachmentPath = (cast: Cast, place: Place): string =>
+  `/apis/storage.k8s.io/v1/volumeattachments/${attachmentTo(cast, place)}`;
 
 const tainted = z.looseObject({ spec: z.looseObject({ taints: z.array(z.unknown()).default([]) }) });
 
@@ -67,9 +68,11 @@ export const cordonRefuge = async ({ ask, until, cast }: Stage): Promise<void> =
 export const forceDelete = async ({ ask, cast }: Stage): Promise<void> =>
   void (await ask('DELETE', `/api/v1/namespaces/${cast.namespace}/pods/${POD}`, { gracePeriodSeconds: 0 }));
 
-export const deleteNode = async ({ ask, cast }: Stage): Promise<void> => void (await ask('DELETE', `/api/v1/nodes/${cast.home}`));
+export const deleteNode = async ({ ask, cast }: Stage): Promise<void> =>
+  void (await ask('DELETE', `/api/v1/nodes/${cast.home}`));
 
-export const deleteAttachment = async ({ ask, cast }: Stage): Promise<void> => void (await ask('DELETE', attachmentPath(cast, 'home')));
+export const deleteAttachment = async ({ ask, cast }: Stage): Promise<void> =>
+  void (await ask('DELETE', attachmentPath(cast, 'home')));
 
 export const nudge = async ({ ask, cast }: Stage, place: Place): Promise<void> =>
   void (await ask('PATCH', attachmentPath(cast, place), { metadata: { annotations: { [NUDGE_ANNOTATION]: 'now' } } }));

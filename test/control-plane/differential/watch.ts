@@ -14,7 +14,15 @@ export interface Watching {
   readonly close: () => void;
 }
 
-const known = z.looseObject({ metadata: z.looseObject({ name: z.string(), namespace: z.string().default(''), uid: z.string(), resourceVersion: z.string(), deletionTimestamp: z.string().nullish() }) });
+const known = z.looseObject({
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().default(''),
+    uid: z.string(),
+    resourceVersion: z.string(),
+    deletionTimestamp: z.string().nullish(),
+  }),
+});
 const anything = z.looseObject({});
 
 const PATHS: Readonly<Record<Watched, string>> = {
@@ -37,7 +45,8 @@ export const watchAll = async (api: Api, kinds: readonly Watched[]): Promise<Wat
   const seen: Seen[] = [];
   let broken: unknown = null;
   const follow = async (kind: Watched, from: string): Promise<void> => {
-    for await (const line of api.watch(`${PATHS[kind]}?watch=1&resourceVersion=${from}`, closing.signal)) seen.push(seenIn(kind, line));
+    for await (const line of api.watch(`${PATHS[kind]}?watch=1&resourceVersion=${from}`, closing.signal))
+      seen.push(seenIn(kind, line));
   };
   for (const kind of kinds) {
     const { metadata } = listOf(anything).parse(await api.get(`${PATHS[kind]}?limit=1`));
@@ -58,14 +67,17 @@ const AHEAD_MS = 1_000;
 const isAbout = ({ kind, object }: Seen) => {
   const { metadata } = known.parse(object);
   return (entry: AuditEntry): boolean =>
-    entry.resource === kind && entry.namespace === metadata.namespace && entry.name === metadata.name && (entry.uid === '' || entry.uid === metadata.uid);
+    entry.resource === kind &&
+    entry.namespace === metadata.namespace &&
+    entry.name === metadata.name &&
+    (entry.uid === '' || entry.uid === metadata.uid);
 };
 
 const isDoomed = ({ object }: Seen): boolean => known.parse(object).metadata.deletionTimestamp != null;
 
 /**
- * Answers bear the revision that they made, but for bindings and for deletions that are over at once: of these a pod is seen
- * twice, doomed and gone.
+ * Answers bear the revision that they made, but for bindings and for deletions that are over at once: of these a pod is
+ * seen twice, doomed and gone.
  */
 const causeOf = (seen: Seen, entries: readonly AuditEntry[]): AuditEntry | undefined => {
   const own = entries.filter(isAbout(seen)).filter(({ at }) => at <= seen.at + AHEAD_MS);

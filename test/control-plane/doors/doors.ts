@@ -61,10 +61,12 @@ const begin = (env: Readonly<Record<string, string>>, args: readonly string[], s
   return { kill: (signal) => void child.kill(signal), ended };
 };
 
-const run = (env: Readonly<Record<string, string>>, args: readonly string[], stdin = ''): Promise<Ran> => begin(env, args, stdin).ended;
+const run = (env: Readonly<Record<string, string>>, args: readonly string[], stdin = ''): Promise<Ran> =>
+  begin(env, args, stdin).ended;
 
 /** The built CLI, as a person at a terminal has it. */
-export const runAtHand = (bench: BenchAccess, args: readonly string[]): Promise<Ran> => run(atHand(bench), [pathOf('../../../cli/cloudfence.js'), ...args]);
+export const runAtHand = (bench: BenchAccess, args: readonly string[]): Promise<Ran> =>
+  run(atHand(bench), [pathOf('../../../cli/cloudfence.js'), ...args]);
 
 const runCli = (bench: BenchAccess, args: readonly string[]): Promise<Ran> => runAtHand(bench, [...args, '--json']);
 
@@ -90,25 +92,43 @@ export const answerIn = ({ code, stdout, stderr }: Ran): CliAnswer => {
 };
 
 /** The same as `cloudfence`, without waiting for it. */
-export const beginCloudfence = (bench: BenchAccess, ...args: readonly string[]): Begun => begin(atHand(bench), [pathOf('../../../cli/cloudfence.js'), ...args, '--json']);
+export const beginCloudfence = (bench: BenchAccess, ...args: readonly string[]): Begun =>
+  begin(atHand(bench), [pathOf('../../../cli/cloudfence.js'), ...args, '--json']);
 
 /** The built CLI with `--json`, under the service account of the shipped manifest. */
-export const cloudfence = async (bench: BenchAccess, ...args: readonly string[]): Promise<CliAnswer> => answerIn(await runCli(bench, args));
+export const cloudfence = async (bench: BenchAccess, ...args: readonly string[]): Promise<CliAnswer> =>
+  answerIn(await runCli(bench, args));
 
 const sweepAnswer = z.looseObject({ results: z.array(outcome) });
 
-/** The CLI's sweep: nobody tells it which machine to look at, so other scenarios' machines are among its answers too. */
+/**
+ * The CLI's sweep: nobody tells it which machine to look at, so other scenarios' machines are among its answers too.
+ */
 export const sweep = async (bench: BenchAccess): Promise<readonly Outcome[]> => {
   const { code, stdout, stderr } = await runCli(bench, ['sweep']);
   if (stdout === '') throw new Error(`the sweep ended with ${code} and said nothing but: ${stderr}`);
   return sweepAnswer.parse(JSON.parse(stdout)).results;
 };
 
-const beginFunction = async (bench: BenchAccess, name: FunctionName, event: object, queue: string | null): Promise<Begun> =>
-  begin(await deployed(bench, queue), [pathOf('invoke-handler.ts'), entryOf(bench.aws.functions, name)], JSON.stringify(event));
+const beginFunction = async (
+  bench: BenchAccess,
+  name: FunctionName,
+  event: object,
+  queue: string | null,
+): Promise<Begun> =>
+  begin(
+    await deployed(bench, queue),
+    [pathOf('invoke-handler.ts'), entryOf(bench.aws.functions, name)],
+    JSON.stringify(event),
+  );
 
 /** A packaged function's answer to one event. */
-const invoke = async (bench: BenchAccess, name: FunctionName, event: object, queue: string | null): Promise<unknown> => {
+const invoke = async (
+  bench: BenchAccess,
+  name: FunctionName,
+  event: object,
+  queue: string | null,
+): Promise<unknown> => {
   const { stdout, stderr } = await (await beginFunction(bench, name, event, queue)).ended;
   const last = stdout.trimEnd().split('\n').at(-1) ?? '';
   if (last === '') throw new Error(`the function ${name} said nothing but: ${stderr}`);
@@ -118,11 +138,16 @@ const invoke = async (bench: BenchAccess, name: FunctionName, event: object, que
 const batchAnswer = z.strictObject({ batchItemFailures: z.array(z.looseObject({ itemIdentifier: z.string() })) });
 
 /** The same as `deliver`, without waiting for it. */
-export const beginDelivery = (bench: BenchAccess, batch: Batch): Promise<Begun> => beginFunction(bench, 'on-event', batch, null);
+export const beginDelivery = (bench: BenchAccess, batch: Batch): Promise<Begun> =>
+  beginFunction(bench, 'on-event', batch, null);
 
 /** The packaged AWS handler, fed with one batch; its answer to the queue. Without a queue nothing can be sent again. */
-export const deliver = async (bench: BenchAccess, batch: Batch, queue: string | null = null): Promise<z.infer<typeof batchAnswer>> =>
-  batchAnswer.parse(await invoke(bench, 'on-event', batch, queue));
+export const deliver = async (
+  bench: BenchAccess,
+  batch: Batch,
+  queue: string | null = null,
+): Promise<z.infer<typeof batchAnswer>> => batchAnswer.parse(await invoke(bench, 'on-event', batch, queue));
 
 /** The packaged sweep, as its schedule calls it. */
-export const sweepDeployed = async (bench: BenchAccess): Promise<readonly Outcome[]> => sweepAnswer.parse(await invoke(bench, 'sweep', {}, null)).results;
+export const sweepDeployed = async (bench: BenchAccess): Promise<readonly Outcome[]> =>
+  sweepAnswer.parse(await invoke(bench, 'sweep', {}, null)).results;

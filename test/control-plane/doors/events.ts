@@ -26,14 +26,34 @@ export interface Batch {
 
 /** One batch of several batches' messages. */
 export const inOneBatch = (batches: readonly Batch[]): Batch => ({
-  Records: batches.flatMap(({ Records }) => Records.map(({ body }) => body)).map((body, at) => ({ messageId: `message-${at}`, body })),
+  Records: batches
+    .flatMap(({ Records }) => Records.map(({ body }) => body))
+    .map((body, at) => ({ messageId: `message-${at}`, body })),
 });
 
-const batchOf = (told: readonly Told[], ec2: Ec2Access): Batch => inOneBatch([{ Records: told.map((one) => ({ messageId: '', body: bodyOf(one, ec2) })) }]);
+const batchOf = (told: readonly Told[], ec2: Ec2Access): Batch =>
+  inOneBatch([{ Records: told.map((one) => ({ messageId: '', body: bodyOf(one, ec2) })) }]);
 
 export const stateChanges = (instance: string, states: readonly string[], ec2: Ec2Access): Batch =>
-  batchOf(states.map((state) => ({ type: 'EC2 Instance State-change Notification', detail: { 'instance-id': instance, state } })), ec2);
+  batchOf(
+    states.map((state) => ({
+      type: 'EC2 Instance State-change Notification',
+      detail: { 'instance-id': instance, state },
+    })),
+    ec2,
+  );
 
-/** Two minutes before the end of a Spot instance: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html */
+/**
+ * Two minutes before the end of a Spot instance:
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
+ */
 export const spotWarning = (instance: string, action: 'terminate' | 'stop', ec2: Ec2Access): Batch =>
-  batchOf([{ type: 'EC2 Spot Instance Interruption Warning', detail: { 'instance-id': instance, 'instance-action': action } }], ec2);
+  batchOf(
+    [
+      {
+        type: 'EC2 Spot Instance Interruption Warning',
+        detail: { 'instance-id': instance, 'instance-action': action },
+      },
+    ],
+    ec2,
+  );

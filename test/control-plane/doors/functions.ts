@@ -14,7 +14,8 @@ const names = ['on-event', 'sweep'] as const;
 export type FunctionName = (typeof names)[number];
 
 /** Where a function's handler is, below the folder. */
-export const entryOf = (folder: string, name: FunctionName): string => join(folder, name, 'dist/functions', name, 'index.js');
+export const entryOf = (folder: string, name: FunctionName): string =>
+  join(folder, name, 'dist/functions', name, 'index.js');
 
 export const packageFunctions = async (): Promise<PackagedFunctions> => {
   const folder = await mkdtemp(join(tmpdir(), 'cloudfence-functions-'));

@@ -19,11 +19,17 @@ export interface Delivered {
   readonly loadedAfter: number;
 }
 
-const answered = z.object({ loadedAfter: z.number(), answer: z.strictObject({ batchItemFailures: z.array(z.looseObject({})).max(0) }) });
+const answered = z.object({
+  loadedAfter: z.number(),
+  answer: z.strictObject({ batchItemFailures: z.array(z.looseObject({})).max(0) }),
+});
 
 export const keepHandler = async (bench: BenchAccess): Promise<KeptHandler> => {
   const script = fileURLToPath(new URL('serve-handler.ts', import.meta.url));
-  const child = fork(script, [entryOf(bench.aws.functions, 'on-event')], { env: await deployed(bench, null), stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = fork(script, [entryOf(bench.aws.functions, 'on-event')], {
+    env: await deployed(bench, null),
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   const ended = once(child, 'exit');
   const broken = ended.then(([code]): never => {
     throw new Error(`the kept handler ended with ${code} and no answer`);

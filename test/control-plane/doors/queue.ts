@@ -1,4 +1,11 @@
-import { CreateQueueCommand, DeleteMessageCommand, GetQueueAttributesCommand, ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import {
+  CreateQueueCommand,
+  DeleteMessageCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import { deliver } from './doors.ts';
 import type { Batch } from './events.ts';
 import type { BenchAccess } from '../../testbed/installation.ts';
@@ -15,17 +22,34 @@ let count = 0;
 const LONG_POLL_S = 1;
 
 /** Messages that wait, are being worked on, or are delayed. */
-const COUNTED = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible', 'ApproximateNumberOfMessagesDelayed'] as const;
+const COUNTED = [
+  'ApproximateNumberOfMessages',
+  'ApproximateNumberOfMessagesNotVisible',
+  'ApproximateNumberOfMessagesDelayed',
+] as const;
 
 export const openQueue = async (bench: BenchAccess): Promise<Queue> => {
-  const sqs = new SQSClient({ endpoint: bench.aws.endpoint, region: bench.ec2.region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
-  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `cloudfence-${process.pid}-${(count += 1)}` }));
+  const sqs = new SQSClient({
+    endpoint: bench.aws.endpoint,
+    region: bench.ec2.region,
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+  const { QueueUrl = '' } = await sqs.send(
+    new CreateQueueCommand({ QueueName: `cloudfence-${process.pid}-${(count += 1)}` }),
+  );
   const left = async (): Promise<number> => {
     const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...COUNTED] }));
     return COUNTED.reduce((sum, name) => sum + Number(Attributes?.[name] ?? 0), 0);
   };
   const pass = async (): Promise<void> => {
-    const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: LONG_POLL_S, VisibilityTimeout: 120 }));
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({
+        QueueUrl,
+        MaxNumberOfMessages: 10,
+        WaitTimeSeconds: LONG_POLL_S,
+        VisibilityTimeout: 120,
+      }),
+    );
     if (Messages.length === 0) return;
     const Records = Messages.map(({ MessageId = '', Body = '' }) => ({ messageId: MessageId, body: Body }));
     const { batchItemFailures } = await deliver(bench, { Records }, QueueUrl);

@@ -1,6 +1,9 @@
 import { handlerIn } from './packaged-handler.ts';
 
-/** Keeps a packaged function as Lambda keeps a warm one: each message is an event, and is answered before the next is taken. */
+/**
+ * Keeps a packaged function as Lambda keeps a warm one: each message is an event, and is answered before the next is
+ * taken.
+ */
 const [, , entry = ''] = process.argv;
 const handle = handlerIn(entry);
 const loadedAfter = performance.now();

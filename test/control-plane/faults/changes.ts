@@ -22,7 +22,9 @@ const nudge = z.looseObject({ metadata: z.looseObject({ annotations: z.record(z.
 
 /** A mark puts taints on, parking and releasing take them off, and a note leaves them alone. */
 const changeOfNode = (body: string): Change => {
-  const taints = jsonPatch.parse(JSON.parse(body)).filter(({ op, path }) => op !== 'test' && path.startsWith('/spec/taints'));
+  const taints = jsonPatch
+    .parse(JSON.parse(body))
+    .filter(({ op, path }) => op !== 'test' && path.startsWith('/spec/taints'));
   if (taints.length === 0) return 'note';
   return taints.some(({ op }) => op === 'add') ? 'mark' : 'park';
 };
@@ -64,6 +66,14 @@ export const changeIn = (passing: Passing): Change | null => {
 };
 
 /** What may not happen to a machine that runs again. */
-const destructive: ReadonlySet<Change | null> = new Set<Change>(['mark', 'fail-pod', 'delete-pod', 'delete-attachment', 'delete-node', 'detach-disk', 'power-off']);
+const destructive: ReadonlySet<Change | null> = new Set<Change>([
+  'mark',
+  'fail-pod',
+  'delete-pod',
+  'delete-attachment',
+  'delete-node',
+  'detach-disk',
+  'power-off',
+]);
 
 export const isDestructive = (change: Change | null): boolean => destructive.has(change);

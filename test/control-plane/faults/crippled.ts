@@ -13,7 +13,10 @@ import type { StubbornDriver } from './stubborn-driver.ts';
 import { makeStubborn } from './stubborn-driver.ts';
 import type { Workload } from '../scenes/workload.ts';
 
-/** A database and a Job on a machine that is off, under a CSI driver that is of no help: every step of a fence is needed. */
+/**
+ * A database and a Job on a machine that is off, under a CSI driver that is of no help: every step of a fence is
+ * needed.
+ */
 export interface Crippled extends Stage {
   /** The way of whoever fences here. */
   readonly gates: Gates;
@@ -31,13 +34,22 @@ const job: Workload = {
   plural: 'jobs',
   manifest: (zone) => ({
     metadata: { name: JOB },
-    spec: { template: { spec: { nodeSelector: { 'topology.kubernetes.io/zone': zone }, containers: [{ name: 'work', image: 'example.org/work:1' }], restartPolicy: 'Never' } } },
+    spec: {
+      template: {
+        spec: {
+          nodeSelector: { 'topology.kubernetes.io/zone': zone },
+          containers: [{ name: 'work', image: 'example.org/work:1' }],
+          restartPolicy: 'Never',
+        },
+      },
+    },
   }),
 };
 
 /** While the other node takes nobody. */
 const runJobAtHome = async (bench: Bench, { scene, home, refuge }: Stage): Promise<void> => {
-  const cordon = (unschedulable: boolean | null) => bench.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable } });
+  const cordon = (unschedulable: boolean | null) =>
+    bench.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable } });
   await cordon(true);
   await scene.create(job);
   await scene.runs(JOB, home);
@@ -47,7 +59,10 @@ const runJobAtHome = async (bench: Bench, { scene, home, refuge }: Stage): Promi
 export const openCrippled = async (bench: Bench, title: string): Promise<Crippled> => {
   const stage = await openStage(bench, title);
   await runJobAtHome(bench, stage);
-  const [driver, lives] = await Promise.all([makeStubborn(bench.access, stage.disk, stage.home.name), watchLives(stage.scene)]);
+  const [driver, lives] = await Promise.all([
+    makeStubborn(bench.access, stage.disk, stage.home.name),
+    watchLives(stage.scene),
+  ]);
   const opened: Gates[] = [];
   const openWay = async (): Promise<Gates> => {
     const gates = await openGates(bench.access, driver.heed);
@@ -74,7 +89,10 @@ const movedOnce = [
   { uid: expect.any(String), deleted: false },
 ];
 
-/** As after a fence that nothing disturbed: both moved once, the disk with them, and nothing that came after was touched. */
+/**
+ * As after a fence that nothing disturbed: both moved once, the disk with them, and nothing that came after was
+ * touched.
+ */
 export const expectRecovered = async (crippled: Crippled): Promise<void> => {
   const { scene, home, refuge, lives, former } = crippled;
   await Promise.all([expectMoved(crippled, { fenced: [home] }), scene.runs(JOB, refuge)]);
@@ -86,5 +104,7 @@ export const expectRecovered = async (crippled: Crippled): Promise<void> => {
 /** Changes that their servers accepted, in their order, each once. */
 export const changesMade = ({ seen }: Gates): readonly Change[] => {
   const made = seen.filter(({ status, change }) => change !== null && status !== null && status < 300);
-  return [...new Map(made.map(({ passing, change }) => [keyOf(passing), change])).values()].filter((change) => change !== null);
+  return [...new Map(made.map(({ passing, change }) => [keyOf(passing), change])).values()].filter(
+    (change) => change !== null,
+  );
 };

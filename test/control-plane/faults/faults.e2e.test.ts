@@ -8,7 +8,20 @@ import { changesMade, expectRecovered, openCrippled } from './crippled.ts';
 import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
 import type { Handling } from './gate.ts';
 import { CHANGES } from './moments.ts';
-import { broken, cut, cutAfterEffect, onTheWayTo, onceEach, refused, refusedAfterEffect, silentAfterEffect, slow, throttled, unavailable, whenIts } from './troubles.ts';
+import {
+  broken,
+  cut,
+  cutAfterEffect,
+  onTheWayTo,
+  onceEach,
+  refused,
+  refusedAfterEffect,
+  silentAfterEffect,
+  slow,
+  throttled,
+  unavailable,
+  whenIts,
+} from './troubles.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -16,8 +29,11 @@ beforeAll(async () => {
 });
 afterAll(() => bench?.close());
 
-/** Whatever goes wrong, the same is done in the end: all but telling people, which is tried once and holds up nothing. */
-const untold = (changes: readonly Change[]): ReadonlySet<Change> => new Set(changes.filter((change) => change !== 'tell'));
+/**
+ * Whatever goes wrong, the same is done in the end: all but telling people, which is tried once and holds up nothing.
+ */
+const untold = (changes: readonly Change[]): ReadonlySet<Change> =>
+  new Set(changes.filter((change) => change !== 'tell'));
 const DONE = untold(CHANGES);
 
 /** Each for one scenario: what remembers is made anew. */
@@ -25,17 +41,26 @@ const troubles: readonly { readonly what: string; readonly make: () => Handling 
   { what: 'each call is throttled at first', make: () => onceEach(refused(throttled)) },
   { what: 'each call meets an internal error at first', make: () => onceEach(refused(broken)) },
   { what: 'each call finds nobody at first', make: () => onceEach(refused(unavailable)) },
-  { what: 'each call takes effect at first and is said to have failed', make: () => onceEach(refusedAfterEffect(unavailable)) },
+  {
+    what: 'each call takes effect at first and is said to have failed',
+    make: () => onceEach(refusedAfterEffect(unavailable)),
+  },
   { what: 'each connection breaks at first', make: () => onceEach(cut) },
   { what: 'each connection breaks at first when its call has taken effect', make: () => onceEach(cutAfterEffect) },
-  { what: 'what changes most takes effect at first and is never answered', make: () => whenIts(['mark', 'delete-pod', 'detach-disk'], onceEach(silentAfterEffect)) },
+  {
+    what: 'what changes most takes effect at first and is never answered',
+    make: () => whenIts(['mark', 'delete-pod', 'detach-disk'], onceEach(silentAfterEffect)),
+  },
   { what: 'all answers are slow', make: () => slow(200) },
 ];
 
 /** What the first run leaves, a second one finishes, over a way without trouble. */
 const finish = async ({ gates, home }: Crippled): Promise<void> => {
   gates.handle((_, forward) => forward());
-  expect(await cloudfence(gates.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+  expect(await cloudfence(gates.access, 'fence', home.instance)).toMatchObject({
+    code: 0,
+    says: { outcome: 'fenced' },
+  });
 };
 
 describe.concurrent('on the way to the API server', () => {
@@ -56,7 +81,10 @@ describe.concurrent('on the way to EC2', () => {
     const crippled = await openCrippled(bench, 'ec2-fault');
     const { gates, home } = crippled;
     gates.handle(onTheWayTo('ec2', make()));
-    const { batchItemFailures } = await deliver(gates.access, stateChanges(home.instance, ['stopped'], gates.access.ec2));
+    const { batchItemFailures } = await deliver(
+      gates.access,
+      stateChanges(home.instance, ['stopped'], gates.access.ec2),
+    );
     if (batchItemFailures.length > 0) await finish(crippled);
     await expectRecovered(crippled);
     expect(untold(changesMade(gates))).toEqual(DONE);

@@ -6,8 +6,8 @@ import type { Point } from './strike.ts';
 import { inWords, keyOf } from './strike.ts';
 
 /**
- * A moment between two calls: a change was answered, or all is clear for the one that comes after it (`null` for the first),
- * or the Node was read for the mark, which nothing but its own last check holds back any more.
+ * A moment between two calls: a change was answered, or all is clear for the one that comes after it (`null` for the
+ * first), or the Node was read for the mark, which nothing but its own last check holds back any more.
  */
 export interface Pause {
   readonly after: Point | null;
@@ -20,13 +20,15 @@ export const pauseInWords = ({ after, at }: Pause): string => {
   return after ? `cleared after ${inWords(after)}` : 'cleared to begin';
 };
 
-const NODE_READS = /^\/apis\/(storage\.k8s\.io\/v1\/csinodes|coordination\.k8s\.io\/v1\/namespaces\/kube-node-lease\/leases)\//;
+const NODE_READS =
+  /^\/apis\/(storage\.k8s\.io\/v1\/csinodes|coordination\.k8s\.io\/v1\/namespaces\/kube-node-lease\/leases)\//;
 
 /** The requests of one look leave at once, but over connections of their own. */
 export const STRAGGLES_MS = 60;
 
 /**
- * Each look at a Node reads its Lease and its CSINode, and a recheck the Lease alone: so a Lease too many is a recheck's.
+ * Each look at a Node reads its Lease and its CSINode, and a recheck the Lease alone: so a Lease too many is a
+ * recheck's.
  */
 export const recheckSpotter = (): ((passing: Passing) => Promise<boolean>) => {
   let rechecks = 0;
@@ -48,7 +50,10 @@ export const recheckSpotter = (): ((passing: Passing) => Promise<boolean>) => {
 
 export const NODE = /^\/api\/v1\/nodes\/[^/?]+$/;
 
-/** Whoever searches for the Node reads it once, each look and each recheck reads its Lease beside it, and the mark reads it alone. */
+/**
+ * Whoever searches for the Node reads it once, each look and each recheck reads its Lease beside it, and the mark reads
+ * it alone.
+ */
 const markSpotter = (): ((passing: Passing) => Promise<boolean>) => {
   const read = { nodes: 0, leases: 0 };
   return async ({ method, path }) => {

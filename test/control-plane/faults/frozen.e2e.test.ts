@@ -37,9 +37,13 @@ const pauses: readonly Pause[] = [
 ];
 const inWords = (pause: Pause) => ({ pause, words: pauseInWords(pause) });
 /** A machine that stays off is what any delay leaves behind: the ends of the steps that matter are enough. */
-const delays = pauses.filter(({ after }) => after?.change !== 'fail-pod' && after?.change !== 'nudge' && after?.change !== 'mark');
+const delays = pauses.filter(
+  ({ after }) => after?.change !== 'fail-pod' && after?.change !== 'nudge' && after?.change !== 'mark',
+);
 
-/** Freezes a fence there, lets the world go on without it, and thaws it; what it asked for since then, and what it said. */
+/**
+ * Freezes a fence there, lets the world go on without it, and thaws it; what it asked for since then, and what it said.
+ */
 const thawed = async ({ gates, home }: Crippled, pause: Pause, meanwhile: () => Promise<void>, timeout = '4m') => {
   const process = beginCloudfence(gates.access, 'fence', home.instance, '--timeout', timeout);
   try {
@@ -57,38 +61,54 @@ const thawed = async ({ gates, home }: Crippled, pause: Pause, meanwhile: () => 
 };
 
 describe.concurrent('a fence that is frozen', () => {
-  it.for(delays.map(inWords))('$words, goes on to the end when it thaws, the machine being off still', async ({ pause }) => {
-    const crippled = await openCrippled(bench, 'frozen');
-    const { says } = await thawed(crippled, pause, async () => undefined);
-    expect(says.outcome).toBe('fenced');
-    await expectRecovered(crippled);
-    await crippled.close();
-  });
+  it.for(delays.map(inWords))(
+    '$words, goes on to the end when it thaws, the machine being off still',
+    async ({ pause }) => {
+      const crippled = await openCrippled(bench, 'frozen');
+      const { says } = await thawed(crippled, pause, async () => undefined);
+      expect(says.outcome).toBe('fenced');
+      await expectRecovered(crippled);
+      await crippled.close();
+    },
+  );
 
-  it.for(pauses.map(inWords))('$words, while the machine is started, does nothing to it any more when it thaws', async ({ pause }) => {
-    const crippled = await openCrippled(bench, 'frozen-started');
-    const { scene, home, refuge, disk, driver, gates } = crippled;
-    let livingThen: readonly string[] = [];
-    const { says, asked } = await thawed(crippled, pause, async () => {
-      await home.start();
-      livingThen = podsOn(scene, [home]);
-    }, WAITS_NO_LONGER);
-    expect(asked.filter(isDestructive)).toEqual([]);
-    expect(says.outcome).not.toBe('fenced');
-    expect(podsOn(scene, [home])).toEqual(livingThen);
-    const done = new Set(changesMade(gates));
-    if (!done.has('detach-disk')) expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
-    await driver.mend();
-    const where = done.has('delete-pod') ? refuge : home;
-    await scene.runs('db-0', where);
-    expect(await bench.ec2.holderOf(disk)).toBe(where.instance);
-    await crippled.close();
-  });
+  it.for(pauses.map(inWords))(
+    '$words, while the machine is started, does nothing to it any more when it thaws',
+    async ({ pause }) => {
+      const crippled = await openCrippled(bench, 'frozen-started');
+      const { scene, home, refuge, disk, driver, gates } = crippled;
+      let livingThen: readonly string[] = [];
+      const { says, asked } = await thawed(
+        crippled,
+        pause,
+        async () => {
+          await home.start();
+          livingThen = podsOn(scene, [home]);
+        },
+        WAITS_NO_LONGER,
+      );
+      expect(asked.filter(isDestructive)).toEqual([]);
+      expect(says.outcome).not.toBe('fenced');
+      expect(podsOn(scene, [home])).toEqual(livingThen);
+      const done = new Set(changesMade(gates));
+      if (!done.has('detach-disk')) expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
+      await driver.mend();
+      const where = done.has('delete-pod') ? refuge : home;
+      await scene.runs('db-0', where);
+      expect(await bench.ec2.holderOf(disk)).toBe(where.instance);
+      await crippled.close();
+    },
+  );
 
   it('with its Node read for the mark, while the machine is started, sends none when it thaws', async () => {
     const crippled = await openCrippled(bench, 'frozen-marking');
     const { scene, home, refuge, disk, driver } = crippled;
-    const { says, asked } = await thawed(crippled, { after: null, at: 'read for the mark' }, home.power, WAITS_NO_LONGER);
+    const { says, asked } = await thawed(
+      crippled,
+      { after: null, at: 'read for the mark' },
+      home.power,
+      WAITS_NO_LONGER,
+    );
     expect(asked.filter(isDestructive)).toEqual([]);
     expect(says.steps).toEqual([]);
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: [], [refuge.name]: [] });

@@ -35,21 +35,28 @@ const passingIn = async (to: Passing['to'], request: IncomingMessage): Promise<P
 });
 
 /** A server that is not there is what any proxy makes of it: a broken connection. */
-const openGate = (to: Passing['to'], forward: Forward, handle: Handling) => async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-  const cut = (): void => void request.socket.destroy();
-  try {
-    const passing = await passingIn(to, request);
-    const answer = await handle(passing, () => forward(passing, request.headers));
-    if (answer === 'cut') return cut();
-    response.writeHead(answer.status, answer.headers).end(answer.body);
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    cut();
-  }
-};
+const openGate =
+  (to: Passing['to'], forward: Forward, handle: Handling) =>
+  async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const cut = (): void => void request.socket.destroy();
+    try {
+      const passing = await passingIn(to, request);
+      const answer = await handle(passing, () => forward(passing, request.headers));
+      if (answer === 'cut') return cut();
+      response.writeHead(answer.status, answer.headers).end(answer.body);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      cut();
+    }
+  };
 
 /** Opens `server`, which has no listeners yet, as a gate of that kind on a free port of 127.0.0.1. */
-export const openGateOn = async (server: Server, to: Passing['to'], forward: Forward, handle: Handling): Promise<Gate> => {
+export const openGateOn = async (
+  server: Server,
+  to: Passing['to'],
+  forward: Forward,
+  handle: Handling,
+): Promise<Gate> => {
   const pass = openGate(to, forward, handle);
   server.on('request', (request, response) => void pass(request, response));
   await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -21,7 +21,10 @@ export interface Seen {
   status: number | null;
 }
 
-/** Gates before the API server and before EC2, for one run of Cloudfence or several: nothing reaches them but through here. */
+/**
+ * Gates before the API server and before EC2, for one run of Cloudfence or several: nothing reaches them but through
+ * here.
+ */
 export interface Gates {
   /** The bench, seen through the gates. */
   readonly access: BenchAccess;
@@ -39,8 +42,17 @@ const forwardTo =
     const kept = HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]] as const]));
     const known = (['GET', 'POST', 'PATCH', 'DELETE'] as const).find((name) => name === method);
     if (!known) throw new Error(`nobody uses ${method}`);
-    const answer = await request(`${url}${path}`, { method: known, headers: Object.fromEntries(kept), dispatcher, ...(body !== '' && { body }) });
-    return { status: answer.statusCode, headers: { 'content-type': String(answer.headers['content-type'] ?? '') }, body: await answer.body.text() };
+    const answer = await request(`${url}${path}`, {
+      method: known,
+      headers: Object.fromEntries(kept),
+      dispatcher,
+      ...(body !== '' && { body }),
+    });
+    return {
+      status: answer.statusCode,
+      headers: { 'content-type': String(answer.headers['content-type'] ?? '') },
+      body: await answer.body.text(),
+    };
   };
 
 let count = 0;
@@ -48,7 +60,10 @@ let count = 0;
 const passOn: Handling = (_, forward) => forward();
 
 /** `heed` hears of each request once its server has answered, before whoever asked does. */
-export const openGates = async (bench: BenchAccess, heed: (seen: Seen) => Promise<void> = async () => undefined): Promise<Gates> => {
+export const openGates = async (
+  bench: BenchAccess,
+  heed: (seen: Seen) => Promise<void> = async () => undefined,
+): Promise<Gates> => {
   const { cert, private: key } = await certificate();
   const seen: Seen[] = [];
   let handling = passOn;
@@ -82,5 +97,12 @@ const throughGates = async (bench: BenchAccess, server: string, ca: string, endp
   const kubeconfig = join(bench.folder, `${name}.kubeconfig`);
   const text = kubeconfigOf(server, ca, bench.tokens.cloudfence);
   await Promise.all([writeFile(kubeconfig, text, { mode: 0o600 }), storeSecret(bench.aws, name, text)]);
-  return { ...bench, server, ca, secret: name, ec2: { ...bench.ec2, endpoint }, kubeconfigs: { ...bench.kubeconfigs, cloudfence: kubeconfig } };
+  return {
+    ...bench,
+    server,
+    ca,
+    secret: name,
+    ec2: { ...bench.ec2, endpoint },
+    kubeconfigs: { ...bench.kubeconfigs, cloudfence: kubeconfig },
+  };
 };

@@ -3,7 +3,16 @@ import type { Bench } from '../../testbed/bench.ts';
 import { openBench } from '../../testbed/bench.ts';
 import type { Change } from './changes.ts';
 import { changesMade, expectRecovered, openCrippled } from './crippled.ts';
-import { answerIn, beginCloudfence, beginDelivery, cloudfence, deliver, stateChanges, type Begun, type CliAnswer } from '../doors/doors.ts';
+import {
+  answerIn,
+  beginCloudfence,
+  beginDelivery,
+  cloudfence,
+  deliver,
+  stateChanges,
+  type Begun,
+  type CliAnswer,
+} from '../doors/doors.ts';
 import { openGates } from './gates.ts';
 import { CHANGES } from './moments.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
@@ -20,7 +29,8 @@ const moments: readonly When[] = ['before', 'after'];
 const changes: readonly Change[] = ['mark', 'delete-pod', 'detach-disk'];
 
 /** The old attachment needs no nudge where the attacher's own next try comes first; the new one always does. */
-const nudgedOnce = (made: readonly Change[]): readonly Change[] => made.filter((change, at) => change !== 'nudge' || made[at - 1] !== 'nudge');
+const nudgedOnce = (made: readonly Change[]): readonly Change[] =>
+  made.filter((change, at) => change !== 'nudge' || made[at - 1] !== 'nudge');
 
 describe.concurrent('a fence whose process is killed and started again', () => {
   it('undisturbed, it changes this', async () => {
@@ -37,10 +47,12 @@ describe.concurrent('a fence whose process is killed and started again', () => {
     const { gates, home } = crippled;
     let running: Begun | null = null;
     let deaths = 0;
-    gates.handle(strikeAtEach(() => {
-      deaths += 1;
-      running?.kill('SIGKILL');
-    }));
+    gates.handle(
+      strikeAtEach(() => {
+        deaths += 1;
+        running?.kill('SIGKILL');
+      }),
+    );
     const surviving = async (): Promise<CliAnswer> => {
       running = beginCloudfence(gates.access, 'fence', home.instance);
       const ran = await running.ended;
@@ -52,17 +64,20 @@ describe.concurrent('a fence whose process is killed and started again', () => {
     await crippled.close();
   });
 
-  it.for(changes)('after its %s, being the function, ends as if nothing had been when its message comes again', async (change) => {
-    const crippled = await openCrippled(bench, 'killed-function');
-    const { gates, home } = crippled;
-    const message = stateChanges(home.instance, ['stopped'], gates.access.ec2);
-    const first = await beginDelivery(gates.access, message);
-    gates.handle(strikeAt({ change, nth: 1 }, 'after', () => first.kill('SIGKILL')));
-    expect((await first.ended).stdout).not.toContain('batchItemFailures');
-    expect(await deliver(gates.access, message)).toEqual({ batchItemFailures: [] });
-    await expectRecovered(crippled);
-    await crippled.close();
-  });
+  it.for(changes)(
+    'after its %s, being the function, ends as if nothing had been when its message comes again',
+    async (change) => {
+      const crippled = await openCrippled(bench, 'killed-function');
+      const { gates, home } = crippled;
+      const message = stateChanges(home.instance, ['stopped'], gates.access.ec2);
+      const first = await beginDelivery(gates.access, message);
+      gates.handle(strikeAt({ change, nth: 1 }, 'after', () => first.kill('SIGKILL')));
+      expect((await first.ended).stdout).not.toContain('batchItemFailures');
+      expect(await deliver(gates.access, message)).toEqual({ batchItemFailures: [] });
+      await expectRecovered(crippled);
+      await crippled.close();
+    },
+  );
 
   it.for(moments)('%s it deletes the Node of a terminated instance, ends as if nothing had been', async (when) => {
     const [stage, gates] = await Promise.all([openStage(bench, 'killed-terminated'), openGates(bench.access)]);

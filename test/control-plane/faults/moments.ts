@@ -2,10 +2,25 @@ import type { Change } from './changes.ts';
 import type { Point, When } from './strike.ts';
 import { inWords, pointsOf } from './strike.ts';
 
-/** Everything that an undisturbed fence of the crippled stage changes, in its order. Its end is entered where its begin was: both are one. */
-export const CHANGES: readonly Change[] = ['enter', 'mark', 'delete-pod', 'fail-pod', 'delete-pod', 'detach-disk', 'nudge', 'nudge', 'nudge-off', 'park', 'tell'];
+/**
+ * Everything that an undisturbed fence of the crippled stage changes, in its order. Its end is entered where its begin
+ * was: both are one.
+ */
+export const CHANGES: readonly Change[] = [
+  'enter',
+  'mark',
+  'delete-pod',
+  'fail-pod',
+  'delete-pod',
+  'detach-disk',
+  'nudge',
+  'nudge',
+  'nudge-off',
+  'park',
+  'tell',
+];
 
 /** Before and after each of them. In between a run only reads, so these are all the moments there are. */
-export const moments: readonly (Point & { readonly when: When; readonly words: string })[] = pointsOf(CHANGES).flatMap((point) =>
-  (['before', 'after'] as const).map((when) => ({ ...point, when, words: inWords(point) })),
+export const moments: readonly (Point & { readonly when: When; readonly words: string })[] = pointsOf(CHANGES).flatMap(
+  (point) => (['before', 'after'] as const).map((when) => ({ ...point, when, words: inWords(point) })),
 );

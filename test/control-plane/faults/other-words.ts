@@ -1,7 +1,10 @@
 import { actionOf } from './changes.ts';
 import type { Answer, Handling, Passing } from './gate.ts';
 
-/** What EC2 says of instances, in other words, the first `times` that it is asked: for states that moto passes through at once, or never shows. */
+/**
+ * What EC2 says of instances, in other words, the first `times` that it is asked: for states that moto passes through
+ * at once, or never shows.
+ */
 export const inOtherWords = (change: (answer: Answer) => Answer, times = Infinity): Handling => {
   let asked = 0;
   return async (passing, forward) => {
@@ -20,10 +23,15 @@ const replaced =
   };
 
 /** https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceState.html */
-export const inState = (code: number, name: string) => replaced(/<instanceState>.*?<\/instanceState>/gs, `<instanceState><code>${code}</code><name>${name}</name></instanceState>`);
+export const inState = (code: number, name: string) =>
+  replaced(
+    /<instanceState>.*?<\/instanceState>/gs,
+    `<instanceState><code>${code}</code><name>${name}</name></instanceState>`,
+  );
 
 /** https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StateReason.html */
-export const forReason = (code: string) => replaced(/<stateReason>\s*<code>[^<]*<\/code>/g, `<stateReason><code>${code}</code>`);
+export const forReason = (code: string) =>
+  replaced(/<stateReason>\s*<code>[^<]*<\/code>/g, `<stateReason><code>${code}</code>`);
 
 export const withoutLaunchTime = replaced(/<launchTime>[^<]*<\/launchTime>/g, '');
 

@@ -11,9 +11,12 @@ beforeEach(async () => {
 afterEach(() => bench?.close());
 
 describe('an API server that is restarted in mid-fence', () => {
-  it.for(['enter', 'mark', 'park', 'detach-disk', 'nudge'] as const)('after its %s is waited for, and the fence ends right', async (change) => {
-    expect(await fencedThrough(bench, [change])).toBe('fenced');
-  });
+  it.for(['enter', 'mark', 'park', 'detach-disk', 'nudge'] as const)(
+    'after its %s is waited for, and the fence ends right',
+    async (change) => {
+      expect(await fencedThrough(bench, [change])).toBe('fenced');
+    },
+  );
 
   it('three times is waited for each time, and the fence ends right', async () => {
     expect(await fencedThrough(bench, ['mark', 'delete-pod', 'detach-disk'])).toBe('fenced');

@@ -15,7 +15,10 @@ interface Outages {
   readonly over: () => Promise<void>;
 }
 
-/** Once for each of these changes: the API server dies as soon as it is made, so that its answer is lost, and comes back later. */
+/**
+ * Once for each of these changes: the API server dies as soon as it is made, so that its answer is lost, and comes back
+ * later.
+ */
 const outagesAfter = (changes: readonly Change[], { apiServer }: OwnBench): Outages => {
   const left = new Set<Change | null>(changes);
   let back = Promise.resolve();
@@ -41,7 +44,10 @@ const fenced = async (bench: OwnBench, crippled: Crippled, changes: readonly Cha
   return says.outcome;
 };
 
-/** What one run says at its end, after which all is right; it waits for the API server each time. Every controller has lost its watches and takes them up again. */
+/**
+ * What one run says at its end, after which all is right; it waits for the API server each time. Every controller has
+ * lost its watches and takes them up again.
+ */
 export const fencedThrough = async (bench: OwnBench, changes: readonly Change[]): Promise<string> => {
   const crippled = await openCrippled(bench, 'outage');
   try {

@@ -16,10 +16,20 @@ beforeAll(async () => {
 afterAll(() => bench?.close());
 
 /** `noted`: what is left on the Node for the runs that come later, which destroys nothing. */
-const interventions: readonly { readonly what: string; readonly happens: Intervention; readonly reason: string; readonly noted: string }[] = [
+const interventions: readonly {
+  readonly what: string;
+  readonly happens: Intervention;
+  readonly reason: string;
+  readonly noted: string;
+}[] = [
   { what: 'its kubelet renews its Lease', happens: renewLease, reason: 'lease-renewed-after-off', noted: 'note' },
   { what: 'somebody takes the taint away', happens: removeTaint, reason: 'taint-removed-by-hand', noted: 'entomb' },
-  { what: 'somebody takes the whole fence away', happens: removeFence, reason: 'fence-removed-by-hand', noted: 'entomb' },
+  {
+    what: 'somebody takes the whole fence away',
+    happens: removeFence,
+    reason: 'fence-removed-by-hand',
+    noted: 'entomb',
+  },
 ];
 
 describe.concurrent('the first pod of a dead machine is left alone when between look and delete', () => {
@@ -29,7 +39,10 @@ describe.concurrent('the first pod of a dead machine is left alone when between 
     await home.stop();
     gates.handle(atRecheck('mark', () => happens(stage)));
     const { says } = await cloudfence(gates.access, 'fence', home.instance, '--timeout', '60s');
-    expect({ reason: says.reason.split(':')[0], steps: says.steps.map(({ step }) => step) }).toEqual({ reason, steps: ['mark', noted] });
+    expect({ reason: says.reason.split(':')[0], steps: says.steps.map(({ step }) => step) }).toEqual({
+      reason,
+      steps: ['mark', noted],
+    });
     expect(podsOn(scene, scene.nodes)).toEqual(pods);
     expect((await worldOf(scene)).volumes).toEqual(worldWith(scene, { 'data-db-0': home }, []).volumes);
     await gates.close();

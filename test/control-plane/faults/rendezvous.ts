@@ -4,8 +4,8 @@ import { changeIn } from './changes.ts';
 import type { Handling } from './gate.ts';
 
 /**
- * Where several processes meet: none gets its first answer before all have asked for something, and each change of one waits
- * for the same change of the others, so that they leave at the same moment.
+ * Where several processes meet: none gets its first answer before all have asked for something, and each change of one
+ * waits for the same change of the others, so that they leave at the same moment.
  */
 export interface Rendezvous {
   /** For the way of one of them. */
@@ -14,7 +14,10 @@ export interface Rendezvous {
   readonly met: ReadonlySet<Change>;
 }
 
-/** Nobody waits for longer at a change: whoever is ahead may have spared the others this one. The first all of them come to, sooner or later. */
+/**
+ * Nobody waits for longer at a change: whoever is ahead may have spared the others this one. The first all of them come
+ * to, sooner or later.
+ */
 const waitsAt = (change: Change): number => (change === 'mark' ? 8_000 : 1_500);
 
 interface Gathering {

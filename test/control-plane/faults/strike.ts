@@ -24,7 +24,9 @@ export const keyOf = (passing: Passing): string => {
   return `${change} ${passing.path} ${passing.to === 'ec2' || change === 'note' ? passing.body : ''}`;
 };
 
-/** Strikes once: before that change reaches its server, which it then never does, or after it, its answer being lost. */
+/**
+ * Strikes once: before that change reaches its server, which it then never does, or after it, its answer being lost.
+ */
 export const strikeAt = ({ change, nth }: Point, when: When, strike: Strike): Handling => {
   const passed = new Set<string>();
   let struck = false;
@@ -37,7 +39,10 @@ export const strikeAt = ({ change, nth }: Point, when: When, strike: Strike): Ha
   };
 };
 
-/** Strikes at each change that it sees for the first time, before it, and after it at the second: what is left of one run meets the next. */
+/**
+ * Strikes at each change that it sees for the first time, before it, and after it at the second: what is left of one
+ * run meets the next.
+ */
 export const strikeAtEach = (strike: Strike): Handling => {
   const times = new Map<string, number>();
   return async (passing, forward) => {

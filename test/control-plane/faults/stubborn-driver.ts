@@ -4,8 +4,8 @@ import { attachmentName } from '../../../kubernetes/attachments.ts';
 import { turn } from '../../testbed/knobs.ts';
 
 /**
- * A CSI driver that is out of order in the way that asks for every step of a fence: it detaches nothing until Cloudfence
- * has, and attaches nothing until its attacher is nudged at the new node as well, or for a while.
+ * A CSI driver that is out of order in the way that asks for every step of a fence: it detaches nothing until
+ * Cloudfence has, and attaches nothing until its attacher is nudged at the new node as well, or for a while.
  */
 export interface StubbornDriver {
   /** Hears what Cloudfence did. */

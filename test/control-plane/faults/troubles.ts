@@ -22,9 +22,11 @@ const ec2Error = (status: number, Code: string): Answer => ({
 });
 
 /** https://docs.aws.amazon.com/ec2/latest/devguide/errors-overview.html */
-export const throttled: Refuse = (to) => (to === 'api' ? statusOf(429, 'TooManyRequests', { 'retry-after': '1' }) : ec2Error(503, 'RequestLimitExceeded'));
+export const throttled: Refuse = (to) =>
+  to === 'api' ? statusOf(429, 'TooManyRequests', { 'retry-after': '1' }) : ec2Error(503, 'RequestLimitExceeded');
 export const broken: Refuse = (to) => (to === 'api' ? statusOf(500, 'InternalError') : ec2Error(500, 'InternalError'));
-export const unavailable: Refuse = (to) => (to === 'api' ? statusOf(503, 'ServiceUnavailable') : ec2Error(503, 'Unavailable'));
+export const unavailable: Refuse = (to) =>
+  to === 'api' ? statusOf(503, 'ServiceUnavailable') : ec2Error(503, 'Unavailable');
 
 export const refused =
   (refusal: Refuse): Handling =>

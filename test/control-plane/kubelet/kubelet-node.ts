@@ -22,16 +22,34 @@ const CAPACITY = { cpu: '16', memory: '64Gi', pods: '250', 'ephemeral-storage': 
 const stamp = (): string => new Date().toISOString().replace(/\.\d+Z$/, 'Z');
 
 const HEALTHY = [
-  { type: 'MemoryPressure', status: 'False', reason: 'KubeletHasSufficientMemory', message: 'kubelet has sufficient memory available' },
-  { type: 'DiskPressure', status: 'False', reason: 'KubeletHasNoDiskPressure', message: 'kubelet has no disk pressure' },
-  { type: 'PIDPressure', status: 'False', reason: 'KubeletHasSufficientPID', message: 'kubelet has sufficient PID available' },
+  {
+    type: 'MemoryPressure',
+    status: 'False',
+    reason: 'KubeletHasSufficientMemory',
+    message: 'kubelet has sufficient memory available',
+  },
+  {
+    type: 'DiskPressure',
+    status: 'False',
+    reason: 'KubeletHasNoDiskPressure',
+    message: 'kubelet has no disk pressure',
+  },
+  {
+    type: 'PIDPressure',
+    status: 'False',
+    reason: 'KubeletHasSufficientPID',
+    message: 'kubelet has sufficient PID available',
+  },
   { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' },
 ];
 
 /** What a kubelet says every five minutes when nothing has changed. */
-export const heartbeat = () => ({ conditions: HEALTHY.map((condition) => ({ ...condition, lastHeartbeatTime: stamp() })) });
+export const heartbeat = () => ({
+  conditions: HEALTHY.map((condition) => ({ ...condition, lastHeartbeatTime: stamp() })),
+});
 
-const firstConditions = () => HEALTHY.map((condition) => ({ ...condition, lastHeartbeatTime: stamp(), lastTransitionTime: stamp() }));
+const firstConditions = () =>
+  HEALTHY.map((condition) => ({ ...condition, lastHeartbeatTime: stamp(), lastTransitionTime: stamp() }));
 
 const nodeInfo = (bootID: string, { instance }: Machine) => ({
   bootID,
@@ -60,7 +78,12 @@ export const statusOf = (machine: Machine, bootID: string) => ({
 export const nodeOf = (machine: Machine, bootID: string) => ({
   metadata: {
     name: machine.name,
-    labels: { 'kubernetes.io/hostname': machine.name, 'kubernetes.io/os': 'linux', 'topology.kubernetes.io/zone': machine.zone, ...machine.labels },
+    labels: {
+      'kubernetes.io/hostname': machine.name,
+      'kubernetes.io/os': 'linux',
+      'topology.kubernetes.io/zone': machine.zone,
+      ...machine.labels,
+    },
     annotations: {
       'csi.volume.kubernetes.io/nodeid': JSON.stringify({ [DRIVER]: machine.instance }),
       'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
@@ -74,7 +97,11 @@ const ownedBy = (name: string, uid: string) => [{ apiVersion: 'v1', kind: 'Node'
 
 export const csiNodeOf = ({ name, instance }: Machine, uid: string) => ({
   metadata: { name, ownerReferences: ownedBy(name, uid) },
-  spec: { drivers: [{ name: DRIVER, nodeID: instance, topologyKeys: ['topology.kubernetes.io/zone'], allocatable: { count: 25 } }] },
+  spec: {
+    drivers: [
+      { name: DRIVER, nodeID: instance, topologyKeys: ['topology.kubernetes.io/zone'], allocatable: { count: 25 } },
+    ],
+  },
 });
 
 export const renewal = () => ({ renewTime: new Date().toISOString().replace('Z', '000Z') });

@@ -15,11 +15,20 @@ const now = (): string => new Date().toISOString().replace(/\.\d+Z$/, 'Z');
 const podPath = ({ metadata }: Pod): string => `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
 
 const containersIn = ({ spec }: Pod, state: object, ready: boolean) =>
-  spec.containers.map(({ name, image }) => ({ name, image, imageID: image, ready, started: ready, restartCount: 0, state }));
+  spec.containers.map(({ name, image }) => ({
+    name,
+    image,
+    imageID: image,
+    ready,
+    started: ready,
+    restartCount: 0,
+    state,
+  }));
 
 const READY_CONDITIONS = ['Initialized', 'ContainersReady', 'Ready'];
 
-const conditionsAre = (status: 'True' | 'False') => READY_CONDITIONS.map((type) => ({ type, status, lastTransitionTime: now() }));
+const conditionsAre = (status: 'True' | 'False') =>
+  READY_CONDITIONS.map((type) => ({ type, status, lastTransitionTime: now() }));
 
 const runningStatus = (pod: Pod, podIP: string) => ({
   phase: 'Running',
@@ -33,7 +42,11 @@ const runningStatus = (pod: Pod, podIP: string) => ({
 const endedStatus = (pod: Pod) => ({
   phase: 'Succeeded',
   conditions: conditionsAre('False').slice(1),
-  containerStatuses: containersIn(pod, { terminated: { exitCode: 0, startedAt: now(), finishedAt: now(), reason: 'Completed' } }, false),
+  containerStatuses: containersIn(
+    pod,
+    { terminated: { exitCode: 0, startedAt: now(), finishedAt: now(), reason: 'Completed' } },
+    false,
+  ),
 });
 
 /** How long (ms) its containers take to end: as long as their hooks sleep, and no longer than they are given. */
@@ -56,7 +69,10 @@ const holds = ({ ended }: Held): boolean => !ended;
 
 const isOver = ({ status }: Pod): boolean => status.phase === 'Succeeded' || status.phase === 'Failed';
 
-/** The first time that somebody asks, its containers begin to end. As long as they have not, there is one more look: timers may be a little early. */
+/**
+ * The first time that somebody asks, its containers begin to end. As long as they have not, there is one more look:
+ * timers may be a little early.
+ */
 const hasEnded = (entry: Held, pod: Pod, syncIn: (ms: number) => void): boolean => {
   if (entry.ended) return true;
   entry.endsAt ??= performance.now() + endingTakes(pod);
@@ -66,7 +82,11 @@ const hasEnded = (entry: Held, pod: Pod, syncIn: (ms: number) => void): boolean 
 };
 
 /** `syncIn` asks for one more sync after so many ms. */
-export const openPodWorker = (api: Api, { name: nodeName, address }: Machine, syncIn: (ms: number) => void): PodWorker => {
+export const openPodWorker = (
+  api: Api,
+  { name: nodeName, address }: Machine,
+  syncIn: (ms: number) => void,
+): PodWorker => {
   const held = new Map<string, Held>();
   let reported: string | null = null;
 
@@ -77,12 +97,22 @@ export const openPodWorker = (api: Api, { name: nodeName, address }: Machine, sy
     reported = volumesInUse.join();
   };
   const take = async (pod: Pod): Promise<void> => {
-    if (!held.has(pod.metadata.uid)) held.set(pod.metadata.uid, { pod, volumes: await volumesOf(api, pod), running: false, endsAt: null, ended: isOver(pod) });
+    if (!held.has(pod.metadata.uid))
+      held.set(pod.metadata.uid, {
+        pod,
+        volumes: await volumesOf(api, pod),
+        running: false,
+        endsAt: null,
+        ended: isOver(pod),
+      });
   };
   const report = async (entry: Held, status: object): Promise<void> => {
     const { uid } = entry.pod.metadata;
     const answer = await api.call('PATCH', `${podPath(entry.pod)}/status`, { metadata: { uid }, status }, STRATEGIC);
-    if (![200, 404, 409].includes(answer.status)) throw new Error(`the status of ${entry.pod.metadata.name} was answered with ${answer.status} ${JSON.stringify(answer.body)}`);
+    if (![200, 404, 409].includes(answer.status))
+      throw new Error(
+        `the status of ${entry.pod.metadata.name} was answered with ${answer.status} ${JSON.stringify(answer.body)}`,
+      );
   };
   const start = async (entry: Held, attached: ReadonlySet<string>): Promise<void> => {
     if (entry.running || entry.ended || !entry.volumes.every((name) => attached.has(name))) return;

@@ -4,7 +4,10 @@ import { DRIVER } from './kubelet-node.ts';
 import type { Pod } from '../../testbed/objects.ts';
 import { claim, persistentVolume } from '../../testbed/objects.ts';
 
-/** The Node authorizer's graph lags behind the scheduler: right after binding a kubelet is not let at its pod's claims yet. */
+/**
+ * The Node authorizer's graph lags behind the scheduler: right after binding a kubelet is not let at its pod's claims
+ * yet.
+ */
 const ATTEMPTS = 40;
 const PAUSE_MS = 50;
 
@@ -18,8 +21,12 @@ const getSoon = async (api: Api, path: string, attempts = ATTEMPTS): Promise<unk
 
 /** Null for a volume of a driver that attaches nothing: it is mounted over the network. */
 const volumeBehind = async (api: Api, namespace: string, claimName: string): Promise<string | null> => {
-  const { spec } = claim.parse(await getSoon(api, `/api/v1/namespaces/${namespace}/persistentvolumeclaims/${claimName}`));
-  const { csi, awsElasticBlockStore } = persistentVolume.parse(await getSoon(api, `/api/v1/persistentvolumes/${spec.volumeName}`)).spec;
+  const { spec } = claim.parse(
+    await getSoon(api, `/api/v1/namespaces/${namespace}/persistentvolumeclaims/${claimName}`),
+  );
+  const { csi, awsElasticBlockStore } = persistentVolume.parse(
+    await getSoon(api, `/api/v1/persistentvolumes/${spec.volumeName}`),
+  ).spec;
   const handle = csi?.driver === DRIVER ? csi.volumeHandle : awsElasticBlockStore?.volumeID.split('/').at(-1);
   return handle === undefined ? null : `kubernetes.io/csi/${DRIVER}^${handle}`;
 };

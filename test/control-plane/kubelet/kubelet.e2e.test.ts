@@ -22,7 +22,9 @@ describe('a kubelet', () => {
   it('ends a pod gracefully, and lets go of its volume only then', async () => {
     const database = await addDatabase(bench);
     const former = database.pod()?.metadata.uid;
-    expect((await statusOf(database.home.name))?.volumesInUse).toEqual([`kubernetes.io/csi/ebs.csi.aws.com^${database.disk}`]);
+    expect((await statusOf(database.home.name))?.volumesInUse).toEqual([
+      `kubernetes.io/csi/ebs.csi.aws.com^${database.disk}`,
+    ]);
     await bench.admin.write('PATCH', `/api/v1/nodes/${database.home.name}`, { spec: { unschedulable: true } });
     await bench.admin.write('DELETE', `/api/v1/namespaces/${database.namespace}/pods/db-0`);
     await database.runsOn(database.refuge);
@@ -51,7 +53,8 @@ describe('a kubelet', () => {
   it('may write to its own Node only, and not to our labels', async () => {
     const database = await addDatabase(bench);
     const own = bench.admin.as(`system:node:${database.home.name}`, 'system:nodes');
-    const label = (node: string, key: string) => own.call('PATCH', `/api/v1/nodes/${node}`, { metadata: { labels: { [key]: 'true' } } });
+    const label = (node: string, key: string) =>
+      own.call('PATCH', `/api/v1/nodes/${node}`, { metadata: { labels: { [key]: 'true' } } });
     const answers = [
       await label(database.home.name, 'example.org/fine'),
       await label(database.refuge.name, 'example.org/fine'),
@@ -62,17 +65,41 @@ describe('a kubelet', () => {
   });
 
   it(`shares its process with ${NODES_AT_ONCE} others, and all keep their rhythm`, async () => {
-    const named = (which: number) => ({ name: `crowd-${which}`, instance: `i-${String(which).padStart(17, '0')}`, zone: 'us-east-1a', address: '10.0.0.1', labels: { 'topology.kubernetes.io/zone': 'crowd' } });
-    const crowd = await Promise.all(Array.from({ length: NODES_AT_ONCE }, (_, which) => bench.kubelets.join(named(which))));
+    const named = (which: number) => ({
+      name: `crowd-${which}`,
+      instance: `i-${String(which).padStart(17, '0')}`,
+      zone: 'us-east-1a',
+      address: '10.0.0.1',
+      labels: { 'topology.kubernetes.io/zone': 'crowd' },
+    });
+    const crowd = await Promise.all(
+      Array.from({ length: NODES_AT_ONCE }, (_, which) => bench.kubelets.join(named(which))),
+    );
     const renewals = async () => {
-      const { items } = listOf(lease).parse(await bench.admin.get('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'));
-      return new Map(items.filter(({ metadata }) => metadata.name.startsWith('crowd-')).map(({ metadata, spec }) => [metadata.name, spec.renewTime]));
+      const { items } = listOf(lease).parse(
+        await bench.admin.get('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'),
+      );
+      return new Map(
+        items
+          .filter(({ metadata }) => metadata.name.startsWith('crowd-'))
+          .map(({ metadata, spec }) => [metadata.name, spec.renewTime]),
+      );
     };
     const first = await renewals();
     expect(first.size).toBe(NODES_AT_ONCE);
-    await until('each has renewed its Lease', async () => [...(await renewals())].every(([name, renewed]) => first.get(name) !== renewed), 20_000);
-    const anyNode = listOf(node).parse(await bench.admin.get('/api/v1/nodes')).items.filter(({ metadata }) => metadata.name.startsWith('crowd-'));
-    expect(anyNode.filter(({ status }) => status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True'))).toHaveLength(NODES_AT_ONCE);
+    await until(
+      'each has renewed its Lease',
+      async () => [...(await renewals())].every(([name, renewed]) => first.get(name) !== renewed),
+      20_000,
+    );
+    const anyNode = listOf(node)
+      .parse(await bench.admin.get('/api/v1/nodes'))
+      .items.filter(({ metadata }) => metadata.name.startsWith('crowd-'));
+    expect(
+      anyNode.filter(({ status }) =>
+        status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
+      ),
+    ).toHaveLength(NODES_AT_ONCE);
     for (const kubelet of crowd) kubelet.die();
     await Promise.all(crowd.map(({ machine }) => bench.admin.write('DELETE', `/api/v1/nodes/${machine.name}`)));
   });

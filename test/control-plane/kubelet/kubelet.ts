@@ -11,8 +11,8 @@ import { node } from '../../testbed/objects.ts';
 export interface Kubelet {
   readonly machine: Machine;
   /**
-   * Comes up: registers, renews its Lease and runs what it is given. Under a new boot ID, unless the same is given again,
-   * as after a resume from hibernation. Resolves with the boot ID.
+   * Comes up: registers, renews its Lease and runs what it is given. Under a new boot ID, unless the same is given
+   * again, as after a resume from hibernation. Resolves with the boot ID.
    */
   readonly boot: (bootID?: string) => Promise<string>;
   /** Gone in the middle of whatever it did, as when the power goes. */
@@ -35,7 +35,12 @@ const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
 
 /** Creates, or changes what is there already under that name. */
-const put = async (api: Api, path: string, object: { readonly metadata: { readonly name: string } }, change: object): Promise<unknown> => {
+const put = async (
+  api: Api,
+  path: string,
+  object: { readonly metadata: { readonly name: string } },
+  change: object,
+): Promise<unknown> => {
   const made = await api.call('POST', path, object);
   if (made.status === 201) return made.body;
   if (made.status !== 409) throw new Error(`POST ${path}: ${made.status} ${JSON.stringify(made.body)}`);
@@ -45,12 +50,19 @@ const put = async (api: Api, path: string, object: { readonly metadata: { readon
 /** A reboot empties the list of volumes in use: nothing is mounted yet. */
 const register = async (api: Api, machine: Machine, bootID: string): Promise<void> => {
   const made = await api.call('POST', '/api/v1/nodes', nodeOf(machine, bootID));
-  if (made.status !== 201 && made.status !== 409) throw new Error(`the Node ${machine.name}: ${made.status} ${JSON.stringify(made.body)}`);
+  if (made.status !== 201 && made.status !== 409)
+    throw new Error(`the Node ${machine.name}: ${made.status} ${JSON.stringify(made.body)}`);
   const { metadata } = node.parse(made.status === 201 ? made.body : await api.get(`/api/v1/nodes/${machine.name}`));
   const csiNode = csiNodeOf(machine, metadata.uid);
   await put(api, CSI_NODES, csiNode, { metadata: csiNode.metadata });
   await put(api, LEASES, leaseOf(machine, metadata.uid), { spec: renewal() });
-  if (made.status === 409) await api.write('PATCH', `/api/v1/nodes/${machine.name}/status`, { status: { ...statusOf(machine, bootID), volumesInUse: null } }, STRATEGIC);
+  if (made.status === 409)
+    await api.write(
+      'PATCH',
+      `/api/v1/nodes/${machine.name}/status`,
+      { status: { ...statusOf(machine, bootID), volumesInUse: null } },
+      STRATEGIC,
+    );
 };
 
 /** No request leaves a machine that is off. */
@@ -108,7 +120,17 @@ export const kubeletOf = (admin: Api, machine: Machine, view: KubeletView): Kube
         periodically(LEASE_MS, `${LEASES}/${machine.name}`, () => ({ spec: renewal() }), MERGE),
         periodically(STATUS_MS, `/api/v1/nodes/${machine.name}/status`, () => ({ status: heartbeat() }), STRATEGIC),
       ];
-      const own: Life = { worker: openPodWorker(whileAlive(api, () => !own.over), machine, stirIn), timers, dirty: false, busy: false, over: false };
+      const own: Life = {
+        worker: openPodWorker(
+          whileAlive(api, () => !own.over),
+          machine,
+          stirIn,
+        ),
+        timers,
+        dirty: false,
+        busy: false,
+        over: false,
+      };
       life = own;
       stir();
       return bootID;

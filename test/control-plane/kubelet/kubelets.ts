@@ -7,7 +7,10 @@ import type { Machine } from './kubelet-node.ts';
 import type { Node, Pod } from '../../testbed/objects.ts';
 import { node, pod } from '../../testbed/objects.ts';
 
-/** All kubelets of one process. They look through one pair of eyes, so that hundreds cost two watches, and write each as itself. */
+/**
+ * All kubelets of one process. They look through one pair of eyes, so that hundreds cost two watches, and write each as
+ * itself.
+ */
 export interface Kubelets {
   readonly join: (machine: Machine) => Promise<Kubelet>;
   readonly pods: Informer<Pod>;
@@ -19,8 +22,20 @@ export const openKubelets = async (admin: Api): Promise<Kubelets> => {
   const closing = new AbortController();
   const byName = new Map<string, Kubelet>();
   const stirs = (name: string): void => byName.get(name)?.stir();
-  const pods = openInformer(admin, '/api/v1/pods', pod, { changed: ({ spec }) => stirs(spec.nodeName) }, closing.signal);
-  const nodes = openInformer(admin, '/api/v1/nodes', node, { changed: ({ metadata }) => stirs(metadata.name) }, closing.signal);
+  const pods = openInformer(
+    admin,
+    '/api/v1/pods',
+    pod,
+    { changed: ({ spec }) => stirs(spec.nodeName) },
+    closing.signal,
+  );
+  const nodes = openInformer(
+    admin,
+    '/api/v1/nodes',
+    node,
+    { changed: ({ metadata }) => stirs(metadata.name) },
+    closing.signal,
+  );
   await Promise.all([pods.synced, nodes.synced]);
   return {
     pods,

@@ -12,8 +12,8 @@ import { cloudfence } from '../doors/doors.ts';
 import { addDatabase } from '../scenes/database.ts';
 
 /**
- * The shipped admission policy on a real API server: what Cloudfence does passes, and what its identity might do otherwise is
- * refused, even where RBAC would let it. Then one whole fence and release under it.
+ * The shipped admission policy on a real API server: what Cloudfence does passes, and what its identity might do
+ * otherwise is refused, even where RBAC would let it. Then one whole fence and release under it.
  */
 
 const POLICY = fileURLToPath(new URL('../../../infra/kubernetes/admission-policy.yaml', import.meta.url));
@@ -34,7 +34,11 @@ const plural = z.object({ kind: z.enum(['ValidatingAdmissionPolicy', 'Validating
 const applyPolicy = async (admin: Api): Promise<void> => {
   for (const document of parseAllDocuments(await readFile(POLICY, 'utf8'))) {
     const { kind } = plural.parse(document.toJS());
-    await admin.write('POST', `${ADMISSION}/${kind === 'ValidatingAdmissionPolicy' ? 'validatingadmissionpolicies' : 'validatingadmissionpolicybindings'}`, document.toJS());
+    await admin.write(
+      'POST',
+      `${ADMISSION}/${kind === 'ValidatingAdmissionPolicy' ? 'validatingadmissionpolicies' : 'validatingadmissionpolicybindings'}`,
+      document.toJS(),
+    );
   }
 };
 
@@ -59,17 +63,38 @@ afterAll(async () => {
 let count = 0;
 const fresh = (kind: string): string => `${kind}-policy-${(count += 1)}`;
 
-const meta = z.looseObject({ metadata: z.looseObject({ name: z.string(), uid: z.string(), resourceVersion: z.string() }) });
+const meta = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), uid: z.string(), resourceVersion: z.string() }),
+});
 const made = async (path: string, body: object) => meta.parse(await bench.admin.write('POST', path, body)).metadata;
 
-const makeNode = (metadata: object = {}) => made(NODES, { metadata: { name: fresh('node'), ...metadata }, spec: { taints: [{ key: 'example.org/theirs', effect: 'NoSchedule' }] } });
-const makePod = (metadata: object = {}) => made(PODS, { metadata: { name: fresh('pod'), ...metadata }, spec: { containers: [{ name: 'main', image: 'pause' }] } });
-const makeAttachment = () => made(ATTACHMENTS, { metadata: { name: fresh('csi') }, spec: { attacher: 'nobody.example.org', nodeName: 'nowhere', source: { persistentVolumeName: 'none' } } });
+const makeNode = (metadata: object = {}) =>
+  made(NODES, {
+    metadata: { name: fresh('node'), ...metadata },
+    spec: { taints: [{ key: 'example.org/theirs', effect: 'NoSchedule' }] },
+  });
+const makePod = (metadata: object = {}) =>
+  made(PODS, {
+    metadata: { name: fresh('pod'), ...metadata },
+    spec: { containers: [{ name: 'main', image: 'pause' }] },
+  });
+const makeAttachment = () =>
+  made(ATTACHMENTS, {
+    metadata: { name: fresh('csi') },
+    spec: { attacher: 'nobody.example.org', nodeName: 'nowhere', source: { persistentVolumeName: 'none' } },
+  });
 
 /** Kubernetes puts taints on a Node that has no kubelet; the last comes a moment after the Node. */
 const othersTaints = async (path: string): Promise<readonly { readonly key: string }[]> => {
-  const read = async () => z.looseObject({ spec: z.looseObject({ taints: z.array(z.looseObject({ key: z.string() })) }) }).parse(await bench.admin.get(path)).spec.taints;
-  await until('the Node has its taints', async () => (await read()).some(({ key }) => key === 'node.kubernetes.io/unreachable' || key === 'node.kubernetes.io/not-ready'));
+  const read = async () =>
+    z
+      .looseObject({ spec: z.looseObject({ taints: z.array(z.looseObject({ key: z.string() })) }) })
+      .parse(await bench.admin.get(path)).spec.taints;
+  await until('the Node has its taints', async () =>
+    (await read()).some(
+      ({ key }) => key === 'node.kubernetes.io/unreachable' || key === 'node.kubernetes.io/not-ready',
+    ),
+  );
   return read();
 };
 
@@ -79,7 +104,10 @@ const answerOf = async (method: Method, path: string, body: unknown, type = MERG
   return { status, message: said.safeParse(answer).data?.message ?? '' };
 };
 
-/** Kubernetes may change a taint of its own between our read and our write, which then would take that back: so it is tried again. */
+/**
+ * Kubernetes may change a taint of its own between our read and our write, which then would take that back: so it is
+ * tried again.
+ */
 const takes = (path: string, change: (others: readonly unknown[]) => object): Promise<unknown> =>
   until('the Node takes the patch', async () => {
     const others = (await othersTaints(path)).filter(({ key }) => key !== OUT.key && key !== QUARANTINE.key);
@@ -97,12 +125,21 @@ describe('under the admission policy, as it is shipped', () => {
   it('a whole fence and its release come to their ends', async () => {
     const database = await addDatabase(bench);
     await database.home.stop();
-    expect(await cloudfence(bench.access, 'fence', database.home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    expect(await cloudfence(bench.access, 'fence', database.home.instance)).toMatchObject({
+      code: 0,
+      says: { outcome: 'fenced' },
+    });
     await database.runsOn(database.refuge);
     await database.home.start();
     await until(`${database.home.name} is Ready`, async () =>
-      (await database.readNode(database.home)).status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True'));
-    expect(await cloudfence(bench.access, 'release', database.home.name, '--timeout', '90s')).toMatchObject({ code: 0, says: { outcome: 'released' } });
+      (await database.readNode(database.home)).status.conditions.some(
+        ({ type, status }) => type === 'Ready' && status === 'True',
+      ),
+    );
+    expect(await cloudfence(bench.access, 'release', database.home.name, '--timeout', '90s')).toMatchObject({
+      code: 0,
+      says: { outcome: 'released' },
+    });
   });
 });
 
@@ -110,35 +147,77 @@ describe('under the admission policy, with every right that RBAC can give', () =
   beforeAll(async () => {
     await grantAll(bench.admin);
     const { name } = await makeNode();
-    await until('policy and grant are in force', async () => (await answerOf('PATCH', `${NODES}/${name}`, { spec: { unschedulable: true } })).status === 422);
+    await until(
+      'policy and grant are in force',
+      async () => (await answerOf('PATCH', `${NODES}/${name}`, { spec: { unschedulable: true } })).status === 422,
+    );
   });
 
   it('a Node takes our taints, labels and annotations, and gives them back', async () => {
     const path = `${NODES}/${(await makeNode()).name}`;
-    const marked = { labels: { [FENCED]: 'run.1', [STOPPING]: '2026-11-21T09-00-08Z_in_0123456789abcd' }, annotations: { 'cloudfence.dev/fence': '{}' } };
+    const marked = {
+      labels: { [FENCED]: 'run.1', [STOPPING]: '2026-11-21T09-00-08Z_in_0123456789abcd' },
+      annotations: { 'cloudfence.dev/fence': '{}' },
+    };
     const free = { labels: { [FENCED]: null, [STOPPING]: null }, annotations: { 'cloudfence.dev/fence': null } };
-    expect(await takes(path, (others) => ({ metadata: marked, spec: { taints: [...others, OUT, QUARANTINE] } }))).toBe(true);
+    expect(await takes(path, (others) => ({ metadata: marked, spec: { taints: [...others, OUT, QUARANTINE] } }))).toBe(
+      true,
+    );
     expect(await takes(path, (others) => ({ metadata: free, spec: { taints: others } }))).toBe(true);
   });
 
   it.each([
     ['somebody else’s taint away', { spec: { taints: [OUT] } }, 'Cloudfence changes no taint but its own'],
-    ['another taint', { spec: { taints: [THEIRS, { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] } }, 'Cloudfence changes no taint but its own'],
-    ['out-of-service with another effect', { spec: { taints: [THEIRS, { ...OUT, effect: 'NoExecute' }] } }, 'Cloudfence changes no taint but its own'],
-    ['a cordon', { spec: { unschedulable: true } }, 'Cloudfence changes nothing of a Node\'s spec but taints'],
-    ['a providerID', { spec: { providerID: 'aws:///z/i-1' } }, 'Cloudfence changes nothing of a Node\'s spec but taints'],
-    ['a label of a role', { metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } }, 'Cloudfence changes no label but its own'],
-    ['an administrator’s opt-out', { metadata: { labels: { 'cloudfence.node-restriction.kubernetes.io/opt-out': 'x' } } }, 'Cloudfence changes no label but its own'],
-    ['another annotation', { metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': '{}' } } }, 'Cloudfence changes no annotation but its own'],
-    ['a person’s word on the machine', { metadata: { annotations: { 'cloudfence.dev/instance-id': '7' } } }, 'Cloudfence changes no annotation but its own'],
-    ['a finalizer', { metadata: { finalizers: ['example.org/hold'] } }, 'Cloudfence changes neither finalizers nor owners'],
+    [
+      'another taint',
+      { spec: { taints: [THEIRS, { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] } },
+      'Cloudfence changes no taint but its own',
+    ],
+    [
+      'out-of-service with another effect',
+      { spec: { taints: [THEIRS, { ...OUT, effect: 'NoExecute' }] } },
+      'Cloudfence changes no taint but its own',
+    ],
+    ['a cordon', { spec: { unschedulable: true } }, "Cloudfence changes nothing of a Node's spec but taints"],
+    [
+      'a providerID',
+      { spec: { providerID: 'aws:///z/i-1' } },
+      "Cloudfence changes nothing of a Node's spec but taints",
+    ],
+    [
+      'a label of a role',
+      { metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } },
+      'Cloudfence changes no label but its own',
+    ],
+    [
+      'an administrator’s opt-out',
+      { metadata: { labels: { 'cloudfence.node-restriction.kubernetes.io/opt-out': 'x' } } },
+      'Cloudfence changes no label but its own',
+    ],
+    [
+      'another annotation',
+      { metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': '{}' } } },
+      'Cloudfence changes no annotation but its own',
+    ],
+    [
+      'a person’s word on the machine',
+      { metadata: { annotations: { 'cloudfence.dev/instance-id': '7' } } },
+      'Cloudfence changes no annotation but its own',
+    ],
+    [
+      'a finalizer',
+      { metadata: { finalizers: ['example.org/hold'] } },
+      'Cloudfence changes neither finalizers nor owners',
+    ],
   ])('a Node is not given %s', async (_, patch, why) => {
     expect(await answerOf('PATCH', `${NODES}/${(await makeNode()).name}`, patch)).toEqual(refused(why));
   });
 
   it('a Node’s status is not written, and no Node made', async () => {
     const { name } = await makeNode();
-    expect(await answerOf('PATCH', `${NODES}/${name}/status`, { status: { phase: 'Running' } })).toEqual(refused('Cloudfence neither makes Nodes'));
+    expect(await answerOf('PATCH', `${NODES}/${name}/status`, { status: { phase: 'Running' } })).toEqual(
+      refused('Cloudfence neither makes Nodes'),
+    );
     const { status } = await ours.call('POST', NODES, { metadata: { name: fresh('node') } });
     expect(status).toBe(422);
   });
@@ -159,7 +238,9 @@ describe('under the admission policy, with every right that RBAC can give', () =
       }
     };
     expect(await settled(free)).toEqual(refused(why));
-    expect(await answerOf('DELETE', `${NODES}/${fenced.name}`, { preconditions: { uid: fenced.uid } })).toEqual(refused(why));
+    expect(await answerOf('DELETE', `${NODES}/${fenced.name}`, { preconditions: { uid: fenced.uid } })).toEqual(
+      refused(why),
+    );
     expect(await answerOf('DELETE', `${NODES}/${fenced.name}`, undefined)).toEqual(refused(why));
     expect(await settled(fenced)).toMatchObject(ALLOWED);
   });
@@ -167,11 +248,21 @@ describe('under the admission policy, with every right that RBAC can give', () =
   it('an attachment is nudged and deleted by uid, and nothing else is done to it', async () => {
     const { name, uid } = await makeAttachment();
     const path = `${ATTACHMENTS}/${name}`;
-    expect(await answerOf('PATCH', path, { metadata: { annotations: { 'cloudfence.dev/nudge': 'now' } } })).toMatchObject(ALLOWED);
-    expect(await answerOf('PATCH', path, { metadata: { annotations: { 'cloudfence.dev/nudge': null } } })).toMatchObject(ALLOWED);
-    expect(await answerOf('PATCH', path, { metadata: { annotations: { 'csi.alpha.kubernetes.io/node-id': 'i-1' } } })).toEqual(refused('Cloudfence changes no annotation of an attachment'));
-    expect(await answerOf('PATCH', path, { metadata: { finalizers: ['example.org/hold'] } })).toEqual(refused('Cloudfence changes nothing of an attachment'));
-    expect(await answerOf('PATCH', `${path}/status`, { status: { attached: false } })).toEqual(refused('Cloudfence neither makes attachments'));
+    expect(
+      await answerOf('PATCH', path, { metadata: { annotations: { 'cloudfence.dev/nudge': 'now' } } }),
+    ).toMatchObject(ALLOWED);
+    expect(
+      await answerOf('PATCH', path, { metadata: { annotations: { 'cloudfence.dev/nudge': null } } }),
+    ).toMatchObject(ALLOWED);
+    expect(
+      await answerOf('PATCH', path, { metadata: { annotations: { 'csi.alpha.kubernetes.io/node-id': 'i-1' } } }),
+    ).toEqual(refused('Cloudfence changes no annotation of an attachment'));
+    expect(await answerOf('PATCH', path, { metadata: { finalizers: ['example.org/hold'] } })).toEqual(
+      refused('Cloudfence changes nothing of an attachment'),
+    );
+    expect(await answerOf('PATCH', `${path}/status`, { status: { attached: false } })).toEqual(
+      refused('Cloudfence neither makes attachments'),
+    );
     expect(await answerOf('DELETE', path, undefined)).toEqual(refused('Cloudfence deletes attachments by uid'));
     expect(await answerOf('DELETE', path, { preconditions: { uid } })).toMatchObject(ALLOWED);
   });
@@ -180,21 +271,44 @@ describe('under the admission policy, with every right that RBAC can give', () =
     const held = await makePod({ finalizers: ['example.org/hold'] });
     const free = await makePod();
     const failed = { status: { phase: 'Failed', reason: 'NodeFenced', message: 'The machine under the Node is off.' } };
-    expect(await answerOf('PATCH', `${PODS}/${free.name}/status`, failed)).toEqual(refused('Cloudfence fails only pods of Jobs'));
-    expect(await answerOf('PATCH', `${PODS}/${held.name}/status`, { status: { phase: 'Succeeded' } })).toEqual(refused('Cloudfence writes no phase but Failed'));
-    expect(await answerOf('PATCH', `${PODS}/${held.name}/status`, { status: { ...failed.status, podIP: '10.0.0.1' } })).toEqual(refused('Cloudfence changes nothing of a pod\'s status'));
-    expect(await answerOf('PATCH', `${PODS}/${held.name}`, { metadata: { labels: { x: 'y' } } })).toEqual(refused('Cloudfence neither makes pods nor changes them'));
+    expect(await answerOf('PATCH', `${PODS}/${free.name}/status`, failed)).toEqual(
+      refused('Cloudfence fails only pods of Jobs'),
+    );
+    expect(await answerOf('PATCH', `${PODS}/${held.name}/status`, { status: { phase: 'Succeeded' } })).toEqual(
+      refused('Cloudfence writes no phase but Failed'),
+    );
+    expect(
+      await answerOf('PATCH', `${PODS}/${held.name}/status`, { status: { ...failed.status, podIP: '10.0.0.1' } }),
+    ).toEqual(refused("Cloudfence changes nothing of a pod's status"));
+    expect(await answerOf('PATCH', `${PODS}/${held.name}`, { metadata: { labels: { x: 'y' } } })).toEqual(
+      refused('Cloudfence neither makes pods nor changes them'),
+    );
     expect(await answerOf('PATCH', `${PODS}/${held.name}/status`, failed)).toMatchObject(ALLOWED);
-    expect(await answerOf('DELETE', `${PODS}/${free.name}?gracePeriodSeconds=0`, undefined)).toEqual(refused('Cloudfence deletes pods by uid'));
-    expect(await answerOf('DELETE', `${PODS}/${free.name}?gracePeriodSeconds=0`, { gracePeriodSeconds: 0, preconditions: { uid: free.uid } })).toMatchObject(ALLOWED);
+    expect(await answerOf('DELETE', `${PODS}/${free.name}?gracePeriodSeconds=0`, undefined)).toEqual(
+      refused('Cloudfence deletes pods by uid'),
+    );
+    expect(
+      await answerOf('DELETE', `${PODS}/${free.name}?gracePeriodSeconds=0`, {
+        gracePeriodSeconds: 0,
+        preconditions: { uid: free.uid },
+      }),
+    ).toMatchObject(ALLOWED);
   });
 
   it('no ConfigMap is written but the ledger', async () => {
-    expect(await answerOf('PATCH', '/api/v1/namespaces/kube-system/configmaps/cloudfence-ledger', { metadata: { labels: { seen: 'x' } } })).toMatchObject(ALLOWED);
+    expect(
+      await answerOf('PATCH', '/api/v1/namespaces/kube-system/configmaps/cloudfence-ledger', {
+        metadata: { labels: { seen: 'x' } },
+      }),
+    ).toMatchObject(ALLOWED);
     const maps = '/api/v1/namespaces/kube-system/configmaps';
     await bench.admin.write('POST', maps, { metadata: { name: 'cloudfence' }, data: {} });
-    expect(await answerOf('PATCH', `${maps}/cloudfence`, { data: { 'cap-lifted-until': '2099-01-01T00:00:00Z' } })).toEqual(refused('Cloudfence writes no ConfigMap but its ledger'));
-    expect(await answerOf('DELETE', `${maps}/cloudfence-ledger`, undefined)).toEqual(refused('Cloudfence writes no ConfigMap but its ledger'));
+    expect(
+      await answerOf('PATCH', `${maps}/cloudfence`, { data: { 'cap-lifted-until': '2099-01-01T00:00:00Z' } }),
+    ).toEqual(refused('Cloudfence writes no ConfigMap but its ledger'));
+    expect(await answerOf('DELETE', `${maps}/cloudfence-ledger`, undefined)).toEqual(
+      refused('Cloudfence writes no ConfigMap but its ledger'),
+    );
   });
 
   it('others write as ever', async () => {

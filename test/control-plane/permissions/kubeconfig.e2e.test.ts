@@ -15,7 +15,10 @@ const printed = z.looseObject({
 });
 
 const made = async (...flags: readonly string[]) => {
-  const { code, stdout, stderr } = await runAtHand({ ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs.admin } }, ['kubeconfig', ...flags]);
+  const { code, stdout, stderr } = await runAtHand(
+    { ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs.admin } },
+    ['kubeconfig', ...flags],
+  );
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return { text: stdout, says: printed.parse(parse(stdout)) };
 };
@@ -32,11 +35,20 @@ const inAFile = async <T>(text: string, use: (file: string) => Promise<T>): Prom
 };
 
 describe('a kubeconfig for the service account', () => {
-  it('is made of nothing but the shipped manifest and a person\'s own, and the doctor finds all well with it', async () => {
+  it("is made of nothing but the shipped manifest and a person's own, and the doctor finds all well with it", async () => {
     const { text, says } = await made('--name', 'prod');
     expect(says).toMatchObject({ 'current-context': 'prod', clusters: [{ cluster: { server: access.server } }] });
-    const doctor = await inAFile(text, (cloudfence) => runAtHand({ ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence } }, ['doctor', '--context', 'prod', '--json']));
-    const { checks } = z.object({ checks: z.array(z.object({ what: z.string(), verdict: z.string() })) }).parse(JSON.parse(doctor.stdout));
+    const doctor = await inAFile(text, (cloudfence) =>
+      runAtHand({ ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence } }, [
+        'doctor',
+        '--context',
+        'prod',
+        '--json',
+      ]),
+    );
+    const { checks } = z
+      .object({ checks: z.array(z.object({ what: z.string(), verdict: z.string() })) })
+      .parse(JSON.parse(doctor.stdout));
     expect(checks.filter(({ verdict, what }) => verdict !== 'ok' && what.includes(': may '))).toEqual([]);
     expect(checks).toContainEqual(expect.objectContaining({ what: 'prod: may patch nodes', verdict: 'ok' }));
   });

@@ -21,14 +21,19 @@ export interface Scenario {
   readonly open: (bench: Bench) => Promise<Ready>;
 }
 
-const outcome = z.looseObject({ outcome: z.string(), steps: z.array(z.looseObject({ step: z.string(), result: z.string() })) });
+const outcome = z.looseObject({
+  outcome: z.string(),
+  steps: z.array(z.looseObject({ step: z.string(), result: z.string() })),
+});
 
 const isFenced = (answer: unknown): boolean => outcome.parse(answer).outcome === 'fenced';
 
-const movedIn = (bench: Bench, { disk, refuge, runsOn }: Database): Ready['comesToItsEnd'] => async (answer, when) => {
-  if (when === 'soon') await runsOn(refuge);
-  return isFenced(answer) && (await bench.ec2.holderOf(disk)) === refuge.instance;
-};
+const movedIn =
+  (bench: Bench, { disk, refuge, runsOn }: Database): Ready['comesToItsEnd'] =>
+  async (answer, when) => {
+    if (when === 'soon') await runsOn(refuge);
+    return isFenced(answer) && (await bench.ec2.holderOf(disk)) === refuge.instance;
+  };
 
 const stopped = async (bench: Bench): Promise<Ready> => {
   const database = await addDatabase(bench);
@@ -57,7 +62,11 @@ const stoppedUnderBadDriver = async (bench: Bench) => {
   const { home, disk } = database;
   await turn(bench.access, disk, { failDetach: 'the driver is out of order' });
   await home.stop();
-  const mended = until('the disk is free', async () => (await bench.ec2.holderOf(disk)) !== home.instance, 200_000).then(() => turn(bench.access, disk, {}));
+  const mended = until(
+    'the disk is free',
+    async () => (await bench.ec2.holderOf(disk)) !== home.instance,
+    200_000,
+  ).then(() => turn(bench.access, disk, {}));
   return { database, mended };
 };
 
@@ -98,7 +107,8 @@ const withJob = async (bench: Bench): Promise<Ready> => {
       path = latest;
       return ['fence', home.instance];
     },
-    comesToItsEnd: async (answer, when) => isFenced(answer) && (when === 'now' || until('the Job has counted its pod', counted)),
+    comesToItsEnd: async (answer, when) =>
+      isFenced(answer) && (when === 'now' || until('the Job has counted its pod', counted)),
   };
 };
 
@@ -125,15 +135,24 @@ const told = async (bench: Bench): Promise<Ready> => {
 const lease = z.looseObject({ spec: z.looseObject({ renewTime: z.string() }) });
 const swept = z.object({ results: z.array(z.looseObject({ instance: z.string(), outcome: z.string() })) });
 
-/** A Lease counts as stale once it is a minute old. In a dry run, for the other scenarios' machines would be found too. */
+/**
+ * A Lease counts as stale once it is a minute old. In a dry run, for the other scenarios' machines would be found too.
+ */
 const eventLost = async (bench: Bench): Promise<Ready> => {
   const { home } = await addDatabase(bench);
   await home.stop();
   const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`;
-  await until('the Lease is stale', async () => Date.now() - Date.parse(lease.parse(await bench.admin.get(path)).spec.renewTime) > 61_000, 90_000);
+  await until(
+    'the Lease is stale',
+    async () => Date.now() - Date.parse(lease.parse(await bench.admin.get(path)).spec.renewTime) > 61_000,
+    90_000,
+  );
   return {
     command: async () => ['sweep', '--dry-run'],
-    comesToItsEnd: async (answer) => swept.parse(answer).results.some(({ instance, outcome: word }) => instance === home.instance && word === 'would-fence'),
+    comesToItsEnd: async (answer) =>
+      swept
+        .parse(answer)
+        .results.some(({ instance, outcome: word }) => instance === home.instance && word === 'would-fence'),
   };
 };
 
@@ -141,13 +160,28 @@ export const scenarios: readonly Scenario[] = [
   {
     title: 'a stopped machine',
     needs: [
-      'get nodes', 'list nodes', 'get csinodes', 'list pods', 'get persistentvolumeclaims', 'get persistentvolumes', 'get volumeattachments',
-      'get leases', 'get configmaps cloudfence', 'get configmaps cloudfence-ledger', 'patch configmaps cloudfence-ledger', 'patch nodes', 'delete pods',
+      'get nodes',
+      'list nodes',
+      'get csinodes',
+      'list pods',
+      'get persistentvolumeclaims',
+      'get persistentvolumes',
+      'get volumeattachments',
+      'get leases',
+      'get configmaps cloudfence',
+      'get configmaps cloudfence-ledger',
+      'patch configmaps cloudfence-ledger',
+      'patch nodes',
+      'delete pods',
     ],
     open: stopped,
   },
   { title: 'a terminated machine', needs: ['delete nodes'], open: terminated },
-  { title: 'a machine whose Node somebody deleted', needs: ['list volumeattachments', 'delete volumeattachments'], open: nodeDeleted },
+  {
+    title: 'a machine whose Node somebody deleted',
+    needs: ['list volumeattachments', 'delete volumeattachments'],
+    open: nodeDeleted,
+  },
   { title: 'a disk that its driver cannot detach', needs: ['patch volumeattachments'], open: driverOutOfOrder },
   { title: 'a Job', needs: ['get pods', 'patch pods/status'], open: withJob },
   { title: 'an event that was lost', needs: ['list leases'], open: eventLost },

@@ -9,8 +9,8 @@ import { scenarios, type Ready } from './permission-scenarios.ts';
 import { accessWithout, inWords } from './restricted-account.ts';
 
 /**
- * Each permission of the shipped manifest is needed: without it the scenario that it is there for does not come to its end,
- * for that reason, and with it the same scenario does.
+ * Each permission of the shipped manifest is needed: without it the scenario that it is there for does not come to its
+ * end, for that reason, and with it the same scenario does.
  */
 
 let bench: Bench;
@@ -35,8 +35,13 @@ const answerTo = async (access: BenchAccess, command: readonly string[], timeout
 const expectToFailWithout = async (words: string, { command, comesToItsEnd }: Ready): Promise<void> => {
   const { verb, resource } = permission(words);
   const answer = await answerTo(await accessWithout(bench, permission(words)), await command(), '5s');
-  expect({ words, answer, cameToItsEnd: await comesToItsEnd(answer, 'now') }).toEqual({ words, answer, cameToItsEnd: false });
-  if (words !== 'create events') expect(JSON.stringify(answer)).toMatch(new RegExp(`cannot ${verb} resource ..${resource}`));
+  expect({ words, answer, cameToItsEnd: await comesToItsEnd(answer, 'now') }).toEqual({
+    words,
+    answer,
+    cameToItsEnd: false,
+  });
+  if (words !== 'create events')
+    expect(JSON.stringify(answer)).toMatch(new RegExp(`cannot ${verb} resource ..${resource}`));
 };
 
 it('every permission has a scenario, and every scenario a permission', () => {

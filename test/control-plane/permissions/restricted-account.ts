@@ -12,47 +12,72 @@ import { until } from '../../testbed/until.ts';
 
 const NAMESPACE = 'kube-system';
 
-const resourceOf = ({ resource, subresource }: NeededPermission): string => (subresource === undefined ? resource : `${resource}/${subresource}`);
+const resourceOf = ({ resource, subresource }: NeededPermission): string =>
+  subresource === undefined ? resource : `${resource}/${subresource}`;
 
 /** One permission in words, such as `patch pods/status` or `get configmaps cloudfence`. */
-export const inWords = (permission: NeededPermission): string => [permission.verb, resourceOf(permission), permission.name ?? ''].join(' ').trimEnd();
+export const inWords = (permission: NeededPermission): string =>
+  [permission.verb, resourceOf(permission), permission.name ?? ''].join(' ').trimEnd();
 
 /** One rule for each verb on each resource. */
 const single = (rule: GrantRule): readonly GrantRule[] =>
   rule.resources.flatMap((resource) => rule.verbs.map((verb) => ({ ...rule, resources: [resource], verbs: [verb] })));
 
-const isFor = ({ apiGroups: [group], resources: [resource], resourceNames: [name] = [], verbs: [verb] }: GrantRule, permission: NeededPermission): boolean =>
-  group === permission.group && resource === resourceOf(permission) && name === permission.name && verb === permission.verb;
+const isFor = (
+  { apiGroups: [group], resources: [resource], resourceNames: [name] = [], verbs: [verb] }: GrantRule,
+  permission: NeededPermission,
+): boolean =>
+  group === permission.group &&
+  resource === resourceOf(permission) &&
+  name === permission.name &&
+  verb === permission.verb;
 
 /** The shipped grants for an account of another name, without one permission. */
 const without = (grants: readonly Grant[], permission: NeededPermission, account: string): readonly Grant[] =>
-  grants.filter(({ kind }) => kind !== 'ConfigMap').map(({ metadata, rules, roleRef, subjects, ...grant }) => ({
-    ...grant,
-    metadata: { ...metadata, name: account },
-    ...(rules && { rules: rules.flatMap(single).filter((rule) => !isFor(rule, permission)) }),
-    ...(roleRef && { roleRef: { ...roleRef, name: account } }),
-    ...(subjects && { subjects: subjects.filter(({ kind }) => kind === 'ServiceAccount').map((subject) => ({ ...subject, name: account })) }),
-  }));
+  grants
+    .filter(({ kind }) => kind !== 'ConfigMap')
+    .map(({ metadata, rules, roleRef, subjects, ...grant }) => ({
+      ...grant,
+      metadata: { ...metadata, name: account },
+      ...(rules && { rules: rules.flatMap(single).filter((rule) => !isFor(rule, permission)) }),
+      ...(roleRef && { roleRef: { ...roleRef, name: account } }),
+      ...(subjects && {
+        subjects: subjects
+          .filter(({ kind }) => kind === 'ServiceAccount')
+          .map((subject) => ({ ...subject, name: account })),
+      }),
+    }));
 
 const answer = z.object({ status: z.object({ allowed: z.boolean().default(false) }) });
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access */
-const mayDo = async ({ admin }: Bench, account: string, { for: _purpose, ...resourceAttributes }: NeededPermission): Promise<boolean> => {
+const mayDo = async (
+  { admin }: Bench,
+  account: string,
+  { for: _purpose, ...resourceAttributes }: NeededPermission,
+): Promise<boolean> => {
   const spec = { user: `system:serviceaccount:${NAMESPACE}:${account}`, resourceAttributes };
-  return answer.parse(await admin.write('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { spec })).status.allowed;
+  return answer.parse(await admin.write('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { spec })).status
+    .allowed;
 };
 
 /** The authorizer has heard of all grants, and of nothing more. */
 const settled = async (bench: Bench, account: string, permission: NeededPermission): Promise<void> => {
   const others = neededPermissions.filter((other) => other !== permission);
-  await until(`${account} has its grants`, async () => (await Promise.all(others.map((other) => mayDo(bench, account, other)))).every(Boolean));
+  await until(`${account} has its grants`, async () =>
+    (await Promise.all(others.map((other) => mayDo(bench, account, other)))).every(Boolean),
+  );
   if (await mayDo(bench, account, permission)) throw new Error(`${account} may ${inWords(permission)} all the same`);
 };
 
 const tokenAnswer = z.object({ status: z.object({ token: z.string() }) });
 
 const tokenFor = async ({ admin }: Bench, account: string): Promise<string> =>
-  tokenAnswer.parse(await admin.write('POST', `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${account}/token`, { spec: { expirationSeconds: 3_600 } })).status.token;
+  tokenAnswer.parse(
+    await admin.write('POST', `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${account}/token`, {
+      spec: { expirationSeconds: 3_600 },
+    }),
+  ).status.token;
 
 let count = 0;
 

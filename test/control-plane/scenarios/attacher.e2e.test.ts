@@ -43,9 +43,14 @@ describe('a CSI attacher that is down', () => {
   it('because its own pod was on the dead machine gets another one first', async () => {
     const stage = await openStage(bench, 'attacher-on-it');
     const { scene, home, refuge } = stage;
-    const cordon = (on: boolean | null) => bench.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable: on } });
+    const cordon = (on: boolean | null) =>
+      bench.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable: on } });
     await cordon(true);
-    await scene.create(deployment('ebs-csi-controller', 'RollingUpdate', { spec: () => ({ priorityClassName: 'system-cluster-critical' }) }));
+    await scene.create(
+      deployment('ebs-csi-controller', 'RollingUpdate', {
+        spec: () => ({ priorityClassName: 'system-cluster-critical' }),
+      }),
+    );
     await scene.runs('ebs-csi-controller', home);
     await cordon(null);
     await Promise.all([home.stop(), bench.attacher.stop()]);
@@ -54,7 +59,9 @@ describe('a CSI attacher that is down', () => {
     await bench.attacher.start();
     const { says } = await answering;
     expect(says.outcome).toBe('fenced');
-    expect(says.steps.filter(({ step }) => step === 'delete-pod').map(({ target }) => target.replace(/^pod\/[^/]+\//, ''))).toEqual([expect.stringMatching(/^ebs-csi-controller-/), 'db-0']);
+    expect(
+      says.steps.filter(({ step }) => step === 'delete-pod').map(({ target }) => target.replace(/^pod\/[^/]+\//, '')),
+    ).toEqual([expect.stringMatching(/^ebs-csi-controller-/), 'db-0']);
     await expectMoved(stage, { fenced: [home] });
   });
 });

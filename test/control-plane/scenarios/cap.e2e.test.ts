@@ -16,7 +16,10 @@ beforeAll(async () => {
 afterAll(() => bench?.close());
 
 const capAs = (who: 'admin' | 'cloudfence', ...flags: string[]): Promise<Ran> =>
-  runAtHand({ ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs[who] } }, ['cap', ...flags]);
+  runAtHand({ ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs[who] } }, [
+    'cap',
+    ...flags,
+  ]);
 
 it('a second machine is refused although the first is fenced to the end, until a person lifts the cap, which Cloudfence itself may not', async () => {
   const [first, second] = [await openStage(bench, 'first'), await openStage(bench, 'second')];
@@ -24,12 +27,23 @@ it('a second machine is refused although the first is fenced to the end, until a
   expect((await cloudfence(access, 'fence', first.home.instance)).says.outcome).toBe('fenced');
   await second.home.stop();
   const { code, says } = await cloudfence(access, 'fence', second.home.instance);
-  expect({ code, reason: says.reason }).toEqual({ code: 4, reason: expect.stringMatching(/^cap-reached: 1 of at most 1 Nodes \(0 % of \d+\) were fenced within 15 minutes; this one may begin at /) });
+  expect({ code, reason: says.reason }).toEqual({
+    code: 4,
+    reason: expect.stringMatching(
+      /^cap-reached: 1 of at most 1 Nodes \(0 % of \d+\) were fenced within 15 minutes; this one may begin at /,
+    ),
+  });
   await expectUntouched(second);
 
   const lift = ['--lift', '5m', '--reason', 'both are off'];
-  expect(await capAs('cloudfence', ...lift)).toMatchObject({ code: 1, stderr: expect.stringMatching(/cannot patch resource .*configmaps/) });
-  expect(await capAs('admin', ...lift)).toMatchObject({ code: 0, stdout: expect.stringMatching(/1 of at most 1 Nodes .*\n {2}lifted until .*: both are off\n {2}begun .*, finished/) });
+  expect(await capAs('cloudfence', ...lift)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/cannot patch resource .*configmaps/),
+  });
+  expect(await capAs('admin', ...lift)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/1 of at most 1 Nodes .*\n {2}lifted until .*: both are off\n {2}begun .*, finished/),
+  });
   expect((await cloudfence(access, 'fence', second.home.instance)).says.outcome).toBe('fenced');
   await expectMoved(second, { fenced: [second.home] });
   expect(await capAs('admin', '--end')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('lifted') });

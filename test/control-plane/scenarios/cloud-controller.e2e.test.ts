@@ -32,9 +32,11 @@ const read = async (name: string) => node.parse(await bench.admin.get(`/api/v1/n
 const taintsOn = async (name: string) => (await read(name)).spec.taints.map(({ key }) => key);
 
 /** Kubernetes gives a silent kubelet 50 s. */
-const untilUnreachable = (name: string) => until(`${name} is not Ready`, async () => (await taintsOn(name)).includes('node.kubernetes.io/unreachable'), 90_000);
+const untilUnreachable = (name: string) =>
+  until(`${name} is not Ready`, async () => (await taintsOn(name)).includes('node.kubernetes.io/unreachable'), 90_000);
 
-const endOfFence = async ({ home }: Stage): Promise<string> => (await cloudfence(bench.access, 'fence', home.instance)).says.outcome;
+const endOfFence = async ({ home }: Stage): Promise<string> =>
+  (await cloudfence(bench.access, 'fence', home.instance)).says.outcome;
 
 describe.concurrent('beside a cloud controller', () => {
   it('a fence stands while the Node gets the shutdown taint and loses it, and is released as ever', async () => {
@@ -54,7 +56,11 @@ describe.concurrent('beside a cloud controller', () => {
   it('a machine is fenced whose Node has had the shutdown taint for long', async () => {
     const stage = await openTendedStage('shutdown-first');
     await stage.home.stop();
-    await until('the shutdown taint is there', async () => (await taintsOn(stage.home.name)).includes(SHUTDOWN.key), 90_000);
+    await until(
+      'the shutdown taint is there',
+      async () => (await taintsOn(stage.home.name)).includes(SHUTDOWN.key),
+      90_000,
+    );
     expect(await endOfFence(stage)).toBe('fenced');
     await expectMoved(stage, { fenced: [stage.home] });
     expect(await taintsOn(stage.home.name)).toContain(SHUTDOWN.key);
@@ -64,7 +70,11 @@ describe.concurrent('beside a cloud controller', () => {
     const stage = await openTendedStage('node-deleted');
     const { home } = stage;
     await home.terminate();
-    await until('its Node is deleted', async () => (await bench.admin.call('GET', `/api/v1/nodes/${home.name}`)).status === 404, 90_000);
+    await until(
+      'its Node is deleted',
+      async () => (await bench.admin.call('GET', `/api/v1/nodes/${home.name}`)).status === 404,
+      90_000,
+    );
     expect(await endOfFence(stage)).toBe('fenced');
     await expectMoved(stage, { gone: [home] });
   });
@@ -74,7 +84,11 @@ describe.concurrent('beside a cloud controller', () => {
     const newcomer = await addMachine(bench, zone, { taints: [UNINITIALIZED] });
     await newcomer.stop();
     await untilUnreachable(newcomer.name);
-    expect((await cloudfence(bench.access, 'fence', newcomer.instance)).says).toMatchObject({ outcome: 'ignored', reason: expect.stringMatching(/^nothing-to-free/), steps: [] });
+    expect((await cloudfence(bench.access, 'fence', newcomer.instance)).says).toMatchObject({
+      outcome: 'ignored',
+      reason: expect.stringMatching(/^nothing-to-free/),
+      steps: [],
+    });
     expect(await taintsOn(newcomer.name)).toContain(UNINITIALIZED.key);
     controllers.push(openCloudController(bench, [newcomer]));
     await newcomer.start();

@@ -22,17 +22,58 @@ afterAll(() => bench?.close());
 /** A fence of this very boot, as anybody who has seen one could write it. */
 const forged = async ({ home, nodePath }: Lone, changes: object = {}): Promise<object> => {
   const { metadata, status } = nodeSchema.parse(await bench.admin.get(nodePath));
-  const named = { cloud: 'aws', machine: home.instance, generation: null, node: home.name, nodeUid: metadata.uid, bootID: status.nodeInfo.bootID, lease: null };
+  const named = {
+    cloud: 'aws',
+    machine: home.instance,
+    generation: null,
+    node: home.name,
+    nodeUid: metadata.uid,
+    bootID: status.nodeInfo.bootID,
+    lease: null,
+  };
   const times = { begun: new Date().toISOString(), released: null };
-  return { [RECORD]: JSON.stringify({ version: 1, fence: 'forged.1', phase: 'fenced', ...named, outOfService: 'foreign', ...times, evidence: {}, volumes: [], pods: [], ...changes }) };
+  return {
+    [RECORD]: JSON.stringify({
+      version: 1,
+      fence: 'forged.1',
+      phase: 'fenced',
+      ...named,
+      outOfService: 'foreign',
+      ...times,
+      evidence: {},
+      volumes: [],
+      pods: [],
+      ...changes,
+    }),
+  };
 };
 
 /** What stands on the Node when its machine is found off. No kubelet can write the label. */
-const doubts: readonly { readonly what: string; readonly reason: string; readonly metadata: (lone: Lone) => Promise<object> }[] = [
-  { what: 'the id of another instance', reason: 'identity-contradicted', metadata: async () => ({ annotations: { 'cloudfence.dev/instance-id': ANOTHER } }) },
-  { what: 'a fence’s record without our label', reason: 'record-not-ours', metadata: async (lone) => ({ annotations: await forged(lone) }) },
-  { what: 'a record that nobody can read', reason: 'record-unreadable', metadata: async () => ({ annotations: { [RECORD]: '{"version":' }, labels: LABEL }) },
-  { what: 'a record of another machine’s fence', reason: 'record-of-another-machine', metadata: async (lone) => ({ annotations: await forged(lone, { machine: ANOTHER }), labels: LABEL }) },
+const doubts: readonly {
+  readonly what: string;
+  readonly reason: string;
+  readonly metadata: (lone: Lone) => Promise<object>;
+}[] = [
+  {
+    what: 'the id of another instance',
+    reason: 'identity-contradicted',
+    metadata: async () => ({ annotations: { 'cloudfence.dev/instance-id': ANOTHER } }),
+  },
+  {
+    what: 'a fence’s record without our label',
+    reason: 'record-not-ours',
+    metadata: async (lone) => ({ annotations: await forged(lone) }),
+  },
+  {
+    what: 'a record that nobody can read',
+    reason: 'record-unreadable',
+    metadata: async () => ({ annotations: { [RECORD]: '{"version":' }, labels: LABEL }),
+  },
+  {
+    what: 'a record of another machine’s fence',
+    reason: 'record-of-another-machine',
+    metadata: async (lone) => ({ annotations: await forged(lone, { machine: ANOTHER }), labels: LABEL }),
+  },
 ];
 
 describe.concurrent('a machine that is off is left as it is when', () => {
@@ -52,7 +93,10 @@ describe.concurrent('a machine that is off is left as it is when', () => {
     const { home, nodePath, seen, scene } = await openLone(bench, 'twins', { name: `first-of-${process.pid}` });
     const { spec, metadata } = nodeSchema.parse(await bench.admin.get(nodePath));
     const second = `second-of-${scene.namespace}`;
-    await bench.admin.write('POST', '/api/v1/nodes', { metadata: { name: second, annotations: metadata.annotations }, spec: { providerID: spec['providerID'] } });
+    await bench.admin.write('POST', '/api/v1/nodes', {
+      metadata: { name: second, annotations: metadata.annotations },
+      spec: { providerID: spec['providerID'] },
+    });
     const before = await seen();
     await home.stop();
     const { says } = await cloudfence(bench.access, 'fence', home.instance, ...ENDS);
@@ -67,12 +111,18 @@ describe.concurrent('a machine that is off is left as it is when', () => {
     await home.stop();
     const kubelet = bench.admin.as(`system:node:${home.name}`, 'system:nodes');
     const renew = () =>
-      kubelet.write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, { spec: { renewTime: new Date(Date.now() + 60_000).toISOString().replace('Z', '000Z') } });
+      kubelet.write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, {
+        spec: { renewTime: new Date(Date.now() + 60_000).toISOString().replace('Z', '000Z') },
+      });
     await renew();
     const answering = cloudfence(bench.access, 'fence', home.instance, ...ENDS);
     const renewing = setInterval(() => void renew(), 2_000);
     const { says } = await answering.finally(() => clearInterval(renewing));
-    expect(says).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^lease-renewed-after-off/), steps: [] });
+    expect(says).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringMatching(/^lease-renewed-after-off/),
+      steps: [],
+    });
     expect(await seen()).toEqual(before);
   });
 });

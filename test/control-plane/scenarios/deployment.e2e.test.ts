@@ -41,7 +41,9 @@ describe.concurrent('a Deployment with one volume', () => {
     const path = `/apis/apps/v1/namespaces/${scene.namespace}/deployments/web`;
     await bench.admin.write('PATCH', `/api/v1/nodes/${home.name}`, { spec: { unschedulable: true } });
     await bench.admin.write('PATCH', path, { spec: { template: { metadata: { annotations: { revision: '2' } } } } });
-    await until('the new pod is refused the volume', async () => saysMultiAttach(await bench.admin.get(`/api/v1/namespaces/${scene.namespace}/events`)));
+    await until('the new pod is refused the volume', async () =>
+      saysMultiAttach(await bench.admin.get(`/api/v1/namespaces/${scene.namespace}/events`)),
+    );
     const waiting = uidsOf(scene).filter((uid) => uid !== former.metadata.uid);
     expect(waiting).toHaveLength(1);
     const { harmed } = await powerOffWithEvent(scene, home);

@@ -17,7 +17,10 @@ beforeAll(async () => {
 afterAll(() => bench?.close());
 
 /** The volume is on the refuge, there alone, and so is a pod that is not the old one. */
-const expectMoved = async ({ disk, refuge, attachedTo, runsOn }: Database, formerPod: string | undefined): Promise<void> => {
+const expectMoved = async (
+  { disk, refuge, attachedTo, runsOn }: Database,
+  formerPod: string | undefined,
+): Promise<void> => {
   const pod = await runsOn(refuge);
   expect(pod.metadata.uid).not.toBe(formerPod);
   expect(await bench.ec2.holderOf(disk)).toBe(refuge.instance);
@@ -28,7 +31,11 @@ const expectParked = async ({ home, readNode }: Database): Promise<void> => {
   const { spec, metadata } = await readNode(home);
   const keys = spec.taints.map(({ key }) => key);
   expect([keys.includes(QUARANTINE), keys.includes(OUT_OF_SERVICE)]).toEqual([true, false]);
-  expect(JSON.parse(metadata.annotations['cloudfence.dev/fence'] ?? '')).toMatchObject({ phase: 'fenced', machine: home.instance, fence: metadata.labels[LABEL] });
+  expect(JSON.parse(metadata.annotations['cloudfence.dev/fence'] ?? '')).toMatchObject({
+    phase: 'fenced',
+    machine: home.instance,
+    fence: metadata.labels[LABEL],
+  });
 };
 
 describe('a StatefulSet with one volume', () => {
@@ -38,7 +45,11 @@ describe('a StatefulSet with one volume', () => {
     await database.home.stop();
     const watch = openStopwatch('stopped, by the CLI');
     const answering = watch.lap('answer', cloudfence(bench.access, 'fence', database.home.instance));
-    const [answer] = await Promise.all([answering, watch.lap('attached elsewhere', database.movedTo(database.refuge)), watch.lap('running elsewhere', database.runsOn(database.refuge))]);
+    const [answer] = await Promise.all([
+      answering,
+      watch.lap('attached elsewhere', database.movedTo(database.refuge)),
+      watch.lap('running elsewhere', database.runsOn(database.refuge)),
+    ]);
     expect(answer).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
     watch.print();
     await expectMoved(database, former);
@@ -51,9 +62,16 @@ describe('a StatefulSet with one volume', () => {
     await database.home.terminate();
     const watch = openStopwatch('terminated, by the CLI');
     const answering = watch.lap('answer', cloudfence(bench.access, 'fence', database.home.instance));
-    const [{ code, says }] = await Promise.all([answering, watch.lap('running elsewhere', database.runsOn(database.refuge))]);
+    const [{ code, says }] = await Promise.all([
+      answering,
+      watch.lap('running elsewhere', database.runsOn(database.refuge)),
+    ]);
     watch.print();
-    expect({ code, outcome: says.outcome, last: says.steps.at(-1)?.step }).toEqual({ code: 0, outcome: 'fenced', last: 'delete-node' });
+    expect({ code, outcome: says.outcome, last: says.steps.at(-1)?.step }).toEqual({
+      code: 0,
+      outcome: 'fenced',
+      last: 'delete-node',
+    });
     await expectMoved(database, former);
     expect((await bench.admin.call('GET', `/api/v1/nodes/${database.home.name}`)).status).toBe(404);
   });
@@ -76,7 +94,9 @@ describe('a StatefulSet with one volume', () => {
   it('stays where it is while its instance runs, whatever the event says', async () => {
     const database = await addDatabase(bench);
     const former = database.pod()?.metadata.uid;
-    expect(await deliver(bench.access, stateChanges(database.home.instance, ['stopped'], bench.access.ec2))).toEqual({ batchItemFailures: [] });
+    expect(await deliver(bench.access, stateChanges(database.home.instance, ['stopped'], bench.access.ec2))).toEqual({
+      batchItemFailures: [],
+    });
     expect(await bench.ec2.holderOf(database.disk)).toBe(database.home.instance);
     expect(database.pod()?.metadata.uid).toBe(former);
     expect((await database.readNode(database.home)).spec.taints).toEqual([]);

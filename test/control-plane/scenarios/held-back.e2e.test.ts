@@ -30,9 +30,28 @@ interface Order {
 }
 
 const orders: readonly Order[] = [
-  { what: 'everything is paused', access: () => under(bench.access, {}, { pause: 'the storage is being moved' }), args: [], says: { outcome: 'refused', reason: 'paused: paused: the storage is being moved', steps: [] } },
-  { what: 'a planned stop has its time', access: () => under(bench.access, { fenceAfter: '1h' }), args: ['--timeout', '10s'], says: { outcome: 'waiting', steps: [] } },
-  { what: 'it is only asked what would be done', access: async () => bench.access, args: ['--dry-run'], says: { outcome: 'would-fence', dryRun: true, steps: expect.arrayContaining([expect.objectContaining({ step: 'mark', result: 'dry-run' })]) } },
+  {
+    what: 'everything is paused',
+    access: () => under(bench.access, {}, { pause: 'the storage is being moved' }),
+    args: [],
+    says: { outcome: 'refused', reason: 'paused: paused: the storage is being moved', steps: [] },
+  },
+  {
+    what: 'a planned stop has its time',
+    access: () => under(bench.access, { fenceAfter: '1h' }),
+    args: ['--timeout', '10s'],
+    says: { outcome: 'waiting', steps: [] },
+  },
+  {
+    what: 'it is only asked what would be done',
+    access: async () => bench.access,
+    args: ['--dry-run'],
+    says: {
+      outcome: 'would-fence',
+      dryRun: true,
+      steps: expect.arrayContaining([expect.objectContaining({ step: 'mark', result: 'dry-run' })]),
+    },
+  },
 ];
 
 describe.concurrent('a machine that is off is left as it is when', () => {
@@ -48,11 +67,18 @@ describe.concurrent('a machine that is off is left as it is when', () => {
     const { home, seen } = await openLone(bench, 'release');
     const before = await seen();
     await home.stop();
-    expect((await cloudfence(bench.access, 'release', home.name)).says).toMatchObject({ outcome: 'released', steps: [] });
+    expect((await cloudfence(bench.access, 'release', home.name)).says).toMatchObject({
+      outcome: 'released',
+      steps: [],
+    });
     expect(await seen()).toEqual(before);
     expect((await cloudfence(bench.access, 'fence', home.instance)).says.outcome).toBe('fenced');
     const fenced = await seen();
-    expect((await cloudfence(bench.access, 'release', home.name)).says).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^still-off/), steps: [] });
+    expect((await cloudfence(bench.access, 'release', home.name)).says).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringMatching(/^still-off/),
+      steps: [],
+    });
     expect(await seen()).toEqual(fenced);
   });
 });
@@ -64,8 +90,15 @@ describe.concurrent('where the policy is to detach at once', () => {
   it('a disk of no PersistentVolume stays with its machine, whatever the Node’s status says', async () => {
     const { scene, home, nodePath } = await openLone(bench, 'unclaimed');
     const disk = await bench.ec2.disk(null);
-    await bench.ec2.client.send(new AttachVolumeCommand({ VolumeId: disk, InstanceId: home.instance, Device: '/dev/sdz' }));
-    await bench.admin.write('PATCH', `${nodePath}/status`, { status: { volumesInUse: [`${BY_DRIVER}${disk}`] } }, STRATEGIC);
+    await bench.ec2.client.send(
+      new AttachVolumeCommand({ VolumeId: disk, InstanceId: home.instance, Device: '/dev/sdz' }),
+    );
+    await bench.admin.write(
+      'PATCH',
+      `${nodePath}/status`,
+      { status: { volumesInUse: [`${BY_DRIVER}${disk}`] } },
+      STRATEGIC,
+    );
     await home.stop();
     const { says } = await cloudfence(await under(scene.bench.access, { detach: 'always' }), 'fence', home.instance);
     expect(says.outcome).toBe('fenced');
@@ -85,10 +118,16 @@ describe.concurrent('where the policy is to detach at once', () => {
     const { items } = listOf(volumeAttachment).parse(await bench.admin.get(ATTACHMENTS));
     const own = items.find(({ spec }) => spec.source.persistentVolumeName === volumeName(scene.namespace, 'kept'));
     await bench.admin.write('DELETE', `${ATTACHMENTS}/${own?.metadata.name}`);
-    const { says } = await powerOff({ ...scene, bench: { ...bench, access: await under(bench.access, { detach: 'always' }) } }, home);
+    const { says } = await powerOff(
+      { ...scene, bench: { ...bench, access: await under(bench.access, { detach: 'always' }) } },
+      home,
+    );
     await scene.runs('db-0', refuge);
     expect(says.outcome).toBe('fenced');
-    expect((await worldOf(scene)).volumes).toEqual({ ...worldWith(scene, { 'data-db-0': refuge }, []).volumes, kept: { ec2: [home.name], kubernetes: [`${home.name} (going)`] } });
+    expect((await worldOf(scene)).volumes).toEqual({
+      ...worldWith(scene, { 'data-db-0': refuge }, []).volumes,
+      kept: { ec2: [home.name], kubernetes: [`${home.name} (going)`] },
+    });
     await turn(bench.access, kept, {});
   });
 });

@@ -19,13 +19,30 @@ describe('what else runs on the node', () => {
     const { namespace, home, refuge } = database;
     const nodeSelector = { 'topology.kubernetes.io/zone': namespace };
     await bench.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable: true } });
-    await bench.admin.write('POST', `/apis/batch/v1/namespaces/${namespace}/jobs`, { metadata: { name: 'work' }, spec: { template: { spec: { containers, nodeSelector, restartPolicy: 'Never' } } } });
+    await bench.admin.write('POST', `/apis/batch/v1/namespaces/${namespace}/jobs`, {
+      metadata: { name: 'work' },
+      spec: { template: { spec: { containers, nodeSelector, restartPolicy: 'Never' } } },
+    });
     const labels = { app: 'agent' };
-    const template = { metadata: { labels }, spec: { containers, nodeSelector, tolerations: [{ operator: 'Exists' }] } };
-    await bench.admin.write('POST', `/apis/apps/v1/namespaces/${namespace}/daemonsets`, { metadata: { name: 'agent' }, spec: { selector: { matchLabels: labels }, template } });
+    const template = {
+      metadata: { labels },
+      spec: { containers, nodeSelector, tolerations: [{ operator: 'Exists' }] },
+    };
+    await bench.admin.write('POST', `/apis/apps/v1/namespaces/${namespace}/daemonsets`, {
+      metadata: { name: 'agent' },
+      spec: { selector: { matchLabels: labels }, template },
+    });
     const podsOn = (node: string, prefix: string) =>
-      bench.kubelets.pods.all().filter(({ metadata, spec }) => metadata.namespace === namespace && spec.nodeName === node && metadata.name.startsWith(prefix));
-    const runs = (node: string, prefix: string) => until(`${prefix} runs on ${node}`, async () => podsOn(node, prefix).find(({ status }) => status.phase === 'Running'));
+      bench.kubelets.pods
+        .all()
+        .filter(
+          ({ metadata, spec }) =>
+            metadata.namespace === namespace && spec.nodeName === node && metadata.name.startsWith(prefix),
+        );
+    const runs = (node: string, prefix: string) =>
+      until(`${prefix} runs on ${node}`, async () =>
+        podsOn(node, prefix).find(({ status }) => status.phase === 'Running'),
+      );
     const [work, agent] = [await runs(home.name, 'work'), await runs(home.name, 'agent')];
     await bench.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable: null } });
     await home.stop();

@@ -5,7 +5,16 @@ import { powerOff } from '../scenes/power-off.ts';
 import { openScene } from '../scenes/scene.ts';
 import { addMirrorPod } from '../scenes/static-pod.ts';
 import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
-import { daemonSet, ephemeral, lonePod, on, onlyOn, OUT_OF_SERVICE, statefulSet, tolerating } from '../scenes/workload.ts';
+import {
+  daemonSet,
+  ephemeral,
+  lonePod,
+  on,
+  onlyOn,
+  OUT_OF_SERVICE,
+  statefulSet,
+  tolerating,
+} from '../scenes/workload.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -33,8 +42,14 @@ describe.concurrent('beside a database that moves', () => {
     const { says, left, harmed } = await powerOff(scene, home);
     await scene.runs('db-0', refuge);
     expect(says.outcome).toBe('fenced');
-    expect(left).toContainEqual({ what: `pod/${scene.namespace}/patient`, why: 'it tolerates the out-of-service taint' });
-    expect(left).toContainEqual({ what: expect.stringMatching(/^volumeattachment\/csi-/), why: `pod ${scene.namespace}/patient still uses ebs.csi.aws.com^${scene.disks.get('kept')}` });
+    expect(left).toContainEqual({
+      what: `pod/${scene.namespace}/patient`,
+      why: 'it tolerates the out-of-service taint',
+    });
+    expect(left).toContainEqual({
+      what: expect.stringMatching(/^volumeattachment\/csi-/),
+      why: `pod ${scene.namespace}/patient still uses ebs.csi.aws.com^${scene.disks.get('kept')}`,
+    });
     expect(podsOn(scene, [home])).toEqual([expect.stringMatching(/^patient of uid \S+ on \S+$/)]);
     expect(harmed()).toEqual([]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, kept: home }, [home]));
@@ -46,7 +61,9 @@ describe.concurrent('beside a database that moves', () => {
     await scene.create(daemonSet('agent'));
     await scene.create(lonePod('over', { spec: on(home.name) }));
     await Promise.all(['static', 'agent', 'over'].map((name) => scene.runs(name, home)));
-    await bench.admin.write('PATCH', `/api/v1/namespaces/${scene.namespace}/pods/over/status`, { status: { phase: 'Succeeded' } });
+    await bench.admin.write('PATCH', `/api/v1/namespaces/${scene.namespace}/pods/over/status`, {
+      status: { phase: 'Succeeded' },
+    });
     const refuge = await scene.addRefuge();
     await scene.runs('agent', refuge);
     const before = podsOn(scene, [home]).filter((pod) => !pod.startsWith('db-0'));

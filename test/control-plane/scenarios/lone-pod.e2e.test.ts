@@ -25,7 +25,9 @@ const openStage = async (title: string) => {
 
 /** A minute later Kubernetes would do the same by itself: it was us. */
 const stepsWithPods = ({ steps }: Outcome): readonly string[] =>
-  steps.filter(({ step }) => step.endsWith('-pod')).map(({ step, target, result }) => `${step} ${target.split('/').at(-1)} ${result}`);
+  steps
+    .filter(({ step }) => step.endsWith('-pod'))
+    .map(({ step, target, result }) => `${step} ${target.split('/').at(-1)} ${result}`);
 
 describe.concurrent('a pod on a dead node', () => {
   it('that nobody makes anew is gone, and its volume is free', async () => {
@@ -48,11 +50,17 @@ describe.concurrent('a pod on a dead node', () => {
     const former = await scene.runs('db-0', home);
     const refuge = await scene.addRefuge();
     await bench.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/db-0`);
-    const ending = await until('the pod is ending', async () => scene.pods('db-0').find(({ metadata }) => metadata.deletionTimestamp != null));
+    const ending = await until('the pod is ending', async () =>
+      scene.pods('db-0').find(({ metadata }) => metadata.deletionTimestamp != null),
+    );
     expect(ending).toMatchObject({ metadata: { uid: former.metadata.uid }, status: { phase: 'Running' } });
     const { says, left, harmed } = await powerOff(scene, home);
     await scene.runs('db-0', refuge);
-    expect({ outcome: says.outcome, left, pods: stepsWithPods(says) }).toEqual({ outcome: 'fenced', left: [], pods: ['delete-pod db-0 done'] });
+    expect({ outcome: says.outcome, left, pods: stepsWithPods(says) }).toEqual({
+      outcome: 'fenced',
+      left: [],
+      pods: ['delete-pod db-0 done'],
+    });
     expect(harmed()).toEqual([]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });
@@ -66,12 +74,19 @@ describe.concurrent('a pod on a dead node', () => {
     const { code, says, left, harmed } = await powerOff(scene, home);
     const pod = `/api/v1/namespaces/${scene.namespace}/pods/db-0`;
     expect(stepsWithPods(says)).toEqual(['fail-pod db-0 done', 'delete-pod db-0 done']);
-    expect({ code, outcome: says.outcome, left }).toEqual({ code: 0, outcome: 'fenced', left: [{ what: `pod/${scene.namespace}/db-0`, why: HELD }] });
+    expect({ code, outcome: says.outcome, left }).toEqual({
+      code: 0,
+      outcome: 'fenced',
+      left: [{ what: `pod/${scene.namespace}/db-0`, why: HELD }],
+    });
     expect(podsOn(scene, [home])).toEqual([`db-0 of uid ${former.metadata.uid} on ${home.name}, being deleted`]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': null }, [home]));
     await bench.admin.write('PATCH', pod, { metadata: { finalizers: null } });
     await scene.runs('db-0', refuge);
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced', steps: [] } });
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+      code: 0,
+      says: { outcome: 'fenced', steps: [] },
+    });
     expect(harmed()).toEqual([]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });

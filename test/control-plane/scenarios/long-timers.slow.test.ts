@@ -32,7 +32,14 @@ const openStage = async (title: string) => {
 };
 
 const unreachable = ({ name }: BenchNode): Promise<boolean> =>
-  until(`${name} is tainted as unreachable`, async () => bench.kubelets.nodes.get(name)?.spec.taints.some(({ key, effect }) => key === 'node.kubernetes.io/unreachable' && effect === 'NoExecute'), NOT_READY_WITHIN_MS);
+  until(
+    `${name} is tainted as unreachable`,
+    async () =>
+      bench.kubelets.nodes
+        .get(name)
+        ?.spec.taints.some(({ key, effect }) => key === 'node.kubernetes.io/unreachable' && effect === 'NoExecute'),
+    NOT_READY_WITHIN_MS,
+  );
 
 const isEnding = ({ pods }: Scene, prefix: string, node: BenchNode): boolean =>
   pods(prefix).some(({ metadata, spec }) => spec.nodeName === node.name && metadata.deletionTimestamp != null);
@@ -49,11 +56,18 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     const refuge = await scene.addRefuge();
     await home.stop();
     await Promise.all([evicted(scene, 'db-0', home), evicted(scene, 'web', home)]);
-    const waiting = await until('the Deployment has a pod elsewhere', async () => scene.pods('web').find(({ spec }) => spec.nodeName === refuge.name));
-    expect(await worldOf(scene)).toMatchObject({ volumes: worldWith(scene, { 'data-db-0': home, data: home }, []).volumes });
+    const waiting = await until('the Deployment has a pod elsewhere', async () =>
+      scene.pods('web').find(({ spec }) => spec.nodeName === refuge.name),
+    );
+    expect(await worldOf(scene)).toMatchObject({
+      volumes: worldWith(scene, { 'data-db-0': home, data: home }, []).volumes,
+    });
     expect(scene.pods('db-0').map(({ metadata }) => metadata.uid)).toEqual([former.metadata.uid]);
     const before = podsOn(scene, [refuge]);
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+      code: 0,
+      says: { outcome: 'fenced' },
+    });
     await Promise.all([scene.runs('db-0', refuge), scene.runs('web', refuge)]);
     expect(scene.pods('web').map(({ metadata }) => metadata.uid)).toEqual([waiting.metadata.uid]);
     expect(podsOn(scene, [refuge])).toEqual(expect.arrayContaining([...before]));
@@ -66,7 +80,10 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     await home.stop();
     await unreachable(home);
     const history = openPodHistory(scene, 'db-0');
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+      code: 0,
+      says: { outcome: 'fenced' },
+    });
     const successor = await scene.runs('db-0', refuge);
     expect(await history.forAnother(PAST_EVICTION_S)).toEqual([
       { uid: former.metadata.uid, deleted: true },
@@ -84,9 +101,14 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     const refuge = await scene.addRefuge();
     const { says, harmed } = await powerOff(scene, home);
     expect(says.outcome).toBe('fenced');
-    expect(await worldOf(scene)).toMatchObject({ volumes: { patient: { ec2: [home.name] }, stoic: { ec2: [home.name] } } });
+    expect(await worldOf(scene)).toMatchObject({
+      volumes: { patient: { ec2: [home.name] }, stoic: { ec2: [home.name] } },
+    });
     await evicted(scene, 'patient', home);
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+      code: 0,
+      says: { outcome: 'fenced' },
+    });
     expect(scene.pods('patient')).toEqual([]);
     await until('its volume is free', async () => (await worldOf(scene)).volumes['patient']?.kubernetes.length === 0);
     expect(podsOn(scene, [home])).toEqual([expect.stringMatching(/^stoic of uid \S+ on \S+$/)]);
@@ -99,9 +121,16 @@ describe.concurrent('in the time that Kubernetes itself takes', () => {
     const refuge = await scene.addRefuge();
     await forbidDeletingPods(bench, scene.namespace, 'db-0');
     const { code, says, harmed } = await powerOff(scene, home);
-    expect({ code, outcome: says.outcome, reason: says.reason }).toEqual({ code: 1, outcome: 'failed', reason: expect.stringMatching(/^step-refused: declined: pod\/\S+\/db-0: .*deleted by their own people/) });
+    expect({ code, outcome: says.outcome, reason: says.reason }).toEqual({
+      code: 1,
+      outcome: 'failed',
+      reason: expect.stringMatching(/^step-refused: declined: pod\/\S+\/db-0: .*deleted by their own people/),
+    });
     await scene.runs('db-0', refuge, EVICTED_WITHIN_MS);
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced', steps: [{ step: 'park' }] } });
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+      code: 0,
+      says: { outcome: 'fenced', steps: [{ step: 'park' }] },
+    });
     expect(harmed()).toEqual([]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });

@@ -34,10 +34,13 @@ describe('two machines that die at once', () => {
     const stages = await Promise.all([openStage(bench, 'first'), openStage(bench, 'second')]);
     await Promise.all(stages.map(({ disk }) => turn(access, disk, SLOW_DETACH)));
     await Promise.all(stages.map(({ home }) => home.stop()));
-    const answers = await Promise.all(stages.map(async (stage) => ({ stage, ...(await cloudfence(access, 'fence', stage.home.instance)) })));
+    const answers = await Promise.all(
+      stages.map(async (stage) => ({ stage, ...(await cloudfence(access, 'fence', stage.home.instance)) })),
+    );
     const [ahead, ...others] = answers.filter(({ says }) => says.outcome === 'fenced');
     const behind = answers.find(({ says }) => says.outcome === 'refused');
-    if (!ahead || !behind) throw new Error(`one is fenced and one refused: ${answers.map(({ says }) => says.outcome).join(', ')}`);
+    if (!ahead || !behind)
+      throw new Error(`one is fenced and one refused: ${answers.map(({ says }) => says.outcome).join(', ')}`);
     expect(others).toEqual([]);
     expect(behind.says.reason).toMatch(/^cap-reached: 1 of at most 1 fences \(0 % of \d+\) are unfinished/);
     await expectMoved(ahead.stage, { fenced: [ahead.stage.home] });
@@ -65,10 +68,16 @@ const openZone = async (): Promise<Scene> => {
 };
 
 const untilStale = ({ name }: BenchNode) =>
-  until(`the Lease of ${name} is stale`, async () => {
-    const { spec } = lease.parse(await bench.admin.get(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`));
-    return Date.now() - Date.parse(spec.renewTime) > STALE_MS;
-  }, 90_000);
+  until(
+    `the Lease of ${name} is stale`,
+    async () => {
+      const { spec } = lease.parse(
+        await bench.admin.get(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`),
+      );
+      return Date.now() - Date.parse(spec.renewTime) > STALE_MS;
+    },
+    90_000,
+  );
 
 const begunAt = async ({ name }: BenchNode): Promise<number> => {
   const { metadata } = node.parse(await bench.admin.get(`/api/v1/nodes/${name}`));
@@ -88,7 +97,11 @@ describe('a zone that dies, with all events lost', () => {
     if (!first) throw new Error(`none was fenced: ${results.map(({ reason }) => reason).join('; ')}`);
     expect(none).toEqual([]);
     const refused = scene.nodes.filter((home) => home !== first);
-    for (const home of refused) expect(outcomeOf(home)).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^cap-reached: 1 of at most 1 fences/) });
+    for (const home of refused)
+      expect(outcomeOf(home)).toMatchObject({
+        outcome: 'refused',
+        reason: expect.stringMatching(/^cap-reached: 1 of at most 1 fences/),
+      });
     const { ours } = await worldOf(scene);
     expect(ours).toEqual({ [first.name]: PARKED, ...Object.fromEntries(refused.map(({ name }) => [name, []])) });
     const queue = await openQueue(access);
@@ -97,7 +110,9 @@ describe('a zone that dies, with all events lost', () => {
     queue.close();
     const world = await worldOf(scene);
     expect(world.ours).toEqual(Object.fromEntries(scene.nodes.map(({ name }) => [name, PARKED])));
-    expect(world.volumes).toEqual(Object.fromEntries(NAMES.map((name) => [claimOf(name), { ec2: [], kubernetes: [] }])));
+    expect(world.volumes).toEqual(
+      Object.fromEntries(NAMES.map((name) => [claimOf(name), { ec2: [], kubernetes: [] }])),
+    );
     expect(new Set(await Promise.all(scene.nodes.map(begunAt))).size).toBe(scene.nodes.length);
   });
 });

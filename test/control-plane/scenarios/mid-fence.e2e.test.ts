@@ -36,10 +36,20 @@ const underWay = async ({ scene, home, disk }: Stage): Promise<Begun> => {
   return begun;
 };
 
-const interruptions: readonly { readonly what: string; readonly happens: Intervention; readonly reason: string; readonly stands: readonly string[] }[] = [
+const interruptions: readonly {
+  readonly what: string;
+  readonly happens: Intervention;
+  readonly reason: string;
+  readonly stands: readonly string[];
+}[] = [
   { what: 'its kubelet renews its Lease', happens: renewLease, reason: 'lease-renewed-after-off', stands: MARKED },
   { what: 'somebody takes the taint away', happens: removeTaint, reason: 'taint-removed-by-hand', stands: PARKED },
-  { what: 'somebody takes the whole fence away', happens: removeFence, reason: 'fence-removed-by-hand', stands: ['label cloudfence.node-restriction.kubernetes.io/fenced'] },
+  {
+    what: 'somebody takes the whole fence away',
+    happens: removeFence,
+    reason: 'fence-removed-by-hand',
+    stands: ['label cloudfence.node-restriction.kubernetes.io/fenced'],
+  },
 ];
 
 describe.concurrent('a fence goes no further when meanwhile', () => {
@@ -65,7 +75,11 @@ describe.concurrent('a machine that has booted anew after half a fence', () => {
     begun.kill('SIGKILL');
     await home.start();
     const { says } = await cloudfence(bench.access, 'release', home.name, '--timeout', '20s');
-    expect(says).toMatchObject({ outcome: 'waiting', reason: expect.stringMatching(/^return-unproven: .* is still attached$/), steps: [{ step: 'readmit-volumes' }] });
+    expect(says).toMatchObject({
+      outcome: 'waiting',
+      reason: expect.stringMatching(/^return-unproven: .* is still attached$/),
+      steps: [{ step: 'readmit-volumes' }],
+    });
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
     await turn(bench.access, disk, {});
     await scene.runs('db-0', refuge);

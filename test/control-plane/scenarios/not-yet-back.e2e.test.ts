@@ -15,20 +15,43 @@ beforeAll(async () => {
 afterAll(() => bench?.close());
 
 /** What the Node's status says from now on. */
-const says = ({ nodePath }: Lone, status: object) => bench.admin.write('PATCH', `${nodePath}/status`, { status }, STRATEGIC);
+const says = ({ nodePath }: Lone, status: object) =>
+  bench.admin.write('PATCH', `${nodePath}/status`, { status }, STRATEGIC);
 
-const ready = (status: 'True' | 'False') => ({ conditions: [{ type: 'Ready', status, lastHeartbeatTime: new Date().toISOString(), reason: 'Test', message: 'told by the test' }] });
+const ready = (status: 'True' | 'False') => ({
+  conditions: [
+    { type: 'Ready', status, lastHeartbeatTime: new Date().toISOString(), reason: 'Test', message: 'told by the test' },
+  ],
+});
 
 const anotherBoot = { nodeInfo: { bootID: 'another' } };
 
 const renewLease = ({ home }: Lone) =>
-  bench.admin.write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, { spec: { renewTime: new Date().toISOString().replace('Z', '000Z') } });
+  bench.admin.write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, {
+    spec: { renewTime: new Date().toISOString().replace('Z', '000Z') },
+  });
 
 /** A fenced machine runs again, and this is how far its Node has come. */
-const halves: readonly { readonly what: string; readonly comes: (lone: Lone) => Promise<unknown>; readonly reason: RegExp }[] = [
-  { what: 'its Node, booted anew, is not Ready', comes: async (lone) => [await says(lone, { ...anotherBoot, ...ready('False') }), await renewLease(lone)], reason: /is not Ready yet$/ },
-  { what: 'its Node, booted anew, has an old Lease', comes: (lone) => says(lone, { ...anotherBoot, ...ready('True') }), reason: /has not renewed its Lease lately$/ },
-  { what: 'its Node is Ready under its old boot', comes: async (lone) => [await says(lone, ready('True')), await renewLease(lone)], reason: /still shows the boot that was fenced$/ },
+const halves: readonly {
+  readonly what: string;
+  readonly comes: (lone: Lone) => Promise<unknown>;
+  readonly reason: RegExp;
+}[] = [
+  {
+    what: 'its Node, booted anew, is not Ready',
+    comes: async (lone) => [await says(lone, { ...anotherBoot, ...ready('False') }), await renewLease(lone)],
+    reason: /is not Ready yet$/,
+  },
+  {
+    what: 'its Node, booted anew, has an old Lease',
+    comes: (lone) => says(lone, { ...anotherBoot, ...ready('True') }),
+    reason: /has not renewed its Lease lately$/,
+  },
+  {
+    what: 'its Node is Ready under its old boot',
+    comes: async (lone) => [await says(lone, ready('True')), await renewLease(lone)],
+    reason: /still shows the boot that was fenced$/,
+  },
 ];
 
 describe.concurrent('a fence stands although the machine runs again, as long as', () => {
@@ -55,7 +78,11 @@ describe.concurrent('a fence stands although the machine runs again, as long as'
     await lone.home.kubelet.boot();
     gates.handle(inOtherWords(inState(0, 'pending')));
     const { says: answer } = await cloudfence(gates.access, 'release', lone.home.name, '--timeout', '20s');
-    expect(answer).toMatchObject({ outcome: 'waiting', reason: expect.stringMatching(/the cloud says starting, not running$/), steps: [] });
+    expect(answer).toMatchObject({
+      outcome: 'waiting',
+      reason: expect.stringMatching(/the cloud says starting, not running$/),
+      steps: [],
+    });
     expect(await lone.seen()).toEqual(before);
     await gates.close();
   });

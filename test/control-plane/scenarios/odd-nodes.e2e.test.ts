@@ -44,15 +44,22 @@ const csiNode = z.looseObject({ spec: z.looseObject({ drivers: z.array(z.looseOb
 /** One more driver on the node, which the test itself plays. */
 const addDriver = async (scene: Scene, node: BenchNode): Promise<void> => {
   const name = scene.namespace;
-  await bench.admin.write('POST', '/apis/storage.k8s.io/v1/csidrivers', { metadata: { name }, spec: { attachRequired: true, podInfoOnMount: false } });
+  await bench.admin.write('POST', '/apis/storage.k8s.io/v1/csidrivers', {
+    metadata: { name },
+    spec: { attachRequired: true, podInfoOnMount: false },
+  });
   const { drivers } = csiNode.parse(await bench.admin.get(csiNodePath(node))).spec;
-  await bench.admin.write('PATCH', csiNodePath(node), { spec: { drivers: [...drivers, { name, nodeID: node.name, topologyKeys: [] }] } });
+  await bench.admin.write('PATCH', csiNodePath(node), {
+    spec: { drivers: [...drivers, { name, nodeID: node.name, topologyKeys: [] }] },
+  });
 };
 
 const attachmentOf = (scene: Scene, claim: string, { name }: BenchNode) =>
   until(`${claim} is to be attached to ${name}`, async () => {
     const { items } = listOf(volumeAttachment).parse(await bench.admin.get(ATTACHMENTS));
-    return items.find(({ spec }) => spec.nodeName === name && spec.source.persistentVolumeName === volumeName(scene.namespace, claim));
+    return items.find(
+      ({ spec }) => spec.nodeName === name && spec.source.persistentVolumeName === volumeName(scene.namespace, claim),
+    );
   });
 
 describe.concurrent('a pod with volumes of two drivers, of which one does not answer', () => {
@@ -64,7 +71,9 @@ describe.concurrent('a pod with volumes of two drivers, of which one does not an
     const handle = await scene.addClaim('files', { driver: scene.namespace });
     await scene.create(statefulSet('db', { claims: ['files'] }));
     const { metadata } = await attachmentOf(scene, 'files', home);
-    await bench.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}`, { metadata: { finalizers: ['example.org/driver'] } });
+    await bench.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}`, {
+      metadata: { finalizers: ['example.org/driver'] },
+    });
     await bench.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}/status`, { status: { attached: true } });
     await scene.runs('db-0', home);
     const refuge = await scene.addRefuge();
@@ -74,7 +83,10 @@ describe.concurrent('a pod with volumes of two drivers, of which one does not an
     expect(says.reason).toMatch(new RegExp(`^attachments-going: .*${handle}`));
     expect(await bench.ec2.holderOf(scene.disks.get('data-db-0') ?? '')).not.toBe(home.instance);
     await bench.admin.write('PATCH', `${ATTACHMENTS}/${metadata.name}`, { metadata: { finalizers: [] } });
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+      code: 0,
+      says: { outcome: 'fenced' },
+    });
     const next = await attachmentOf(scene, 'files', refuge);
     await bench.admin.write('PATCH', `${ATTACHMENTS}/${next.metadata.name}/status`, { status: { attached: true } });
     await scene.runs('db-0', refuge);

@@ -25,7 +25,8 @@ const openStage = async (title: string) => {
   await scene.create(lonePod('neighbour', { spec: on(home.name) }));
   await scene.runs('neighbour', home);
   const refuge = await scene.addRefuge();
-  const annotate = (path: string, reason: string | null) => bench.admin.write('PATCH', path, { metadata: { annotations: { [OPT_OUT]: reason } } });
+  const annotate = (path: string, reason: string | null) =>
+    bench.admin.write('PATCH', path, { metadata: { annotations: { [OPT_OUT]: reason } } });
   return { scene, home, refuge, annotate };
 };
 
@@ -36,20 +37,40 @@ const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 
 describe.concurrent('an opt-out', () => {
   it.for([
-    { where: 'on the Node', path: ({ home }: Stage) => nodePath(home.name), noted: [`annotation ${OPT_OUT}`], named: ({ home }: Stage) => `Node ${home.name} is opted out by its annotation ${OPT_OUT}: handled by the storage team; \`kubectl annotate node ${home.name} ${OPT_OUT}-\` takes that off` },
-    { where: 'on one of its Pods', path: podPath, noted: [], named: ({ scene }: Stage) => `Pod ${scene.namespace}/neighbour is opted out by its annotation ${OPT_OUT}: handled by the storage team; \`kubectl annotate -n ${scene.namespace} pod neighbour ${OPT_OUT}-\` takes that off` },
+    {
+      where: 'on the Node',
+      path: ({ home }: Stage) => nodePath(home.name),
+      noted: [`annotation ${OPT_OUT}`],
+      named: ({ home }: Stage) =>
+        `Node ${home.name} is opted out by its annotation ${OPT_OUT}: handled by the storage team; \`kubectl annotate node ${home.name} ${OPT_OUT}-\` takes that off`,
+    },
+    {
+      where: 'on one of its Pods',
+      path: podPath,
+      noted: [],
+      named: ({ scene }: Stage) =>
+        `Pod ${scene.namespace}/neighbour is opted out by its annotation ${OPT_OUT}: handled by the storage team; \`kubectl annotate -n ${scene.namespace} pod neighbour ${OPT_OUT}-\` takes that off`,
+    },
   ])('$where keeps the whole Node as it is, by name, until it is taken back', async ({ path, named, noted }) => {
     const stage = await openStage('opt-out');
     const { scene, home, refuge, annotate } = stage;
     await annotate(path(stage), 'handled by the storage team');
     const before = podsOn(scene, scene.nodes);
     const { code, says, harmed } = await powerOff(scene, home);
-    expect({ code, outcome: says.outcome, reason: says.reason, steps: says.steps }).toEqual({ code: 4, outcome: 'refused', reason: `opted-out: ${named(stage)}`, steps: [] });
+    expect({ code, outcome: says.outcome, reason: says.reason, steps: says.steps }).toEqual({
+      code: 4,
+      outcome: 'refused',
+      reason: `opted-out: ${named(stage)}`,
+      steps: [],
+    });
     expect(podsOn(scene, scene.nodes)).toEqual(before);
     const untouched = worldWith(scene, { 'data-db-0': home }, []);
     expect(await worldOf(scene)).toEqual({ ...untouched, ours: { ...untouched.ours, [home.name]: noted } });
     await annotate(path(stage), null);
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+      code: 0,
+      says: { outcome: 'fenced' },
+    });
     await scene.runs('db-0', refuge);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
     expect(harmed()).toEqual([]);

@@ -16,9 +16,11 @@ beforeAll(async () => {
 });
 afterAll(() => bench?.close());
 
-const gone = (path: string) => until(`${path} is gone`, async () => (await bench.admin.call('GET', path)).status === 404);
+const gone = (path: string) =>
+  until(`${path} is gone`, async () => (await bench.admin.call('GET', path)).status === 404);
 
-const uidOf = async (name: string): Promise<string> => node.parse(await bench.admin.get(`/api/v1/nodes/${name}`)).metadata.uid;
+const uidOf = async (name: string): Promise<string> =>
+  node.parse(await bench.admin.get(`/api/v1/nodes/${name}`)).metadata.uid;
 
 describe.concurrent('what others have done meanwhile', () => {
   it('a disk that somebody has attached to a third instance stays there, even where the policy is to detach at once', async () => {
@@ -51,10 +53,16 @@ describe.concurrent('what others have done meanwhile', () => {
     expect(await bench.ec2.holderOf(disk)).toBeNull();
     expect(await uidOf(heir.name)).toBe(uid);
     expect((await worldOf(scene)).ours).toEqual({ [heir.name]: [], [refuge.name]: [] });
-    expect(scene.pods('db-0').map(({ metadata, spec }) => [metadata.uid, metadata.deletionTimestamp ?? null, spec.nodeName])).toEqual([[former, null, heir.name]]);
+    expect(
+      scene.pods('db-0').map(({ metadata, spec }) => [metadata.uid, metadata.deletionTimestamp ?? null, spec.nodeName]),
+    ).toEqual([[former, null, heir.name]]);
     const [, old = ''] = /but (\S+) still says so/.exec(says.reason) ?? [];
     await bench.admin.write('DELETE', `/apis/storage.k8s.io/v1/volumeattachments/${old}`);
-    await until('the new machine has the disk', async () => (await bench.ec2.holderOf(disk)) === heir.instance, 150_000);
+    await until(
+      'the new machine has the disk',
+      async () => (await bench.ec2.holderOf(disk)) === heir.instance,
+      150_000,
+    );
     expect(await bench.ec2.holderOf(disk)).toBe(heir.instance);
   });
 });
@@ -64,9 +72,18 @@ describe.concurrent('the policy says that the Node of a fenced machine is delete
     const stage = await openStage(bench, 'delete-node');
     const { home } = stage;
     await home.stop();
-    const { code, says } = await cloudfence(await under(bench.access, { deleteNode: 'always' }), 'fence', home.instance);
+    const { code, says } = await cloudfence(
+      await under(bench.access, { deleteNode: 'always' }),
+      'fence',
+      home.instance,
+    );
     const steps = says.steps.map(({ step }) => step);
-    expect({ code, outcome: says.outcome, first: steps[0], last: steps.at(-1) }).toEqual({ code: 0, outcome: 'fenced', first: 'mark', last: 'delete-node' });
+    expect({ code, outcome: says.outcome, first: steps[0], last: steps.at(-1) }).toEqual({
+      code: 0,
+      outcome: 'fenced',
+      first: 'mark',
+      last: 'delete-node',
+    });
     await expectMoved(stage, { gone: [home] });
     await gone(`/apis/storage.k8s.io/v1/csinodes/${home.name}`);
     await home.start();
@@ -74,12 +91,26 @@ describe.concurrent('the policy says that the Node of a fenced machine is delete
   });
 });
 
-const NODE_CLAIM = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name: 'pool-1', uid: 'a8f5f167-f44f-4964-a6c9-98dee827110c', blockOwnerDeletion: true };
+const NODE_CLAIM = {
+  apiVersion: 'karpenter.sh/v1',
+  kind: 'NodeClaim',
+  name: 'pool-1',
+  uid: 'a8f5f167-f44f-4964-a6c9-98dee827110c',
+  blockOwnerDeletion: true,
+};
 
 describe.concurrent('the Node of a terminated instance is kept, and all that it held is freed, when', () => {
   it.for([
-    { what: 'a finalizer asks for it', metadata: { finalizers: ['example.org/inventory'] }, why: 'it carries a finalizer: example.org/inventory' },
-    { what: 'a NodeClaim owns it', metadata: { ownerReferences: [NODE_CLAIM] }, why: 'it is owned by a NodeClaim, which would terminate the machine' },
+    {
+      what: 'a finalizer asks for it',
+      metadata: { finalizers: ['example.org/inventory'] },
+      why: 'it carries a finalizer: example.org/inventory',
+    },
+    {
+      what: 'a NodeClaim owns it',
+      metadata: { ownerReferences: [NODE_CLAIM] },
+      why: 'it is owned by a NodeClaim, which would terminate the machine',
+    },
   ])('$what', async ({ metadata, why }) => {
     const stage = await openStage(bench, 'kept');
     const { home } = stage;
@@ -92,7 +123,10 @@ describe.concurrent('the Node of a terminated instance is kept, and all that it 
     expect(says.left).toContainEqual({ what: `node/${home.name}`, why });
     await expectMoved(stage, { fenced: [home] });
     const kept = node.parse(await bench.admin.get(path));
-    expect({ uid: kept.metadata.uid, deleted: kept.metadata.deletionTimestamp ?? null }).toEqual({ uid, deleted: null });
+    expect({ uid: kept.metadata.uid, deleted: kept.metadata.deletionTimestamp ?? null }).toEqual({
+      uid,
+      deleted: null,
+    });
     await bench.admin.write('PATCH', path, { metadata: { finalizers: null, ownerReferences: null } });
   });
 });

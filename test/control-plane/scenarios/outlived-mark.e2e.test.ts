@@ -22,7 +22,10 @@ describe.concurrent('a machine that came back below a mark that a dead run left'
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
     await home.kubelet.boot();
     expect(await bench.ec2.holderOf(disk)).toBe(home.instance);
-    expect(await cloudfence(bench.access, 'release', home.name, '--timeout', '120s')).toMatchObject({ code: 0, says: { outcome: 'released' } });
+    expect(await cloudfence(bench.access, 'release', home.name, '--timeout', '120s')).toMatchObject({
+      code: 0,
+      says: { outcome: 'released' },
+    });
     await expectUntouched(stage);
   });
 });

@@ -32,7 +32,9 @@ describe('a machine that came back below a mark that a dead run left', () => {
     await sweep(bench.access);
     home.kubelet.die();
     await sweepFor(WATCHED_MS);
-    expect(await sweep(bench.access)).toMatchObject([{ outcome: 'refused', reason: expect.stringMatching(/^unreachable-but-running: /) }]);
+    expect(await sweep(bench.access)).toMatchObject([
+      { outcome: 'refused', reason: expect.stringMatching(/^unreachable-but-running: /) },
+    ]);
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
     expect(await home.state()).toBe('running');
     expect(await bench.ec2.holderOf(disk)).toBe(home.instance);

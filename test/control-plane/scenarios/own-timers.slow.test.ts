@@ -15,16 +15,28 @@ afterAll(() => bench?.close());
 const WITHIN_MS = 600_000;
 
 const movedByItself = ({ scene, refuge }: Stage) =>
-  until('the database runs elsewhere', async () => scene.pods('db-0').find(({ spec, status }) => spec.nodeName === refuge.name && status.phase === 'Running'), WITHIN_MS);
+  until(
+    'the database runs elsewhere',
+    async () =>
+      scene.pods('db-0').find(({ spec, status }) => spec.nodeName === refuge.name && status.phase === 'Running'),
+    WITHIN_MS,
+  );
 
 describe.concurrent('a stopped machine that nobody fences', () => {
   it('keeps its volume for good when nobody does anything at all', async () => {
     const stage = await openStage(bench, 'nothing');
     await stage.home.stop();
-    await until('its pod has been Terminating for long', async () => {
-      const [found] = stage.scene.pods('db-0');
-      return found?.metadata.deletionTimestamp != null && Date.now() - Date.parse(found.metadata.deletionTimestamp) > 100_000;
-    }, WITHIN_MS);
+    await until(
+      'its pod has been Terminating for long',
+      async () => {
+        const [found] = stage.scene.pods('db-0');
+        return (
+          found?.metadata.deletionTimestamp != null &&
+          Date.now() - Date.parse(found.metadata.deletionTimestamp) > 100_000
+        );
+      },
+      WITHIN_MS,
+    );
     expect(await bench.ec2.holderOf(stage.disk)).toBe(stage.home.instance);
     expect(stage.scene.pods('db-0').map(({ metadata }) => metadata.uid)).toEqual([stage.former]);
   });

@@ -21,17 +21,23 @@ const event = z.looseObject({ reason: z.string(), message: z.string() });
 const eventList = z.looseObject({ items: z.array(event) });
 
 const eventsOn = async (name: string): Promise<readonly string[]> => {
-  const { items } = eventList.parse(await bench.admin.get(`/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=${name}`));
+  const { items } = eventList.parse(
+    await bench.admin.get(`/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=${name}`),
+  );
   return items.map(({ reason, message }) => `${reason} ${message}`);
 };
 
 /** Its kubelet is not heard of any more, while its instance runs. */
 const cutOff = async ({ home }: Stage): Promise<void> => {
   home.kubelet.die();
-  await until(`${home.name} is not Ready`, async () => {
-    const found = bench.kubelets.nodes.get(home.name);
-    return found?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown');
-  }, 90_000);
+  await until(
+    `${home.name} is not Ready`,
+    async () => {
+      const found = bench.kubelets.nodes.get(home.name);
+      return found?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown');
+    },
+    90_000,
+  );
 };
 
 describe.concurrent('a machine that runs, cut off from the cluster', () => {
@@ -41,14 +47,21 @@ describe.concurrent('a machine that runs, cut off from the cluster', () => {
     const { code, says } = await cloudfence(bench.access, 'fence', stage.home.instance, ...ENDS);
     expect({ code, outcome: says.outcome, steps: says.steps }).toEqual({ code: 4, outcome: 'refused', steps: [] });
     expect(says.reason).toMatch(/^unreachable-but-running/);
-    expect(await eventsOn(stage.home.name)).toContainEqual(expect.stringMatching(/^FencingRefused .*it may still write/));
+    expect(await eventsOn(stage.home.name)).toContainEqual(
+      expect.stringMatching(/^FencingRefused .*it may still write/),
+    );
     await expectUntouched(stage);
   });
 
   it('is not powered off before its time, whatever the policy says', async () => {
     const stage = await openStage(bench, 'partition-early');
     await cutOff(stage);
-    const { code, says } = await cloudfence(await under(bench.access, { unreachable: 'power-off' }), 'fence', stage.home.instance, ...ENDS);
+    const { code, says } = await cloudfence(
+      await under(bench.access, { unreachable: 'power-off' }),
+      'fence',
+      stage.home.instance,
+      ...ENDS,
+    );
     expect({ code, outcome: says.outcome, steps: says.steps }).toEqual({ code: 4, outcome: 'refused', steps: [] });
     expect(says.reason).toMatch(/^power-off-refused: .*less than 5 minutes/);
     expect(await stage.home.state()).toBe('running');

@@ -31,8 +31,16 @@ describe('a machine that runs and has been out of reach for five minutes', () =>
     home.kubelet.die();
     await until('five minutes are over', async () => (await unreachableFor(stage)) > PATIENCE_MS, 420_000);
     expect(await home.state()).toBe('running');
-    const { code, says } = await cloudfence(await under(bench.access, { unreachable: 'power-off' }), 'fence', home.instance);
-    expect({ code, outcome: says.outcome, first: says.steps[0]?.step }).toEqual({ code: 0, outcome: 'fenced', first: 'power-off' });
+    const { code, says } = await cloudfence(
+      await under(bench.access, { unreachable: 'power-off' }),
+      'fence',
+      home.instance,
+    );
+    expect({ code, outcome: says.outcome, first: says.steps[0]?.step }).toEqual({
+      code: 0,
+      outcome: 'fenced',
+      first: 'power-off',
+    });
     expect(await home.state()).toBe('stopped');
     await expectMoved(stage, { fenced: [home] });
   });

@@ -23,10 +23,14 @@ describe.concurrent('an instance that stops, and not plainly so', () => {
   it('a Spot instance is left alone when it is warned, and fenced once it is terminated', async () => {
     const stage = await openStage(bench, 'spot');
     const { home } = stage;
-    expect(await deliver(bench.access, spotWarning(home.instance, 'terminate', bench.access.ec2))).toEqual(nothingToRedeliver);
+    expect(await deliver(bench.access, spotWarning(home.instance, 'terminate', bench.access.ec2))).toEqual(
+      nothingToRedeliver,
+    );
     await expectUntouched(stage);
     await home.terminate();
-    expect(await deliver(bench.access, stateChanges(home.instance, ['shutting-down', 'terminated'], bench.access.ec2))).toEqual(nothingToRedeliver);
+    expect(
+      await deliver(bench.access, stateChanges(home.instance, ['shutting-down', 'terminated'], bench.access.ec2)),
+    ).toEqual(nothingToRedeliver);
     await expectMoved(stage, { gone: [home] });
   });
 
@@ -40,7 +44,9 @@ describe.concurrent('an instance that stops, and not plainly so', () => {
     expect(says.reason).toMatch(/^suspended: .*Client\.UserInitiatedHibernate/);
     await expectUntouched(stage);
     await home.start(bootID);
-    expect(await deliver(bench.access, stateChanges(home.instance, ['stopped'], bench.access.ec2))).toEqual(nothingToRedeliver);
+    expect(await deliver(bench.access, stateChanges(home.instance, ['stopped'], bench.access.ec2))).toEqual(
+      nothingToRedeliver,
+    );
     await expectUntouched(stage);
   });
 
@@ -49,7 +55,9 @@ describe.concurrent('an instance that stops, and not plainly so', () => {
     await stage.home.stop();
     await stage.home.start();
     await stage.scene.runs('db-0', stage.home);
-    expect(await deliver(bench.access, stateChanges(stage.home.instance, ['stopping', 'stopped'], bench.access.ec2))).toEqual(nothingToRedeliver);
+    expect(
+      await deliver(bench.access, stateChanges(stage.home.instance, ['stopping', 'stopped'], bench.access.ec2)),
+    ).toEqual(nothingToRedeliver);
     await expectUntouched(stage);
   });
 
@@ -59,8 +67,17 @@ describe.concurrent('an instance that stops, and not plainly so', () => {
     await turn(bench.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });
     await home.stop();
     const first = cloudfence(bench.access, 'fence', home.instance, '--timeout', '15s');
-    const fence = async () => record.parse(JSON.parse(node.parse(await bench.admin.get(`/api/v1/nodes/${home.name}`)).metadata.annotations['cloudfence.dev/fence'] ?? 'null'));
-    const { fence: former, generation } = await until('the fence is under way', async () => ((await fence()).phase === 'fencing' ? fence() : null));
+    const fence = async () =>
+      record.parse(
+        JSON.parse(
+          node.parse(await bench.admin.get(`/api/v1/nodes/${home.name}`)).metadata.annotations[
+            'cloudfence.dev/fence'
+          ] ?? 'null',
+        ),
+      );
+    const { fence: former, generation } = await until('the fence is under way', async () =>
+      (await fence()).phase === 'fencing' ? fence() : null,
+    );
     await home.power();
     const { code, says: halted } = await first;
     expect({ code, reason: halted.reason }).toEqual({ code: 3, reason: expect.stringMatching(/^return-unproven/) });

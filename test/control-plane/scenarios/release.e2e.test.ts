@@ -32,7 +32,11 @@ const fenced = async () => {
     });
   const ours = async (): Promise<readonly string[]> => {
     const { spec, metadata } = await database.readNode(database.home);
-    return [...spec.taints.map(({ key }) => key), ...Object.keys(metadata.labels), ...Object.keys(metadata.annotations)].filter((key) => OURS.test(key));
+    return [
+      ...spec.taints.map(({ key }) => key),
+      ...Object.keys(metadata.labels),
+      ...Object.keys(metadata.annotations),
+    ].filter((key) => OURS.test(key));
   };
   return { database, bootID, parkedAt, ready, ours };
 };

@@ -33,7 +33,10 @@ describe.concurrent('a node that comes back after a fence', () => {
     const moved = await scene.runs('db-0', refuge);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge, kept: home, cache: null }, [home]));
     await home.start();
-    expect(await cloudfence(bench.access, 'release', home.name, '--timeout', '90s')).toMatchObject({ code: 0, says: { outcome: 'released' } });
+    expect(await cloudfence(bench.access, 'release', home.name, '--timeout', '90s')).toMatchObject({
+      code: 0,
+      says: { outcome: 'released' },
+    });
     const again = await scene.runs('cache', home);
     expect(cache).not.toContain(again.metadata.uid);
     expect(uidsOf(scene, 'patient')).toEqual(patient);
@@ -52,7 +55,10 @@ describe.concurrent('a node that comes back after a fence', () => {
     expect(says.outcome).toBe('fenced');
     const before = uidsOf(scene, 'lone');
     await home.start();
-    expect(await cloudfence(bench.access, 'release', home.name, '--timeout', '90s')).toMatchObject({ code: 0, says: { outcome: 'released' } });
+    expect(await cloudfence(bench.access, 'release', home.name, '--timeout', '90s')).toMatchObject({
+      code: 0,
+      says: { outcome: 'released' },
+    });
     expect(before).toHaveLength(1);
     expect(uidsOf(scene, 'lone')).toEqual(before);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { data: null }, []));

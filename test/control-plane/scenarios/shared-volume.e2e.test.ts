@@ -42,12 +42,21 @@ describe.concurrent('a volume that several nodes share', () => {
     const living = podsOn(scene, [other]);
     await home.stop();
     const { code, says } = await cloudfence(bench.access, 'fence', home.instance, '--timeout', '15s');
-    expect({ code, outcome: says.outcome, reason: says.reason }).toEqual({ code: 3, outcome: 'waiting', reason: expect.stringMatching(/^attachments-going: .*the driver is out of order/) });
+    expect({ code, outcome: says.outcome, reason: says.reason }).toEqual({
+      code: 3,
+      outcome: 'waiting',
+      reason: expect.stringMatching(/^attachments-going: .*the driver is out of order/),
+    });
     expect(says.left).toContainEqual({ what: `disk/${disk}`, why: 'attached to several instances, or made for it' });
-    expect((await worldOf(scene)).volumes).toEqual({ shared: { ec2: [home.name, other.name].sort(), kubernetes: [`${home.name} (going)`, other.name].sort() } });
+    expect((await worldOf(scene)).volumes).toEqual({
+      shared: { ec2: [home.name, other.name].sort(), kubernetes: [`${home.name} (going)`, other.name].sort() },
+    });
     expect(podsOn(scene, [other])).toEqual(living);
     await turn(bench.access, disk, {});
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+      code: 0,
+      says: { outcome: 'fenced' },
+    });
     expect(await worldOf(scene)).toEqual(worldWith(scene, { shared: other }, [home]));
   });
 });

@@ -36,18 +36,21 @@ const whereRuns = async ({ nodes, pods }: Scene, name: string) => {
 };
 
 describe.concurrent('StatefulSets', () => {
-  it.for(['one', 'another', 'a third'])(`are not evicted by name once they have moved, within ${WATCHED_S} s (%s)`, async () => {
-    const { scene, home, former } = await openStage('watched');
-    const refuge = await scene.addRefuge();
-    const history = openPodHistory(scene, 'db-0');
-    const { says } = await powerOff(scene, home);
-    const successor = await scene.runs('db-0', refuge);
-    expect(says.outcome).toBe('fenced');
-    expect(await history.forAnother(WATCHED_S)).toEqual([
-      { uid: former.metadata.uid, deleted: true },
-      { uid: successor.metadata.uid, deleted: false },
-    ]);
-  });
+  it.for(['one', 'another', 'a third'])(
+    `are not evicted by name once they have moved, within ${WATCHED_S} s (%s)`,
+    async () => {
+      const { scene, home, former } = await openStage('watched');
+      const refuge = await scene.addRefuge();
+      const history = openPodHistory(scene, 'db-0');
+      const { says } = await powerOff(scene, home);
+      const successor = await scene.runs('db-0', refuge);
+      expect(says.outcome).toBe('fenced');
+      expect(await history.forAnother(WATCHED_S)).toEqual([
+        { uid: former.metadata.uid, deleted: true },
+        { uid: successor.metadata.uid, deleted: false },
+      ]);
+    },
+  );
 
   it('of three replicas lose none but the one whose node died, and get it back on a spare', async () => {
     const scene = await openScene(bench, 'three');
@@ -56,14 +59,20 @@ describe.concurrent('StatefulSets', () => {
       await scene.addClaim(`data-db-${which}`);
     }
     await scene.create(statefulSet('db', { spec: apart('db') }, 3));
-    const [first, second, third] = await Promise.all([whereRuns(scene, 'db-0'), whereRuns(scene, 'db-1'), whereRuns(scene, 'db-2')]);
+    const [first, second, third] = await Promise.all([
+      whereRuns(scene, 'db-0'),
+      whereRuns(scene, 'db-1'),
+      whereRuns(scene, 'db-2'),
+    ]);
     const spare = await scene.addRefuge();
     const { says, harmed } = await powerOff(scene, second.node);
     const successor = await scene.runs('db-1', spare);
     expect(says.outcome).toBe('fenced');
     expect(successor.metadata.uid).not.toBe(second.pod.metadata.uid);
     expect(harmed()).toEqual([]);
-    expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': first.node, 'data-db-1': spare, 'data-db-2': third.node }, [second.node]));
+    expect(await worldOf(scene)).toEqual(
+      worldWith(scene, { 'data-db-0': first.node, 'data-db-1': spare, 'data-db-2': third.node }, [second.node]),
+    );
   });
 
   it('move both when both ran on the same node, and the AWS handler gets the event', async () => {
@@ -88,7 +97,9 @@ describe.concurrent('StatefulSets', () => {
     await scene.create(noDisruption('db'));
     await scene.create(statefulSet('db'));
     await scene.runs('db-0', home);
-    const eviction = await bench.admin.call('POST', `/api/v1/namespaces/${scene.namespace}/pods/db-0/eviction`, { metadata: { name: 'db-0' } });
+    const eviction = await bench.admin.call('POST', `/api/v1/namespaces/${scene.namespace}/pods/db-0/eviction`, {
+      metadata: { name: 'db-0' },
+    });
     expect(eviction.status).toBe(429);
     const refuge = await scene.addRefuge();
     const { says, harmed } = await powerOff(scene, home);
@@ -102,9 +113,16 @@ describe.concurrent('StatefulSets', () => {
     const { scene, home, former } = await openStage('early');
     await home.stop();
     await bench.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/db-0`, { gracePeriodSeconds: 0 });
-    const back = await until('the next pod is on the dead node', async () => scene.pods('db-0').find(({ metadata, spec }) => metadata.uid !== former.metadata.uid && spec.nodeName === home.name));
+    const back = await until('the next pod is on the dead node', async () =>
+      scene
+        .pods('db-0')
+        .find(({ metadata, spec }) => metadata.uid !== former.metadata.uid && spec.nodeName === home.name),
+    );
     const refuge = await scene.addRefuge();
-    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({ code: 0, says: { outcome: 'fenced' } });
+    expect(await cloudfence(bench.access, 'fence', home.instance)).toMatchObject({
+      code: 0,
+      says: { outcome: 'fenced' },
+    });
     const successor = await scene.runs('db-0', refuge);
     expect(new Set([former, back, successor].map(({ metadata }) => metadata.uid)).size).toBe(3);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));

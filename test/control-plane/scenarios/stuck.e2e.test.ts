@@ -19,7 +19,12 @@ afterAll(() => bench?.close());
 
 /** Of this database's own; those of others on the same control plane come and go. */
 const nudgedOnes = async ({ home, refuge }: Database) =>
-  listOf(volumeAttachment).parse(await bench.admin.get(ATTACHMENTS)).items.filter(({ metadata, spec }) => metadata.annotations[NUDGE] !== undefined && [home.name, refuge.name].includes(spec.nodeName));
+  listOf(volumeAttachment)
+    .parse(await bench.admin.get(ATTACHMENTS))
+    .items.filter(
+      ({ metadata, spec }) =>
+        metadata.annotations[NUDGE] !== undefined && [home.name, refuge.name].includes(spec.nodeName),
+    );
 
 describe('a volume that its driver cannot detach', () => {
   it('is detached through the cloud, and the attacher is nudged out of its back-off', async () => {
@@ -29,9 +34,16 @@ describe('a volume that its driver cannot detach', () => {
     const watch = openStopwatch('stopped, the driver out of order until the disk is free');
     const answering = watch.lap('answer', cloudfence(bench.access, 'fence', database.home.instance));
     const mended = watch
-      .lap('free at EC2', until('the disk is free', async () => (await bench.ec2.holderOf(database.disk)) !== database.home.instance))
+      .lap(
+        'free at EC2',
+        until('the disk is free', async () => (await bench.ec2.holderOf(database.disk)) !== database.home.instance),
+      )
       .then(() => turn(bench.access, database.disk, {}));
-    const [{ code, says }] = await Promise.all([answering, mended, watch.lap('running elsewhere', database.runsOn(database.refuge))]);
+    const [{ code, says }] = await Promise.all([
+      answering,
+      mended,
+      watch.lap('running elsewhere', database.runsOn(database.refuge)),
+    ]);
     watch.print();
     expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });
     expect(says.steps.map(({ step }) => step)).toEqual(expect.arrayContaining(['detach-disk', 'nudge']));
@@ -48,7 +60,10 @@ describe('a Node that somebody deletes right after the power-off', () => {
     await bench.admin.write('DELETE', `/api/v1/nodes/${database.home.name}`);
     const watch = openStopwatch('stopped, its Node deleted by somebody');
     const answering = watch.lap('answer', cloudfence(bench.access, 'fence', database.home.instance));
-    const [{ code, says }] = await Promise.all([answering, watch.lap('running elsewhere', database.runsOn(database.refuge))]);
+    const [{ code, says }] = await Promise.all([
+      answering,
+      watch.lap('running elsewhere', database.runsOn(database.refuge)),
+    ]);
     watch.print();
     expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });
     expect(await bench.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
@@ -60,7 +75,8 @@ describe('a machine that stops while a volume is being attached to it', () => {
   it('does not get to keep it', async () => {
     const database = await addDatabase(bench);
     const { home, refuge, disk, namespace } = database;
-    const unschedulable = (name: string, on: boolean | null) => bench.admin.write('PATCH', `/api/v1/nodes/${name}`, { spec: { unschedulable: on } });
+    const unschedulable = (name: string, on: boolean | null) =>
+      bench.admin.write('PATCH', `/api/v1/nodes/${name}`, { spec: { unschedulable: on } });
     await turn(bench.access, disk, { delayMs: 5_000 });
     await unschedulable(home.name, true);
     await bench.admin.write('DELETE', `/api/v1/namespaces/${namespace}/pods/db-0`);

@@ -23,7 +23,9 @@ const addDatabase = async (scene: Scene, name: string, home: BenchNode): Promise
 };
 
 const send = async ({ namespace }: Scene, name: string, to: BenchNode): Promise<void> => {
-  await bench.admin.write('PATCH', `/apis/apps/v1/namespaces/${namespace}/statefulsets/${name}`, { spec: { template: { spec: onlyOn(to.name) } } });
+  await bench.admin.write('PATCH', `/apis/apps/v1/namespaces/${namespace}/statefulsets/${name}`, {
+    spec: { template: { spec: onlyOn(to.name) } },
+  });
   await bench.admin.write('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}-0`);
 };
 
@@ -42,7 +44,9 @@ describe('two machines that stop together', () => {
     await Promise.all([send(scene, 'a', other), send(scene, 'b', one)]);
     await Promise.all([one.start(), other.start()]);
     await until('both are Ready', async () => isReady(one) && isReady(other), 90_000);
-    const released = await Promise.all([one, other].map(({ name }) => cloudfence(bench.access, 'release', name, '--timeout', '100s')));
+    const released = await Promise.all(
+      [one, other].map(({ name }) => cloudfence(bench.access, 'release', name, '--timeout', '100s')),
+    );
     expect(released.map(({ says }) => says.outcome)).toEqual(['released', 'released']);
     await Promise.all([scene.runs('a-0', other), scene.runs('b-0', one)]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-a-0': other, 'data-b-0': one }, []));

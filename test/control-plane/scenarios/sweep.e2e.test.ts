@@ -20,7 +20,10 @@ const lease = z.looseObject({ spec: z.looseObject({ renewTime: z.string() }) });
 
 /** Pauses this cluster; an empty reason ends that. */
 const pause = async (reason: string): Promise<void> => {
-  const [path, map] = ['/api/v1/namespaces/kube-system/configmaps', { metadata: { name: 'cloudfence' }, data: { pause: reason } }];
+  const [path, map] = [
+    '/api/v1/namespaces/kube-system/configmaps',
+    { metadata: { name: 'cloudfence' }, data: { pause: reason } },
+  ];
   const { status } = await bench.admin.call('POST', path, map);
   if (status === 409) await bench.admin.write('PATCH', `${path}/cloudfence`, map);
 };
@@ -31,9 +34,15 @@ describe('with all events lost', () => {
     const former = standing.pod()?.metadata.uid;
     await fallen.home.stop();
     const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${fallen.home.name}`;
-    await until('the Lease is stale', async () => Date.now() - Date.parse(lease.parse(await bench.admin.get(path)).spec.renewTime) > STALE_MS, 90_000);
+    await until(
+      'the Lease is stale',
+      async () => Date.now() - Date.parse(lease.parse(await bench.admin.get(path)).spec.renewTime) > STALE_MS,
+      90_000,
+    );
     await pause('an upgrade of the storage');
-    expect((await sweep(bench.access)).map(({ instance, reason, steps }) => ({ instance, reason, steps }))).toEqual([{ instance: fallen.home.instance, reason: 'paused: paused: an upgrade of the storage', steps: [] }]);
+    expect((await sweep(bench.access)).map(({ instance, reason, steps }) => ({ instance, reason, steps }))).toEqual([
+      { instance: fallen.home.instance, reason: 'paused: paused: an upgrade of the storage', steps: [] },
+    ]);
     expect(await bench.ec2.holderOf(fallen.disk)).toBe(fallen.home.instance);
     await pause('');
     const results = await sweep(bench.access);

@@ -20,7 +20,11 @@ beforeAll(async () => {
 afterAll(() => bench?.close());
 
 /** What EC2 says of a machine whose kubelet is silent, and what has to come of it. Spot hibernates, too. */
-const words: readonly { readonly what: string; readonly change: (answer: Answer) => Answer; readonly reason: string }[] = [
+const words: readonly {
+  readonly what: string;
+  readonly change: (answer: Answer) => Answer;
+  readonly reason: string;
+}[] = [
   { what: 'that it is pending', change: inState(0, 'pending'), reason: 'machine-starting' },
   { what: 'a state that nobody knows', change: inState(96, 'paused'), reason: 'power-unknown' },
   { what: 'that Spot has stopped it', change: forReason('Server.SpotInstanceShutdown'), reason: 'suspended' },
@@ -31,9 +35,11 @@ const words: readonly { readonly what: string; readonly change: (answer: Answer)
 /** Looks after which EC2 says what is. */
 const LOOKS = 8;
 
-const lastUntrueLook = ({ seen }: Gates): number => seen.filter(({ passing }) => isLook(passing))[LOOKS - 1]?.at ?? Infinity;
+const lastUntrueLook = ({ seen }: Gates): number =>
+  seen.filter(({ passing }) => isLook(passing))[LOOKS - 1]?.at ?? Infinity;
 
-const destroyedAt = ({ seen }: Gates): readonly number[] => seen.filter(({ change }) => isDestructive(change)).map(({ at }) => at);
+const destroyedAt = ({ seen }: Gates): readonly number[] =>
+  seen.filter(({ change }) => isDestructive(change)).map(({ at }) => at);
 
 describe.concurrent('a machine is left as it is when EC2 says', () => {
   it.for(words)('$what', async ({ change, reason }) => {

@@ -21,7 +21,12 @@ beforeAll(async () => {
 afterAll(() => bench?.close());
 
 /** Kinds of volumes that only one node may have: the pod's own, and those that it has besides. */
-const kinds: readonly { readonly what: string; readonly own?: Partial<VolumeShape>; readonly besides?: Readonly<Record<string, Partial<VolumeShape>>>; readonly pod?: PodShape }[] = [
+const kinds: readonly {
+  readonly what: string;
+  readonly own?: Partial<VolumeShape>;
+  readonly besides?: Readonly<Record<string, Partial<VolumeShape>>>;
+  readonly pod?: PodShape;
+}[] = [
   { what: 'a volume that one pod alone may use', own: { accessMode: 'ReadWriteOncePod' } },
   { what: 'a raw block device', besides: { raw: { volumeMode: 'Block' } }, pod: { devices: ['raw'] } },
   { what: 'a volume of the former in-tree plugin', own: { driver: IN_TREE } },
@@ -30,7 +35,10 @@ const kinds: readonly { readonly what: string; readonly own?: Partial<VolumeShap
 
 /** https://kubernetes-csi.github.io/docs/skip-attach.html */
 const declareNetworkDriver = ({ admin }: Bench, name: string): Promise<unknown> =>
-  admin.write('POST', '/apis/storage.k8s.io/v1/csidrivers', { metadata: { name }, spec: { attachRequired: false, podInfoOnMount: false } });
+  admin.write('POST', '/apis/storage.k8s.io/v1/csidrivers', {
+    metadata: { name },
+    spec: { attachRequired: false, podInfoOnMount: false },
+  });
 
 describe.concurrent('a pod moves', () => {
   it.for(kinds)('with $what', async ({ own = {}, besides = {}, pod = {} }) => {
@@ -41,13 +49,17 @@ describe.concurrent('a pod moves', () => {
     await scene.create(statefulSet('db', pod));
     await scene.runs('db-0', home);
     const claims = [...scene.disks.keys()];
-    expect(await worldOf(scene)).toEqual(worldWith(scene, Object.fromEntries(claims.map((claim) => [claim, home])), []));
+    expect(await worldOf(scene)).toEqual(
+      worldWith(scene, Object.fromEntries(claims.map((claim) => [claim, home])), []),
+    );
     const refuge = await scene.addRefuge();
     const { says, left, harmed } = await powerOff(scene, home);
     await scene.runs('db-0', refuge);
     expect({ outcome: says.outcome, left }).toEqual({ outcome: 'fenced', left: [] });
     expect(harmed()).toEqual([]);
-    expect(await worldOf(scene)).toEqual(worldWith(scene, Object.fromEntries(claims.map((claim) => [claim, refuge])), [home]));
+    expect(await worldOf(scene)).toEqual(
+      worldWith(scene, Object.fromEntries(claims.map((claim) => [claim, refuge])), [home]),
+    );
   });
 });
 
@@ -83,7 +95,9 @@ describe.concurrent('a volume of the former in-tree plugin', () => {
     await turn(bench.access, disk, {});
     const { says, left, harmed } = await fencing;
     expect({ outcome: says.outcome, left }).toEqual({ outcome: 'fenced', left: [] });
-    expect(says.steps).toContainEqual(expect.objectContaining({ step: 'detach-disk', target: `disk/${disk}`, result: 'done' }));
+    expect(says.steps).toContainEqual(
+      expect.objectContaining({ step: 'detach-disk', target: `disk/${disk}`, result: 'done' }),
+    );
     expect(harmed()).toEqual([]);
     expect(await worldOf(scene)).toEqual(worldWith(scene, { data: null }, [home]));
   });
@@ -95,9 +109,18 @@ describe.concurrent('a volume that is attached although no pod asks for it and n
     const home = await scene.addNode();
     const disk = await scene.addVolume('forgotten');
     const name = attachmentName({ driver: DRIVER, handle: disk }, home.name);
-    const attachment = { metadata: { name }, spec: { attacher: DRIVER, nodeName: home.name, source: { persistentVolumeName: volumeName(scene.namespace, 'forgotten') } } };
+    const attachment = {
+      metadata: { name },
+      spec: {
+        attacher: DRIVER,
+        nodeName: home.name,
+        source: { persistentVolumeName: volumeName(scene.namespace, 'forgotten') },
+      },
+    };
     await bench.admin.write('POST', '/apis/storage.k8s.io/v1/volumeattachments', attachment);
-    await until('it is attached', async () => isDeepStrictEqual(await worldOf(scene), worldWith(scene, { forgotten: home }, [])));
+    await until('it is attached', async () =>
+      isDeepStrictEqual(await worldOf(scene), worldWith(scene, { forgotten: home }, [])),
+    );
     const { says, left } = await powerOff(scene, home);
     expect({ outcome: says.outcome, left }).toEqual({ outcome: 'fenced', left: [] });
     expect(await worldOf(scene)).toEqual(worldWith(scene, { forgotten: null }, [home]));

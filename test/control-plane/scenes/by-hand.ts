@@ -15,12 +15,22 @@ const taintsWithout = async (stage: Stage, pattern: RegExp) => {
 export const renewLease: Intervention = ({ scene, home }) =>
   scene.bench.admin
     .as(`system:node:${home.name}`, 'system:nodes')
-    .write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, { spec: { renewTime: new Date().toISOString().replace('Z', '000Z') } });
+    .write('PATCH', `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${home.name}`, {
+      spec: { renewTime: new Date().toISOString().replace('Z', '000Z') },
+    });
 
 export const removeTaint: Intervention = async (stage) =>
-  stage.scene.bench.admin.write('PATCH', nodePath(stage), { spec: { taints: await taintsWithout(stage, /out-of-service/) } });
+  stage.scene.bench.admin.write('PATCH', nodePath(stage), {
+    spec: { taints: await taintsWithout(stage, /out-of-service/) },
+  });
 
 export const removeFence: Intervention = async (stage) => {
-  const metadata = { annotations: { 'cloudfence.dev/fence': null }, labels: { 'cloudfence.node-restriction.kubernetes.io/fenced': null } };
-  await stage.scene.bench.admin.write('PATCH', nodePath(stage), { metadata, spec: { taints: await taintsWithout(stage, /out-of-service|quarantine/) } });
+  const metadata = {
+    annotations: { 'cloudfence.dev/fence': null },
+    labels: { 'cloudfence.node-restriction.kubernetes.io/fenced': null },
+  };
+  await stage.scene.bench.admin.write('PATCH', nodePath(stage), {
+    metadata,
+    spec: { taints: await taintsWithout(stage, /out-of-service|quarantine/) },
+  });
 };

@@ -6,23 +6,31 @@ import { node } from '../../testbed/objects.ts';
 
 /**
  * The habits of AWS's cloud controller with Nodes, every half second instead of every five:
- * https://github.com/kubernetes/cloud-provider/blob/master/controllers/nodelifecycle/node_lifecycle_controller.go and its
- * neighbour `node`, which takes away the taint under which a kubelet registers.
+ * https://github.com/kubernetes/cloud-provider/blob/master/controllers/nodelifecycle/node_lifecycle_controller.go and
+ * its neighbour `node`, which takes away the taint under which a kubelet registers.
  */
 export interface CloudController {
   readonly close: () => Promise<void>;
 }
 
-export const UNINITIALIZED = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };
+export const UNINITIALIZED = {
+  key: 'node.cloudprovider.kubernetes.io/uninitialized',
+  value: 'true',
+  effect: 'NoSchedule',
+};
 export const SHUTDOWN = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' };
 
 const EVERY_MS = 500;
 
-const isReady = ({ status }: Node): boolean => status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
+const isReady = ({ status }: Node): boolean =>
+  status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
 
 /** All taints at once under the version that was read, as the real one does: who wrote in between wins. */
 const writeTaints = ({ admin }: Bench, { metadata }: Node, taints: readonly object[]) =>
-  admin.call('PATCH', `/api/v1/nodes/${metadata.name}`, { metadata: { resourceVersion: metadata['resourceVersion'] }, spec: { taints } });
+  admin.call('PATCH', `/api/v1/nodes/${metadata.name}`, {
+    metadata: { resourceVersion: metadata['resourceVersion'] },
+    spec: { taints },
+  });
 
 const tend = async (bench: Bench, machine: BenchNode): Promise<void> => {
   const { status, body } = await bench.admin.call('GET', `/api/v1/nodes/${machine.name}`);

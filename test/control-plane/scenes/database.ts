@@ -37,7 +37,11 @@ export const addDatabase = async (bench: Bench): Promise<Database> => {
   const refuge = await addNode();
   const attachedTo = async (): Promise<readonly string[]> => {
     const { items } = listOf(volumeAttachment).parse(await admin.get('/apis/storage.k8s.io/v1/volumeattachments'));
-    return items.filter(({ spec, status }) => spec.source.persistentVolumeName === volumeName(namespace, CLAIM) && status.attached).map(({ spec }) => spec.nodeName);
+    return items
+      .filter(
+        ({ spec, status }) => spec.source.persistentVolumeName === volumeName(namespace, CLAIM) && status.attached,
+      )
+      .map(({ spec }) => spec.nodeName);
   };
   return {
     disk,
@@ -47,7 +51,8 @@ export const addDatabase = async (bench: Bench): Promise<Database> => {
     pod: () => kubelets.pods.get(`${namespace}/${POD}`),
     runsOn: (where) => runs(POD, where),
     attachedTo,
-    movedTo: async ({ name }) => void (await until(`the volume is attached to ${name}`, async () => (await attachedTo()).join() === name)),
+    movedTo: async ({ name }) =>
+      void (await until(`the volume is attached to ${name}`, async () => (await attachedTo()).join() === name)),
     readNode: async ({ name }) => nodeSchema.parse(await admin.get(`/api/v1/nodes/${name}`)),
   };
 };

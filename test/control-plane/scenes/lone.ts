@@ -25,12 +25,21 @@ export const openLone = async (bench: Bench, title: string, registration: Regist
   await scene.create(lonePod('lone', { spec: on(home.name) }));
   await scene.runs('lone', home);
   const nodePath = `/api/v1/nodes/${home.name}`;
-  return { scene, home, nodePath, seen: async () => ({ pods: podsOn(scene, [home]), ...(await marksOn(bench, nodePath)) }) };
+  return {
+    scene,
+    home,
+    nodePath,
+    seen: async () => ({ pods: podsOn(scene, [home]), ...(await marksOn(bench, nodePath)) }),
+  };
 };
 
 const ours = (texts: Readonly<Record<string, string>>) => Object.entries(texts).filter(([key]) => OURS.test(key));
 
 const marksOn = async ({ admin }: Bench, path: string) => {
   const { metadata, spec } = nodeSchema.parse(await admin.get(path));
-  return { taints: spec.taints.filter(({ key }) => OURS.test(key)), labels: ours(metadata.labels), annotations: ours(metadata.annotations) };
+  return {
+    taints: spec.taints.filter(({ key }) => OURS.test(key)),
+    labels: ours(metadata.labels),
+    annotations: ours(metadata.annotations),
+  };
 };

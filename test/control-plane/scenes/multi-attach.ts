@@ -7,7 +7,10 @@ import type { SharedDisks } from './shared-disks.ts';
 import { sharedDisks } from './shared-disks.ts';
 import { volumesIn, withAttachments } from './volume-set.ts';
 
-/** EC2's Multi-Attach, which moto lacks: volumes that several instances hold at once. https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volumes-multi.html */
+/**
+ * EC2's Multi-Attach, which moto lacks: volumes that several instances hold at once.
+ * https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volumes-multi.html
+ */
 export interface MultiAttach {
   readonly url: string;
   readonly close: () => Promise<void>;
@@ -25,7 +28,9 @@ const valuesOf = (params: URLSearchParams, name: string): readonly string[] =>
 
 /** The instances that a look at volumes asks for; null when it asks for others. */
 const askedInstances = (params: URLSearchParams): readonly string[] | null => {
-  const at = [...params].find(([key, value]) => /^Filter\.\d+\.Name$/.test(key) && value === 'attachment.instance-id')?.[0];
+  const at = [...params].find(
+    ([key, value]) => /^Filter\.\d+\.Name$/.test(key) && value === 'attachment.instance-id',
+  )?.[0];
   return at === undefined ? null : valuesOf(params, at.replace('Name', 'Value'));
 };
 
@@ -34,7 +39,11 @@ const describeVolumes = async (params: URLSearchParams, disks: SharedDisks, forw
   const answer = await forward(params);
   if (answer.status !== 200) return answer;
   const held = disks.heldBy(askedInstances(params) ?? []);
-  const byId = new URLSearchParams({ Action: 'DescribeVolumes', Version: params.get('Version') ?? '', ...Object.fromEntries(held.map((id, at) => [`VolumeId.${at + 1}`, id])) });
+  const byId = new URLSearchParams({
+    Action: 'DescribeVolumes',
+    Version: params.get('Version') ?? '',
+    ...Object.fromEntries(held.map((id, at) => [`VolumeId.${at + 1}`, id])),
+  });
   const more = held.length === 0 ? [] : volumesIn((await forward(byId)).xml);
   return { status: 200, xml: withAttachments(answer.xml, more, disks.attachmentsOf) };
 };
@@ -47,7 +56,10 @@ const createVolume = async (params: URLSearchParams, disks: SharedDisks, forward
 };
 
 const changed = (action: string, refusal: string | null): Answer => {
-  const said = refusal === null ? { [`${action}Response`]: { requestId: 'multi-attach' } } : { Response: { Errors: { Error: { Code: refusal, Message: refusal } }, RequestID: 'multi-attach' } };
+  const said =
+    refusal === null
+      ? { [`${action}Response`]: { requestId: 'multi-attach' } }
+      : { Response: { Errors: { Error: { Code: refusal, Message: refusal } }, RequestID: 'multi-attach' } };
   return { status: refusal === null ? 200 : 400, xml: new XMLBuilder().build(said) };
 };
 
@@ -62,8 +74,16 @@ const answerTo = (params: URLSearchParams, disks: SharedDisks, forward: Forward)
   return forward(params);
 };
 
-const pass = async (upstream: string, disks: SharedDisks, request: IncomingMessage, response: ServerResponse): Promise<void> => {
-  const headers = { 'content-type': 'application/x-www-form-urlencoded', authorization: request.headers.authorization ?? '' };
+const pass = async (
+  upstream: string,
+  disks: SharedDisks,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> => {
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    authorization: request.headers.authorization ?? '',
+  };
   const forward: Forward = async (params) => {
     const answer = await fetch(upstream, { method: 'POST', headers, body: params.toString() });
     return { status: answer.status, xml: await answer.text() };

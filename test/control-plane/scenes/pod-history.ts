@@ -19,7 +19,10 @@ export const openPodHistory = ({ bench, namespace }: Scene, name: string): PodHi
   const lives = new Map<string, boolean>();
   const enough = new AbortController();
   const listen = async (): Promise<void> => {
-    for await (const line of bench.admin.watch(`/api/v1/namespaces/${namespace}/pods?watch=1&fieldSelector=metadata.name=${name}`, enough.signal)) {
+    for await (const line of bench.admin.watch(
+      `/api/v1/namespaces/${namespace}/pods?watch=1&fieldSelector=metadata.name=${name}`,
+      enough.signal,
+    )) {
       const { type, object } = watchEvent.parse(line);
       const { metadata } = podSchema.parse(object);
       lives.set(metadata.uid, type === 'DELETED' || metadata.deletionTimestamp != null);

@@ -13,12 +13,21 @@ export interface PodLives {
 export const watchLives = async ({ bench, namespace }: Scene): Promise<PodLives> => {
   const closing = new AbortController();
   const names = new Map<string, string>();
-  const changed = ({ metadata }: { readonly metadata: { readonly uid: string; readonly name: string } }): void => void names.set(metadata.uid, metadata.name);
-  const informer = openInformer(bench.admin, `/api/v1/namespaces/${namespace}/pods`, podSchema, { changed }, closing.signal);
+  const changed = ({ metadata }: { readonly metadata: { readonly uid: string; readonly name: string } }): void =>
+    void names.set(metadata.uid, metadata.name);
+  const informer = openInformer(
+    bench.admin,
+    `/api/v1/namespaces/${namespace}/pods`,
+    podSchema,
+    { changed },
+    closing.signal,
+  );
   await informer.synced;
-  const lives = (uid: string): boolean => informer.all().some(({ metadata }) => metadata.uid === uid && metadata.deletionTimestamp == null);
+  const lives = (uid: string): boolean =>
+    informer.all().some(({ metadata }) => metadata.uid === uid && metadata.deletionTimestamp == null);
   return {
-    of: (prefix) => [...names].filter(([, name]) => name.startsWith(prefix)).map(([uid]) => ({ uid, deleted: !lives(uid) })),
+    of: (prefix) =>
+      [...names].filter(([, name]) => name.startsWith(prefix)).map(([uid]) => ({ uid, deleted: !lives(uid) })),
     close: () => closing.abort(),
   };
 };

@@ -40,26 +40,49 @@ let count = 0;
 const openNamespace = async ({ admin }: Bench, title: string): Promise<string> => {
   const namespace = `${title}-${process.pid}-${(count += 1)}`;
   await admin.write('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
-  await until('the default service account is there', () => admin.get(`/api/v1/namespaces/${namespace}/serviceaccounts/default`));
+  await until('the default service account is there', () =>
+    admin.get(`/api/v1/namespaces/${namespace}/serviceaccounts/default`),
+  );
   return namespace;
 };
 
-/** The only kind of volume that several instances may hold. https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volumes-multi.html */
+/**
+ * The only kind of volume that several instances may hold.
+ * https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volumes-multi.html
+ */
 const sharedDisk = async ({ client }: Bench['ec2']): Promise<string> => {
-  const wanted = { AvailabilityZone: 'us-east-1a', Size: 10, VolumeType: 'io2', Iops: 100, MultiAttachEnabled: true } as const;
+  const wanted = {
+    AvailabilityZone: 'us-east-1a',
+    Size: 10,
+    VolumeType: 'io2',
+    Iops: 100,
+    MultiAttachEnabled: true,
+  } as const;
   return (await client.send(new CreateVolumeCommand(wanted))).VolumeId ?? '';
 };
 
-const volumeAdders = ({ admin, ec2 }: Bench, namespace: string, disks: Map<string, string>): Pick<Scene, 'addVolume' | 'addClaim'> => {
+const volumeAdders = (
+  { admin, ec2 }: Bench,
+  namespace: string,
+  disks: Map<string, string>,
+): Pick<Scene, 'addVolume' | 'addClaim'> => {
   const addVolume: Scene['addVolume'] = async (name, changes = {}) => {
     const disk = await (changes.accessMode === 'ReadWriteMany' ? sharedDisk(ec2) : ec2.disk(null));
-    await admin.write('POST', '/api/v1/persistentvolumes', volumeOf(namespace, name, disk, { ...anyVolume, ...changes }));
+    await admin.write(
+      'POST',
+      '/api/v1/persistentvolumes',
+      volumeOf(namespace, name, disk, { ...anyVolume, ...changes }),
+    );
     disks.set(name, disk);
     return disk;
   };
   const addClaim: Scene['addClaim'] = async (name, changes = {}) => {
     const disk = await addVolume(name, changes);
-    await admin.write('POST', `/api/v1/namespaces/${namespace}/persistentvolumeclaims`, claimOf(namespace, name, { ...anyVolume, ...changes }));
+    await admin.write(
+      'POST',
+      `/api/v1/namespaces/${namespace}/persistentvolumeclaims`,
+      claimOf(namespace, name, { ...anyVolume, ...changes }),
+    );
     return disk;
   };
   return { addVolume, addClaim };
@@ -70,9 +93,15 @@ export const openScene = async (bench: Bench, title: string): Promise<Scene> => 
   const nodes: BenchNode[] = [];
   const disks = new Map<string, string>();
   const pods: Scene['pods'] = (prefix = '') =>
-    bench.kubelets.pods.all().filter(({ metadata }) => metadata.namespace === namespace && metadata.name.startsWith(prefix));
+    bench.kubelets.pods
+      .all()
+      .filter(({ metadata }) => metadata.namespace === namespace && metadata.name.startsWith(prefix));
   const runs: Scene['runs'] = (prefix, { name }, withinMs = RUNS_WITHIN_MS) =>
-    until(`${prefix} runs on ${name}`, async () => pods(prefix).find(({ spec, status }) => spec.nodeName === name && status.phase === 'Running'), withinMs);
+    until(
+      `${prefix} runs on ${name}`,
+      async () => pods(prefix).find(({ spec, status }) => spec.nodeName === name && status.phase === 'Running'),
+      withinMs,
+    );
   const create: Scene['create'] = async ({ group, plural, manifest }) =>
     void (await bench.admin.write('POST', `${group}/namespaces/${namespace}/${plural}`, manifest(namespace)));
   const addNode = async (): Promise<BenchNode> => {
@@ -87,5 +116,16 @@ export const openScene = async (bench: Bench, title: string): Promise<Scene> => 
     await runs(name, node);
     return node;
   };
-  return { bench, namespace, nodes, disks, addNode, addRefuge, ...volumeAdders(bench, namespace, disks), create, pods, runs };
+  return {
+    bench,
+    namespace,
+    nodes,
+    disks,
+    addNode,
+    addRefuge,
+    ...volumeAdders(bench, namespace, disks),
+    create,
+    pods,
+    runs,
+  };
 };

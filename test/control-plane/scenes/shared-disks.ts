@@ -30,10 +30,16 @@ export const sharedDisks = (): SharedDisks => {
     detach: (volume, instance) => {
       if (of(volume).length === 0) return 'IncorrectState';
       if (!of(volume).some((other) => other.instanceId === instance)) return 'InvalidAttachment.NotFound';
-      held.set(volume, of(volume).filter((other) => other.instanceId !== instance));
+      held.set(
+        volume,
+        of(volume).filter((other) => other.instanceId !== instance),
+      );
       return null;
     },
     attachmentsOf: (volume) => held.get(volume) ?? null,
-    heldBy: (instances) => [...held].filter(([, all]) => all.some(({ instanceId }) => instances.includes(instanceId))).map(([volume]) => volume),
+    heldBy: (instances) =>
+      [...held]
+        .filter(([, all]) => all.some(({ instanceId }) => instances.includes(instanceId)))
+        .map(([volume]) => volume),
   };
 };

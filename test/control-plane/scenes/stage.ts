@@ -57,7 +57,10 @@ const settled = async (scene: Scene, wanted: World): Promise<World> => {
 };
 
 /** Another pod runs on the refuge, its disk is there alone, and nothing of ours is left but on fenced nodes. */
-export const expectMoved = async ({ scene, refuge, former }: Stage, { fenced = [], gone = [] }: Fate): Promise<void> => {
+export const expectMoved = async (
+  { scene, refuge, former }: Stage,
+  { fenced = [], gone = [] }: Fate,
+): Promise<void> => {
   const { metadata } = await scene.runs(POD, refuge);
   expect(metadata.uid).not.toBe(former);
   const world = worldWith(scene, { [CLAIM]: refuge }, fenced);

@@ -2,17 +2,23 @@ import { XMLBuilder, XMLParser } from 'fast-xml-parser';
 import { z } from 'zod';
 import type { SharedAttachment } from './shared-disks.ts';
 
-/** The XML in which EC2 describes volumes. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeVolumes.html */
+/**
+ * The XML in which EC2 describes volumes.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeVolumes.html
+ */
 
 const volume = z.looseObject({ volumeId: z.string() });
 type Volume = z.infer<typeof volume>;
 
 const none = z.literal('').transform((): { readonly item: Volume[] } => ({ item: [] }));
-const answer = z.looseObject({ DescribeVolumesResponse: z.looseObject({ volumeSet: z.union([z.looseObject({ item: z.array(volume) }), none]) }) });
+const answer = z.looseObject({
+  DescribeVolumesResponse: z.looseObject({ volumeSet: z.union([z.looseObject({ item: z.array(volume) }), none]) }),
+});
 
 const FORM = { ignoreAttributes: false, parseTagValue: false };
 
-const read = (xml: string) => answer.parse(new XMLParser({ ...FORM, ignoreDeclaration: true, isArray: (name) => name === 'item' }).parse(xml));
+const read = (xml: string) =>
+  answer.parse(new XMLParser({ ...FORM, ignoreDeclaration: true, isArray: (name) => name === 'item' }).parse(xml));
 
 export const volumesIn = (xml: string): readonly Volume[] => read(xml).DescribeVolumesResponse.volumeSet.item;
 
@@ -21,7 +27,12 @@ type AttachmentsOf = (volume: string) => readonly SharedAttachment[] | null;
 const asShared = (one: Volume, attachmentsOf: AttachmentsOf): Volume => {
   const attachments = attachmentsOf(one.volumeId);
   if (attachments === null) return one;
-  return { ...one, multiAttachEnabled: 'true', status: attachments.length > 0 ? 'in-use' : 'available', attachmentSet: { item: attachments } };
+  return {
+    ...one,
+    multiAttachEnabled: 'true',
+    status: attachments.length > 0 ? 'in-use' : 'available',
+    attachmentSet: { item: attachments },
+  };
 };
 
 /** The same answer, with `more` volumes in it and each shared one as those who hold it have it. */

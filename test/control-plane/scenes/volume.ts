@@ -13,21 +13,37 @@ export interface VolumeShape {
   readonly storageClassName: string;
 }
 
-export const anyVolume: VolumeShape = { accessMode: 'ReadWriteOnce', volumeMode: 'Filesystem', driver: DRIVER, storageClassName: '' };
+export const anyVolume: VolumeShape = {
+  accessMode: 'ReadWriteOnce',
+  volumeMode: 'Filesystem',
+  driver: DRIVER,
+  storageClassName: '',
+};
 
-const sizeOf = ({ accessMode, volumeMode, storageClassName }: VolumeShape) => ({ accessModes: [accessMode], volumeMode, storageClassName });
+const sizeOf = ({ accessMode, volumeMode, storageClassName }: VolumeShape) => ({
+  accessModes: [accessMode],
+  volumeMode,
+  storageClassName,
+});
 
 export const claimSpec = (shape: VolumeShape) => ({ ...sizeOf(shape), resources: { requests: { storage: '1Gi' } } });
 
 export const volumeName = (namespace: string, claim: string): string => `${namespace}-${claim}`;
 
-/** Kubernetes hands its volumes to the CSI driver. https://kubernetes.io/docs/concepts/storage/volumes/#awselasticblockstore */
+/**
+ * Kubernetes hands its volumes to the CSI driver.
+ * https://kubernetes.io/docs/concepts/storage/volumes/#awselasticblockstore
+ */
 export const IN_TREE = 'kubernetes.io/aws-ebs';
 
 const sourceOf = (driver: string, handle: string) =>
-  driver === IN_TREE ? { awsElasticBlockStore: { volumeID: `aws://us-east-1a/${handle}`, fsType: 'ext4' } } : { csi: { driver, volumeHandle: handle } };
+  driver === IN_TREE
+    ? { awsElasticBlockStore: { volumeID: `aws://us-east-1a/${handle}`, fsType: 'ext4' } }
+    : { csi: { driver, volumeHandle: handle } };
 
-const within = (zone: string) => ({ required: { nodeSelectorTerms: [{ matchExpressions: [{ key: ZONE_LABEL, operator: 'In', values: [zone] }] }] } });
+const within = (zone: string) => ({
+  required: { nodeSelectorTerms: [{ matchExpressions: [{ key: ZONE_LABEL, operator: 'In', values: [zone] }] }] },
+});
 
 /** The zone of a scene bears the name of its namespace. A volume without a class is that claim's and no other's. */
 export const volumeOf = (namespace: string, claim: string, handle: string, shape: VolumeShape) => ({

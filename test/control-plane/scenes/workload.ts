@@ -59,10 +59,18 @@ export const statefulSet = (name: string, shape: PodShape = {}, replicas = 1): W
   }),
 });
 
-export const deployment = (name: string, strategy: 'Recreate' | 'RollingUpdate', shape: PodShape, replicas = 1): Workload => ({
+export const deployment = (
+  name: string,
+  strategy: 'Recreate' | 'RollingUpdate',
+  shape: PodShape,
+  replicas = 1,
+): Workload => ({
   group: APPS,
   plural: 'deployments',
-  manifest: (zone) => ({ metadata: { name }, spec: { replicas, strategy: { type: strategy }, ...replicated(zone, name, shape) } }),
+  manifest: (zone) => ({
+    metadata: { name },
+    spec: { replicas, strategy: { type: strategy }, ...replicated(zone, name, shape) },
+  }),
 });
 
 export const daemonSet = (name: string, shape: PodShape = {}): Workload => ({
@@ -75,7 +83,10 @@ export const daemonSet = (name: string, shape: PodShape = {}): Workload => ({
 export const job = (name: string, shape: PodShape = {}): Workload => ({
   group: '/apis/batch/v1',
   plural: 'jobs',
-  manifest: (zone) => ({ metadata: { name }, spec: { template: { spec: { ...specOf(zone, shape), restartPolicy: 'Never' } } } }),
+  manifest: (zone) => ({
+    metadata: { name },
+    spec: { template: { spec: { ...specOf(zone, shape), restartPolicy: 'Never' } } },
+  }),
 });
 
 /** A pod that nobody makes anew. */
@@ -92,7 +103,10 @@ export const noDisruption = (name: string): Workload => ({
   manifest: () => ({ metadata: { name }, spec: { maxUnavailable: 0, selector: { matchLabels: labels(name) } } }),
 });
 
-/** What the taint is that a pod may tolerate. https://kubernetes.io/docs/reference/labels-annotations-taints/#node-kubernetes-io-out-of-service */
+/**
+ * What the taint is that a pod may tolerate.
+ * https://kubernetes.io/docs/reference/labels-annotations-taints/#node-kubernetes-io-out-of-service
+ */
 export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /** On this node, whatever the scheduler thinks of it. */
@@ -103,20 +117,33 @@ export const onlyOn = (hostname: string) => ({ nodeSelector: { 'kubernetes.io/ho
 
 /** Never two of them on one node. */
 export const apart = (name: string) => () => ({
-  affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector: { matchLabels: labels(name) }, topologyKey: 'kubernetes.io/hostname' }] } },
+  affinity: {
+    podAntiAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [
+        { labelSelector: { matchLabels: labels(name) }, topologyKey: 'kubernetes.io/hostname' },
+      ],
+    },
+  },
 });
 
 export const tolerating = (key: string) => () => ({ tolerations: [{ key, operator: 'Exists' }] });
 
 export const toleratingAll = () => ({ tolerations: [{ operator: 'Exists' }] });
 
-/** Takes all the time to end that it is given. https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/ */
+/**
+ * Takes all the time to end that it is given. https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/
+ */
 export const endingSlowly = (seconds: number) => (container: object) => ({
   terminationGracePeriodSeconds: seconds,
   containers: [{ ...container, lifecycle: { preStop: { sleep: { seconds } } } }],
 });
 
-/** A volume of that class that comes and goes with the pod. https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#generic-ephemeral-volumes */
+/**
+ * A volume of that class that comes and goes with the pod.
+ * https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#generic-ephemeral-volumes
+ */
 export const ephemeral = (storageClassName: string) => ({
-  volumes: [{ name: 'scratch', ephemeral: { volumeClaimTemplate: { spec: claimSpec({ ...anyVolume, storageClassName }) } } }],
+  volumes: [
+    { name: 'scratch', ephemeral: { volumeClaimTemplate: { spec: claimSpec({ ...anyVolume, storageClassName }) } } },
+  ],
 });

@@ -8,7 +8,9 @@ import { volumeName } from './volume.ts';
 /** What a scene looks like from outside: who holds what, and what is left of ours. */
 export interface World {
   /** By claim, the names of the nodes that have the volume: by EC2, and by Kubernetes. */
-  readonly volumes: Readonly<Record<string, { readonly ec2: readonly string[]; readonly kubernetes: readonly string[] }>>;
+  readonly volumes: Readonly<
+    Record<string, { readonly ec2: readonly string[]; readonly kubernetes: readonly string[] }>
+  >;
   /** By node: taints, label and annotation of ours. */
   readonly ours: Readonly<Record<string, readonly string[]>>;
   /** Attachments that still carry our nudge. */
@@ -25,7 +27,11 @@ export const PARKED = [
 ] as const;
 
 /** A fence under way: its out-of-service taint works, and a label says that it is ours. */
-export const MARKED: readonly string[] = [...PARKED, 'label cloudfence.node-restriction.kubernetes.io/out-of-service', 'taint node.kubernetes.io/out-of-service'].sort();
+export const MARKED: readonly string[] = [
+  ...PARKED,
+  'label cloudfence.node-restriction.kubernetes.io/out-of-service',
+  'taint node.kubernetes.io/out-of-service',
+].sort();
 
 const attachmentsIn = async ({ bench }: Scene) =>
   listOf(volumeAttachment).parse(await bench.admin.get('/apis/storage.k8s.io/v1/volumeattachments')).items;
@@ -66,19 +72,29 @@ export const worldOf = async (scene: Scene): Promise<World> => {
   const own = attachments.filter(({ spec }) => nodes.some(({ name }) => name === spec.nodeName));
   return {
     volumes: Object.fromEntries(await Promise.all(volumes)),
-    ours: Object.fromEntries(await Promise.all(nodes.map(async (node) => [node.name, await oursOn(scene, node)] as const))),
-    nudged: own.filter(({ metadata }) => Object.keys(metadata.annotations).some((key) => OURS.test(key))).map(({ spec }) => spec.nodeName),
+    ours: Object.fromEntries(
+      await Promise.all(nodes.map(async (node) => [node.name, await oursOn(scene, node)] as const)),
+    ),
+    nudged: own
+      .filter(({ metadata }) => Object.keys(metadata.annotations).some((key) => OURS.test(key)))
+      .map(({ spec }) => spec.nodeName),
   };
 };
 
 /** By claim, where its volume is to be; null for nowhere. */
 export type Held = Readonly<Record<string, BenchNode | readonly BenchNode[] | null>>;
 
-const namesOf = (held: Held[string]): readonly string[] => [held ?? []].flat().map(({ name }) => name).sort();
+const namesOf = (held: Held[string]): readonly string[] =>
+  [held ?? []]
+    .flat()
+    .map(({ name }) => name)
+    .sort();
 
 /** EC2 and Kubernetes are of one mind about each volume, and nothing of ours is left but on the fenced nodes. */
 export const worldWith = ({ nodes }: Scene, held: Held, fenced: readonly BenchNode[]): World => ({
-  volumes: Object.fromEntries(Object.entries(held).map(([claim, where]) => [claim, { ec2: namesOf(where), kubernetes: namesOf(where) }])),
+  volumes: Object.fromEntries(
+    Object.entries(held).map(([claim, where]) => [claim, { ec2: namesOf(where), kubernetes: namesOf(where) }]),
+  ),
   ours: Object.fromEntries(nodes.map((node) => [node.name, fenced.includes(node) ? PARKED : []])),
   nudged: [],
 });
@@ -88,4 +104,7 @@ const inWords = ({ metadata, spec }: Pod): string =>
 
 /** Every pod of those nodes, told so that it reads otherwise as soon as somebody touches it. */
 export const podsOn = ({ pods }: Scene, nodes: readonly BenchNode[]): readonly string[] =>
-  pods().filter(({ spec }) => nodes.some(({ name }) => name === spec.nodeName)).map(inWords).sort();
+  pods()
+    .filter(({ spec }) => nodes.some(({ name }) => name === spec.nodeName))
+    .map(inWords)
+    .sort();

@@ -22,8 +22,14 @@ const speedOf = (report: Report, way: Way): readonly Aim[] => {
   const [own, floor] = [rowOf(report, way), rowOf(report, 'floor')].map((played) => medianOf(played, 'attached'));
   if (own === undefined || floor === undefined || Number.isNaN(own - floor)) return [];
   return [
-    { met: own <= ATTACHED_WITHIN_S, says: `${ways[way]}: volume attached elsewhere after ${seconds(own)} s, of at most ${ATTACHED_WITHIN_S} s` },
-    { met: own - floor <= BEHIND_FLOOR_S, says: `${ways[way]}: ${signed(own - floor)} than the floor, of at most ${BEHIND_FLOOR_S} s more, proof included` },
+    {
+      met: own <= ATTACHED_WITHIN_S,
+      says: `${ways[way]}: volume attached elsewhere after ${seconds(own)} s, of at most ${ATTACHED_WITHIN_S} s`,
+    },
+    {
+      met: own - floor <= BEHIND_FLOOR_S,
+      says: `${ways[way]}: ${signed(own - floor)} than the floor, of at most ${BEHIND_FLOOR_S} s more, proof included`,
+    },
   ];
 };
 
@@ -33,9 +39,19 @@ const scaleOf = ({ sizes }: Report): readonly Aim[] => {
   const [own, floor] = [timeRatio(sizes, 'timed'), timeRatio(sizes, 'floor')];
   const among = `${grouped(large.nodes)} Nodes`;
   return [
-    { met: sameCalls(sizes), says: `the same calls among ${among} as among ${small.nodes}: ${totals(large)}, and ${totals(small)}` },
-    { met: own <= RATIO, says: `${own.toFixed(2)} × the time among ${among}, of at most ${RATIO} × (the floor: ${floor.toFixed(2)} ×)` },
+    {
+      met: sameCalls(sizes),
+      says: `the same calls among ${among} as among ${small.nodes}: ${totals(large)}, and ${totals(small)}`,
+    },
+    {
+      met: own <= RATIO,
+      says: `${own.toFixed(2)} × the time among ${among}, of at most ${RATIO} × (the floor: ${floor.toFixed(2)} ×)`,
+    },
   ];
 };
 
-export const aimsOf = (report: Report): readonly Aim[] => [...speedOf(report, 'warm'), ...speedOf(report, 'cold'), ...scaleOf(report)];
+export const aimsOf = (report: Report): readonly Aim[] => [
+  ...speedOf(report, 'warm'),
+  ...speedOf(report, 'cold'),
+  ...scaleOf(report),
+];

@@ -5,7 +5,10 @@ import type { Seen } from '../faults/gates.ts';
 /** How often what was called, by kind, in one run. */
 export type Calls = Readonly<Record<string, number>>;
 
-/** Such as `/api/v1/namespaces/NAMESPACE/pods/NAME/status?…`. https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris */
+/**
+ * Such as `/api/v1/namespaces/NAMESPACE/pods/NAME/status?…`.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris
+ */
 const RESOURCE = /^\/(?:api|apis\/[^/]+)\/[^/]+\/(?:namespaces\/[^/]+\/(?=.))?([^/?]+)(\/[^/?]+)?(\/[^/?]+)?/;
 
 const verbOf = (method: string, named: boolean): string => (method === 'GET' && !named ? 'LIST' : method);
@@ -33,5 +36,9 @@ export interface FirstCalls {
 
 export const firstCallsIn = (seen: readonly Seen[], zero: number): FirstCalls => {
   const first = (wanted: (one: Seen) => boolean): number => ((seen.find(wanted)?.at ?? Number.NaN) - zero) / 1000;
-  return { any: first(() => true), mark: first(({ change }) => change === 'mark'), deletedPod: first(({ change }) => change === 'delete-pod') };
+  return {
+    any: first(() => true),
+    mark: first(({ change }) => change === 'mark'),
+    deletedPod: first(({ change }) => change === 'delete-pod'),
+  };
 };

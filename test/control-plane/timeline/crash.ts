@@ -24,7 +24,10 @@ const POD = 'db-0';
 
 /** New Nodes bear a taint until the controllers have seen that they are ready. */
 const takesPods = ({ bench: { admin } }: Scene, { name }: BenchNode): Promise<boolean> =>
-  until(`${name} takes pods`, async () => nodeSchema.parse(await admin.get(`/api/v1/nodes/${name}`)).spec.taints.length === 0);
+  until(
+    `${name} takes pods`,
+    async () => nodeSchema.parse(await admin.get(`/api/v1/nodes/${name}`)).spec.taints.length === 0,
+  );
 
 export const setUpCrash = async (bench: Bench): Promise<Crash> => {
   const scene = await openScene(bench, 'crash');
@@ -40,7 +43,8 @@ export const setUpCrash = async (bench: Bench): Promise<Crash> => {
 export const clearAway = async ({ scene: { bench, namespace, nodes, pods } }: Crash): Promise<void> => {
   const { admin } = bench;
   await admin.write('DELETE', `/api/v1/namespaces/${namespace}`);
-  for (const { metadata } of pods()) await admin.call('DELETE', `/api/v1/namespaces/${namespace}/pods/${metadata.name}`, { gracePeriodSeconds: 0 });
+  for (const { metadata } of pods())
+    await admin.call('DELETE', `/api/v1/namespaces/${namespace}/pods/${metadata.name}`, { gracePeriodSeconds: 0 });
   await until(`no pod is left in ${namespace}`, async () => pods().length === 0);
   for (const { name, kubelet } of nodes) {
     kubelet.die();

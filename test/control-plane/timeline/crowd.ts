@@ -11,23 +11,41 @@ const NODES = '/api/v1/nodes';
 const AT_ONCE = 24;
 const DIGESTED_WITHIN_MS = 600_000;
 
-const counted = z.looseObject({ items: z.array(z.unknown()), metadata: z.looseObject({ remainingItemCount: z.number().default(0) }) });
+const counted = z.looseObject({
+  items: z.array(z.unknown()),
+  metadata: z.looseObject({ remainingItemCount: z.number().default(0) }),
+});
 
-/** How many Nodes there are. https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks */
+/**
+ * How many Nodes there are.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
+ */
 const countNodes = async (admin: Api): Promise<number> => {
   const { items, metadata } = counted.parse(await admin.get(`${NODES}?limit=1`));
   return items.length + metadata.remainingItemCount;
 };
 
-const bystander = (ordinal: number) => ({ ordinal, name: `crowd-${ordinal}`, machine: `i-c${ordinal.toString(16).padStart(16, '0')}`, volumes: [] });
+const bystander = (ordinal: number) => ({
+  ordinal,
+  name: `crowd-${ordinal}`,
+  machine: `i-c${ordinal.toString(16).padStart(16, '0')}`,
+  volumes: [],
+});
 
 let born = 0;
 
 /** Every Node bears a taint from its birth until the controllers have seen that it is ready. */
 const digested = ({ kubelets: { nodes } }: Bench, size: number): Promise<boolean> =>
-  until(`the controllers have seen all ${size} Nodes`, async () => nodes.all().length >= size && nodes.all().every(({ spec }) => spec.taints.length === 0), DIGESTED_WITHIN_MS);
+  until(
+    `the controllers have seen all ${size} Nodes`,
+    async () => nodes.all().length >= size && nodes.all().every(({ spec }) => spec.taints.length === 0),
+    DIGESTED_WITHIN_MS,
+  );
 
-/** Puts in as many as are missing until the cluster has `size` Nodes, `more` yet to come; resolves once all is quiet again. */
+/**
+ * Puts in as many as are missing until the cluster has `size` Nodes, `more` yet to come; resolves once all is quiet
+ * again.
+ */
 export const fillUp = async (bench: Bench, size: number, more: number): Promise<void> => {
   const { admin } = bench;
   const missing = size - more - (await countNodes(admin));

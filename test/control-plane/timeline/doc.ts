@@ -12,7 +12,9 @@ const madeBy = ({ command, date, machine: { cores, processor, memoryGb, load, ve
   [
     `Written by \`${command}\` on ${date}; do not edit it, measure again.`,
     `Machine: ${cores} cores (${processor}), ${memoryGb} GB. Load before and after: ${load.before.toFixed(1)}, ${load.after.toFixed(1)}${crowded(load, cores)}.`,
-    `Versions: ${Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ')}.`,
+    `Versions: ${Object.entries(versions)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(', ')}.`,
   ].join('\n');
 
 const crowded = ({ before }: Machine['load'], cores: number): string =>
@@ -30,7 +32,8 @@ For Cloudfence that is the moment at which the packaged AWS handler gets the eve
 Watches at the API server see the moments, and at EC2 a question every 50 ms (500 ms for the slow ways).
 Several runs take turns, and the figure is their median.`;
 
-const legend = ({ patience }: Report): string => `Seconds after the remedy began; – is "not seen", for the slow ways within ${patience} s.`;
+const legend = ({ patience }: Report): string =>
+  `Seconds after the remedy began; – is "not seen", for the slow ways within ${patience} s.`;
 
 const RAISED = `The control plane is the same, with two differences.
 The controller manager has a higher limit on its own API calls, and endless patience with silent kubelets: all Nodes but two have no machine and no kubelet, and it would be busy with them for minutes.
@@ -44,7 +47,8 @@ const notRun = ({ patience }: Report): string =>
 
 const listed = (aims: readonly Aim[]): string => aims.map((aim) => `- ${inWords(aim)}`).join('\n');
 
-const sized = ({ sizes }: Report): readonly string[] => (sizes.length < 2 ? [] : ['## In a large cluster', RAISED, asMarkdown(sizeTable(sizes))]);
+const sized = ({ sizes }: Report): readonly string[] =>
+  sizes.length < 2 ? [] : ['## In a large cluster', RAISED, asMarkdown(sizeTable(sizes))];
 
 export const documentOf = (report: Report): string =>
   [

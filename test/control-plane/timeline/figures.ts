@@ -10,7 +10,8 @@ export const median = (values: readonly number[]): number => {
   return low === high ? low : (low + high) / 2;
 };
 
-const times = (played: readonly Played[], phase: Phase): readonly number[] => played.map(({ moments }) => moments[phase] ?? Number.POSITIVE_INFINITY);
+const times = (played: readonly Played[], phase: Phase): readonly number[] =>
+  played.map(({ moments }) => moments[phase] ?? Number.POSITIVE_INFINITY);
 
 export const medianOf = (played: readonly Played[], phase: Phase): number => median(times(played, phase));
 

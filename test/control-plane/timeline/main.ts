@@ -16,12 +16,16 @@ import { asText, recoveryTable } from './table.ts';
 import { startOn, startWholeRun, type Installed } from '../../testbed/whole-run.ts';
 
 /**
- * Plays the same crash under all that people do about it, prints the phases side by side, and writes docs/recovery.md from
- * what it measured. Says whether the aims are met, and fails for nothing but a bench that does not work.
+ * Plays the same crash under all that people do about it, prints the phases side by side, and writes docs/recovery.md
+ * from what it measured. Says whether the aims are met, and fails for nothing but a bench that does not work.
  */
 
 const { values: asked } = parseArgs({
-  options: { long: { type: 'boolean', default: false }, runs: { type: 'string', default: '7' }, nodes: { type: 'string', default: '5000' } },
+  options: {
+    long: { type: 'boolean', default: false },
+    runs: { type: 'string', default: '7' },
+    nodes: { type: 'string', default: '5000' },
+  },
 });
 
 /** Kubernetes' own timers are over after 620 s. */
@@ -33,7 +37,10 @@ const document = fileURLToPath(new URL('../../../docs/recovery.md', import.meta.
 /** The crowd has no kubelets: the controller manager is to be done with it soon, and not to miss them. */
 const WITH_A_CROWD = ['--kube-api-qps', '1000', '--kube-api-burst', '2000', '--node-monitor-grace-period', '24h'];
 
-/** Two Nodes live here at a time, and each crash fences another: within a quarter of an hour that is more than the cluster has. */
+/**
+ * Two Nodes live here at a time, and each crash fences another: within a quarter of an hour that is more than the
+ * cluster has.
+ */
 const liftCap = async (access: BenchAccess): Promise<void> => {
   const asAdmin = { ...access, kubeconfigs: { ...access.kubeconfigs, cloudfence: access.kubeconfigs.admin } };
   const { code, stderr } = await runAtHand(asAdmin, ['cap', '--lift', '6h', '--reason', 'one crash after the other']);
@@ -59,9 +66,20 @@ const measure = async (): Promise<Report> => {
       const fast = await playFast(bench, runs);
       return { versions: await versionsOf(bench.admin), all: [...(await playSlow(bench, patience)), ...fast] };
     });
-    const measured = await on(await startOn(run.access.aws, WITH_A_CROWD), (bench) => playSizes(bench, { sizes, timed: runs, counted: 3 }));
-    const command = ['npm run e2e:timeline', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ');
-    return { machine: machineNow(before, rows.versions), command, date: new Date().toISOString().slice(0, 10), patience, rows: rows.all, sizes: measured };
+    const measured = await on(await startOn(run.access.aws, WITH_A_CROWD), (bench) =>
+      playSizes(bench, { sizes, timed: runs, counted: 3 }),
+    );
+    const command = ['npm run e2e:timeline', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(
+      ' ',
+    );
+    return {
+      machine: machineNow(before, rows.versions),
+      command,
+      date: new Date().toISOString().slice(0, 10),
+      patience,
+      rows: rows.all,
+      sizes: measured,
+    };
   } finally {
     await run.stopAws();
   }
@@ -70,5 +88,13 @@ const measure = async (): Promise<Report> => {
 const report = await measure();
 await writeFile(document, documentOf(report));
 console.log(
-  [asText(recoveryTable(report)), asText(sizeTable(report.sizes)), aimsOf(report).map(inWords).join('\n'), readingOf(report).join('\n'), 'docs/recovery.md is written'].map((part) => `\n${part}`).join('\n'),
+  [
+    asText(recoveryTable(report)),
+    asText(sizeTable(report.sizes)),
+    aimsOf(report).map(inWords).join('\n'),
+    readingOf(report).join('\n'),
+    'docs/recovery.md is written',
+  ]
+    .map((part) => `\n${part}`)
+    .join('\n'),
 );

@@ -17,7 +17,9 @@ const LIVING = 2;
 const told = async (what: string, playing: Promise<Played>): Promise<Played> => {
   const played = await playing;
   const { attached } = played.moments;
-  console.log(`${what}: ${attached === null ? 'not attached elsewhere' : `attached elsewhere after ${seconds(attached)} s`}`);
+  console.log(
+    `${what}: ${attached === null ? 'not attached elsewhere' : `attached elsewhere after ${seconds(attached)} s`}`,
+  );
   return played;
 };
 
@@ -31,9 +33,18 @@ const slow: readonly (readonly [Way, Remedy])[] = [
 
 /** Side by side: all that these do is wait. */
 export const playSlow = (bench: Bench, patience: number): Promise<readonly Row[]> =>
-  Promise.all(slow.map(async ([way, remedy]) => ({ way, played: [await told(ways[way], play(bench, remedy, atLeisure(patience)))] })));
+  Promise.all(
+    slow.map(async ([way, remedy]) => ({
+      way,
+      played: [await told(ways[way], play(bench, remedy, atLeisure(patience)))],
+    })),
+  );
 
-const takeTurns = async (bench: Bench, turns: readonly (readonly [Way, Remedy])[], runs: number): Promise<readonly Row[]> => {
+const takeTurns = async (
+  bench: Bench,
+  turns: readonly (readonly [Way, Remedy])[],
+  runs: number,
+): Promise<readonly Row[]> => {
   const rows = turns.map(([way, remedy]) => ({ way, remedy, played: new Array<Played>() }));
   for (let nth = 0; nth < runs; nth += 1) {
     for (const { way, remedy, played } of rows) played.push(await told(ways[way], play(bench, remedy, closely)));
@@ -52,7 +63,16 @@ const warmHandler = async (bench: Bench, access = bench.access): Promise<KeptHan
 export const playFast = async (bench: Bench, runs: number): Promise<readonly Row[]> => {
   const handler = await warmHandler(bench);
   try {
-    return await takeTurns(bench, [['floor', proofless], ['warm', byHandler(handler)], ['cold', byColdHandler], ['cli', byCli]], runs);
+    return await takeTurns(
+      bench,
+      [
+        ['floor', proofless],
+        ['warm', byHandler(handler)],
+        ['cold', byColdHandler],
+        ['cli', byCli],
+      ],
+      runs,
+    );
   } finally {
     await handler.close();
   }
@@ -90,9 +110,21 @@ export const playSizes = async (bench: Bench, { sizes, timed, counted }: Scale):
     await fillUp(bench, nodes, LIVING);
     console.log(`there are ${nodes} Nodes`);
     const handler = await warmHandler(bench);
-    const [floor, warm] = await takeTurns(bench, [['floor', proofless], ['warm', byHandler(handler)]], timed);
+    const [floor, warm] = await takeTurns(
+      bench,
+      [
+        ['floor', proofless],
+        ['warm', byHandler(handler)],
+      ],
+      timed,
+    );
     await handler.close();
-    all.push({ nodes, floor: floor?.played ?? [], timed: warm?.played ?? [], counted: await countRuns(bench, counted) });
+    all.push({
+      nodes,
+      floor: floor?.played ?? [],
+      timed: warm?.played ?? [],
+      counted: await countRuns(bench, counted),
+    });
   }
   return all;
 };

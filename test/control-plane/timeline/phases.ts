@@ -1,7 +1,21 @@
 /** What an onlooker saw, and when (mono ms). */
 export type Sighting =
-  | { readonly of: 'pod'; readonly at: number; readonly uid: string; readonly node: string; readonly gone: boolean; readonly running: boolean }
-  | { readonly of: 'attachment'; readonly at: number; readonly node: string; readonly deleting: boolean; readonly gone: boolean; readonly attached: boolean }
+  | {
+      readonly of: 'pod';
+      readonly at: number;
+      readonly uid: string;
+      readonly node: string;
+      readonly gone: boolean;
+      readonly running: boolean;
+    }
+  | {
+      readonly of: 'attachment';
+      readonly at: number;
+      readonly node: string;
+      readonly deleting: boolean;
+      readonly gone: boolean;
+      readonly attached: boolean;
+    }
   | { readonly of: 'disk'; readonly at: number; readonly holder: string | null };
 
 /** Who is who in one crash. */
@@ -46,9 +60,11 @@ const isPhase = (phase: Phase, { former, home, refuge, machine }: Cast, seen: Si
   }
 };
 
-const firstOf = (phase: Phase, cast: Cast, seen: readonly Sighting[]): number | null => seen.find((one) => isPhase(phase, cast, one))?.at ?? null;
+const firstOf = (phase: Phase, cast: Cast, seen: readonly Sighting[]): number | null =>
+  seen.find((one) => isPhase(phase, cast, one))?.at ?? null;
 
-export const momentsIn = (seen: readonly Sighting[], cast: Cast): Moments => mapPhases((phase) => firstOf(phase, cast, seen));
+export const momentsIn = (seen: readonly Sighting[], cast: Cast): Moments =>
+  mapPhases((phase) => firstOf(phase, cast, seen));
 
 export const mapPhases = <T>(make: (phase: Phase) => T): Readonly<Record<Phase, T>> => ({
   podGone: make('podGone'),

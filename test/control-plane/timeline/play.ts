@@ -41,13 +41,19 @@ const playOn = async (crash: Crash, remedy: Remedy, { forMs, askEc2EveryMs }: Pa
   const watch = watchRecovery(crash, askEc2EveryMs);
   await crash.home.stop();
   const zero = performance.now();
-  const applied = remedy(crash).then((loaded) => ({ loaded: loaded === null ? null : loaded / 1000, answered: (performance.now() - zero) / 1000 }));
+  const applied = remedy(crash).then((loaded) => ({
+    loaded: loaded === null ? null : loaded / 1000,
+    answered: (performance.now() - zero) / 1000,
+  }));
   const [{ loaded, answered }, moments] = await Promise.all([applied, waitFor(watch, crash, forMs)]);
   await watch.close();
   return { moments: after(zero, moments), answered, loaded };
 };
 
-/** Sets a database up, takes its machine away, applies the remedy, and looks on until all is well or patience is at an end. */
+/**
+ * Sets a database up, takes its machine away, applies the remedy, and looks on until all is well or patience is at an
+ * end.
+ */
 export const play = async (bench: Bench, remedy: Remedy, patience: Patience): Promise<Played> => {
   const crash = await setUpCrash(bench);
   const played = await playOn(crash, remedy, patience);

@@ -14,7 +14,11 @@ const attachedSays = (report: Report, way: Way): string => {
 const SLOW: readonly Way[] = ['nothing', 'noSchedule', 'noExecute', 'node', 'all'];
 
 const slowSays = (report: Report): string =>
-  ['Without Cloudfence the volume is attached to another node', '', ...SLOW.map((way) => `- ${ways[way]}: ${attachedSays(report, way)}`)].join('\n');
+  [
+    'Without Cloudfence the volume is attached to another node',
+    '',
+    ...SLOW.map((way) => `- ${ways[way]}: ${attachedSays(report, way)}`),
+  ].join('\n');
 
 const shareOf = (report: Report, way: Way): string => {
   const [gone, attached] = [at(report, way, 'podGone'), at(report, way, 'attached')];
@@ -23,7 +27,10 @@ const shareOf = (report: Report, way: Way): string => {
 
 const FAST: readonly Way[] = ['floor', 'warm', 'cold', 'cli'];
 
-/** https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/volume/csi/csi_attacher.go: waitForVolumeAttachDetachStatusWithLister */
+/**
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/volume/csi/csi_attacher.go:
+ * waitForVolumeAttachDetachStatusWithLister
+ */
 const LUCK =
   "Two runs of one remedy may be half a second apart: Kubernetes looks for the end of a detach after 0.5, 1.0 and 1.6 s, each up to a tenth late by chance, and the driver's detach takes 1.03 to 1.07 s. A detach that just misses a look waits for the next.";
 
@@ -42,7 +49,8 @@ const loadedSays = (report: Report): string => {
 };
 
 const firstSay = (counted: readonly Counted[]): string => {
-  const of = (call: 'any' | 'mark' | 'deletedPod'): string => `${Math.round(1000 * median(counted.map(({ first }) => first[call])))} ms`;
+  const of = (call: 'any' | 'mark' | 'deletedPod'): string =>
+    `${Math.round(1000 * median(counted.map(({ first }) => first[call])))} ms`;
   return `Before the old pod is deleted, as seen by a proxy that counts the calls and slows them a little: first call after ${of('any')}, mark after ${of('mark')}, delete of the pod after ${of('deletedPod')}.`;
 };
 

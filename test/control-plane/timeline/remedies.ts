@@ -4,7 +4,10 @@ import { keepHandler } from '../doors/kept-handler.ts';
 import { listOf, pod, volumeAttachment } from '../../testbed/objects.ts';
 import type { Crash } from './crash.ts';
 
-/** What is done about a machine that is off; resolves with how long (ms) its process took to start, where one was started. */
+/**
+ * What is done about a machine that is off; resolves with how long (ms) its process took to start, where one was
+ * started.
+ */
 export type Remedy = (crash: Crash) => Promise<number | null>;
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -19,7 +22,13 @@ const addTaint = async (crash: Crash, effect: 'NoSchedule' | 'NoExecute'): Promi
 
 const deletePods = async ({ scene: { bench }, home }: Crash): Promise<void> => {
   const { items } = listOf(pod).parse(await bench.admin.get(`/api/v1/pods?fieldSelector=spec.nodeName=${home.name}`));
-  await Promise.all(items.map(({ metadata }) => bench.admin.write('DELETE', `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`, { gracePeriodSeconds: 0 })));
+  await Promise.all(
+    items.map(({ metadata }) =>
+      bench.admin.write('DELETE', `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`, {
+        gracePeriodSeconds: 0,
+      }),
+    ),
+  );
 };
 
 const deleteAttachments = async ({ scene: { bench }, home }: Crash): Promise<void> => {

@@ -49,4 +49,5 @@ export const ways = {
 
 export type Way = keyof typeof ways;
 
-export const rowOf = ({ rows }: Report, way: Way): readonly Played[] => rows.find((row) => row.way === way)?.played ?? [];
+export const rowOf = ({ rows }: Report, way: Way): readonly Played[] =>
+  rows.find((row) => row.way === way)?.played ?? [];

@@ -4,7 +4,9 @@ import { median, medianOf, seconds, withRange } from './figures.ts';
 import type { Sized } from './report.ts';
 import type { Table } from './table.ts';
 
-/** The run that had to look least often while Kubernetes was at work: what it called does not depend on this computer. */
+/**
+ * The run that had to look least often while Kubernetes was at work: what it called does not depend on this computer.
+ */
 export const fewest = ({ counted }: Sized): Calls => {
   const [least = {}] = counted.map(({ calls }) => calls).toSorted((one, other) => sumOf(one) - sumOf(other));
   return least;
@@ -14,7 +16,8 @@ export const totals = ({ counted }: Sized): string => counted.map(({ calls }) =>
 
 export const answeredAfter = ({ timed }: Sized): number => median(timed.map(({ answered }) => answered));
 
-const kindsIn = (sizes: readonly Sized[]): readonly string[] => [...new Set(sizes.flatMap((one) => Object.keys(fewest(one))))].toSorted();
+const kindsIn = (sizes: readonly Sized[]): readonly string[] =>
+  [...new Set(sizes.flatMap((one) => Object.keys(fewest(one))))].toSorted();
 
 /** A line for each measure and each kind of call, a column for each size. */
 export const sizeTable = (sizes: readonly Sized[]): Table => [

@@ -5,7 +5,16 @@ import { rowOf, ways } from './report.ts';
 /** Lines of cells, the first of which are titles. */
 export type Table = readonly (readonly string[])[];
 
-const TITLES = ['remedy', 'runs', 'old pod gone', 'old VolumeAttachment deleting / gone', 'cloud detached', 'new one attached', '× the floor', 'new pod Running'] as const;
+const TITLES = [
+  'remedy',
+  'runs',
+  'old pod gone',
+  'old VolumeAttachment deleting / gone',
+  'cloud detached',
+  'new one attached',
+  '× the floor',
+  'new pod Running',
+] as const;
 
 const timesFloor = (floor: number, own: number): string => (Number.isFinite(own) ? (own / floor).toFixed(2) : '–');
 
@@ -28,9 +37,19 @@ export const recoveryTable = (report: Report): Table => {
 const width = (table: Table, column: number): number => Math.max(...table.map((line) => line[column]?.length ?? 0));
 
 export const asText = (table: Table): string =>
-  table.map((line) => line.map((cell, column) => (column === 0 ? cell.padEnd(width(table, column)) : cell.padStart(width(table, column)))).join('  ')).join('\n');
+  table
+    .map((line) =>
+      line
+        .map((cell, column) => (column === 0 ? cell.padEnd(width(table, column)) : cell.padStart(width(table, column))))
+        .join('  '),
+    )
+    .join('\n');
 
 const markdownLine = (line: readonly string[]): string => `| ${line.join(' | ')} |`;
 
 export const asMarkdown = ([titles = [], ...lines]: Table): string =>
-  [markdownLine(titles), markdownLine(titles.map((_, column) => (column === 0 ? '---' : '---:'))), ...lines.map(markdownLine)].join('\n');
+  [
+    markdownLine(titles),
+    markdownLine(titles.map((_, column) => (column === 0 ? '---' : '---:'))),
+    ...lines.map(markdownLine),
+  ].join('\n');

@@ -11,8 +11,23 @@ import { asText, recoveryTable } from './table.ts';
 
 const cast = { former: 'old', home: 'home', refuge: 'refuge', machine: 'i-1' };
 
-const pod = (at: number, uid: string, node: string, gone: boolean, running: boolean): Sighting => ({ of: 'pod', at, uid, node, gone, running });
-const attachment = (at: number, node: string, told: Partial<Extract<Sighting, { of: 'attachment' }>>): Sighting => ({ of: 'attachment', at, node, deleting: false, gone: false, attached: false, ...told });
+const pod = (at: number, uid: string, node: string, gone: boolean, running: boolean): Sighting => ({
+  of: 'pod',
+  at,
+  uid,
+  node,
+  gone,
+  running,
+});
+const attachment = (at: number, node: string, told: Partial<Extract<Sighting, { of: 'attachment' }>>): Sighting => ({
+  of: 'attachment',
+  at,
+  node,
+  deleting: false,
+  gone: false,
+  attached: false,
+  ...told,
+});
 const disk = (at: number, holder: string | null): Sighting => ({ of: 'disk', at, holder });
 
 const recovery: readonly Sighting[] = [
@@ -38,12 +53,21 @@ describe('the moments of a recovery', () => {
 
   it('are missing as long as nobody has seen them', () => {
     const moments = momentsIn(recovery.slice(0, 6), cast);
-    expect(moments).toEqual({ podGone: 1_100, deleting: 1_200, gone: null, detached: null, attached: null, running: null });
+    expect(moments).toEqual({
+      podGone: 1_100,
+      deleting: 1_200,
+      gone: null,
+      detached: null,
+      attached: null,
+      running: null,
+    });
     expect([isOver(moments), isOver(momentsIn(recovery, cast))]).toEqual([false, true]);
   });
 
   it('are not those of a pod that came back to the dead node', () => {
-    const astray = recovery.map((seen): Sighting => (seen.of === 'pod' && seen.uid === 'new' ? { ...seen, node: 'home' } : seen));
+    const astray = recovery.map((seen): Sighting =>
+      seen.of === 'pod' && seen.uid === 'new' ? { ...seen, node: 'home' } : seen,
+    );
     expect(momentsIn(astray, cast).running).toBeNull();
   });
 });
@@ -75,43 +99,71 @@ describe('the calls of a run', () => {
 
 describe('the table', () => {
   it('has the median of each moment, the range of the attach, and a dash for what never came', () => {
-    const lines = asText(recoveryTable(sample)).split('\n').map((line) => line.trim().split(/\s{2,}/));
+    const lines = asText(recoveryTable(sample))
+      .split('\n')
+      .map((line) => line.trim().split(/\s{2,}/));
     expect(lines.slice(1)).toEqual([
       ['nothing', '1', '–', '– / –', '–', '–', '–', '–'],
       ['Node deleted, then pods and VolumeAttachment', '1', '0.09', '0.19 / 1.19', '0.69', '32.40', '13.50', '32.90'],
-      ['the floor: taint NoSchedule and force delete, no proof', '3', '0.05', '0.15 / 1.15', '0.65', '2.40 (2.20–2.90)', '1.00', '2.90'],
+      [
+        'the floor: taint NoSchedule and force delete, no proof',
+        '3',
+        '0.05',
+        '0.15 / 1.15',
+        '0.65',
+        '2.40 (2.20–2.90)',
+        '1.00',
+        '2.90',
+      ],
       ['Cloudfence: AWS handler, warm', '3', '0.25', '0.35 / 1.35', '0.85', '2.60 (2.50–2.70)', '1.08', '3.10'],
       ['Cloudfence: AWS handler, cold', '3', '0.90', '1.00 / 2.00', '1.50', '3.30 (3.20–3.40)', '1.38', '3.80'],
     ]);
   });
 });
 
-const withRow = (row: Row): Report => ({ ...sample, rows: sample.rows.map((one) => (one.way === row.way ? row : one)) });
+const withRow = (row: Row): Report => ({
+  ...sample,
+  rows: sample.rows.map((one) => (one.way === row.way ? row : one)),
+});
 
 describe('the aims', () => {
   it('are each met or missed by the medians of the same run', () => {
     expect(aimsOf(sample).map(({ met }) => met)).toEqual([true, true, false, false, true, true]);
     expect(aimsOf(sample).at(-1)?.says).toBe('1.04 × the time among 5,000 Nodes, of at most 1.1 × (the floor: 1.00 ×)');
-    expect(aimsOf(sample).map(({ says }) => says)).toContain('Cloudfence: AWS handler, warm: 0.20 s more than the floor, of at most 0.5 s more, proof included');
+    expect(aimsOf(sample).map(({ says }) => says)).toContain(
+      'Cloudfence: AWS handler, warm: 0.20 s more than the floor, of at most 0.5 s more, proof included',
+    );
   });
 
   it('are missed by a volume that was never attached', () => {
-    expect(aimsOf(withRow({ way: 'warm', played: [stuck] })).slice(0, 2).map(({ met }) => met)).toEqual([false, false]);
+    expect(
+      aimsOf(withRow({ way: 'warm', played: [stuck] }))
+        .slice(0, 2)
+        .map(({ met }) => met),
+    ).toEqual([false, false]);
   });
 
   it('count calls by kind, and no less than exactly', () => {
     const [small, large] = sample.sizes;
     if (!small || !large) throw new Error('the sample has two sizes');
-    const counted = [{ calls: { 'GET nodes': 3, 'LIST pods': 1, 'LIST nodes': 1 }, first: { any: 0, mark: 0, deletedPod: 0 } }];
+    const counted = [
+      { calls: { 'GET nodes': 3, 'LIST pods': 1, 'LIST nodes': 1 }, first: { any: 0, mark: 0, deletedPod: 0 } },
+    ];
     const report = { ...sample, sizes: [small, { ...large, counted, timed: [recovered(2.8, 0.2)] }] };
-    expect(aimsOf(report).slice(-2).map(({ met }) => met)).toEqual([false, false]);
+    expect(
+      aimsOf(report)
+        .slice(-2)
+        .map(({ met }) => met),
+    ).toEqual([false, false]);
   });
 });
 
 describe('what is written', () => {
   it('takes its figures from the measurement', () => {
     expect(readingOf(sample)[0]).toContain('nothing: not within 90 s');
-    expect(readingOf(sample)[1]).toContain('Cloudfence: AWS handler, warm: 0.25 s until the old pod is gone, 2.35 s from there');
+    expect(readingOf(sample)[1]).toContain(
+      'Cloudfence: AWS handler, warm: 0.25 s until the old pod is gone, 2.35 s from there',
+    );
     expect(readingOf(sample).at(-1)).toContain('mark after 110 ms');
   });
 
@@ -126,6 +178,8 @@ describe('what is written', () => {
 
   it('says when others were at work on the machine', () => {
     expect(documentOf(sample)).not.toContain('others were at work');
-    expect(documentOf({ ...sample, machine: { ...sample.machine, load: { before: 8, after: 8 } } })).toContain('others were at work');
+    expect(documentOf({ ...sample, machine: { ...sample.machine, load: { before: 8, after: 8 } } })).toContain(
+      'others were at work',
+    );
   });
 });

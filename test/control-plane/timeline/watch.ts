@@ -20,7 +20,13 @@ interface Told<T> {
   readonly object: T;
 }
 
-const follow = async <T>(bench: Bench, path: string, schema: z.ZodType<T>, heed: (told: Told<T>) => void, signal: AbortSignal): Promise<void> => {
+const follow = async <T>(
+  bench: Bench,
+  path: string,
+  schema: z.ZodType<T>,
+  heed: (told: Told<T>) => void,
+  signal: AbortSignal,
+): Promise<void> => {
   const { metadata } = listOf(schema).parse(await bench.admin.get(path));
   const look = async (): Promise<void> => {
     for await (const line of bench.admin.watch(`${path}?watch=1&resourceVersion=${metadata.resourceVersion}`, signal)) {
@@ -34,8 +40,18 @@ const follow = async <T>(bench: Bench, path: string, schema: z.ZodType<T>, heed:
 };
 
 /** Straight at moto, so that the proxies before it have no more to do than without an onlooker. */
-const askEc2 = async ({ access: { aws, ec2 } }: Bench, disk: string, everyMs: number, heed: (holder: string | null, at: number) => void, signal: AbortSignal): Promise<void> => {
-  const client = new EC2Client({ endpoint: aws.endpoint, region: ec2.region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
+const askEc2 = async (
+  { access: { aws, ec2 } }: Bench,
+  disk: string,
+  everyMs: number,
+  heed: (holder: string | null, at: number) => void,
+  signal: AbortSignal,
+): Promise<void> => {
+  const client = new EC2Client({
+    endpoint: aws.endpoint,
+    region: ec2.region,
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
   while (!signal.aborted) {
     const { Volumes } = await client.send(new DescribeVolumesCommand({ VolumeIds: [disk] }));
     heed(Volumes?.[0]?.Attachments?.[0]?.InstanceId ?? null, performance.now());
@@ -55,10 +71,28 @@ export const watchRecovery = ({ scene: { bench, namespace }, disk, volume }: Cra
   const closing = new AbortController();
   const { signal } = closing;
   const heedPod = ({ at, gone, object: { metadata, spec, status } }: Told<z.infer<typeof pod>>): void =>
-    void seen.push({ of: 'pod', at, uid: metadata.uid, node: spec.nodeName, gone, running: status.phase === 'Running' });
-  const heedAttachment = ({ at, gone, object: { metadata, spec, status } }: Told<z.infer<typeof volumeAttachment>>): void => {
+    void seen.push({
+      of: 'pod',
+      at,
+      uid: metadata.uid,
+      node: spec.nodeName,
+      gone,
+      running: status.phase === 'Running',
+    });
+  const heedAttachment = ({
+    at,
+    gone,
+    object: { metadata, spec, status },
+  }: Told<z.infer<typeof volumeAttachment>>): void => {
     if (spec.source.persistentVolumeName !== volume) return;
-    seen.push({ of: 'attachment', at, node: spec.nodeName, gone, deleting: gone || metadata.deletionTimestamp != null, attached: status.attached && !gone });
+    seen.push({
+      of: 'attachment',
+      at,
+      node: spec.nodeName,
+      gone,
+      deleting: gone || metadata.deletionTimestamp != null,
+      attached: status.attached && !gone,
+    });
   };
   const onlookers = [
     follow(bench, `/api/v1/namespaces/${namespace}/pods`, pod, heedPod, signal),

@@ -27,7 +27,11 @@ const stopped = () => {
   stopGuest(world, holder);
   world.advance(120_000);
   const install = installOver(world, keys);
-  const ask = (authorization: string | undefined, body?: object) => sweep(async () => install.wiring)({ headers: { ...(authorization !== undefined && { authorization }) }, body }, install.limit());
+  const ask = (authorization: string | undefined, body?: object) =>
+    sweep(async () => install.wiring)(
+      { headers: { ...(authorization !== undefined && { authorization }) }, body },
+      install.limit(),
+    );
   return { world, install, ask };
 };
 
@@ -47,7 +51,12 @@ describe('the sweep', () => {
     ['the doctor, who orders', () => byDoctor(), { instance: 'projects/p/zones/z/instances/i' }, 403],
     ['Cloud Scheduler, who asks', () => bearer(keys), { question: 'fences' }, 403],
     ['nobody, who asks', () => undefined, { question: 'fences' }, 401],
-    ['somebody else, who asks', () => `Bearer ${keys.token({ ...claims(), email: 'me@example.org' })}`, { question: 'fences' }, 403],
+    [
+      'somebody else, who asks',
+      () => `Bearer ${keys.token({ ...claims(), email: 'me@example.org' })}`,
+      { question: 'fences' },
+      403,
+    ],
   ])('turns away %s', async (_, who, body, status) => {
     const { world, ask } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
@@ -94,7 +103,11 @@ describe('the doctor', () => {
   });
 
   it('says in words that nobody listens, or that it does not know whom to ask', async () => {
-    await expect(asking(() => ({ askedAt: 'http://127.0.0.1:9' }))({ headers: {} }, limit)).rejects.toBeInstanceOf(Unavailable);
-    await expect(asking(() => ({ askedAt: null }))({ headers: {} }, limit)).rejects.toBeInstanceOf(InvalidConfiguration);
+    await expect(asking(() => ({ askedAt: 'http://127.0.0.1:9' }))({ headers: {} }, limit)).rejects.toBeInstanceOf(
+      Unavailable,
+    );
+    await expect(asking(() => ({ askedAt: null }))({ headers: {} }, limit)).rejects.toBeInstanceOf(
+      InvalidConfiguration,
+    );
   });
 });

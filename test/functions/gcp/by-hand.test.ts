@@ -30,7 +30,10 @@ describe('sweep', () => {
   it('fences what no event told', async () => {
     const { holder, install, wired } = stopped();
     const answer = await sweep(wired)({ headers: { authorization: bearer(keys) } }, install.limit());
-    expect(answer).toMatchObject({ status: 200, body: { results: [{ outcome: 'fenced', instance: holder }], unreachable: [] } });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { results: [{ outcome: 'fenced', instance: holder }], unreachable: [] },
+    });
     expect(install.lines.at(-1)).toMatchObject({ decision: 'swept', DeadNodeUnfenced: 0 });
   });
 
@@ -45,9 +48,14 @@ describe('fence and replay', () => {
   it('fence the machine that a person names, in a dry run without a trace', async () => {
     const { world, holder, install, wired } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
-    expect(await fence(wired)(byHand({ instance: holder, dryRun: true }), install.limit())).toMatchObject({ status: 200, body: { outcome: 'would-fence', dryRun: true } });
+    expect(await fence(wired)(byHand({ instance: holder, dryRun: true }), install.limit())).toMatchObject({
+      status: 200,
+      body: { outcome: 'would-fence', dryRun: true },
+    });
     expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
-    expect(await fence(wired)(byHand({ instance: holder }), install.limit())).toMatchObject({ body: { outcome: 'fenced', instance: holder, dryRun: false } });
+    expect(await fence(wired)(byHand({ instance: holder }), install.limit())).toMatchObject({
+      body: { outcome: 'fenced', instance: holder, dryRun: false },
+    });
   });
 
   it.each([
@@ -57,13 +65,17 @@ describe('fence and replay', () => {
   ])('know a dry run in %s', async (_, sentAs) => {
     const { world, holder, install, wired } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
-    expect(await replay(wired)(byHand(sentAs({ instance: holder, dryRun: true })), install.limit())).toMatchObject({ body: { outcome: 'would-fence', dryRun: true } });
+    expect(await replay(wired)(byHand(sentAs({ instance: holder, dryRun: true })), install.limit())).toMatchObject({
+      body: { outcome: 'would-fence', dryRun: true },
+    });
     expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
   });
 
   it('take any event as if it had just arrived', async () => {
     const { world, holder, install, wired } = stopped();
-    expect(await replay(wired)(byHand(world.parts.gce.events.at(-1)), install.limit())).toMatchObject({ body: { outcome: 'fenced', instance: holder } });
+    expect(await replay(wired)(byHand(world.parts.gce.events.at(-1)), install.limit())).toMatchObject({
+      body: { outcome: 'fenced', instance: holder },
+    });
   });
 
   it.each([
@@ -80,9 +92,19 @@ describe('fence and replay', () => {
 describe('doctor', () => {
   it('checks from inside the function, and lists the fences that stand', async () => {
     const { holder, install, wired } = stopped();
-    expect(await doctor(wired)(byHand({}), install.limit())).toMatchObject({ body: { checks: expect.arrayContaining([expect.objectContaining({ what: 'sandbox: may patch nodes', verdict: 'ok' })]) } });
-    expect(await doctor(wired)(byHand({ question: 'fences' }), install.limit())).toEqual({ status: 200, body: { fences: [] } });
+    expect(await doctor(wired)(byHand({}), install.limit())).toMatchObject({
+      body: {
+        checks: expect.arrayContaining([expect.objectContaining({ what: 'sandbox: may patch nodes', verdict: 'ok' })]),
+      },
+    });
+    expect(await doctor(wired)(byHand({ question: 'fences' }), install.limit())).toEqual({
+      status: 200,
+      body: { fences: [] },
+    });
     await fence(wired)(byHand({ instance: holder }), install.limit());
-    expect(await doctor(wired)(byHand({ question: 'fences' }), install.limit())).toEqual({ status: 200, body: { fences: [{ cluster: 'sandbox', node: nodeNameOf(holder), instance: holder }] } });
+    expect(await doctor(wired)(byHand({ question: 'fences' }), install.limit())).toEqual({
+      status: 200,
+      body: { fences: [{ cluster: 'sandbox', node: nodeNameOf(holder), instance: holder }] },
+    });
   });
 });

@@ -8,7 +8,10 @@ import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts
 import { about, isMarked, namesMachine, sample, samplesOf } from '../samples.ts';
 import { installOver, pushOf } from './install.ts';
 
-/** Every sample of the cloud, at the door of the function: on a machine that is off it leads to the mark; none goes by in silence. */
+/**
+ * Every sample of the cloud, at the door of the function: on a machine that is off it leads to the mark; none goes by
+ * in silence.
+ */
 
 let keys: KeyServer;
 beforeAll(async () => {
@@ -27,13 +30,25 @@ const deliver = async (text: string) => {
   return { ...install, answer, hasMarked: isMarked(install, holder) };
 };
 
-it.each(samplesOf('gcp').filter((name) => !name.startsWith('pubsub-cloudevent-STRUCTURED')))('%s is told of, and fences the machine that it names', async (name) => {
-  const { lines, answer, published, hasMarked } = await deliver(sample('gcp', name));
-  expect([lines.length > 0, answer, published.filter(({ topic }) => topic === 'dead-letters')]).toEqual([true, { status: 204 }, []]);
-  expect(hasMarked).toBe(namesMachine(sample('gcp', name), readHints));
-});
+it.each(samplesOf('gcp').filter((name) => !name.startsWith('pubsub-cloudevent-STRUCTURED')))(
+  '%s is told of, and fences the machine that it names',
+  async (name) => {
+    const { lines, answer, published, hasMarked } = await deliver(sample('gcp', name));
+    expect([lines.length > 0, answer, published.filter(({ topic }) => topic === 'dead-letters')]).toEqual([
+      true,
+      { status: 204 },
+      [],
+    ]);
+    expect(hasMarked).toBe(namesMachine(sample('gcp', name), readHints));
+  },
+);
 
 it('a message whose data is a plain text is told of by a dead letter', async () => {
-  const { lines, published } = await deliver(sample('gcp', 'pubsub-cloudevent-STRUCTURED-shape.google-cloudevents.json'));
-  expect([lines, published]).toMatchObject([[{ decision: 'not-understood' }], [{ topic: 'dead-letters', attributes: { reason: expect.stringMatching(/not JSON/) } }]]);
+  const { lines, published } = await deliver(
+    sample('gcp', 'pubsub-cloudevent-STRUCTURED-shape.google-cloudevents.json'),
+  );
+  expect([lines, published]).toMatchObject([
+    [{ decision: 'not-understood' }],
+    [{ topic: 'dead-letters', attributes: { reason: expect.stringMatching(/not JSON/) } }],
+  ]);
 });

@@ -41,12 +41,18 @@ const silentFor = (world: WholeGceWorld, outage: GcpInstall['outage']): InProces
   return async (...request) => {
     if (!outage.compute) return through(...request);
     world.advance(5_000);
-    return new Response('{"error": {"code": 500, "message": "", "errors": []}}', { status: 500, headers: { 'content-type': 'application/json' } });
+    return new Response('{"error": {"code": 500, "message": "", "errors": []}}', {
+      status: 500,
+      headers: { 'content-type': 'application/json' },
+    });
   };
 };
 
 export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Partial<Policy> = {}): GcpInstall => {
-  const install = { lines: [], published: [], outage: { topics: false, compute: false } } as Pick<GcpInstall, 'lines' | 'published' | 'outage'>;
+  const install = { lines: [], published: [], outage: { topics: false, compute: false } } as Pick<
+    GcpInstall,
+    'lines' | 'published' | 'outage'
+  >;
   const publish = async (topic: string, message: Message): Promise<void> => {
     if (install.outage.topics) throw new Error('the topic cannot be reached');
     install.published.push({ topic, ...message });
@@ -67,8 +73,21 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     log: (line) => install.lines.push({ ...line }),
     letIn: (authorization) => check(authorization, never()),
     letAsk: (authorization) => checkDoctor(authorization, never()),
-    kit: { cloud: ports.cloud, probes: [], readHints: () => ({ hints: [], faults: [], ignored: [] }), access: { managedCluster: nothing, secret: nothing } },
-    opened: [{ cluster: clusterOf(cluster), doctor: async () => doctorOf(connectionOf(cluster), cluster.link), cap: async () => capDeskOf(connectionOf(cluster)), open: async () => undefined, close: async () => undefined }],
+    kit: {
+      cloud: ports.cloud,
+      probes: [],
+      readHints: () => ({ hints: [], faults: [], ignored: [] }),
+      access: { managedCluster: nothing, secret: nothing },
+    },
+    opened: [
+      {
+        cluster: clusterOf(cluster),
+        doctor: async () => doctorOf(connectionOf(cluster), cluster.link),
+        cap: async () => capDeskOf(connectionOf(cluster)),
+        open: async () => undefined,
+        close: async () => undefined,
+      },
+    ],
   };
   const limit = () => {
     const endsAt = world.now() + LASTS_MS;
@@ -79,14 +98,31 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
 
 /** The library reads the clock of the machine itself. */
 const seconds = (): number => Math.floor(Date.now() / 1_000);
-export const claims = () => ({ iss: 'https://accounts.google.com', aud: AUDIENCE, email: CALLER, email_verified: true, sub: '1', iat: seconds() - 60, exp: seconds() + 3_000 });
-export const bearer = (keys: KeyServer, change: object = {}, keyId?: string): string => `Bearer ${keys.token({ ...claims(), ...change }, keyId)}`;
+export const claims = () => ({
+  iss: 'https://accounts.google.com',
+  aud: AUDIENCE,
+  email: CALLER,
+  email_verified: true,
+  sub: '1',
+  iat: seconds() - 60,
+  exp: seconds() + 3_000,
+});
+export const bearer = (keys: KeyServer, change: object = {}, keyId?: string): string =>
+  `Bearer ${keys.token({ ...claims(), ...change }, keyId)}`;
 
 /** A push of Pub/Sub. */
-export const pushOf = (keys: KeyServer, text: unknown, attributes: Readonly<Record<string, string>> = {}): HttpRequest => ({
+export const pushOf = (
+  keys: KeyServer,
+  text: unknown,
+  attributes: Readonly<Record<string, string>> = {},
+): HttpRequest => ({
   headers: { authorization: bearer(keys) },
   body: {
-    message: { data: Buffer.from(typeof text === 'string' ? text : JSON.stringify(text)).toString('base64'), messageId: 'm-1', attributes },
+    message: {
+      data: Buffer.from(typeof text === 'string' ? text : JSON.stringify(text)).toString('base64'),
+      messageId: 'm-1',
+      attributes,
+    },
     subscription: 'projects/sandbox-project/subscriptions/cloudfence-prod-events',
   },
 });

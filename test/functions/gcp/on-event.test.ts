@@ -28,9 +28,12 @@ const stage = (prepare: (world: WholeGceWorld, holder: string) => void = () => u
 };
 
 /** The entry of the audit log that the sink would have let through last. */
-const entryOf = (world: WholeGceWorld) => world.parts.gce.events.findLast(({ protoPayload }) => protoPayload.methodName.endsWith('guestTerminate'));
-const deliver = (install: GcpInstall, text: unknown, attributes = {}) => onEvent(async () => install.wiring)(pushOf(keys, text, attributes), install.limit());
-const taints = (world: WholeGceWorld, machine: string) => standing(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
+const entryOf = (world: WholeGceWorld) =>
+  world.parts.gce.events.findLast(({ protoPayload }) => protoPayload.methodName.endsWith('guestTerminate'));
+const deliver = (install: GcpInstall, text: unknown, attributes = {}) =>
+  onEvent(async () => install.wiring)(pushOf(keys, text, attributes), install.limit());
+const taints = (world: WholeGceWorld, machine: string) =>
+  standing(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
 const decisions = ({ lines }: GcpInstall) => lines.map((line) => line['decision']);
 const QUARANTINE = 'cloudfence.dev/quarantine';
 
@@ -46,7 +49,10 @@ describe('a pushed log entry', () => {
   it('may come twice, and as a CloudEvent of Eventarc', async () => {
     const { world, holder, install } = stage();
     await deliver(install, entryOf(world));
-    const cloudEvent = { headers: { authorization: bearer(keys), 'ce-type': 'google.cloud.audit.log.v1.written' }, body: entryOf(world) };
+    const cloudEvent = {
+      headers: { authorization: bearer(keys), 'ce-type': 'google.cloud.audit.log.v1.written' },
+      body: entryOf(world),
+    };
     expect(await onEvent(async () => install.wiring)(cloudEvent, install.limit())).toEqual({ status: 204 });
     expect(taints(world, holder).filter((key) => key === QUARANTINE)).toHaveLength(1);
     expect([world.parts.gce.harm, install.published]).toEqual([[], []]);
@@ -56,16 +62,37 @@ describe('a pushed log entry', () => {
     const { world, holder, install } = stage();
     const foreign = JSON.stringify(entryOf(world)).replaceAll('sandbox-project', 'other-project');
     expect(await deliver(install, foreign)).toEqual({ status: 204 });
-    expect(install.lines).toMatchObject([{ decision: 'foreign', says: expect.stringMatching(/project other-project.*serves sandbox-project/) }]);
+    expect(install.lines).toMatchObject([
+      { decision: 'foreign', says: expect.stringMatching(/project other-project.*serves sandbox-project/) },
+    ]);
     expect(taints(world, holder)).not.toContain(QUARANTINE);
   });
 
   it('logs under the same names as everywhere, with its measures', async () => {
     const { world, install } = stage();
     await deliver(install, entryOf(world));
-    const names = ['decision', 'because', 'says', 'event', 'instance', 'cluster', 'node', 'dryRun', 'step', 'target', 'result', 'ms', 'requestId'];
+    const names = [
+      'decision',
+      'because',
+      'says',
+      'event',
+      'instance',
+      'cluster',
+      'node',
+      'dryRun',
+      'step',
+      'target',
+      'result',
+      'ms',
+      'requestId',
+    ];
     for (const line of install.lines) expect(Object.keys(line)).toEqual(expect.arrayContaining(names));
-    expect(install.lines.at(-1)).toMatchObject({ decision: 'fenced', Outcomes: 1, Outcome: 'fenced', EventToProof: expect.any(Number) });
+    expect(install.lines.at(-1)).toMatchObject({
+      decision: 'fenced',
+      Outcomes: 1,
+      Outcome: 'fenced',
+      EventToProof: expect.any(Number),
+    });
     expect(install.lines.at(-1)).not.toHaveProperty('_aws');
   });
 });
@@ -73,14 +100,33 @@ describe('a pushed log entry', () => {
 describe('whoever is not the account that pushes', () => {
   it.each([
     ['without a token', () => ({}), 401],
-    ['with a token of another account', () => ({ authorization: bearer(keys, { email: 'somebody@sandbox-project.iam.gserviceaccount.com' }) }), 403],
-    ['with a token for another audience', () => ({ authorization: bearer(keys, { aud: 'https://other.example.org' }) }), 403],
-    ['with a token of another issuer', () => ({ authorization: bearer(keys, { iss: 'https://accounts.example.org' }) }), 403],
+    [
+      'with a token of another account',
+      () => ({ authorization: bearer(keys, { email: 'somebody@sandbox-project.iam.gserviceaccount.com' }) }),
+      403,
+    ],
+    [
+      'with a token for another audience',
+      () => ({ authorization: bearer(keys, { aud: 'https://other.example.org' }) }),
+      403,
+    ],
+    [
+      'with a token of another issuer',
+      () => ({ authorization: bearer(keys, { iss: 'https://accounts.example.org' }) }),
+      403,
+    ],
     ['with a token that nobody of Google signed', () => ({ authorization: bearer(keys, {}, 'forged') }), 403],
-    ['with a token whose signature was taken off, where Cloud Run does not stand before', () => ({ authorization: bearer(keys).replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE') }), 403],
+    [
+      'with a token whose signature was taken off, where Cloud Run does not stand before',
+      () => ({ authorization: bearer(keys).replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE') }),
+      403,
+    ],
   ])('is turned away, and nothing happens (%s)', async (_, headers, status) => {
     const { world, holder, install } = stage();
-    const answer = await onEvent(async () => install.wiring)({ ...pushOf(keys, entryOf(world)), headers: headers() }, install.limit());
+    const answer = await onEvent(async () => install.wiring)(
+      { ...pushOf(keys, entryOf(world)), headers: headers() },
+      install.limit(),
+    );
     expect(answer).toEqual({ status });
     expect(decisions(install)).toEqual(['not-let-in']);
     expect([taints(world, holder).includes(QUARANTINE), install.published]).toEqual([false, []]);
@@ -88,10 +134,20 @@ describe('whoever is not the account that pushes', () => {
 });
 
 describe('what nobody can read', () => {
-  it.each([['no JSON', '{"protoPayload":'], ['no event', { hello: 'world' }], ['an empty message', '']])('is published as a dead letter with its reason, and acknowledged (%s)', async (_, text) => {
+  it.each([
+    ['no JSON', '{"protoPayload":'],
+    ['no event', { hello: 'world' }],
+    ['an empty message', ''],
+  ])('is published as a dead letter with its reason, and acknowledged (%s)', async (_, text) => {
     const { install } = stage();
     expect(await deliver(install, text)).toEqual({ status: 204 });
-    expect(install.published).toEqual([{ topic: 'dead-letters', text: typeof text === 'string' ? text : JSON.stringify(text), attributes: { reason: expect.stringMatching(/\(at .*\): / ) } }]);
+    expect(install.published).toEqual([
+      {
+        topic: 'dead-letters',
+        text: typeof text === 'string' ? text : JSON.stringify(text),
+        attributes: { reason: expect.stringMatching(/\(at .*\): /) },
+      },
+    ]);
   });
 
   it('is given back when it cannot be published', async () => {
@@ -147,7 +203,10 @@ describe('what has to wait', () => {
   it('carries the record, so that a Node which is deleted meanwhile is fenced to the end', async () => {
     const { world, disk, holder, spare, install } = stage();
     world.parts.cluster.knobs.attacherDown = true;
-    const never = { ...install, wiring: { ...install.wiring, policy: { ...install.wiring.policy, detach: 'never' as const } } };
+    const never = {
+      ...install,
+      wiring: { ...install.wiring, policy: { ...install.wiring.policy, detach: 'never' as const } },
+    };
     await deliver(never, entryOf(world));
     const [sent] = install.published;
     expect(JSON.parse(sent?.text ?? '{}')).toMatchObject({ record: { machine: holder } });

@@ -1,4 +1,10 @@
-import { openService, templateIn, type Packaged, type PackagedService, type PackagedTemplate } from '../packaged-service.ts';
+import {
+  openService,
+  templateIn,
+  type Packaged,
+  type PackagedService,
+  type PackagedTemplate,
+} from '../packaged-service.ts';
 import { SANDBOX_REGION } from '../../../sandbox/aws-sandbox.ts';
 import { full, plain } from './stage-files.ts';
 

@@ -13,7 +13,12 @@ const defaults = z.record(z.string(), z.unknown()).parse(parse(fileAt('infra/aws
 const written: Written = { ...defaults, ...plain };
 const everything: Written = full;
 
-const template = ['serverless.yml', ...['queues', 'events', 'roles', 'alarms', 'dashboard'].map((name) => `infra/aws/${name}.yml`)].map(fileAt).join('\n');
+const template = [
+  'serverless.yml',
+  ...['queues', 'events', 'roles', 'alarms', 'dashboard'].map((name) => `infra/aws/${name}.yml`),
+]
+  .map(fileAt)
+  .join('\n');
 const used = new Set([...template.matchAll(/\$\{cloudfence:(\w+)/g)].map(([, name = '']) => name));
 
 /** The values that the template really uses. */
@@ -29,8 +34,20 @@ describe('parameters', () => {
   it.each(Object.keys(defaults).filter((name) => name !== 'region'))('%s changes what is deployed', (name) => {
     expect(Object.keys(everything)).toContain(name);
     const partner = name === 'subnets' ? 'securityGroups' : name === 'securityGroups' ? 'subnets' : name;
-    const before = valuesFor({ ...written, [partner]: everything[partner], ...(partner === name ? { [name]: written[name] } : { subnets: ['subnet-0000000c'], securityGroups: ['sg-0000000c'] }) });
-    expect(valuesFor({ ...written, ...(partner === name ? {} : { subnets: ['subnet-0000000c'], securityGroups: ['sg-0000000c'] }), [name]: everything[name] })).not.toEqual(before);
+    const before = valuesFor({
+      ...written,
+      [partner]: everything[partner],
+      ...(partner === name
+        ? { [name]: written[name] }
+        : { subnets: ['subnet-0000000c'], securityGroups: ['sg-0000000c'] }),
+    });
+    expect(
+      valuesFor({
+        ...written,
+        ...(partner === name ? {} : { subnets: ['subnet-0000000c'], securityGroups: ['sg-0000000c'] }),
+        [name]: everything[name],
+      }),
+    ).not.toEqual(before);
   });
 
   it.each([
@@ -42,13 +59,35 @@ describe('parameters', () => {
     ['a network without security groups', { subnets: ['subnet-0000000a'] }, /^subnets: .*both or not at all/],
     ['a key that is an alias', { kmsKeys: ['arn:aws:kms:eu-west-1:111122223333:alias/mine'] }, /must name a key/],
     ['no cluster', { clusters: [] }, /^clusters: name at least one/],
-    ['a kubeconfig of this machine', { clusters: [{ name: 'a', kubeconfig: '/home/me/.kube/config' }] }, /^clusters.0: a deployed function reads/],
+    [
+      'a kubeconfig of this machine',
+      { clusters: [{ name: 'a', kubeconfig: '/home/me/.kube/config' }] },
+      /^clusters.0: a deployed function reads/,
+    ],
     ['a cluster with a misspelt field', { clusters: [{ name: 'a', secret: 's', contxt: 'x' }] }, /contxt/],
-    ['a role of another account than its territory', { territories: [{ account: '222233334444', region: 'eu-central-1', role: 'arn:aws:iam::333333333333:role/x' }] }, /territories.0.role: is a role of account 333333333333, not of 222233334444/],
+    [
+      'a role of another account than its territory',
+      { territories: [{ account: '222233334444', region: 'eu-central-1', role: 'arn:aws:iam::333333333333:role/x' }] },
+      /territories.0.role: is a role of account 333333333333, not of 222233334444/,
+    ],
     ['a policy that is none', { policy: { detach: 'sometimes' } }, /policy.detach/],
     ['a tag without a value', { onlyTagged: 'acme/fence' }, /^onlyTagged: must be `cluster`, `any`, or key=value/],
-    ['more clusters than a role has room for', { clusters: Array.from({ length: 7 }, (_, at) => ({ name: `c-${at}`, secret: 's' })) }, /^onlyTagged: a role holds conditions for 6 clusters, and there are 7/],
-    ['more clusters than a function can hold', { onlyTagged: 'any', clusters: Array.from({ length: 60 }, (_, at) => ({ name: `cluster-${at}`, secret: `a-rather-long-name-of-a-secret-${at}` })) }, /a function holds 3000/],
+    [
+      'more clusters than a role has room for',
+      { clusters: Array.from({ length: 7 }, (_, at) => ({ name: `c-${at}`, secret: 's' })) },
+      /^onlyTagged: a role holds conditions for 6 clusters, and there are 7/,
+    ],
+    [
+      'more clusters than a function can hold',
+      {
+        onlyTagged: 'any',
+        clusters: Array.from({ length: 60 }, (_, at) => ({
+          name: `cluster-${at}`,
+          secret: `a-rather-long-name-of-a-secret-${at}`,
+        })),
+      },
+      /a function holds 3000/,
+    ],
   ])('%s is refused', (_, change, fault) => {
     expect(checkParameters({ ...written, ...change }).faults).toEqual([expect.stringMatching(fault)]);
   });
@@ -61,18 +100,29 @@ describe('parameters', () => {
     const here = await service.package('here');
     const bucket = JSON.stringify(await templateIn(here));
     await service.close();
-    expect(elsewhere).toMatchObject({ code: 1, said: expect.stringMatching(/region: stages\/here\.yml says eu-north-1, and --region says us-east-1/) });
-    expect(nowhere).toMatchObject({ code: 1, said: expect.stringMatching(/region: nobody says where: write it into stages\/nowhere\.yml/) });
+    expect(elsewhere).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/region: stages\/here\.yml says eu-north-1, and --region says us-east-1/),
+    });
+    expect(nowhere).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/region: nobody says where: write it into stages\/nowhere\.yml/),
+    });
     expect(asked).toMatchObject({ code: 1, said: expect.stringMatching(/nothing was done[\s\S]*says eu-north-1/) });
     expect(bucket).toContain('cloudfence-here-eu-north-1-on-event');
   });
 
   it('are refused all at once, and then nothing is packaged', async () => {
-    const service = await openService({ broken: { clusters: [{ name: 'a', kubeconfig: 'x' }], policy: { detach: 'sometimes' } } });
+    const service = await openService({
+      broken: { clusters: [{ name: 'a', kubeconfig: 'x' }], policy: { detach: 'sometimes' } },
+    });
     const { code, said, folder } = await service.package('broken', '--param=sweepEvery=2h', '--param=memory=64');
     const made = await readdir(folder).catch((error: unknown) => (error instanceof Error ? error.message : []));
     await service.close();
-    expect({ code, said }).toEqual({ code: 1, said: expect.stringMatching(/sweepEvery[\s\S]*memory[\s\S]*clusters\.0[\s\S]*policy\.detach/) });
+    expect({ code, said }).toEqual({
+      code: 1,
+      said: expect.stringMatching(/sweepEvery[\s\S]*memory[\s\S]*clusters\.0[\s\S]*policy\.detach/),
+    });
     expect(said.match(/must be from 1m to 60m/g)).toHaveLength(1);
     expect(made).toContain('ENOENT');
   });

@@ -6,53 +6,90 @@ import { full } from './stage-files.ts';
 import { ofType, roleNames, statementsOf } from './template-reader.ts';
 
 const valuesOf = (template: PackagedTemplate, type: string) => Object.values(ofType(template, type));
-const queuePolicy = z.object({ PolicyDocument: z.object({ Statement: z.array(z.object({ Effect: z.string(), Principal: z.unknown(), Action: z.string(), Condition: z.unknown() })) }) });
+const queuePolicy = z.object({
+  PolicyDocument: z.object({
+    Statement: z.array(
+      z.object({ Effect: z.string(), Principal: z.unknown(), Action: z.string(), Condition: z.unknown() }),
+    ),
+  }),
+});
 
 /** What must hold of the packaged template however it is set, over everything of a kind and not piece by piece. */
 export const describeSafeguards = (made: () => Made): void => {
   describe.each(['usual', 'other'] as const)('in the %s template', (which) => {
     it('everything that keeps data is encrypted', () => {
-      for (const queue of valuesOf(made()[which], 'AWS::SQS::Queue')) expect(queue).toMatchObject({ SqsManagedSseEnabled: true });
+      for (const queue of valuesOf(made()[which], 'AWS::SQS::Queue'))
+        expect(queue).toMatchObject({ SqsManagedSseEnabled: true });
       const buckets = valuesOf(made()[which], 'AWS::S3::Bucket');
       expect(buckets).toHaveLength(1);
       for (const bucket of buckets) {
         expect(bucket).toMatchObject({
-          BucketEncryption: { ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }] },
-          PublicAccessBlockConfiguration: { BlockPublicAcls: true, BlockPublicPolicy: true, IgnorePublicAcls: true, RestrictPublicBuckets: true },
+          BucketEncryption: {
+            ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
+          },
+          PublicAccessBlockConfiguration: {
+            BlockPublicAcls: true,
+            BlockPublicPolicy: true,
+            IgnorePublicAcls: true,
+            RestrictPublicBuckets: true,
+          },
         });
       }
     });
 
     it('every function has a log group, and every log group an end', () => {
       const groups = valuesOf(made()[which], 'AWS::Logs::LogGroup');
-      const named = valuesOf(made()[which], 'AWS::Lambda::Function').map(({ FunctionName }) => `/aws/lambda/${String(FunctionName)}`);
+      const named = valuesOf(made()[which], 'AWS::Lambda::Function').map(
+        ({ FunctionName }) => `/aws/lambda/${String(FunctionName)}`,
+      );
       expect(groups.map(({ LogGroupName }) => String(LogGroupName)).toSorted()).toEqual(named.toSorted());
-      for (const group of groups) expect(group).toMatchObject({ RetentionInDays: which === 'usual' ? 30 : full.logDays });
+      for (const group of groups)
+        expect(group).toMatchObject({ RetentionInDays: which === 'usual' ? 30 : full.logDays });
     });
 
     it('every queue has a dead-letter queue, which keeps longer than the queue before it', () => {
       const queues = ofType(made()[which], 'AWS::SQS::Queue');
       const kept = (name: string): number => Number(queues[name]?.['MessageRetentionPeriod']);
       for (const [name, { RedrivePolicy }] of Object.entries(queues).filter(([name]) => name !== 'DeadLetterQueue')) {
-        expect({ name, RedrivePolicy }).toMatchObject({ RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['DeadLetterQueue', 'Arn'] } } });
+        expect({ name, RedrivePolicy }).toMatchObject({
+          RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['DeadLetterQueue', 'Arn'] } },
+        });
         expect(kept('DeadLetterQueue')).toBeGreaterThan(kept(name));
       }
     });
 
     it('everything that arrives by itself has somewhere to fail to: a dead-letter queue, or for the sweep an alarm and the next sweep', () => {
-      const byItself = valuesOf(made()[which], 'AWS::Events::Rule').flatMap(({ Targets }) => (Array.isArray(Targets) ? Targets : []));
+      const byItself = valuesOf(made()[which], 'AWS::Events::Rule').flatMap(({ Targets }) =>
+        Array.isArray(Targets) ? Targets : [],
+      );
       const toFunctions = byItself.filter((target) => !JSON.stringify(target).includes('DeadLetterConfig'));
       expect(toFunctions).toEqual([expect.objectContaining({ Arn: { 'Fn::GetAtt': ['SweepLambdaFunction', 'Arn'] } })]);
-      expect(valuesOf(made()[which], 'AWS::Lambda::EventInvokeConfig')).toEqual([expect.objectContaining({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60, FunctionName: { Ref: 'SweepLambdaFunction' } })]);
-      expect(Object.keys(ofType(made()[which], 'AWS::CloudWatch::Alarm'))).toEqual(expect.arrayContaining(['SweepErrorsAlarm', 'SweepMissingAlarm']));
+      expect(valuesOf(made()[which], 'AWS::Lambda::EventInvokeConfig')).toEqual([
+        expect.objectContaining({
+          MaximumRetryAttempts: 0,
+          MaximumEventAgeInSeconds: 60,
+          FunctionName: { Ref: 'SweepLambdaFunction' },
+        }),
+      ]);
+      expect(Object.keys(ofType(made()[which], 'AWS::CloudWatch::Alarm'))).toEqual(
+        expect.arrayContaining(['SweepErrorsAlarm', 'SweepMissingAlarm']),
+      );
     });
 
     it('no action has a wildcard, and a queue opens to everybody only to be closed', () => {
-      const allowed = roleNames(made()[which]).flatMap((name) => statementsOf(made()[which], name).flatMap(({ Action }) => Action));
+      const allowed = roleNames(made()[which]).flatMap((name) =>
+        statementsOf(made()[which], name).flatMap(({ Action }) => Action),
+      );
       expect(allowed.filter((action) => /[*?]/.test(action))).toEqual([]);
-      const onQueues = valuesOf(made()[which], 'AWS::SQS::QueuePolicy').flatMap((policy) => queuePolicy.parse(policy).PolicyDocument.Statement);
+      const onQueues = valuesOf(made()[which], 'AWS::SQS::QueuePolicy').flatMap(
+        (policy) => queuePolicy.parse(policy).PolicyDocument.Statement,
+      );
       for (const { Effect, Principal, Action, Condition } of onQueues.filter(({ Effect }) => Effect === 'Allow')) {
-        expect({ Effect, Principal, Action, Condition }).toMatchObject({ Principal: { Service: 'events.amazonaws.com' }, Action: 'sqs:SendMessage', Condition: { ArnEquals: { 'aws:SourceArn': expect.anything() } } });
+        expect({ Effect, Principal, Action, Condition }).toMatchObject({
+          Principal: { Service: 'events.amazonaws.com' },
+          Action: 'sqs:SendMessage',
+          Condition: { ArnEquals: { 'aws:SourceArn': expect.anything() } },
+        });
       }
       expect(onQueues.filter(({ Effect }) => Effect === 'Allow')).toHaveLength(2);
     });
@@ -66,14 +103,24 @@ export const describeSafeguards = (made: () => Made): void => {
 
   it('where only tagged volumes may be detached, no role has another way to a volume', () => {
     const condition = { StringEquals: { 'aws:ResourceTag/acme/fence': ['yes'] } };
-    const detaching = roleNames(made().other).flatMap((name) => statementsOf(made().other, name).filter(({ Effect, Action }) => Effect === 'Allow' && Action.includes('ec2:DetachVolume')));
+    const detaching = roleNames(made().other).flatMap((name) =>
+      statementsOf(made().other, name).filter(
+        ({ Effect, Action }) => Effect === 'Allow' && Action.includes('ec2:DetachVolume'),
+      ),
+    );
     const onVolumes = detaching.filter(({ Resource }) => Resource.some((arn) => !arn.includes(':instance/')));
     expect(onVolumes).toHaveLength(4);
-    for (const { Resource, Condition } of onVolumes) expect({ Condition, others: Resource.filter((arn) => !arn.includes(':volume/')) }).toEqual({ Condition: condition, others: [] });
+    for (const { Resource, Condition } of onVolumes)
+      expect({ Condition, others: Resource.filter((arn) => !arn.includes(':volume/')) }).toEqual({
+        Condition: condition,
+        others: [],
+      });
   });
 
   it('the queue and its dead letters are the only ones that roles may send to', () => {
-    const sending = roleNames(made().usual).flatMap((name) => statementsOf(made().usual, name).filter(({ Action }) => Action.includes('sqs:SendMessage')));
+    const sending = roleNames(made().usual).flatMap((name) =>
+      statementsOf(made().usual, name).filter(({ Action }) => Action.includes('sqs:SendMessage')),
+    );
     expect(sending.flatMap(({ Resource }) => Resource)).toEqual(['Queue.Arn', 'DeadLetterQueue.Arn']);
   });
 };

@@ -10,7 +10,12 @@ export const full = {
     { name: 'c', eks: { cluster: 'managed', region: 'eu-central-1' } },
   ],
   territories: [
-    { account: '222233334444', region: 'eu-central-1', role: 'arn:aws:iam::222233334444:role/cloudfence-other', externalId: 'from-prod' },
+    {
+      account: '222233334444',
+      region: 'eu-central-1',
+      role: 'arn:aws:iam::222233334444:role/cloudfence-other',
+      externalId: 'from-prod',
+    },
     { account: '222233334444', region: 'eu-north-1', role: 'arn:aws:iam::222233334444:role/cloudfence-other' },
     { account: '111122223333', region: 'eu-west-3' },
   ],

@@ -3,7 +3,10 @@ import { openStandIn, type Answered, type Request, type StandIn } from '../../pr
 import { openService, type PackagedService } from '../packaged-service.ts';
 import { plain } from './stage-files.ts';
 
-/** `serverless remove` before a stand-in that answers for the function doctor and refuses whatever would remove something. */
+/**
+ * `serverless remove` before a stand-in that answers for the function doctor and refuses whatever would remove
+ * something.
+ */
 
 interface Answer {
   readonly status: number;
@@ -20,41 +23,69 @@ let removals = 0;
 
 const respond = ({ url, body }: Request): Answered => {
   if (url.endsWith('/invocations')) {
-    const headers = { ...(answer.status === 404 && answer.unsaid !== true ? { 'x-amzn-errortype': 'ResourceNotFoundException' } : {}), ...(answer.failed ? { 'x-amz-function-error': 'Unhandled' } : {}) };
+    const headers = {
+      ...(answer.status === 404 && answer.unsaid !== true ? { 'x-amzn-errortype': 'ResourceNotFoundException' } : {}),
+      ...(answer.failed ? { 'x-amz-function-error': 'Unhandled' } : {}),
+    };
     return { status: answer.status, headers, body: answer.body };
   }
   // Who am I? is asked by every command.
   removals += body.includes('GetCallerIdentity') ? 0 : 1;
-  return { status: 403, headers: { 'content-type': 'text/xml' }, body: '<ErrorResponse><Error><Code>AccessDenied</Code><Message>here the removal begins</Message></Error></ErrorResponse>' };
+  return {
+    status: 403,
+    headers: { 'content-type': 'text/xml' },
+    body: '<ErrorResponse><Error><Code>AccessDenied</Code><Message>here the removal begins</Message></Error></ErrorResponse>',
+  };
 };
 
 beforeAll(async () => {
-  [service, lambda] = await Promise.all([openService({ prod: { ...plain, region: 'us-east-1' } }), openStandIn(respond)]);
+  [service, lambda] = await Promise.all([
+    openService({ prod: { ...plain, region: 'us-east-1' } }),
+    openStandIn(respond),
+  ]);
 });
 afterEach(() => {
   removals = 0;
 });
 afterAll(() => Promise.all([lambda.close(), service.close()]));
 
-const remove = (...options: readonly string[]) => service.run(['remove', '--stage', 'prod', ...options], { AWS_ENDPOINT_URL: lambda.url, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', AWS_MAX_ATTEMPTS: '1' });
+const remove = (...options: readonly string[]) =>
+  service.run(['remove', '--stage', 'prod', ...options], {
+    AWS_ENDPOINT_URL: lambda.url,
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    AWS_MAX_ATTEMPTS: '1',
+  });
 
 describe('serverless remove', () => {
   it('is refused while fences stand, and says how to take them back', async () => {
     answer = { status: 200, body: { fences: [{ cluster: 'prod', node: 'node-7', instance: 'i-1' }] } };
     const { code, said } = await remove();
-    expect({ code, said, removals }).toEqual({ code: 1, said: expect.stringMatching(/Node node-7 of prod[\s\S]*cloudfence release --all/), removals: 0 });
+    expect({ code, said, removals }).toEqual({
+      code: 1,
+      said: expect.stringMatching(/Node node-7 of prod[\s\S]*cloudfence release --all/),
+      removals: 0,
+    });
   });
 
   it('is refused while nobody can say whether fences stand', async () => {
     answer = { status: 200, failed: true, body: { errorMessage: 'no answer from the API server' } };
     const { code, said } = await remove();
-    expect({ code, said, removals }).toEqual({ code: 1, said: expect.stringMatching(/no answer from the API server[\s\S]*--force-remove/), removals: 0 });
+    expect({ code, said, removals }).toEqual({
+      code: 1,
+      said: expect.stringMatching(/no answer from the API server[\s\S]*--force-remove/),
+      removals: 0,
+    });
   });
 
-  it("is refused when somebody else than Lambda says that there is no such function", async () => {
+  it('is refused when somebody else than Lambda says that there is no such function', async () => {
     answer = { status: 404, unsaid: true, body: { message: 'no such page' } };
     const { code, said } = await remove();
-    expect({ code, said, removals }).toEqual({ code: 1, said: expect.stringMatching(/cannot say whether fences stand[\s\S]*--force-remove/), removals: 0 });
+    expect({ code, said, removals }).toEqual({
+      code: 1,
+      said: expect.stringMatching(/cannot say whether fences stand[\s\S]*--force-remove/),
+      removals: 0,
+    });
   });
 
   it.each([

@@ -4,7 +4,11 @@ import type { PackagedTemplate } from '../packaged-service.ts';
 /** What tests ask of a packaged template. */
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
-const arn = z.union([z.string(), z.object({ 'Fn::Sub': z.string() }).transform((sub) => sub['Fn::Sub']), z.object({ 'Fn::GetAtt': z.array(z.string()) }).transform((get) => get['Fn::GetAtt'].join('.'))]);
+const arn = z.union([
+  z.string(),
+  z.object({ 'Fn::Sub': z.string() }).transform((sub) => sub['Fn::Sub']),
+  z.object({ 'Fn::GetAtt': z.array(z.string()) }).transform((get) => get['Fn::GetAtt'].join('.')),
+]);
 
 const statement = z.object({
   Sid: z.string(),
@@ -17,24 +21,39 @@ const statement = z.object({
 const role = z.object({
   RoleName: z.string(),
   ManagedPolicyArns: z.undefined().optional(),
-  AssumeRolePolicyDocument: z.object({ Statement: z.tuple([z.object({ Principal: z.object({ Service: z.literal('lambda.amazonaws.com') }), Action: z.literal('sts:AssumeRole') })]) }),
+  AssumeRolePolicyDocument: z.object({
+    Statement: z.tuple([
+      z.object({
+        Principal: z.object({ Service: z.literal('lambda.amazonaws.com') }),
+        Action: z.literal('sts:AssumeRole'),
+      }),
+    ]),
+  }),
   Policies: z.tuple([z.object({ PolicyDocument: z.object({ Statement: z.array(statement) }) })]),
 });
 
 export type Statement = z.infer<typeof statement>;
 
-export const ofType = ({ Resources }: PackagedTemplate, type: string): Readonly<Record<string, Readonly<Record<string, unknown>>>> =>
-  Object.fromEntries(Object.entries(Resources).flatMap(([name, { Type, Properties }]) => (Type === type ? [[name, Properties]] : [])));
+export const ofType = (
+  { Resources }: PackagedTemplate,
+  type: string,
+): Readonly<Record<string, Readonly<Record<string, unknown>>>> =>
+  Object.fromEntries(
+    Object.entries(Resources).flatMap(([name, { Type, Properties }]) => (Type === type ? [[name, Properties]] : [])),
+  );
 
-export const propertiesOf = ({ Resources }: PackagedTemplate, name: string): Readonly<Record<string, unknown>> => Resources[name]?.Properties ?? {};
+export const propertiesOf = ({ Resources }: PackagedTemplate, name: string): Readonly<Record<string, unknown>> =>
+  Resources[name]?.Properties ?? {};
 
-export const statementsOf = (template: PackagedTemplate, name: string): readonly Statement[] => role.parse(propertiesOf(template, name)).Policies[0].PolicyDocument.Statement;
+export const statementsOf = (template: PackagedTemplate, name: string): readonly Statement[] =>
+  role.parse(propertiesOf(template, name)).Policies[0].PolicyDocument.Statement;
 
-export const roleNames = (template: PackagedTemplate): readonly string[] => Object.keys(ofType(template, 'AWS::IAM::Role'));
+export const roleNames = (template: PackagedTemplate): readonly string[] =>
+  Object.keys(ofType(template, 'AWS::IAM::Role'));
 
 /** What a role may do, without what it is explicitly denied. */
-export const allowedActions = (template: PackagedTemplate, name: string): readonly string[] => [
-  ...new Set(statementsOf(template, name).flatMap(({ Effect, Action }) => (Effect === 'Allow' ? Action : []))),
-].sort();
+export const allowedActions = (template: PackagedTemplate, name: string): readonly string[] =>
+  [...new Set(statementsOf(template, name).flatMap(({ Effect, Action }) => (Effect === 'Allow' ? Action : [])))].sort();
 
-export const statementNamed = (template: PackagedTemplate, name: string, sid: string): Statement | undefined => statementsOf(template, name).find(({ Sid }) => Sid === sid);
+export const statementNamed = (template: PackagedTemplate, name: string, sid: string): Statement | undefined =>
+  statementsOf(template, name).find(({ Sid }) => Sid === sid);

@@ -11,14 +11,27 @@ const names = (template: PackagedTemplate) => Object.keys(template.Resources);
 const functionsOf = (template: PackagedTemplate) => Object.entries(ofType(template, 'AWS::Lambda::Function'));
 const logs = ['logs:CreateLogStream', 'logs:PutLogEvents'];
 const look = ['ec2:DescribeInstances', 'ec2:DescribeVolumes'];
-const network = ['ec2:AssignPrivateIpAddresses', 'ec2:CreateNetworkInterface', 'ec2:DeleteNetworkInterface', 'ec2:DescribeNetworkInterfaces', 'ec2:DescribeSubnets', 'ec2:UnassignPrivateIpAddresses'];
+const network = [
+  'ec2:AssignPrivateIpAddresses',
+  'ec2:CreateNetworkInterface',
+  'ec2:DeleteNetworkInterface',
+  'ec2:DescribeNetworkInterfaces',
+  'ec2:DescribeSubnets',
+  'ec2:UnassignPrivateIpAddresses',
+];
 const fencing = ['ec2:DetachVolume', ...look, ...logs];
 
 /** The template, piece by piece. */
 export const describeTemplate = (made: () => Made): void => {
   describe('the roles', () => {
     const extras: Readonly<Record<string, readonly string[]>> = {
-      OnEventRole: ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage', 'sqs:SendMessage', 'ec2:DetachVolume'],
+      OnEventRole: [
+        'sqs:DeleteMessage',
+        'sqs:GetQueueAttributes',
+        'sqs:ReceiveMessage',
+        'sqs:SendMessage',
+        'ec2:DetachVolume',
+      ],
       SweepRole: ['ec2:DetachVolume'],
       ReplayRole: ['ec2:DetachVolume', 'events:StartReplay'],
       FenceRole: ['ec2:DetachVolume'],
@@ -26,60 +39,132 @@ export const describeTemplate = (made: () => Made): void => {
     };
 
     it.each(Object.entries(extras))('%s may do exactly what its function calls', (name, extra) => {
-      expect(allowedActions(made().usual, name)).toEqual([...look, ...logs, 'secretsmanager:GetSecretValue', ...extra].sort());
+      expect(allowedActions(made().usual, name)).toEqual(
+        [...look, ...logs, 'secretsmanager:GetSecretValue', ...extra].sort(),
+      );
     });
 
     it('are one for each function, and its own', () => {
       const roles = functionsOf(made().usual).map(([, { Role }]) => JSON.stringify(Role));
       expect(new Set(roles).size).toBe(5);
-      expect(roles.sort()).toEqual(roleNames(made().usual).map((name) => JSON.stringify({ 'Fn::GetAtt': [name, 'Arn'] })).sort());
+      expect(roles.sort()).toEqual(
+        roleNames(made().usual)
+          .map((name) => JSON.stringify({ 'Fn::GetAtt': [name, 'Arn'] }))
+          .sort(),
+      );
     });
 
     it('may power off, serve other territories, read parameters, find EKS clusters, use keys and join a network only when the parameters say so', () => {
-      const asked = ['ec2:StopInstances', 'sts:AssumeRole', 'ssm:GetParameter', 'eks:DescribeCluster', 'kms:Decrypt', ...network];
-      expect(allowedActions(made().other, 'SweepRole')).toEqual([...fencing, 'secretsmanager:GetSecretValue', ...asked].sort());
-      expect(allowedActions(made().other, 'DoctorRole')).toEqual([...look, ...logs, 'lambda:InvokeFunction', 'secretsmanager:GetSecretValue', ...asked.slice(1)].sort());
+      const asked = [
+        'ec2:StopInstances',
+        'sts:AssumeRole',
+        'ssm:GetParameter',
+        'eks:DescribeCluster',
+        'kms:Decrypt',
+        ...network,
+      ];
+      expect(allowedActions(made().other, 'SweepRole')).toEqual(
+        [...fencing, 'secretsmanager:GetSecretValue', ...asked].sort(),
+      );
+      expect(allowedActions(made().other, 'DoctorRole')).toEqual(
+        [...look, ...logs, 'lambda:InvokeFunction', 'secretsmanager:GetSecretValue', ...asked.slice(1)].sort(),
+      );
     });
 
     it('name every resource, but where IAM knows none', () => {
-      const wide = [made().usual, made().other].flatMap((template) => roleNames(template).flatMap((name) => statementsOf(template, name).filter(({ Resource }) => Resource.includes('*'))));
+      const wide = [made().usual, made().other].flatMap((template) =>
+        roleNames(template).flatMap((name) =>
+          statementsOf(template, name).filter(({ Resource }) => Resource.includes('*')),
+        ),
+      );
       expect(new Set(wide.flatMap(({ Action }) => Action))).toEqual(new Set([...look, ...network]));
-      const named = [made().usual, made().other].flatMap((template) => roleNames(template).flatMap((name) => statementsOf(template, name).flatMap(({ Resource }) => Resource)));
-      const endings = named.filter((one) => one.includes('*') && one !== '*').map((one) => one.replace(/^arn:\$\{AWS::Partition\}:(\w+):(?:\$\{AWS::Region\}|(eu-west-3)):\$\{AWS::AccountId\}:/, '$1$2 ').replace(/-(prod|full)-.*:/, ':'));
-      expect([...new Set(endings)].sort()).toEqual(['ec2 instance/*', 'ec2 volume/*', 'ec2eu-west-3 instance/*', 'ec2eu-west-3 volume/*', 'events replay/cloudfence-*', 'logs log-group:/aws/lambda/cloudfence:*']);
+      const named = [made().usual, made().other].flatMap((template) =>
+        roleNames(template).flatMap((name) => statementsOf(template, name).flatMap(({ Resource }) => Resource)),
+      );
+      const endings = named
+        .filter((one) => one.includes('*') && one !== '*')
+        .map((one) =>
+          one
+            .replace(/^arn:\$\{AWS::Partition\}:(\w+):(?:\$\{AWS::Region\}|(eu-west-3)):\$\{AWS::AccountId\}:/, '$1$2 ')
+            .replace(/-(prod|full)-.*:/, ':'),
+        );
+      expect([...new Set(endings)].sort()).toEqual([
+        'ec2 instance/*',
+        'ec2 volume/*',
+        'ec2eu-west-3 instance/*',
+        'ec2eu-west-3 volume/*',
+        'events replay/cloudfence-*',
+        'logs log-group:/aws/lambda/cloudfence:*',
+      ]);
     });
 
     it('read exactly the secrets, parameters and clusters that are configured', () => {
-      expect(statementNamed(made().usual, 'OnEventRole', 'ReadSecretsOfClusters')?.Resource).toEqual(['arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:prod-kubeconfig-??????']);
-      expect(statementNamed(made().other, 'OnEventRole', 'ReadSecretsOfClusters')?.Resource).toEqual([full.clusters[0]?.secret]);
-      expect(statementNamed(made().other, 'OnEventRole', 'ReadParametersOfClusters')?.Resource).toEqual(['arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/cloudfence/b']);
-      expect(statementNamed(made().other, 'OnEventRole', 'FindManagedClusters')?.Resource).toEqual(['arn:${AWS::Partition}:eks:eu-central-1:${AWS::AccountId}:cluster/managed']);
+      expect(statementNamed(made().usual, 'OnEventRole', 'ReadSecretsOfClusters')?.Resource).toEqual([
+        'arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:prod-kubeconfig-??????',
+      ]);
+      expect(statementNamed(made().other, 'OnEventRole', 'ReadSecretsOfClusters')?.Resource).toEqual([
+        full.clusters[0]?.secret,
+      ]);
+      expect(statementNamed(made().other, 'OnEventRole', 'ReadParametersOfClusters')?.Resource).toEqual([
+        'arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/cloudfence/b',
+      ]);
+      expect(statementNamed(made().other, 'OnEventRole', 'FindManagedClusters')?.Resource).toEqual([
+        'arn:${AWS::Partition}:eks:eu-central-1:${AWS::AccountId}:cluster/managed',
+      ]);
     });
 
-    const tagged = (key: string, ...values: readonly string[]) => ({ StringEquals: { [`aws:ResourceTag/${key}`]: values } });
-    const conditionsOf = (template: PackagedTemplate, sid: string) => statementsOf(template, 'FenceRole').filter(({ Sid }) => Sid.startsWith(sid)).map(({ Condition }) => Condition);
+    const tagged = (key: string, ...values: readonly string[]) => ({
+      StringEquals: { [`aws:ResourceTag/${key}`]: values },
+    });
+    const conditionsOf = (template: PackagedTemplate, sid: string) =>
+      statementsOf(template, 'FenceRole')
+        .filter(({ Sid }) => Sid.startsWith(sid))
+        .map(({ Condition }) => Condition);
 
     it('detach from instances of the clusters, and volumes of theirs or of the EBS driver, unless another tag is named', () => {
       const ofCluster = tagged('kubernetes.io/cluster/prod', 'owned', 'shared');
       expect(conditionsOf(made().usual, 'DetachFromInstances')).toEqual([ofCluster]);
-      expect(conditionsOf(made().usual, 'DetachTheseVolumes')).toEqual([ofCluster, tagged('ebs.csi.aws.com/cluster', 'true')]);
-      for (const sid of ['DetachFromInstances', 'DetachTheseVolumes', 'PowerOff']) expect(conditionsOf(made().other, sid)).toEqual([tagged('acme/fence', 'yes')]);
-      expect(statementNamed(made().other, 'FenceRole', 'DetachFromInstances')).toMatchObject({ Resource: [expect.stringContaining(':instance/*'), expect.stringContaining(':eu-west-3:${AWS::AccountId}:instance/*')] });
+      expect(conditionsOf(made().usual, 'DetachTheseVolumes')).toEqual([
+        ofCluster,
+        tagged('ebs.csi.aws.com/cluster', 'true'),
+      ]);
+      for (const sid of ['DetachFromInstances', 'DetachTheseVolumes', 'PowerOff'])
+        expect(conditionsOf(made().other, sid)).toEqual([tagged('acme/fence', 'yes')]);
+      expect(statementNamed(made().other, 'FenceRole', 'DetachFromInstances')).toMatchObject({
+        Resource: [
+          expect.stringContaining(':instance/*'),
+          expect.stringContaining(':eu-west-3:${AWS::AccountId}:instance/*'),
+        ],
+      });
     });
 
     it('of the doctor ask the functions that fence, and none but those of this stage', () => {
       const fencers = ['on-event', 'sweep', 'replay', 'fence'].map((name) => `cloudfence-prod-${name}`);
-      expect(statementNamed(made().usual, 'DoctorRole', 'AskThoseThatFence')?.Resource).toEqual(fencers.map((name) => `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:${name}`));
-      expect(propertiesOf(made().usual, 'DoctorLambdaFunction')).toMatchObject({ Environment: { Variables: { CLOUDFENCE_FENCERS: fencers.join(','), CLOUDFENCE_ONLY_TAGGED: 'cluster' } } });
+      expect(statementNamed(made().usual, 'DoctorRole', 'AskThoseThatFence')?.Resource).toEqual(
+        fencers.map((name) => `arn:\${AWS::Partition}:lambda:\${AWS::Region}:\${AWS::AccountId}:function:${name}`),
+      );
+      expect(propertiesOf(made().usual, 'DoctorLambdaFunction')).toMatchObject({
+        Environment: { Variables: { CLOUDFENCE_FENCERS: fencers.join(','), CLOUDFENCE_ONLY_TAGGED: 'cluster' } },
+      });
     });
 
     it('trust Lambda for this account alone, where it says for which it asks', () => {
-      for (const name of roleNames(made().usual)) expect(propertiesOf(made().usual, name)).toMatchObject({ AssumeRolePolicyDocument: { Statement: [{ Condition: { StringEqualsIfExists: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } } }] } });
+      for (const name of roleNames(made().usual))
+        expect(propertiesOf(made().usual, name)).toMatchObject({
+          AssumeRolePolicyDocument: {
+            Statement: [{ Condition: { StringEqualsIfExists: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } } }],
+          },
+        });
     });
 
     it('assume exactly the roles of the territories that are configured', () => {
-      for (const name of roleNames(made().other)) expect(statementNamed(made().other, name, 'ServeOtherTerritories')).toMatchObject({ Action: ['sts:AssumeRole'], Resource: ['arn:aws:iam::222233334444:role/cloudfence-other'] });
-      for (const name of roleNames(made().usual)) expect(statementNamed(made().usual, name, 'ServeOtherTerritories')).toBeUndefined();
+      for (const name of roleNames(made().other))
+        expect(statementNamed(made().other, name, 'ServeOtherTerritories')).toMatchObject({
+          Action: ['sts:AssumeRole'],
+          Resource: ['arn:aws:iam::222233334444:role/cloudfence-other'],
+        });
+      for (const name of roleNames(made().usual))
+        expect(statementNamed(made().usual, name, 'ServeOtherTerritories')).toBeUndefined();
     });
 
     it('decrypt with the named keys only, and only through the services that hold the secrets', () => {
@@ -94,22 +179,35 @@ export const describeTemplate = (made: () => Made): void => {
       const queues = Object.entries(ofType(made().usual, 'AWS::SQS::Queue'));
       expect(queues).toHaveLength(2);
       for (const [, queue] of queues) expect(queue).toMatchObject({ SqsManagedSseEnabled: true });
-      expect(propertiesOf(made().usual, 'Queue')).toMatchObject({ RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['DeadLetterQueue', 'Arn'] }, maxReceiveCount: 5 } });
+      expect(propertiesOf(made().usual, 'Queue')).toMatchObject({
+        RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['DeadLetterQueue', 'Arn'] }, maxReceiveCount: 5 },
+      });
     });
 
-    it.each([['usual', 60], ['other', 120]])('keep a message invisible six times as long as a function may take (%s)', (which, timeout) => {
+    it.each([
+      ['usual', 60],
+      ['other', 120],
+    ])('keep a message invisible six times as long as a function may take (%s)', (which, timeout) => {
       const template = which === 'usual' ? made().usual : made().other;
       for (const [, { Timeout }] of functionsOf(template)) expect(Timeout).toBe(timeout);
       expect(propertiesOf(template, 'Queue')['VisibilityTimeout']).toBe(6 * timeout);
     });
 
     it('feed on-event in batches of ten, and take failures one by one', () => {
-      expect(propertiesOf(made().usual, 'OnDasheventEventSourceMappingSQSQueue')).toMatchObject({ BatchSize: 10, FunctionResponseTypes: ['ReportBatchItemFailures'], ScalingConfig: { MaximumConcurrency: 5 } });
-      expect(propertiesOf(made().other, 'OnDasheventEventSourceMappingSQSQueue')).toMatchObject({ ScalingConfig: { MaximumConcurrency: 9 } });
+      expect(propertiesOf(made().usual, 'OnDasheventEventSourceMappingSQSQueue')).toMatchObject({
+        BatchSize: 10,
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        ScalingConfig: { MaximumConcurrency: 5 },
+      });
+      expect(propertiesOf(made().other, 'OnDasheventEventSourceMappingSQSQueue')).toMatchObject({
+        ScalingConfig: { MaximumConcurrency: 9 },
+      });
     });
 
     it('take events from our rules only', () => {
-      const rules = Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(([name]) => !name.startsWith('Sweep'));
+      const rules = Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(
+        ([name]) => !name.startsWith('Sweep'),
+      );
       for (const policy of Object.values(ofType(made().usual, 'AWS::SQS::QueuePolicy'))) {
         const said = JSON.stringify(policy);
         for (const [, { Name }] of rules) expect(said).toContain(`:rule/${String(Name)}"`);
@@ -120,7 +218,9 @@ export const describeTemplate = (made: () => Made): void => {
 
   describe('the rules', () => {
     it('bring every state change, and each hint that is switched on', () => {
-      expect(propertiesOf(made().usual, 'StateChangeRule')).toMatchObject({ EventPattern: { source: ['aws.ec2'], 'detail-type': ['EC2 Instance State-change Notification'] } });
+      expect(propertiesOf(made().usual, 'StateChangeRule')).toMatchObject({
+        EventPattern: { source: ['aws.ec2'], 'detail-type': ['EC2 Instance State-change Notification'] },
+      });
       const hints = ['SpotInterruptionRule', 'RebalanceRecommendationRule', 'AutoScalingRule', 'HealthRule'];
       expect(names(made().usual)).toEqual(expect.arrayContaining(hints));
       for (const hint of hints) expect(names(made().other)).not.toContain(hint);
@@ -129,7 +229,9 @@ export const describeTemplate = (made: () => Made): void => {
     });
 
     it('bring what another account or region forwards, whose envelope names that account and region', () => {
-      for (const [name, { EventPattern }] of Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(([name]) => !name.startsWith('Sweep'))) {
+      for (const [name, { EventPattern }] of Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(
+        ([name]) => !name.startsWith('Sweep'),
+      )) {
         expect({ name, EventPattern }).toMatchObject({ EventPattern: { source: expect.any(Array) } });
         expect({ name, EventPattern }).not.toMatchObject({ EventPattern: { account: expect.anything() } });
         expect({ name, EventPattern }).not.toMatchObject({ EventPattern: { region: expect.anything() } });
@@ -137,8 +239,18 @@ export const describeTemplate = (made: () => Made): void => {
     });
 
     it('try again for an hour, and then keep the event as a dead letter', () => {
-      for (const [name, { Targets }] of Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(([name]) => !name.startsWith('Sweep'))) {
-        expect({ name, Targets }).toMatchObject({ Targets: [{ Arn: { 'Fn::GetAtt': ['Queue', 'Arn'] }, DeadLetterConfig: { Arn: { 'Fn::GetAtt': ['DeadLetterQueue', 'Arn'] } }, RetryPolicy: { MaximumEventAgeInSeconds: 3600 } }] });
+      for (const [name, { Targets }] of Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(
+        ([name]) => !name.startsWith('Sweep'),
+      )) {
+        expect({ name, Targets }).toMatchObject({
+          Targets: [
+            {
+              Arn: { 'Fn::GetAtt': ['Queue', 'Arn'] },
+              DeadLetterConfig: { Arn: { 'Fn::GetAtt': ['DeadLetterQueue', 'Arn'] } },
+              RetryPolicy: { MaximumEventAgeInSeconds: 3600 },
+            },
+          ],
+        });
       }
     });
   });
@@ -146,22 +258,48 @@ export const describeTemplate = (made: () => Made): void => {
   describe('logs and alarms', () => {
     it('each function has a log group with an end', () => {
       const groups = Object.values(ofType(made().usual, 'AWS::Logs::LogGroup'));
-      expect(groups.map(({ LogGroupName }) => String(LogGroupName)).toSorted()).toEqual(['doctor', 'fence', 'on-event', 'replay', 'sweep'].map((name) => `/aws/lambda/cloudfence-prod-${name}`));
+      expect(groups.map(({ LogGroupName }) => String(LogGroupName)).toSorted()).toEqual(
+        ['doctor', 'fence', 'on-event', 'replay', 'sweep'].map((name) => `/aws/lambda/cloudfence-prod-${name}`),
+      );
       for (const group of groups) expect(group).toMatchObject({ RetentionInDays: 30 });
     });
 
     it('tell the topic, if there is one', () => {
       expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(11);
-      for (const alarm of Object.values(ofType(made().usual, 'AWS::CloudWatch::Alarm'))) expect(alarm).toMatchObject({ AlarmActions: [], OKActions: [] });
-      for (const alarm of Object.values(ofType(made().other, 'AWS::CloudWatch::Alarm'))) expect(alarm).toMatchObject({ AlarmActions: [full.alarmTopic], OKActions: [full.alarmTopic] });
+      for (const alarm of Object.values(ofType(made().usual, 'AWS::CloudWatch::Alarm')))
+        expect(alarm).toMatchObject({ AlarmActions: [], OKActions: [] });
+      for (const alarm of Object.values(ofType(made().other, 'AWS::CloudWatch::Alarm')))
+        expect(alarm).toMatchObject({ AlarmActions: [full.alarmTopic], OKActions: [full.alarmTopic] });
     });
 
     it('watch a dead node for five minutes, under the name that the functions measure by', () => {
-      expect(propertiesOf(made().usual, 'DeadNodeUnfencedAlarm')).toMatchObject({ Namespace: 'Cloudfence/prod', MetricName: metric.deadNodeUnfenced, Period: 60, EvaluationPeriods: 5, Threshold: 0 });
+      expect(propertiesOf(made().usual, 'DeadNodeUnfencedAlarm')).toMatchObject({
+        Namespace: 'Cloudfence/prod',
+        MetricName: metric.deadNodeUnfenced,
+        Period: 60,
+        EvaluationPeriods: 5,
+        Threshold: 0,
+      });
       expect(propertiesOf(made().other, 'DeadNodeUnfencedAlarm')).toMatchObject({ Period: 180, EvaluationPeriods: 2 });
-      expect(propertiesOf(made().usual, 'CapReachedAlarm')).toMatchObject({ Namespace: 'Cloudfence/prod', MetricName: metric.capReached, Statistic: 'Sum', Threshold: 0, TreatMissingData: 'notBreaching' });
-      expect(propertiesOf(made().usual, 'ClusterUnreachableAlarm')).toMatchObject({ Namespace: 'Cloudfence/prod', MetricName: metric.clusterUnreachable, Statistic: 'Sum', Threshold: 0, TreatMissingData: 'notBreaching' });
-      for (const { Dimensions } of [propertiesOf(made().usual, 'DeadNodeUnfencedAlarm'), propertiesOf(made().usual, 'CapReachedAlarm')]) expect(Dimensions).toBeUndefined();
+      expect(propertiesOf(made().usual, 'CapReachedAlarm')).toMatchObject({
+        Namespace: 'Cloudfence/prod',
+        MetricName: metric.capReached,
+        Statistic: 'Sum',
+        Threshold: 0,
+        TreatMissingData: 'notBreaching',
+      });
+      expect(propertiesOf(made().usual, 'ClusterUnreachableAlarm')).toMatchObject({
+        Namespace: 'Cloudfence/prod',
+        MetricName: metric.clusterUnreachable,
+        Statistic: 'Sum',
+        Threshold: 0,
+        TreatMissingData: 'notBreaching',
+      });
+      for (const { Dimensions } of [
+        propertiesOf(made().usual, 'DeadNodeUnfencedAlarm'),
+        propertiesOf(made().usual, 'CapReachedAlarm'),
+      ])
+        expect(Dimensions).toBeUndefined();
       const body = JSON.stringify(propertiesOf(made().usual, 'Dashboard')['DashboardBody']);
       for (const name of Object.values(metric).filter((one) => one !== metric.refusals)) expect(body).toContain(name);
     });
@@ -172,11 +310,15 @@ export const describeTemplate = (made: () => Made): void => {
       const again = await made().service.package('prod', '--region', 'eu-west-1');
       const zips = (await readdir(made().packaged.folder)).filter((file) => file.endsWith('.zip'));
       expect(zips.sort()).toEqual(['doctor.zip', 'fence.zip', 'on-event.zip', 'replay.zip', 'sweep.zip']);
-      for (const zip of zips) expect(await readFile(path.join(again.folder, zip))).toEqual(await readFile(path.join(made().packaged.folder, zip)));
+      for (const zip of zips)
+        expect(await readFile(path.join(again.folder, zip))).toEqual(
+          await readFile(path.join(made().packaged.folder, zip)),
+        );
     });
 
     it('keeps stages apart by name', () => {
-      const called = (template: PackagedTemplate) => JSON.stringify(template).match(/cloudfence-(prod|full)[\w-]*/g) ?? [];
+      const called = (template: PackagedTemplate) =>
+        JSON.stringify(template).match(/cloudfence-(prod|full)[\w-]*/g) ?? [];
       expect(called(made().usual).filter((name) => name.includes('full'))).toEqual([]);
       expect(called(made().other).filter((name) => name.includes('prod'))).toEqual([]);
     });
@@ -184,10 +326,24 @@ export const describeTemplate = (made: () => Made): void => {
     it('holds the cloud and the Kubernetes client in separate files, of which the second is loaded when it is needed', async () => {
       for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor']) {
         const folder = path.join(made().service.folder, 'dist/functions', name);
-        const parts = await Promise.all((await readdir(folder)).map(async (file) => ({ file, text: await readFile(path.join(folder, file), 'utf8') })));
-        const bytes = (ofKubernetes: boolean) => parts.filter(({ file }) => file.startsWith('connect-cluster-') === ofKubernetes).reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-        expect({ name, kubernetes: bytes(true) }).toEqual({ name, kubernetes: expect.toSatisfy((size: number) => size > 500_000 && size <= 1_900_000) });
-        expect({ name, cloud: bytes(false) }).toEqual({ name, cloud: expect.toSatisfy((size: number) => size > 100_000 && size <= 1_500_000) });
+        const parts = await Promise.all(
+          (await readdir(folder)).map(async (file) => ({
+            file,
+            text: await readFile(path.join(folder, file), 'utf8'),
+          })),
+        );
+        const bytes = (ofKubernetes: boolean) =>
+          parts
+            .filter(({ file }) => file.startsWith('connect-cluster-') === ofKubernetes)
+            .reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+        expect({ name, kubernetes: bytes(true) }).toEqual({
+          name,
+          kubernetes: expect.toSatisfy((size: number) => size > 500_000 && size <= 1_900_000),
+        });
+        expect({ name, cloud: bytes(false) }).toEqual({
+          name,
+          cloud: expect.toSatisfy((size: number) => size > 100_000 && size <= 1_500_000),
+        });
         expect(parts.find(({ file }) => file === 'package.json')?.text).toBe('{"type":"commonjs"}\n');
         expect(parts.filter(({ text }) => /@azure|@google-cloud/.test(text)).map(({ file }) => file)).toEqual([]);
       }

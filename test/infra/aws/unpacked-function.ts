@@ -27,12 +27,22 @@ export interface Zip {
 const LASTS_MS = 30_000;
 
 /** What a zip's function answers, in a process that sees nothing but these variables and its own files. */
-export const invokeZip = async ({ file, handler }: Zip, folder: string, variables: Readonly<Record<string, string>>, event: unknown): Promise<unknown> => {
+export const invokeZip = async (
+  { file, handler }: Zip,
+  folder: string,
+  variables: Readonly<Record<string, string>>,
+  event: unknown,
+): Promise<unknown> => {
   await unzip(file, folder);
   const runtime = path.join(folder, 'runtime.cjs');
   await writeFile(runtime, RUNTIME);
   const [, at = '', name = ''] = /^(.+)\.(\w+)$/.exec(handler) ?? [];
-  const child = fork(runtime, { cwd: folder, env: { PATH: path.dirname(process.execPath), ...variables }, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = fork(runtime, {
+    cwd: folder,
+    env: { PATH: path.dirname(process.execPath), ...variables },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   child.send({ file: path.join(folder, `${at}.js`), name, event, lastsMs: LASTS_MS });
   const [said]: readonly unknown[] = await once(child, 'message');
   const read = outcome.parse(said);

@@ -38,5 +38,8 @@ export interface Mishap {
   readonly reply: Reply;
 }
 
-export const error = (status: number, code: string, message: string): Reply => ({ status, body: { error: { code, message } } });
+export const error = (status: number, code: string, message: string): Reply => ({
+  status,
+  body: { error: { code, message } },
+});
 export const notFound = (what: string): Reply => error(404, 'ResourceNotFound', `${what} was not found`);

@@ -10,34 +10,59 @@ const BLOB_CONTRIBUTOR = 'ba92f5b4-2d11-453d-a403-e96b0029c9fe';
 
 export const KEY = 'a-function-key';
 
-const storage = z.looseObject({ functionAppConfig: z.object({ deployment: z.object({ storage: z.object({ value: z.string(), authentication: z.object({ userAssignedIdentityResourceId: z.string() }) }) }) }) });
+const storage = z.looseObject({
+  functionAppConfig: z.object({
+    deployment: z.object({
+      storage: z.object({
+        value: z.string(),
+        authentication: z.object({ userAssignedIdentityResourceId: z.string() }),
+      }),
+    }),
+  }),
+});
 
 /** Whether the app's identity may write into the container of its packages. */
 const mayStore = (azure: Azure, host: string): boolean => {
-  const site = [...azure.held.values()].find(({ type, added }) => type === 'Microsoft.Web/sites' && added['defaultHostName'] === host);
+  const site = [...azure.held.values()].find(
+    ({ type, added }) => type === 'Microsoft.Web/sites' && added['defaultHostName'] === host,
+  );
   if (!site) return false;
   const { value, authentication } = storage.parse(site.properties).functionAppConfig.deployment.storage;
   const [, account = '', container = ''] = /^https:\/\/(\w+)\.blob\.core\.windows\.net\/([\w-]+)$/.exec(value) ?? [];
-  const on = [...azure.held.keys()].find((id) => id.endsWith(`/storageaccounts/${account}/blobservices/default/containers/${container}`)) ?? '';
+  const on =
+    [...azure.held.keys()].find((id) =>
+      id.endsWith(`/storageaccounts/${account}/blobservices/default/containers/${container}`),
+    ) ?? '';
   return on !== '' && mayDo(azure, authentication.userAssignedIdentityResourceId, [BLOB_OWNER, BLOB_CONTRIBUTOR], on);
 };
 
-/** As reported of Flex Consumption: the package is taken, and its deployment fails. https://github.com/Azure/azure-functions-host/issues/10620 */
+/**
+ * As reported of Flex Consumption: the package is taken, and its deployment fails.
+ * https://github.com/Azure/azure-functions-host/issues/10620
+ */
 export const publish = (azure: Azure, { body, headers, url }: Request): Reply => {
-  if (headers['content-type'] !== 'application/zip' || body.subarray(0, 2).toString() !== 'PK') return { status: 415, body: 'no zip' };
+  if (headers['content-type'] !== 'application/zip' || body.subarray(0, 2).toString() !== 'PK')
+    return { status: 415, body: 'no zip' };
   const denied = azure.roleSpreads > 0 || !mayStore(azure, url.host);
   azure.roleSpreads = Math.max(0, azure.roleSpreads - 1);
-  azure.failed = denied ? 'InaccessibleStorageException: Failed to access storage account for deployment: 403 AuthorizationPermissionMismatch' : null;
+  azure.failed = denied
+    ? 'InaccessibleStorageException: Failed to access storage account for deployment: 403 AuthorizationPermissionMismatch'
+    : null;
   if (!denied) azure.packages.push({ host: url.host, zip: body });
   return { status: 202, body: 'deployment-1' };
 };
 
-export const published = ({ failed }: Azure): Reply => ({ status: 200, body: failed === null ? { status: 4 } : { status: 3, status_text: failed } });
+export const published = ({ failed }: Azure): Reply => ({
+  status: 200,
+  body: failed === null ? { status: 4 } : { status: 3, status_text: failed },
+});
 
 /** Without a package there is no function in the app. */
 export const keys = (azure: Azure, { url }: Request): Reply => {
   const site = azure.held.get(url.pathname.toLowerCase().split('/functions/')[0] ?? '');
-  return site && azure.packages.some(({ host }) => host === site.added['defaultHostName']) ? { status: 200, body: { default: KEY } } : notFound(url.pathname);
+  return site && azure.packages.some(({ host }) => host === site.added['defaultHostName'])
+    ? { status: 200, body: { default: KEY } }
+    : notFound(url.pathname);
 };
 
 export const called = (azure: Azure, { url, headers }: Request): Reply => {

@@ -35,18 +35,35 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 const all = () => [...registered.values()].flat();
-const triggerOf = (name: string) => all().find((one) => one.name === name)?.bindings.find(({ direction }) => direction === 'in');
+const triggerOf = (name: string) =>
+  all()
+    .find((one) => one.name === name)
+    ?.bindings.find(({ direction }) => direction === 'in');
 
 it('registers every function that serverless knows, out of the bundle of the app that it is in', () => {
-  expect(all().map(({ name }) => name).toSorted()).toEqual([...functionNames].toSorted());
-  for (const [app, functions] of registered) expect(functions.map(({ name }) => appOf(name))).toEqual(functions.map(() => app));
+  expect(
+    all()
+      .map(({ name }) => name)
+      .toSorted(),
+  ).toEqual([...functionNames].toSorted());
+  for (const [app, functions] of registered)
+    expect(functions.map(({ name }) => appOf(name))).toEqual(functions.map(() => app));
 });
 
 it('takes batches from the queue, without a key in its settings, and sweeps by a setting', () => {
-  expect(triggerOf('on-event')).toMatchObject({ type: 'serviceBusTrigger', connection: 'CLOUDFENCE_BUS', queueName: '%CLOUDFENCE_EVENTS_QUEUE%', cardinality: 'many' });
+  expect(triggerOf('on-event')).toMatchObject({
+    type: 'serviceBusTrigger',
+    connection: 'CLOUDFENCE_BUS',
+    queueName: '%CLOUDFENCE_EVENTS_QUEUE%',
+    cardinality: 'many',
+  });
   expect(triggerOf('sweep')).toMatchObject({ type: 'timerTrigger', schedule: '%CLOUDFENCE_SWEEP%' });
 });
 
 it.each(httpFunctions)('%s is called with a key only', (name) => {
-  expect(triggerOf(name)).toMatchObject({ type: 'httpTrigger', authLevel: 'function', methods: name === 'webhook' ? ['POST', 'OPTIONS'] : ['POST'] });
+  expect(triggerOf(name)).toMatchObject({
+    type: 'httpTrigger',
+    authLevel: 'function',
+    methods: name === 'webhook' ? ['POST', 'OPTIONS'] : ['POST'],
+  });
 });

@@ -36,14 +36,33 @@ const principals = () => {
 };
 
 describe('a deployment', () => {
-  it.each([['the defaults', {}, 'prod'], ['every parameter', full, 'full']])('is taken by Azure with %s, and the second time nothing is written', async (_, written, stage) => {
+  it.each([
+    ['the defaults', {}, 'prod'],
+    ['every parameter', full, 'full'],
+  ])('is taken by Azure with %s, and the second time nothing is written', async (_, written, stage) => {
     await deployed(written, '', stage);
     const { said, writes } = await deployed(written, '', stage);
-    expect({ said, writes }).toEqual({ said: ['the template: unchanged', expect.stringMatching(/unchanged/), expect.stringMatching(/unchanged/)], writes: [] });
+    expect({ said, writes }).toEqual({
+      said: ['the template: unchanged', expect.stringMatching(/unchanged/), expect.stringMatching(/unchanged/)],
+      writes: [],
+    });
   });
 
   it('says what was refused, and goes on where it stopped once that is mended', async () => {
-    management.azure.mishaps.push({ method: 'PUT', path: /deployments\/cloudfence-prod$/, reply: { status: 400, body: { error: { code: 'InvalidTemplateDeployment', message: 'policy', details: [{ code: 'RequestDisallowedByPolicy' }] } } } });
+    management.azure.mishaps.push({
+      method: 'PUT',
+      path: /deployments\/cloudfence-prod$/,
+      reply: {
+        status: 400,
+        body: {
+          error: {
+            code: 'InvalidTemplateDeployment',
+            message: 'policy',
+            details: [{ code: 'RequestDisallowedByPolicy' }],
+          },
+        },
+      },
+    });
     await expect(deployed()).rejects.toThrow(/RequestDisallowedByPolicy/);
     management.azure.mishaps.length = 0;
     await deployed();
@@ -96,11 +115,18 @@ describe('the preview', () => {
 
   it('tells what would change beside that, and of what', async () => {
     await deployed();
-    expect(await previewed({ memory: 2048 })).toEqual([expect.stringMatching(/^Modify: .*sites\/cloudfence-prod-\w{6} \(properties\.functionAppConfig\.scaleAndConcurrency\.instanceMemoryMB\)$/), expect.stringMatching(/^Modify: .*sites\/cloudfence-prod-door-\w{6} \(/)]);
+    expect(await previewed({ memory: 2048 })).toEqual([
+      expect.stringMatching(
+        /^Modify: .*sites\/cloudfence-prod-\w{6} \(properties\.functionAppConfig\.scaleAndConcurrency\.instanceMemoryMB\)$/,
+      ),
+      expect.stringMatching(/^Modify: .*sites\/cloudfence-prod-door-\w{6} \(/),
+    ]);
   });
 });
 
-const site = z.object({ siteConfig: z.object({ appSettings: z.array(z.object({ name: z.string(), value: z.string() })) }) });
+const site = z.object({
+  siteConfig: z.object({ appSettings: z.array(z.object({ name: z.string(), value: z.string() })) }),
+});
 
 describe('what receives', () => {
   it('may put events into the queue, and has no way to machines, clusters, dead letters or the package of what fences', async () => {
@@ -108,9 +134,14 @@ describe('what receives', () => {
     const { names } = install;
     const { door } = names.apps;
     const principal = management.azure.held.get(door.identityId.toLowerCase())?.added['principalId'];
-    const on = ofType('Authorization/roleAssignments').filter(({ properties }) => properties['principalId'] === principal).map(({ id }) => id.split('/providers/Microsoft.Authorization/')[0] ?? '');
-    expect(on.toSorted()).toEqual([names.insightsId, names.queueId('events'), door.containerId, door.storageId].toSorted());
-    const settings = site.parse(management.azure.held.get(door.siteId.toLowerCase())?.properties).siteConfig.appSettings;
+    const on = ofType('Authorization/roleAssignments')
+      .filter(({ properties }) => properties['principalId'] === principal)
+      .map(({ id }) => id.split('/providers/Microsoft.Authorization/')[0] ?? '');
+    expect(on.toSorted()).toEqual(
+      [names.insightsId, names.queueId('events'), door.containerId, door.storageId].toSorted(),
+    );
+    const settings = site.parse(management.azure.held.get(door.siteId.toLowerCase())?.properties).siteConfig
+      .appSettings;
     expect(settings.find(({ name }) => name === 'CLOUDFENCE_SETTINGS')?.value).toBe('{}');
     expect(JSON.stringify(settings)).not.toContain('rg-aks');
   });

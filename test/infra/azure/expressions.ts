@@ -1,4 +1,7 @@
-/** As much of the language of templates as ours speak. https://learn.microsoft.com/azure/azure-resource-manager/templates/template-functions */
+/**
+ * As much of the language of templates as ours speak.
+ * https://learn.microsoft.com/azure/azure-resource-manager/templates/template-functions
+ */
 
 export type Lookup = (id: string) => Readonly<Record<string, unknown>> | null;
 
@@ -39,7 +42,8 @@ const evaluated = (text: string, lookup: Lookup): string => {
 /** The same value with its expressions worked out; `lenient` leaves those that cannot be known yet. */
 export const resolved = (value: unknown, lookup: Lookup, lenient = false): unknown => {
   if (Array.isArray(value)) return value.map((one) => resolved(one, lookup, lenient));
-  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, resolved(inner, lookup, lenient)]));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, resolved(inner, lookup, lenient)]));
   if (typeof value !== 'string') return value;
   try {
     return evaluated(value, lookup);

@@ -23,8 +23,15 @@ export const deployingAt = (management: Management, written: object = {}, stage 
   const arm = armAt({ ...management.trusted, wait: async (ms) => void waited.push(ms) });
   const install = installFor(stage, { ...plain, ...written });
   const said: string[] = [];
-  return { deployer: azureDeployer(arm, install, management.trusted.endpoint), install, said, waited, say: (line) => void said.push(line) };
+  return {
+    deployer: azureDeployer(arm, install, management.trusted.endpoint),
+    install,
+    said,
+    waited,
+    say: (line) => void said.push(line),
+  };
 };
 
 /** Zips in no more than their first two letters. */
-export const packaged = (change = '') => functionNames.map((name) => ({ name, zip: Buffer.from(`PK the code of the app${change}`) }));
+export const packaged = (change = '') =>
+  functionNames.map((name) => ({ name, zip: Buffer.from(`PK the code of the app${change}`) }));

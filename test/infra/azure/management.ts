@@ -39,17 +39,44 @@ const listen = async (server: Server): Promise<number> => {
 };
 
 /** https://learn.microsoft.com/azure/app-service/overview-managed-identity#rest-endpoint-reference */
-const openIdentity = () => openStandIn(() => ({ body: { access_token: TOKEN, expires_on: String(Math.floor(Date.now() / 1_000) + 86_400), resource: 'x', token_type: 'Bearer' } }));
+const openIdentity = () =>
+  openStandIn(() => ({
+    body: {
+      access_token: TOKEN,
+      expires_on: String(Math.floor(Date.now() / 1_000) + 86_400),
+      resource: 'x',
+      token_type: 'Bearer',
+    },
+  }));
 
 const needsToken = ({ pathname }: URL): boolean => !/^\/api\/(?!publish|deployments)/.test(pathname);
-const changes = ({ method, url }: Request): boolean => method !== 'GET' && !/whatIf$|listkeys$|\/query$|^\/api\/(?!publish)/.test(url.pathname);
+const changes = ({ method, url }: Request): boolean =>
+  method !== 'GET' && !/whatIf$|listkeys$|\/query$|^\/api\/(?!publish)/.test(url.pathname);
 
-const answered = async (azure: Azure, recorded: Request[], incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-  const request: Request = { method: incoming.method ?? 'GET', url: new URL(incoming.url ?? '/', `https://${incoming.headers.host ?? ''}`), body: await buffer(incoming), headers: incoming.headers };
+const answered = async (
+  azure: Azure,
+  recorded: Request[],
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> => {
+  const request: Request = {
+    method: incoming.method ?? 'GET',
+    url: new URL(incoming.url ?? '/', `https://${incoming.headers.host ?? ''}`),
+    body: await buffer(incoming),
+    headers: incoming.headers,
+  };
   recorded.push(request);
   const refused = needsToken(request.url) && incoming.headers.authorization !== `Bearer ${TOKEN}`;
-  const { status, body, headers = {} } = refused ? { status: 401, body: { error: { code: 'InvalidAuthenticationToken', message: 'no token' } } } : reply(azure, request);
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body === undefined ? undefined : JSON.stringify(body));
+  const {
+    status,
+    body,
+    headers = {},
+  } = refused
+    ? { status: 401, body: { error: { code: 'InvalidAuthenticationToken', message: 'no token' } } }
+    : reply(azure, request);
+  response
+    .writeHead(status, { 'content-type': 'application/json', ...headers })
+    .end(body === undefined ? undefined : JSON.stringify(body));
 };
 
 const trusting = (ca: string): HttpClient => {
@@ -69,13 +96,41 @@ const closed = (server: Server): Promise<void> =>
   });
 
 export const openManagement = async (): Promise<Management> => {
-  const { private: key, cert } = await generate([{ name: 'commonName', value: 'management' }], { keyType: 'ec', algorithm: 'sha256', extensions: [{ name: 'basicConstraints', cA: true }, { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }, { type: 2, value: 'localhost' }] }] });
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'management' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          { type: 7, ip: '127.0.0.1' },
+          { type: 2, value: 'localhost' },
+        ],
+      },
+    ],
+  });
   const recorded: Request[] = [];
-  const server = createServer({ key, cert }, (incoming, response) => void answered(azure, recorded, incoming, response));
+  const server = createServer(
+    { key, cert },
+    (incoming, response) => void answered(azure, recorded, incoming, response),
+  );
   const identity = await openIdentity();
   const port = await listen(server);
   const origin = `https://127.0.0.1:${port}`;
-  const azure: Azure = { held: withGroups(`/subscriptions/${SUBSCRIPTION}`, OTHERS), hosts: [`127.0.0.1:${port}`, `localhost:${port}`], identities: 0, origin, deployments: new Map(), packages: [], roleSpreads: 0, failed: null, answers: new Map(), operations: new Map(), mishaps: [] };
+  const azure: Azure = {
+    held: withGroups(`/subscriptions/${SUBSCRIPTION}`, OTHERS),
+    hosts: [`127.0.0.1:${port}`, `localhost:${port}`],
+    identities: 0,
+    origin,
+    deployments: new Map(),
+    packages: [],
+    roleSpreads: 0,
+    failed: null,
+    answers: new Map(),
+    operations: new Map(),
+    mishaps: [],
+  };
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-management-'));
   await writeFile(path.join(folder, 'trusted.pem'), cert);
   const environment = {
@@ -90,7 +145,11 @@ export const openManagement = async (): Promise<Management> => {
     writes: () => recorded.filter(changes).map(({ method, url }) => `${method} ${url.pathname}`),
     recorded,
     environment,
-    trusted: { credential: { getToken: async () => ({ token: TOKEN, expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) }, endpoint: origin, httpClient: trusting(cert) },
+    trusted: {
+      credential: { getToken: async () => ({ token: TOKEN, expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) },
+      endpoint: origin,
+      httpClient: trusting(cert),
+    },
     close: async () => {
       await Promise.all([closed(server), identity.close(), rm(folder, { recursive: true })]);
     },

@@ -6,7 +6,9 @@ import { checkInstall, type Install, installOf } from '../../../infra/azure/inst
 import { templateOf } from '../../../infra/azure/template.ts';
 import { nested } from './subscription.ts';
 
-const defaults = z.record(z.string(), z.unknown()).parse(parse(readFileSync(new URL('../../../infra/azure/parameters.yml', import.meta.url), 'utf8')));
+const defaults = z
+  .record(z.string(), z.unknown())
+  .parse(parse(readFileSync(new URL('../../../infra/azure/parameters.yml', import.meta.url), 'utf8')));
 
 export const installFor = (stage: string, written: object): Install => {
   const { faults, install } = checkInstall(stage, { ...defaults, ...written });
@@ -26,6 +28,8 @@ const placedIn = (resources: readonly TemplateResource[], group: string | null):
     return placedIn(template.resources, one.resourceGroup ?? group);
   });
 
-export const placedFor = (stage: string, written: object): readonly Placed[] => placedIn(templateOf(installFor(stage, written)).resources, null);
+export const placedFor = (stage: string, written: object): readonly Placed[] =>
+  placedIn(templateOf(installFor(stage, written)).resources, null);
 
-export const ofType = (placed: readonly Placed[], type: string): readonly Placed[] => placed.filter((one) => one.type === `Microsoft.${type}`);
+export const ofType = (placed: readonly Placed[], type: string): readonly Placed[] =>
+  placed.filter((one) => one.type === `Microsoft.${type}`);

@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
-/** Azure's own descriptions of the interfaces that a deployment calls, as Microsoft's packages carry them: .ci/install-azure-models. */
+/**
+ * Azure's own descriptions of the interfaces that a deployment calls, as Microsoft's packages carry them:
+ * .ci/install-azure-models.
+ */
 
 const field = z.object({
   path: z.array(z.string()),
@@ -31,7 +34,11 @@ export interface Published {
   /** What of a resource, as a template has it, is not as published. */
   readonly faultsIn: (type: string, version: string, resource: Fields) => readonly string[];
   /** The same of a request of ARM's: that there is such a one, under that version, with such a body. */
-  readonly faultsOf: (request: { readonly method: string; readonly url: URL; readonly body: unknown }) => readonly string[];
+  readonly faultsOf: (request: {
+    readonly method: string;
+    readonly url: URL;
+    readonly body: unknown;
+  }) => readonly string[];
 }
 
 /** Which package describes a type, by which class. */
@@ -40,7 +47,10 @@ const described: Readonly<Record<string, readonly [string, string]>> = {
   'Microsoft.Resources/resourceGroups': ['resource/resources/v2022_09_01', 'ResourceGroup'],
   'Microsoft.Web/serverfarms': ['web/v2024_04_01', 'AppServicePlan'],
   'Microsoft.Web/sites': ['web/v2024_04_01', 'Site'],
-  'Microsoft.Web/sites/basicPublishingCredentialsPolicies': ['web/v2024_04_01', 'CsmPublishingCredentialsPoliciesEntity'],
+  'Microsoft.Web/sites/basicPublishingCredentialsPolicies': [
+    'web/v2024_04_01',
+    'CsmPublishingCredentialsPoliciesEntity',
+  ],
   'Microsoft.Storage/storageAccounts': ['storage', 'StorageAccountCreateParameters'],
   'Microsoft.Storage/storageAccounts/blobServices/containers': ['storage', 'BlobContainer'],
   'Microsoft.ServiceBus/namespaces': ['servicebus/v2022_10_01_preview', 'SBNamespace'],
@@ -68,31 +78,51 @@ const standsFor: Readonly<Record<string, string>> = { 'Microsoft.ServiceBus 2024
 
 const versionAs = (namespace: string, version: string): string => standsFor[`${namespace} ${version}`] ?? version;
 
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Worked out by ARM only: a text, and nothing more is known of it. */
 const isExpression = (value: unknown): boolean => typeof value === 'string' && /^\[(?!\[).*\]$/s.test(value);
 
 const kindsOfText = new Set(['str', 'iso-8601', 'rfc-1123', 'duration', 'date', 'time', 'base64', 'bytearray']);
 
-const limitFaults = (value: unknown, { values, minimum, maximum, min_length: shortest, max_length: longest }: Field, at: string): readonly string[] => [
-  ...(typeof value === 'string' && values && !isExpression(value) && !values.includes(value) ? [`${at}: "${value}" is none of ${values.join(', ')}`] : []),
-  ...(typeof value === 'number' && (value < (minimum ?? value) || value > (maximum ?? value)) ? [`${at}: ${value} is out of bounds`] : []),
-  ...(typeof value === 'string' && (value.length < (shortest ?? 0) || value.length > (longest ?? value.length)) ? [`${at}: its length is out of bounds`] : []),
+const limitFaults = (
+  value: unknown,
+  { values, minimum, maximum, min_length: shortest, max_length: longest }: Field,
+  at: string,
+): readonly string[] => [
+  ...(typeof value === 'string' && values && !isExpression(value) && !values.includes(value)
+    ? [`${at}: "${value}" is none of ${values.join(', ')}`]
+    : []),
+  ...(typeof value === 'number' && (value < (minimum ?? value) || value > (maximum ?? value))
+    ? [`${at}: ${value} is out of bounds`]
+    : []),
+  ...(typeof value === 'string' && (value.length < (shortest ?? 0) || value.length > (longest ?? value.length))
+    ? [`${at}: its length is out of bounds`]
+    : []),
 ];
 
 const plainFaults = (type: string, value: unknown, at: string): readonly string[] | null => {
   if (type === 'object') return [];
   if (kindsOfText.has(type)) return typeof value === 'string' ? [] : [`${at}: is no text`];
   if (type === 'bool') return typeof value === 'boolean' ? [] : [`${at}: is neither true nor false`];
-  if (type === 'int' || type === 'long' || type === 'float') return typeof value === 'number' ? [] : [`${at}: is no number`];
+  if (type === 'int' || type === 'long' || type === 'float')
+    return typeof value === 'number' ? [] : [`${at}: is no number`];
   return null;
 };
 
 const valueFaults = (models: Models, type: string, value: unknown, at: string): readonly string[] => {
-  if (type.startsWith('[')) return Array.isArray(value) ? value.flatMap((one, index) => valueFaults(models, type.slice(1, -1), one, `${at}.${index}`)) : [`${at}: is no list`];
-  if (type.startsWith('{')) return isObject(value) ? Object.entries(value).flatMap(([key, one]) => valueFaults(models, type.slice(1, -1), one, `${at}.${key}`)) : [`${at}: is no map`];
-  return plainFaults(type, value, at) ?? (isObject(value) ? modelFaults(models, type, value, at) : [`${at}: is no ${type}`]);
+  if (type.startsWith('['))
+    return Array.isArray(value)
+      ? value.flatMap((one, index) => valueFaults(models, type.slice(1, -1), one, `${at}.${index}`))
+      : [`${at}: is no list`];
+  if (type.startsWith('{'))
+    return isObject(value)
+      ? Object.entries(value).flatMap(([key, one]) => valueFaults(models, type.slice(1, -1), one, `${at}.${key}`))
+      : [`${at}: is no map`];
+  return (
+    plainFaults(type, value, at) ?? (isObject(value) ? modelFaults(models, type, value, at) : [`${at}: is no ${type}`])
+  );
 };
 
 /** Of several kinds, the one that the value says it is. */
@@ -104,11 +134,19 @@ const kindOf = (models: Models, name: string, value: Fields): Model => {
   return kind === undefined ? found : kindOf(models, kind, value);
 };
 
-const modelFaults = (models: Models, name: string, value: Fields, at: string): readonly string[] => fieldFaults(models, kindOf(models, name, value).fields, value, at);
+const modelFaults = (models: Models, name: string, value: Fields, at: string): readonly string[] =>
+  fieldFaults(models, kindOf(models, name, value).fields, value, at);
 
-const inside = (fields: readonly Field[], key: string): readonly Field[] => fields.flatMap((one) => (one.path[0] === key && one.path.length > 1 ? [{ ...one, path: one.path.slice(1) }] : []));
+const inside = (fields: readonly Field[], key: string): readonly Field[] =>
+  fields.flatMap((one) => (one.path[0] === key && one.path.length > 1 ? [{ ...one, path: one.path.slice(1) }] : []));
 
-const keyFaults = (models: Models, fields: readonly Field[], key: string, value: unknown, at: string): readonly string[] => {
+const keyFaults = (
+  models: Models,
+  fields: readonly Field[],
+  key: string,
+  value: unknown,
+  at: string,
+): readonly string[] => {
   const deeper = inside(fields, key);
   if (deeper.length > 0) return isObject(value) ? fieldFaults(models, deeper, value, at) : [`${at}: is no object`];
   const own = fields.find(({ path }) => path[0] === key);
@@ -118,20 +156,49 @@ const keyFaults = (models: Models, fields: readonly Field[], key: string, value:
 };
 
 const fieldFaults = (models: Models, fields: readonly Field[], value: Fields, at: string): readonly string[] => {
-  const missing = fields.filter(({ required, readOnly, path: [key = '', ...rest] }) => required && !readOnly && rest.length === 0 && value[key] === undefined);
+  const missing = fields.filter(
+    ({ required, readOnly, path: [key = '', ...rest] }) =>
+      required && !readOnly && rest.length === 0 && value[key] === undefined,
+  );
   const said = Object.entries(value).filter(([, one]) => one !== undefined);
-  return [...missing.map(({ path }) => `${at}.${path[0]}: is missing`), ...said.flatMap(([key, one]) => keyFaults(models, fields, key, one, `${at}.${key}`))];
+  return [
+    ...missing.map(({ path }) => `${at}.${path[0]}: is missing`),
+    ...said.flatMap(([key, one]) => keyFaults(models, fields, key, one, `${at}.${key}`)),
+  ];
 };
 
 /** `{x}` stands for one piece of a path, and for a whole id where it is first. */
 const patternOf = (path: string): RegExp =>
-  new RegExp(`^${path.split(/(\{\w+\})/).map((part, at) => (part.startsWith('{') ? (at === 1 && path.startsWith('/{') ? '.+' : '[^/]+') : part.replaceAll('.', String.raw`\.`))).join('')}$`, 'i');
+  new RegExp(
+    `^${path
+      .split(/(\{\w+\})/)
+      .map((part, at) =>
+        part.startsWith('{')
+          ? at === 1 && path.startsWith('/{')
+            ? '.+'
+            : '[^/]+'
+          : part.replaceAll('.', String.raw`\.`),
+      )
+      .join('')}$`,
+    'i',
+  );
 
 /** Templates nest what is deployed as properties; of the rest of a template's own words, a request knows nothing. */
-const bodyOf = ({ type: _type, apiVersion: _version, name: _name, scope: _scope, dependsOn: _order, resourceGroup: _group, ...body }: Fields): Fields => body;
+const bodyOf = ({
+  type: _type,
+  apiVersion: _version,
+  name: _name,
+  scope: _scope,
+  dependsOn: _order,
+  resourceGroup: _group,
+  ...body
+}: Fields): Fields => body;
 
 /** Where the name of one of that type is the service's own. */
-const fixedNames: Readonly<Record<string, string>> = { blobServices: 'default', basicPublishingCredentialsPolicies: 'ftp' };
+const fixedNames: Readonly<Record<string, string>> = {
+  blobServices: 'default',
+  basicPublishingCredentialsPolicies: 'ftp',
+};
 
 /** Of any resource of that type. */
 const pathTo = (type: string): string => {
@@ -143,22 +210,38 @@ const pathTo = (type: string): string => {
 const namespaceIn = (pathname: string): string => /^.*\/providers\/([^/]+)/.exec(pathname)?.[1] ?? '';
 
 export const openPublished = (): Published => {
-  const file = execFileSync(fileURLToPath(new URL('../../../.ci/install-azure-models', import.meta.url)), { encoding: 'utf8' }).trim();
+  const file = execFileSync(fileURLToPath(new URL('../../../.ci/install-azure-models', import.meta.url)), {
+    encoding: 'utf8',
+  }).trim();
   const { models, requests } = published.parse(JSON.parse(readFileSync(file, 'utf8')));
   const known = requests.map((one) => ({ ...one, pattern: patternOf(one.path) }));
   const isKnown = (method: string, pathname: string, version: string): boolean =>
-    known.some((one) => one.method === method && one.version === versionAs(namespaceIn(pathname), version) && one.pattern.test(pathname));
-  const bodyFaults = (name: string, body: unknown): readonly string[] => (isObject(body) ? modelFaults(models['resource/resources/v2022_09_01'] ?? {}, name, body, name) : [`${name}: no body`]);
+    known.some(
+      (one) =>
+        one.method === method &&
+        one.version === versionAs(namespaceIn(pathname), version) &&
+        one.pattern.test(pathname),
+    );
+  const bodyFaults = (name: string, body: unknown): readonly string[] =>
+    isObject(body)
+      ? modelFaults(models['resource/resources/v2022_09_01'] ?? {}, name, body, name)
+      : [`${name}: no body`];
   return {
     faultsIn: (type, version, resource) => {
       const [packaged, name] = described[type] ?? ['', ''];
-      return [...(isKnown('PUT', pathTo(type), version) ? [] : [`${type}: there is no version ${version}`]), ...modelFaults(models[packaged] ?? {}, name, bodyOf(resource), type)];
+      return [
+        ...(isKnown('PUT', pathTo(type), version) ? [] : [`${type}: there is no version ${version}`]),
+        ...modelFaults(models[packaged] ?? {}, name, bodyOf(resource), type),
+      ];
     },
     faultsOf: ({ method, url, body }) => {
       const version = url.searchParams.get('api-version') ?? '';
       const call = `${method} ${url.pathname}`;
       const name = bodies.find(([pattern]) => pattern.test(call))?.[1];
-      return [...(isKnown(method, url.pathname, version) ? [] : [`${call}: there is no such request in ${version}`]), ...(name === undefined ? [] : bodyFaults(name, body))];
+      return [
+        ...(isKnown(method, url.pathname, version) ? [] : [`${call}: there is no such request in ${version}`]),
+        ...(name === undefined ? [] : bodyFaults(name, body)),
+      ];
     },
   };
 };

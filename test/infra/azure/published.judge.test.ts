@@ -15,7 +15,11 @@ let management: Management;
 beforeAll(async () => {
   published = openPublished();
   management = await openManagement();
-  for (const [written, stage, ends] of [[{}, 'prod', false], [{ keylessDelivery: false }, 'prod', true], [full, 'full', true]] as const) {
+  for (const [written, stage, ends] of [
+    [{}, 'prod', false],
+    [{ keylessDelivery: false }, 'prod', true],
+    [full, 'full', true],
+  ] as const) {
     const { deployer, say } = deployingAt(management, written, stage);
     await deployer.preview?.(say);
     await deployer.deploy(packaged(stage), say);
@@ -28,29 +32,74 @@ beforeAll(async () => {
 });
 afterAll(() => management.close());
 
-const stages = { plain, keys: { ...plain, keylessDelivery: false }, whole: { ...plain, resourceGroups: 'all-of-subscription' }, health: { ...plain, health: true }, full };
+const stages = {
+  plain,
+  keys: { ...plain, keylessDelivery: false },
+  whole: { ...plain, resourceGroups: 'all-of-subscription' },
+  health: { ...plain, health: true },
+  full,
+};
 
 describe('the template', () => {
   it.each(Object.entries(stages))('is as published, with every resource of the stage %s', (stage, written) => {
-    const nested = templateOf(installFor('prod', written)).resources.filter(({ type }) => type === 'Microsoft.Resources/deployments');
+    const nested = templateOf(installFor('prod', written)).resources.filter(
+      ({ type }) => type === 'Microsoft.Resources/deployments',
+    );
     const placed = placedFor('prod', written).map(({ group: _group, ...resource }) => resource);
-    const faults = [...nested, ...placed].flatMap((resource) => published.faultsIn(resource.type, resource.apiVersion, { ...resource }));
+    const faults = [...nested, ...placed].flatMap((resource) =>
+      published.faultsIn(resource.type, resource.apiVersion, { ...resource }),
+    );
     expect(nested.length).toBeGreaterThan(1);
     expect({ stage, faults }).toEqual({ stage, faults: [] });
   });
 
   it.each([
     ['a version that is not known', 'Storage/storageAccounts', { apiVersion: '2031-01-01' }, /no version 2031/],
-    ['a property that is not known', 'Storage/storageAccounts', { properties: { nonsense: 1 } }, /nonsense: there is no such property/],
-    ['a value that is none of those known', 'Storage/storageAccounts', { properties: { minimumTlsVersion: 'TLS9' } }, /"TLS9" is none of/],
-    ['a text in the place of a switch', 'Storage/storageAccounts', { properties: { allowBlobPublicAccess: 'no' } }, /is neither true nor false/],
-    ['what only Azure writes', 'ServiceBus/namespaces/queues', { properties: { messageCount: 1 } }, /only Azure writes it/],
+    [
+      'a property that is not known',
+      'Storage/storageAccounts',
+      { properties: { nonsense: 1 } },
+      /nonsense: there is no such property/,
+    ],
+    [
+      'a value that is none of those known',
+      'Storage/storageAccounts',
+      { properties: { minimumTlsVersion: 'TLS9' } },
+      /"TLS9" is none of/,
+    ],
+    [
+      'a text in the place of a switch',
+      'Storage/storageAccounts',
+      { properties: { allowBlobPublicAccess: 'no' } },
+      /is neither true nor false/,
+    ],
+    [
+      'what only Azure writes',
+      'ServiceBus/namespaces/queues',
+      { properties: { messageCount: 1 } },
+      /only Azure writes it/,
+    ],
     ['nothing where something is required', 'Storage/storageAccounts', { sku: undefined }, /sku: is missing/],
-    ['a destination of a kind that is not known', 'EventGrid/systemTopics/eventSubscriptions', { properties: { destination: { endpointType: 'Pigeon' } } }, /"Pigeon" is none of/],
-    ['a filter that is not known, in a list', 'EventGrid/systemTopics/eventSubscriptions', { properties: { filter: { advancedFilters: [{ operatorType: 'Sounds', key: 'subject' }] } } }, /advancedFilters\.0.*"Sounds" is none of/],
+    [
+      'a destination of a kind that is not known',
+      'EventGrid/systemTopics/eventSubscriptions',
+      { properties: { destination: { endpointType: 'Pigeon' } } },
+      /"Pigeon" is none of/,
+    ],
+    [
+      'a filter that is not known, in a list',
+      'EventGrid/systemTopics/eventSubscriptions',
+      { properties: { filter: { advancedFilters: [{ operatorType: 'Sounds', key: 'subject' }] } } },
+      /advancedFilters\.0.*"Sounds" is none of/,
+    ],
   ])('would be refused with %s', (_, type, change, fault) => {
-    const [resource] = ofType(placedFor('prod', plain), type).map(({ group: _group, ...one }) => ({ ...one, ...change }));
-    expect(published.faultsIn(`Microsoft.${type}`, resource?.apiVersion ?? '', { ...resource })).toContainEqual(expect.stringMatching(fault));
+    const [resource] = ofType(placedFor('prod', plain), type).map(({ group: _group, ...one }) => ({
+      ...one,
+      ...change,
+    }));
+    expect(published.faultsIn(`Microsoft.${type}`, resource?.apiVersion ?? '', { ...resource })).toContainEqual(
+      expect.stringMatching(fault),
+    );
   });
 });
 
@@ -59,11 +108,17 @@ describe('a deployment', () => {
   const ofArm = () => management.recorded.filter(({ url }) => url.pathname.startsWith('/subscriptions/'));
 
   it('makes no request of ARM that is not published', () => {
-    expect([...new Set(ofArm().flatMap(({ method, url, body }) => published.faultsOf({ method, url, body: jsonIn(body.toString()) })))]).toEqual([]);
+    expect([
+      ...new Set(
+        ofArm().flatMap(({ method, url, body }) => published.faultsOf({ method, url, body: jsonIn(body.toString()) })),
+      ),
+    ]).toEqual([]);
   });
 
   it('makes requests of every kind that it has', () => {
-    const kinds = new Set(ofArm().map(({ method, url }) => `${method} ${/([\w.]+\/\w+)(?:\/[^/]+)?$/.exec(url.pathname)?.[1] ?? ''}`));
+    const kinds = new Set(
+      ofArm().map(({ method, url }) => `${method} ${/([\w.]+\/\w+)(?:\/[^/]+)?$/.exec(url.pathname)?.[1] ?? ''}`),
+    );
     expect(kinds.size).toBeGreaterThan(10);
   });
 });

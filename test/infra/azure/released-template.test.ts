@@ -14,7 +14,13 @@ const subscription = '11111111-2222-4333-8444-555555555555';
 const settings = { clusters: [{ name: 'prod', aks: { resourceGroup: 'clusters', cluster: 'prod' } }] };
 
 const installed = () => {
-  const { install, faults } = checkInstall('prod', { ...defaults, ...settings, subscription, location: 'westeurope', resourceGroups: ['MC_prod'] });
+  const { install, faults } = checkInstall('prod', {
+    ...defaults,
+    ...settings,
+    subscription,
+    location: 'westeurope',
+    resourceGroups: ['MC_prod'],
+  });
   if (!install) throw new Error(faults.join('; '));
   return installOf('cloudfence-prod', install);
 };
@@ -29,16 +35,20 @@ const functions = (given: Readonly<Record<string, string>>) => ({
   guid: worked.guid,
   parameters: (name: string) => given[name],
   subscription: () => ({ subscriptionId: subscription }),
-  reference: (id: string, api: string) => new Proxy({}, { get: (_target, property) => `<${String(property)} of ${id} ${api}>` }),
+  reference: (id: string, api: string) =>
+    new Proxy({}, { get: (_target, property) => `<${String(property)} of ${id} ${api}>` }),
 });
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const workedOut = (value: unknown, given: Readonly<Record<string, string>>): unknown => {
   if (Array.isArray(value)) return value.map((one) => workedOut(one, given));
   if (isObject(value)) {
     const { parameters: _handedOn, ...rest } = value;
-    return Object.fromEntries(Object.entries(rest).map(([key, inner]) => [String(workedOut(key, given)), workedOut(inner, given)]));
+    return Object.fromEntries(
+      Object.entries(rest).map(([key, inner]) => [String(workedOut(key, given)), workedOut(inner, given)]),
+    );
   }
   if (typeof value !== 'string' || !value.startsWith('[') || value.startsWith('[[')) return value;
   return runInNewContext(value.slice(1, -1).replaceAll(/(?<=[^(,\s])''(?=[^),])/g, String.raw`\'`), functions(given));
@@ -46,7 +56,14 @@ const workedOut = (value: unknown, given: Readonly<Record<string, string>>): unk
 
 it('is the template of a deployment with parameters', () => {
   const install = installed();
-  const given = { stage: 'prod', location: 'westeurope', machineResourceGroup: 'MC_prod', aksResourceGroup: 'clusters', aksCluster: 'prod', settings: install.settings };
+  const given = {
+    stage: 'prod',
+    location: 'westeurope',
+    machineResourceGroup: 'MC_prod',
+    aksResourceGroup: 'clusters',
+    aksCluster: 'prod',
+    settings: install.settings,
+  };
   const { resources } = z.looseObject({ resources: z.array(z.unknown()) }).parse(releasedTemplate(defaults));
   expect(workedOut(resources, given)).toEqual(workedOut(templateOf(install).resources, given));
 });

@@ -41,7 +41,10 @@ const remove = async (options: { readonly 'force-remove'?: boolean } = {}): Prom
 };
 
 const strike = (path: RegExp, reply: Reply): void => void management.azure.mishaps.push({ path, reply });
-const arm = (status: number, code: string): Reply => ({ status, body: { error: { code, message: 'said by the test' } } });
+const arm = (status: number, code: string): Reply => ({
+  status,
+  body: { error: { code, message: 'said by the test' } },
+});
 const site = () => new RegExp(`/sites/${deploying.install.names.apps.app.site}$`);
 const held = () => [...management.azure.held.values()];
 
@@ -91,7 +94,8 @@ describe('a removal', () => {
   });
 
   it('takes the rest away when the group is gone already', async () => {
-    for (const { id } of held()) if (id.startsWith(deploying.install.names.groupId)) management.azure.held.delete(id.toLowerCase());
+    for (const { id } of held())
+      if (id.startsWith(deploying.install.names.groupId)) management.azure.held.delete(id.toLowerCase());
     expect(await remove()).toBe('removed');
     expect(held().map(({ name }) => name)).toEqual(OTHERS);
   });
@@ -101,7 +105,15 @@ describe('a deployment', () => {
   it('does not fill, and so take over, a group of that name that is not ours', async () => {
     const { id } = held().find((one) => one.id === deploying.install.names.groupId) ?? { id: '' };
     for (const one of held()) if (one.id.startsWith(id)) management.azure.held.delete(one.id.toLowerCase());
-    management.azure.held.set(id.toLowerCase(), { id, type: 'Microsoft.Resources/resourceGroups', name: 'cloudfence-prod', wanted: null, tags: { owner: 'somebody' }, added: {}, properties: {} });
+    management.azure.held.set(id.toLowerCase(), {
+      id,
+      type: 'Microsoft.Resources/resourceGroups',
+      name: 'cloudfence-prod',
+      wanted: null,
+      tags: { owner: 'somebody' },
+      added: {},
+      properties: {},
+    });
     const before = management.writes().length;
     await expect(deploying.deployer.deploy(packaged(), deploying.say)).rejects.toThrow(/does not bear our tag/);
     expect(management.writes().slice(before)).toEqual([]);

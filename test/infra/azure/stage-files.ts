@@ -3,7 +3,11 @@
 export const SUBSCRIPTION = '11112222-3333-4444-8555-666677778888';
 const group = (name: string) => `/subscriptions/${SUBSCRIPTION}/resourceGroups/${name}`;
 
-export const plain = { subscription: SUBSCRIPTION, resourceGroups: ['MC_blue'], clusters: [{ name: 'prod', aks: { resourceGroup: 'rg-aks' } }] };
+export const plain = {
+  subscription: SUBSCRIPTION,
+  resourceGroups: ['MC_blue'],
+  clusters: [{ name: 'prod', aks: { resourceGroup: 'rg-aks' } }],
+};
 
 export const full = {
   subscription: SUBSCRIPTION,

@@ -66,7 +66,12 @@ export const idOf = (base: string, { type, name, scope, resourceGroup }: Templat
 /** What `dependsOn` may call a resource. */
 const calledBy = (base: string, resource: TemplateResource): readonly string[] => {
   const id = idOf(base, resource);
-  return [id, ...(resource.type === 'Microsoft.Resources/resourceGroups' ? [`${base}/providers/Microsoft.Resources/resourceGroups/${resource.name}`] : [])].map((one) => one.toLowerCase());
+  return [
+    id,
+    ...(resource.type === 'Microsoft.Resources/resourceGroups'
+      ? [`${base}/providers/Microsoft.Resources/resourceGroups/${resource.name}`]
+      : []),
+  ].map((one) => one.toLowerCase());
 };
 
 /** In an order in which each comes after what it depends on. */
@@ -74,9 +79,14 @@ const inOrder = (base: string, resources: readonly TemplateResource[]): readonly
   const names = new Set(resources.flatMap((one) => calledBy(base, one)));
   const done = new Set<string>();
   const order: TemplateResource[] = [];
-  for (const { name, dependsOn = [] } of resources) for (const one of dependsOn) if (!names.has(one.toLowerCase())) throw new Invalid(`${name} depends on ${one}, which the template does not have`);
+  for (const { name, dependsOn = [] } of resources)
+    for (const one of dependsOn)
+      if (!names.has(one.toLowerCase()))
+        throw new Invalid(`${name} depends on ${one}, which the template does not have`);
   while (order.length < resources.length) {
-    const next = resources.find((one) => !order.includes(one) && (one.dependsOn ?? []).every((name) => done.has(name.toLowerCase())));
+    const next = resources.find(
+      (one) => !order.includes(one) && (one.dependsOn ?? []).every((name) => done.has(name.toLowerCase())),
+    );
     if (!next) throw new Invalid('resources depend on each other in a circle');
     order.push(next);
     for (const name of calledBy(base, next)) done.add(name);
@@ -85,7 +95,11 @@ const inOrder = (base: string, resources: readonly TemplateResource[]): readonly
 };
 
 /** What only Azure knows of a new resource. */
-const addedTo = (subscription: Subscription, { type, name }: TemplateResource, id: string): Readonly<Record<string, unknown>> => {
+const addedTo = (
+  subscription: Subscription,
+  { type, name }: TemplateResource,
+  id: string,
+): Readonly<Record<string, unknown>> => {
   if (type === 'Microsoft.ManagedIdentity/userAssignedIdentities') {
     const serial = (subscription.identities += 1);
     return { principalId: guid(`principal ${serial} ${id}`), clientId: guid(`client ${serial} ${id}`) };
@@ -94,7 +108,14 @@ const addedTo = (subscription: Subscription, { type, name }: TemplateResource, i
   if (type === 'Microsoft.Insights/components') return { ConnectionString: `InstrumentationKey=${guid(id)}` };
   if (type !== 'Microsoft.Web/sites') return {};
   const host = subscription.hosts[[...subscription.held.values()].filter((one) => one.type === type).length] ?? '';
-  return { state: 'Running', defaultHostName: host, hostNameSslStates: [{ name: `${name}.azurewebsites.net`, hostType: 'Standard' }, { name: host, hostType: 'Repository' }] };
+  return {
+    state: 'Running',
+    defaultHostName: host,
+    hostNameSslStates: [
+      { name: `${name}.azurewebsites.net`, hostType: 'Standard' },
+      { name: host, hostType: 'Repository' },
+    ],
+  };
 };
 
 const lookupIn =
@@ -105,7 +126,11 @@ const lookupIn =
   };
 
 /** Everything that a deployment touches, nested ones included; called in order. */
-const walk = (base: string, resources: readonly TemplateResource[], visit: (resource: TemplateResource, id: string) => void): void => {
+const walk = (
+  base: string,
+  resources: readonly TemplateResource[],
+  visit: (resource: TemplateResource, id: string) => void,
+): void => {
   for (const resource of inOrder(base, resources)) {
     if (!isKnownVersion(resource.type, resource.apiVersion)) throw unknownVersion(resource.type, resource.apiVersion);
     if (resource.type !== 'Microsoft.Resources/deployments') {
@@ -113,7 +138,11 @@ const walk = (base: string, resources: readonly TemplateResource[], visit: (reso
       continue;
     }
     const { template } = nested.parse(resource.properties);
-    walk(resource.resourceGroup === undefined ? base : `${base}/resourceGroups/${resource.resourceGroup}`, template.resources, visit);
+    walk(
+      resource.resourceGroup === undefined ? base : `${base}/resourceGroups/${resource.resourceGroup}`,
+      template.resources,
+      visit,
+    );
   }
 };
 
@@ -128,7 +157,15 @@ const put = (subscription: Subscription, resource: TemplateResource, id: string)
   refused(subscription, { resource, id, properties });
   const key = id.toLowerCase();
   const added = subscription.held.get(key)?.added ?? addedTo(subscription, resource, id);
-  subscription.held.set(key, { id, type: resource.type, name: resource.name, wanted, tags: { ...resource.tags }, added, properties });
+  subscription.held.set(key, {
+    id,
+    type: resource.type,
+    name: resource.name,
+    wanted,
+    tags: { ...resource.tags },
+    added,
+    properties,
+  });
 };
 
 /** @throws ArmRefusal when a service refuses its part; Invalid before anything is done */
@@ -136,24 +173,47 @@ export const applied = (subscription: Subscription, base: string, template: Temp
   walk(base, template.resources, (resource, id) => put(subscription, resource, id));
 };
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
 
 /** As the preview tells them: lists by their places, and everything down to single values. */
 const differences = (path: string, before: unknown, after: unknown): readonly Difference[] => {
   if (same(before, after)) return [];
-  if (!isObject(before) || !isObject(after)) return [{ path, propertyChangeType: before === undefined ? 'Create' : after === undefined ? 'Delete' : 'Modify', before, after }];
+  if (!isObject(before) || !isObject(after))
+    return [
+      {
+        path,
+        propertyChangeType: before === undefined ? 'Create' : after === undefined ? 'Delete' : 'Modify',
+        before,
+        after,
+      },
+    ];
   const inner = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  if (Array.isArray(before)) return [{ path, propertyChangeType: 'Array', children: inner.flatMap((key) => differences(key, before[Number(key)], Reflect.get(after, key))) }];
+  if (Array.isArray(before))
+    return [
+      {
+        path,
+        propertyChangeType: 'Array',
+        children: inner.flatMap((key) => differences(key, before[Number(key)], Reflect.get(after, key))),
+      },
+    ];
   return inner.flatMap((key) => differences(path === '' ? key : `${path}.${key}`, before[key], after[key]));
 };
 
-/** The preview works out no `reference()`: what asks for one is told as a change. https://github.com/Azure/arm-template-whatif/issues/83 */
+/**
+ * The preview works out no `reference()`: what asks for one is told as a change.
+ * https://github.com/Azure/arm-template-whatif/issues/83
+ */
 export const whatIf = (subscription: Subscription, base: string, template: Template): readonly Change[] => {
   const changes: Change[] = [];
   walk(base, template.resources, (resource, id) => {
     const held = subscription.held.get(id.toLowerCase());
     if (!held) return void changes.push({ resourceId: id, changeType: 'Create' });
-    const delta = differences('', { tags: held.tags, ...(isObject(held.wanted) ? held.wanted : {}) }, { tags: { ...resource.tags }, ...wantedOf(resource) });
+    const delta = differences(
+      '',
+      { tags: held.tags, ...(isObject(held.wanted) ? held.wanted : {}) },
+      { tags: { ...resource.tags }, ...wantedOf(resource) },
+    );
     return void changes.push({ resourceId: id, changeType: delta.length === 0 ? 'NoChange' : 'Modify', delta });
   });
   return changes;
@@ -172,6 +232,9 @@ export const withGroups = (scope: string, groups: readonly string[]): Map<string
   new Map(
     groups.map((name) => {
       const id = `${scope}/resourceGroups/${name}`;
-      return [id.toLowerCase(), { id, type: 'Microsoft.Resources/resourceGroups', name, wanted: null, tags: {}, added: {}, properties: {} }];
+      return [
+        id.toLowerCase(),
+        { id, type: 'Microsoft.Resources/resourceGroups', name, wanted: null, tags: {}, added: {}, properties: {} },
+      ];
     }),
   );

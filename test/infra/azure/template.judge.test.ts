@@ -13,7 +13,11 @@ import { full, plain } from './stage-files.ts';
 
 const run = promisify(execFile);
 const report = z.object({
-  results: z.object({ passed_checks: z.array(z.object({ check_id: z.string() })), failed_checks: z.array(z.object({ check_id: z.string(), resource: z.string() })), parsing_errors: z.array(z.string()) }),
+  results: z.object({
+    passed_checks: z.array(z.object({ check_id: z.string() })),
+    failed_checks: z.array(z.object({ check_id: z.string(), resource: z.string() })),
+    parsing_errors: z.array(z.string()),
+  }),
 });
 
 let folder: string;
@@ -28,14 +32,26 @@ afterAll(() => rm(folder, { recursive: true }));
 const judged = async (stage: string, written: object) => {
   const file = path.join(folder, `${stage}.json`);
   const resources = placedFor(stage, written).map(({ group: _group, ...resource }) => resource);
-  await writeFile(file, JSON.stringify({ $schema: 'https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#', contentVersion: '1.0.0.0', resources }));
-  const { stdout } = await run(checkov, ['--framework', 'arm', '--file', file, '--output', 'json', '--soft-fail', '--skip-download'], { maxBuffer: 64e6 });
+  await writeFile(
+    file,
+    JSON.stringify({
+      $schema: 'https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#',
+      contentVersion: '1.0.0.0',
+      resources,
+    }),
+  );
+  const { stdout } = await run(
+    checkov,
+    ['--framework', 'arm', '--file', file, '--output', 'json', '--soft-fail', '--skip-download'],
+    { maxBuffer: 64e6 },
+  );
   return report.parse(JSON.parse(stdout)).results;
 };
 
 /** Accepted, each with its reason. */
 const accepted: Readonly<Record<string, string>> = {
-  CKV_AZURE_59: 'the account is reached by its public name, with tokens only: a private endpoint costs more than all the rest',
+  CKV_AZURE_59:
+    'the account is reached by its public name, with tokens only: a private endpoint costs more than all the rest',
   CKV_AZURE_35: 'the same',
   CKV_AZURE_36: 'the same',
   CKV_AZURE_206: 'all that is lost with the account is made again by a deployment',
@@ -47,9 +63,16 @@ const accepted: Readonly<Record<string, string>> = {
   CKV_AZURE_213: 'Flex Consumption has no health check; an alert watches the sweep',
 };
 
-it.each([['prod', plain], ['full', full]])('finds nothing in the stage %s but what is accepted', async (stage, written) => {
+it.each([
+  ['prod', plain],
+  ['full', full],
+])('finds nothing in the stage %s but what is accepted', async (stage, written) => {
   const { passed_checks, failed_checks, parsing_errors } = await judged(stage, written);
   expect(parsing_errors).toEqual([]);
-  expect(failed_checks.filter(({ check_id }) => !(check_id in accepted)).map(({ check_id, resource }) => `${check_id}: ${resource}`)).toEqual([]);
+  expect(
+    failed_checks
+      .filter(({ check_id }) => !(check_id in accepted))
+      .map(({ check_id, resource }) => `${check_id}: ${resource}`),
+  ).toEqual([]);
   expect(new Set(passed_checks.map(({ check_id }) => check_id)).size).toBeGreaterThanOrEqual(12);
 });

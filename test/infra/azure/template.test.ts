@@ -11,15 +11,24 @@ const whole = placedFor('whole', { ...plain, resourceGroups: 'all-of-subscriptio
 const other = placedFor('full', full);
 
 const texts = z.array(z.string());
-const role = z.object({ roleName: z.string(), assignableScopes: texts, permissions: z.array(z.object({ actions: texts, dataActions: texts })) });
+const role = z.object({
+  roleName: z.string(),
+  assignableScopes: texts,
+  permissions: z.array(z.object({ actions: texts, dataActions: texts })),
+});
 const grant = z.object({ roleDefinitionId: z.string(), principalId: z.string() });
-const site = z.object({ siteConfig: z.object({ appSettings: z.array(z.object({ name: z.string(), value: z.string() })) }) });
+const site = z.object({
+  siteConfig: z.object({ appSettings: z.array(z.object({ name: z.string(), value: z.string() })) }),
+});
 
 const rolesIn = (placed: readonly Placed[]) =>
   Object.fromEntries(
     ofType(placed, 'Authorization/roleDefinitions').map(({ properties }) => {
       const { roleName, permissions } = role.parse(properties);
-      return [roleName.split(' ')[1], permissions.flatMap(({ actions, dataActions }) => [...actions, ...dataActions]).toSorted()];
+      return [
+        roleName.split(' ')[1],
+        permissions.flatMap(({ actions, dataActions }) => [...actions, ...dataActions]).toSorted(),
+      ];
     }),
   );
 
@@ -35,22 +44,45 @@ const grantsIn = (placed: readonly Placed[], named: Readonly<Record<string, stri
 
 const namesOfRoles = (stage: string, written: object) => ({
   ...Object.fromEntries(Object.entries(builtIn).map(([name, id]) => [id, name])),
-  ...Object.fromEntries(roleNames.map((role) => [installFor(stage, written).names.roleId(role).split('/').at(-1), role])),
+  ...Object.fromEntries(
+    roleNames.map((role) => [installFor(stage, written).names.roleId(role).split('/').at(-1), role]),
+  ),
 });
 
-const looking = ['disks/read', 'locations/operations/read', ...['virtualMachines', 'virtualMachineScaleSets/virtualMachines'].flatMap((kind) => [`${kind}/attachDetachDataDisks/action`, `${kind}/instanceView/read`, `${kind}/read`])].map((action) => `Microsoft.Compute/${action}`).concat('Microsoft.Authorization/permissions/read');
-const stopping = ['virtualMachines', 'virtualMachineScaleSets/virtualMachines'].map((kind) => `Microsoft.Compute/${kind}/powerOff/action`);
+const looking = [
+  'disks/read',
+  'locations/operations/read',
+  ...['virtualMachines', 'virtualMachineScaleSets/virtualMachines'].flatMap((kind) => [
+    `${kind}/attachDetachDataDisks/action`,
+    `${kind}/instanceView/read`,
+    `${kind}/read`,
+  ]),
+]
+  .map((action) => `Microsoft.Compute/${action}`)
+  .concat('Microsoft.Authorization/permissions/read');
+const stopping = ['virtualMachines', 'virtualMachineScaleSets/virtualMachines'].map(
+  (kind) => `Microsoft.Compute/${kind}/powerOff/action`,
+);
 
 describe('the roles', () => {
   it('may do exactly what the functions call, and power off only by policy', () => {
-    expect(rolesIn(usual)).toEqual({ machines: looking.toSorted(), operations: ['Microsoft.Compute/locations/operations/read'], clusters: ['Microsoft.ContainerService/managedClusters/listClusterUserCredential/action'] });
-    expect(rolesIn(other)).toMatchObject({ machines: [...looking, ...stopping].toSorted(), operations: ['Microsoft.Compute/locations/operations/read'], secrets: ['Microsoft.KeyVault/vaults/secrets/getSecret/action'] });
+    expect(rolesIn(usual)).toEqual({
+      machines: looking.toSorted(),
+      operations: ['Microsoft.Compute/locations/operations/read'],
+      clusters: ['Microsoft.ContainerService/managedClusters/listClusterUserCredential/action'],
+    });
+    expect(rolesIn(other)).toMatchObject({
+      machines: [...looking, ...stopping].toSorted(),
+      operations: ['Microsoft.Compute/locations/operations/read'],
+      secrets: ['Microsoft.KeyVault/vaults/secrets/getSecret/action'],
+    });
     expect(JSON.stringify([rolesIn(usual), rolesIn(other)])).not.toContain('*');
   });
 
   it('are granted where they are needed, and nowhere else', () => {
     const { apps, bus, packages } = installFor('prod', plain).names;
-    const container = (name: string) => `Microsoft.Storage/storageAccounts/${packages}/blobServices/default/containers/${name}`;
+    const container = (name: string) =>
+      `Microsoft.Storage/storageAccounts/${packages}/blobServices/default/containers/${name}`;
     expect(grantsIn(usual, namesOfRoles('prod', plain))).toEqual([
       `app: blobContributor on ${container('app')}`,
       `app: blobOwner on Microsoft.Storage/storageAccounts/${apps.app.storage}`,
@@ -71,19 +103,35 @@ describe('the roles', () => {
   });
 
   it('reach over the whole subscription only where exactly that is asked for', () => {
-    expect(grantsIn(whole, namesOfRoles('whole', plain)).filter((line) => /machines|operations/.test(line))).toEqual(['app: machines on the subscription']);
-    for (const resourceGroups of [null, [], '', 'everything']) expect(() => installFor('prod', { ...plain, resourceGroups })).toThrow(/resourceGroups: name the resource groups .* or write all-of-subscription/);
+    expect(grantsIn(whole, namesOfRoles('whole', plain)).filter((line) => /machines|operations/.test(line))).toEqual([
+      'app: machines on the subscription',
+    ]);
+    for (const resourceGroups of [null, [], '', 'everything'])
+      expect(() => installFor('prod', { ...plain, resourceGroups })).toThrow(
+        /resourceGroups: name the resource groups .* or write all-of-subscription/,
+      );
     expect(() => installFor('prod', { ...plain, resourceGroups: undefined })).toThrow(/resourceGroups/);
-    expect(() => installFor('prod', { ...plain, resourceGroups: ['no/name'] })).toThrow(/is no name of a resource group/);
+    expect(() => installFor('prod', { ...plain, resourceGroups: ['no/name'] })).toThrow(
+      /is no name of a resource group/,
+    );
   });
 
   it('reach over the named groups only, if there are any, and read the named secrets only', () => {
-    const elsewhere = grantsIn(other, namesOfRoles('full', full)).filter((line) => /: (machines|operations|clusters|secrets)/.test(line));
-    expect(elsewhere).toEqual(['app: clusters on Microsoft.ContainerService/managedClusters/blue', 'app: machines on the group MC_blue', 'app: machines on the group MC_green', 'app: operations on the subscription', 'app: secrets on Microsoft.KeyVault/vaults/kv-fences/secrets/kubeconfig']);
+    const elsewhere = grantsIn(other, namesOfRoles('full', full)).filter((line) =>
+      /: (machines|operations|clusters|secrets)/.test(line),
+    );
+    expect(elsewhere).toEqual([
+      'app: clusters on Microsoft.ContainerService/managedClusters/blue',
+      'app: machines on the group MC_blue',
+      'app: machines on the group MC_green',
+      'app: operations on the subscription',
+      'app: secrets on Microsoft.KeyVault/vaults/kv-fences/secrets/kubeconfig',
+    ]);
   });
 
   it('can be assigned in this subscription only', () => {
-    for (const { properties } of ofType(other, 'Authorization/roleDefinitions')) expect(role.parse(properties).assignableScopes).toEqual([`/subscriptions/${SUBSCRIPTION}`]);
+    for (const { properties } of ofType(other, 'Authorization/roleDefinitions'))
+      expect(role.parse(properties).assignableScopes).toEqual([`/subscriptions/${SUBSCRIPTION}`]);
   });
 });
 
@@ -91,10 +139,19 @@ describe('what is deployed', () => {
   it('speaks TLS 1.2 or better only, has no public blob, no passwords and no keys in settings', () => {
     for (const placed of [usual, other]) {
       expect(ofType(placed, 'Storage/storageAccounts')).toHaveLength(3);
-      for (const { properties } of ofType(placed, 'Storage/storageAccounts')) expect(properties).toMatchObject({ allowBlobPublicAccess: false, allowSharedKeyAccess: false, minimumTlsVersion: 'TLS1_2', supportsHttpsTrafficOnly: true });
+      for (const { properties } of ofType(placed, 'Storage/storageAccounts'))
+        expect(properties).toMatchObject({
+          allowBlobPublicAccess: false,
+          allowSharedKeyAccess: false,
+          minimumTlsVersion: 'TLS1_2',
+          supportsHttpsTrafficOnly: true,
+        });
       expect(ofType(placed, 'ServiceBus/namespaces')[0]?.properties).toMatchObject({ minimumTlsVersion: '1.2' });
-      for (const { properties } of ofType(placed, 'Web/sites')) expect(properties).toMatchObject({ httpsOnly: true, siteConfig: { minTlsVersion: '1.2' } });
-      expect(ofType(placed, 'Web/sites/basicPublishingCredentialsPolicies').map(({ properties }) => properties)).toEqual(Array.from({ length: 4 }, () => ({ allow: false })));
+      for (const { properties } of ofType(placed, 'Web/sites'))
+        expect(properties).toMatchObject({ httpsOnly: true, siteConfig: { minTlsVersion: '1.2' } });
+      expect(
+        ofType(placed, 'Web/sites/basicPublishingCredentialsPolicies').map(({ properties }) => properties),
+      ).toEqual(Array.from({ length: 4 }, () => ({ allow: false })));
       expect(JSON.stringify(placed)).not.toMatch(/AccountKey|SharedAccessKey|listKeys/i);
     }
   });
@@ -102,11 +159,20 @@ describe('what is deployed', () => {
   it('keeps dead letters of every queue', () => {
     const queues = ofType(usual, 'ServiceBus/namespaces/queues');
     expect(queues.map(({ name }) => name.split('/')[1])).toEqual(['events', 'dead-letters']);
-    for (const { properties } of queues) expect(properties).toMatchObject({ deadLetteringOnMessageExpiration: true, maxDeliveryCount: 20, lockDuration: 'PT5M' });
+    for (const { properties } of queues)
+      expect(properties).toMatchObject({
+        deadLetteringOnMessageExpiration: true,
+        maxDeliveryCount: 20,
+        lockDuration: 'PT5M',
+      });
   });
 
   it('bears the tag and the prefix of its stage, so that stages stand beside each other', () => {
-    for (const placed of [usual, other]) for (const one of placed.filter(({ location }) => location !== undefined)) expect({ name: one.name, tags: one.tags }).toMatchObject({ tags: { cloudfence: expect.stringMatching(/^cloudfence-(prod|full)$/) } });
+    for (const placed of [usual, other])
+      for (const one of placed.filter(({ location }) => location !== undefined))
+        expect({ name: one.name, tags: one.tags }).toMatchObject({
+          tags: { cloudfence: expect.stringMatching(/^cloudfence-(prod|full)$/) },
+        });
     expect(JSON.stringify(other)).not.toContain('cloudfence-prod');
     const { apps, packages } = installFor('a-stage-of-14c', plain).names;
     for (const account of [apps.app.storage, apps.door.storage, packages]) expect(account).toMatch(/^[a-z0-9]{3,24}$/);
@@ -117,8 +183,18 @@ describe('what is deployed', () => {
       const { siteConfig } = site.parse(ofType(placed, 'Web/sites')[0]?.properties);
       return siteConfig.appSettings.find((one) => one.name === name)?.value;
     };
-    expect([setting(usual, 'CLOUDFENCE_SWEEP'), setting(other, 'CLOUDFENCE_SWEEP'), setting(other, 'CLOUDFENCE_TIMEOUT_SECONDS')]).toEqual(['0 */1 * * * *', '0 */10 * * * *', '120']);
+    expect([
+      setting(usual, 'CLOUDFENCE_SWEEP'),
+      setting(other, 'CLOUDFENCE_SWEEP'),
+      setting(other, 'CLOUDFENCE_TIMEOUT_SECONDS'),
+    ]).toEqual(['0 */1 * * * *', '0 */10 * * * *', '120']);
     expect(JSON.parse(setting(other, 'CLOUDFENCE_SETTINGS') ?? '')).toMatchObject({ shadow: true, pause: full.pause });
-    expect(ofType(other, 'Web/sites')[0]?.properties).toMatchObject({ virtualNetworkSubnetId: full.subnet, functionAppConfig: { runtime: { name: 'node', version: '22' }, scaleAndConcurrency: { instanceMemoryMB: 2048, maximumInstanceCount: 50 } } });
+    expect(ofType(other, 'Web/sites')[0]?.properties).toMatchObject({
+      virtualNetworkSubnetId: full.subnet,
+      functionAppConfig: {
+        runtime: { name: 'node', version: '22' },
+        scaleAndConcurrency: { instanceMemoryMB: 2048, maximumInstanceCount: 50 },
+      },
+    });
   });
 });

@@ -13,38 +13,58 @@ const whole = placedFor('whole', { ...plain, resourceGroups: 'all-of-subscriptio
 const other = placedFor('full', full);
 
 const texts = z.array(z.string());
-const asked = z.object({ criteria: z.object({ allOf: z.array(z.object({ query: z.string(), operator: z.string(), threshold: z.number() })) }) });
-const subscribed = z.object({ filter: z.object({ includedEventTypes: texts, advancedFilters: z.array(z.object({ values: texts })) }) });
+const asked = z.object({
+  criteria: z.object({ allOf: z.array(z.object({ query: z.string(), operator: z.string(), threshold: z.number() })) }),
+});
+const subscribed = z.object({
+  filter: z.object({ includedEventTypes: texts, advancedFilters: z.array(z.object({ values: texts })) }),
+});
 
 describe('the topics', () => {
   const filterOf = ({ properties }: Placed) => subscribed.parse(properties).filter;
 
   it('bring every operation that is understood, and none that tells nothing', () => {
-    expect(tellingEndings.filter((ending) => reasonIn(`Microsoft.Compute/virtualMachines${ending}`) === null)).toEqual([]);
+    expect(tellingEndings.filter((ending) => reasonIn(`Microsoft.Compute/virtualMachines${ending}`) === null)).toEqual(
+      [],
+    );
     expect(tellingEndings).toHaveLength(16);
     const [operations] = ofType(usual, 'EventGrid/systemTopics/eventSubscriptions').map(filterOf);
     expect(operations?.includedEventTypes).toHaveLength(9);
     expect(operations?.advancedFilters.flatMap(({ values }) => values).length).toBeLessThanOrEqual(25);
-    expect('Microsoft.Compute/virtualMachines/attachDetachDataDisks/action').not.toMatch(new RegExp(`(${tellingEndings.join('|')})$`));
+    expect('Microsoft.Compute/virtualMachines/attachDetachDataDisks/action').not.toMatch(
+      new RegExp(`(${tellingEndings.join('|')})$`),
+    );
   });
 
   it('use the topic that is there, in its own group, and one more for health', () => {
     expect(ofType(other, 'EventGrid/systemTopics').map(({ name }) => name)).toEqual(['cloudfence-full-health']);
-    const subscriptions = ofType(other, 'EventGrid/systemTopics/eventSubscriptions').map(({ name, group }) => `${name} in ${group}`);
-    expect(subscriptions.toSorted()).toEqual(['cloudfence-full-health/cloudfence-full in cloudfence-full', 'of-all/cloudfence-full in rg-events']);
+    const subscriptions = ofType(other, 'EventGrid/systemTopics/eventSubscriptions').map(
+      ({ name, group }) => `${name} in ${group}`,
+    );
+    expect(subscriptions.toSorted()).toEqual([
+      'cloudfence-full-health/cloudfence-full in cloudfence-full',
+      'of-all/cloudfence-full in rg-events',
+    ]);
   });
 
   it('deliver by an identity, and the keys are off, unless keys are asked for', () => {
     expect(ofType(usual, 'ServiceBus/namespaces')[0]?.properties).toMatchObject({ disableLocalAuth: true });
-    for (const { properties } of ofType(usual, 'EventGrid/systemTopics/eventSubscriptions')) expect(properties).toMatchObject({ deliveryWithResourceIdentity: { identity: { type: 'UserAssigned' } } });
+    for (const { properties } of ofType(usual, 'EventGrid/systemTopics/eventSubscriptions'))
+      expect(properties).toMatchObject({ deliveryWithResourceIdentity: { identity: { type: 'UserAssigned' } } });
     expect(ofType(other, 'ServiceBus/namespaces')[0]?.properties).toMatchObject({ disableLocalAuth: false });
-    for (const { properties } of ofType(other, 'EventGrid/systemTopics/eventSubscriptions')) expect(properties).toMatchObject({ destination: { endpointType: 'ServiceBusQueue' } });
+    for (const { properties } of ofType(other, 'EventGrid/systemTopics/eventSubscriptions'))
+      expect(properties).toMatchObject({ destination: { endpointType: 'ServiceBusQueue' } });
   });
 
   it('are subscribed once the role is there that the delivery needs', () => {
     const { names } = installFor('prod', plain);
-    const role = ofType(usual, 'Authorization/roleAssignments').find(({ properties }) => JSON.stringify(properties).includes(names.deliveryId));
-    for (const { dependsOn } of ofType(usual, 'EventGrid/systemTopics/eventSubscriptions')) expect(dependsOn).toContain(`${names.queueId('events')}/providers/Microsoft.Authorization/roleAssignments/${role?.name}`);
+    const role = ofType(usual, 'Authorization/roleAssignments').find(({ properties }) =>
+      JSON.stringify(properties).includes(names.deliveryId),
+    );
+    for (const { dependsOn } of ofType(usual, 'EventGrid/systemTopics/eventSubscriptions'))
+      expect(dependsOn).toContain(
+        `${names.queueId('events')}/providers/Microsoft.Authorization/roleAssignments/${role?.name}`,
+      );
   });
 
   it("do not deliver by an identity from somebody else's topic, which does not bear it", () => {
@@ -52,23 +72,44 @@ describe('the topics', () => {
   });
 
   it('bring events of the served groups only, as far as a filter has room for them', () => {
-    const subjects = (placed: readonly Placed[]) => ofType(placed, 'EventGrid/systemTopics/eventSubscriptions').flatMap((one) => filterOf(one).advancedFilters).flatMap(({ values }) => values.filter((value) => value.startsWith('/subscriptions')));
+    const subjects = (placed: readonly Placed[]) =>
+      ofType(placed, 'EventGrid/systemTopics/eventSubscriptions')
+        .flatMap((one) => filterOf(one).advancedFilters)
+        .flatMap(({ values }) => values.filter((value) => value.startsWith('/subscriptions')));
     const many = Array.from({ length: 6 }, (_, at) => `MC_${at}`);
     expect(subjects(usual)).toEqual([`/subscriptions/${SUBSCRIPTION}/resourceGroups/MC_blue/`]);
     expect(subjects(whole)).toEqual([]);
     expect(subjects(placedFor('many', { ...plain, resourceGroups: many }))).toEqual([]);
-    const [five] = ofType(placedFor('five', { ...plain, resourceGroups: many.slice(1) }), 'EventGrid/systemTopics/eventSubscriptions').map(filterOf);
+    const [five] = ofType(
+      placedFor('five', { ...plain, resourceGroups: many.slice(1) }),
+      'EventGrid/systemTopics/eventSubscriptions',
+    ).map(filterOf);
     expect(five?.advancedFilters.flatMap(({ values }) => values)).toHaveLength(25);
   });
 });
 
 describe('the alerts', () => {
   it('watch dead letters, failures and a dead node under the name that the functions measure by', () => {
-    const names = [...ofType(usual, 'Insights/metricAlerts'), ...ofType(usual, 'Insights/scheduledQueryRules')].map(({ name }) => name.replace('cloudfence-prod-', ''));
-    expect(names.toSorted()).toEqual(['backlog', 'cap-reached', 'cluster-unreachable', 'dead-letters', 'dead-node-unfenced', 'dropped-events', 'failed-invocations', 'failures', 'given-up', 'sweep-missing']);
+    const names = [...ofType(usual, 'Insights/metricAlerts'), ...ofType(usual, 'Insights/scheduledQueryRules')].map(
+      ({ name }) => name.replace('cloudfence-prod-', ''),
+    );
+    expect(names.toSorted()).toEqual([
+      'backlog',
+      'cap-reached',
+      'cluster-unreachable',
+      'dead-letters',
+      'dead-node-unfenced',
+      'dropped-events',
+      'failed-invocations',
+      'failures',
+      'given-up',
+      'sweep-missing',
+    ]);
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric.deadNodeUnfenced}`);
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric.capReached}`);
-    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric.clusterUnreachable}`);
+    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(
+      `line.${metric.clusterUnreachable}`,
+    );
   });
 
   it.each([
@@ -79,21 +120,36 @@ describe('the alerts', () => {
     ['5m', 2, 'PT15M'],
     ['6m', 1, 'PT3H'],
     ['60m', 1, 'PT3H'],
-  ])('with a sweep every %s, tell of a machine that %i of them found dead and unfenced', (sweepEvery, threshold, windowSize) => {
-    const unfenced = ofType(placedFor('prod', { ...plain, sweepEvery }), 'Insights/scheduledQueryRules').find(({ name }) => name.endsWith('unfenced'));
-    expect(unfenced?.properties).toMatchObject({ windowSize, criteria: { allOf: [{ operator: 'GreaterThanOrEqual', threshold }] } });
-  });
+  ])(
+    'with a sweep every %s, tell of a machine that %i of them found dead and unfenced',
+    (sweepEvery, threshold, windowSize) => {
+      const unfenced = ofType(placedFor('prod', { ...plain, sweepEvery }), 'Insights/scheduledQueryRules').find(
+        ({ name }) => name.endsWith('unfenced'),
+      );
+      expect(unfenced?.properties).toMatchObject({
+        windowSize,
+        criteria: { allOf: [{ operator: 'GreaterThanOrEqual', threshold }] },
+      });
+    },
+  );
 
   it('ask one table each, and never one that is true of nothing', () => {
     for (const { name, properties } of ofType(usual, 'Insights/scheduledQueryRules')) {
       const { criteria } = asked.parse(properties);
-      for (const { query, operator, threshold } of criteria.allOf) expect({ name, tables: query.match(/\bApp\w+/g)?.length, always: operator.startsWith('Greater') && threshold < (operator === 'GreaterThan' ? 0 : 1) }).toEqual({ name, tables: 1, always: false });
+      for (const { query, operator, threshold } of criteria.allOf)
+        expect({
+          name,
+          tables: query.match(/\bApp\w+/g)?.length,
+          always: operator.startsWith('Greater') && threshold < (operator === 'GreaterThan' ? 0 : 1),
+        }).toEqual({ name, tables: 1, always: false });
     }
   });
 
   it('tell the action group, if there is one', () => {
-    for (const { properties } of ofType(other, 'Insights/metricAlerts')) expect(properties).toMatchObject({ actions: [{ actionGroupId: full.actionGroup }] });
-    for (const { properties } of ofType(other, 'Insights/scheduledQueryRules')) expect(properties).toMatchObject({ actions: { actionGroups: [full.actionGroup] } });
+    for (const { properties } of ofType(other, 'Insights/metricAlerts'))
+      expect(properties).toMatchObject({ actions: [{ actionGroupId: full.actionGroup }] });
+    for (const { properties } of ofType(other, 'Insights/scheduledQueryRules'))
+      expect(properties).toMatchObject({ actions: { actionGroups: [full.actionGroup] } });
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain('"actionGroups":[]');
   });
 });

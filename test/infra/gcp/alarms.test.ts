@@ -15,40 +15,92 @@ afterEach(() => google.close());
 const quiet = (): void => undefined;
 const deploy = (written = {}) => deployerAt(google, written).deploy(packaged(), quiet);
 
-const threshold = z.looseObject({ filter: z.string(), comparison: z.string(), thresholdValue: z.number().default(0), evaluationMissingData: z.string(), aggregations: z.tuple([z.looseObject({ alignmentPeriod: z.string() })]) });
-const policy = z.looseObject({ name: z.string(), userLabels: z.record(z.string(), z.string()), notificationChannels: z.array(z.string()).default([]), documentation: z.object({ content: z.string() }), conditions: z.tuple([z.looseObject({ conditionThreshold: threshold })]) });
+const threshold = z.looseObject({
+  filter: z.string(),
+  comparison: z.string(),
+  thresholdValue: z.number().default(0),
+  evaluationMissingData: z.string(),
+  aggregations: z.tuple([z.looseObject({ alignmentPeriod: z.string() })]),
+});
+const policy = z.looseObject({
+  name: z.string(),
+  userLabels: z.record(z.string(), z.string()),
+  notificationChannels: z.array(z.string()).default([]),
+  documentation: z.object({ content: z.string() }),
+  conditions: z.tuple([z.looseObject({ conditionThreshold: threshold })]),
+});
 
-const alarms = () => [...google.store.objects].filter(([path]) => path.includes('/alertPolicies/')).map(([, one]) => policy.parse(one));
+const alarms = () =>
+  [...google.store.objects].filter(([path]) => path.includes('/alertPolicies/')).map(([, one]) => policy.parse(one));
 const alarm = (name: string) => {
   const found = alarms().find(({ userLabels }) => userLabels['alarm'] === name);
   if (!found) throw new Error(`there is no alarm ${name}`);
-  const { filter, comparison, thresholdValue, evaluationMissingData, aggregations: [{ alignmentPeriod }] } = found.conditions[0].conditionThreshold;
+  const {
+    filter,
+    comparison,
+    thresholdValue,
+    evaluationMissingData,
+    aggregations: [{ alignmentPeriod }],
+  } = found.conditions[0].conditionThreshold;
   return { ...found, filter, asked: `${comparison} ${thresholdValue} in ${alignmentPeriod}`, evaluationMissingData };
 };
 
 describe('a deployment', () => {
   it('makes an alarm for each thing that nobody would hear of, with what to do about it', async () => {
     await deploy();
-    expect(alarms().map(({ userLabels: { alarm: name } }) => name)).toEqual(expect.arrayContaining(['cap-reached', 'cluster-unreachable', 'dead-letters', 'dead-node-unfenced', 'errors', 'failures', 'oldest-message', 'sweep-missing']));
-    for (const { documentation: { content } } of alarms()) expect(content).toMatch(/^[A-Z].*[.?]$/);
+    expect(alarms().map(({ userLabels: { alarm: name } }) => name)).toEqual(
+      expect.arrayContaining([
+        'cap-reached',
+        'cluster-unreachable',
+        'dead-letters',
+        'dead-node-unfenced',
+        'errors',
+        'failures',
+        'oldest-message',
+        'sweep-missing',
+      ]),
+    );
+    for (const {
+      documentation: { content },
+    } of alarms())
+      expect(content).toMatch(/^[A-Z].*[.?]$/);
   });
 
   it.each([
-    ['dead-letters', 'COMPARISON_GT 0 in 60s', /num_undelivered_messages.*subscription_id="cloudfence-prod-dead-letters"/],
-    ['oldest-message', 'COMPARISON_GT 1200 in 60s', /oldest_unacked_message_age.*subscription_id="cloudfence-prod-events"/],
-    ['errors', 'COMPARISON_GT 0 in 300s', /request_count.*response_code_class="5xx".*"cloudfence-prod-on-event".*"cloudfence-prod-doctor"/],
+    [
+      'dead-letters',
+      'COMPARISON_GT 0 in 60s',
+      /num_undelivered_messages.*subscription_id="cloudfence-prod-dead-letters"/,
+    ],
+    [
+      'oldest-message',
+      'COMPARISON_GT 1200 in 60s',
+      /oldest_unacked_message_age.*subscription_id="cloudfence-prod-events"/,
+    ],
+    [
+      'errors',
+      'COMPARISON_GT 0 in 300s',
+      /request_count.*response_code_class="5xx".*"cloudfence-prod-on-event".*"cloudfence-prod-doctor"/,
+    ],
     ['failures', 'COMPARISON_GT 0 in 900s', /user\/cloudfence-prod-Outcomes".*metric\.labels\.Outcome="failed"/],
     ['cap-reached', 'COMPARISON_GT 0 in 300s', /user\/cloudfence-prod-CapReached"/],
     ['cluster-unreachable', 'COMPARISON_GT 0 in 300s', /user\/cloudfence-prod-ClusterUnreachable"/],
     ['dead-node-unfenced', 'COMPARISON_GT 4 in 360s', /user\/cloudfence-prod-DeadNodeUnfenced"/],
   ])('%s goes off at %s, and not where nothing is measured', async (name, asked, filter) => {
     await deploy();
-    expect(alarm(name)).toMatchObject({ asked, filter: expect.stringMatching(filter), evaluationMissingData: 'EVALUATION_MISSING_DATA_INACTIVE' });
+    expect(alarm(name)).toMatchObject({
+      asked,
+      filter: expect.stringMatching(filter),
+      evaluationMissingData: 'EVALUATION_MISSING_DATA_INACTIVE',
+    });
   });
 
   it('a sweep that is missing is heard of although nothing is measured any more', async () => {
     await deploy();
-    expect(alarm('sweep-missing')).toMatchObject({ asked: 'COMPARISON_LT 1 in 600s', evaluationMissingData: 'EVALUATION_MISSING_DATA_ACTIVE' });
+    expect(alarm('sweep-missing')).toMatchObject({
+      asked: 'COMPARISON_LT 1 in 600s',
+      evaluationMissingData: 'EVALUATION_MISSING_DATA_ACTIVE',
+    });
   });
 
   it.each([
@@ -58,10 +110,13 @@ describe('a deployment', () => {
     ['4m', 'COMPARISON_GT 1 in 720s', 'COMPARISON_LT 1 in 720s'],
     ['6m', 'COMPARISON_GT 0 in 720s', 'COMPARISON_LT 1 in 1080s'],
     ['60m', 'COMPARISON_GT 0 in 7200s', 'COMPARISON_LT 1 in 10800s'],
-  ])('sweeping every %s, a machine that stays unfenced is heard of after five minutes and never before it was seen', async (sweepEvery, unfenced, missing) => {
-    await deploy({ sweepEvery });
-    expect([alarm('dead-node-unfenced').asked, alarm('sweep-missing').asked]).toEqual([unfenced, missing]);
-  });
+  ])(
+    'sweeping every %s, a machine that stays unfenced is heard of after five minutes and never before it was seen',
+    async (sweepEvery, unfenced, missing) => {
+      await deploy({ sweepEvery });
+      expect([alarm('dead-node-unfenced').asked, alarm('sweep-missing').asked]).toEqual([unfenced, missing]);
+    },
+  );
 
   it('tells the channels that the parameters name, and no longer those that they name no more', async () => {
     const channel = `projects/${PROJECT}/notificationChannels/42`;
@@ -98,19 +153,35 @@ describe('another deployment', () => {
     const { name, filter } = alarm('dead-letters');
     const spoiled = google.store.objects.get(name);
     google.store.objects.set(name, { ...spoiled, displayName: 'x' });
-    google.store.objects.set(`projects/${PROJECT}/alertPolicies/1001`, { ...spoiled, name: `projects/${PROJECT}/alertPolicies/1001`, userLabels: { cloudfence: 'cloudfence-prod', alarm: 'of-an-older-version' } });
-    google.store.objects.set(`projects/${PROJECT}/alertPolicies/1002`, { ...spoiled, name: `projects/${PROJECT}/alertPolicies/1002`, userLabels: { cloudfence: 'cloudfence-other', alarm: 'dead-letters' } });
+    google.store.objects.set(`projects/${PROJECT}/alertPolicies/1001`, {
+      ...spoiled,
+      name: `projects/${PROJECT}/alertPolicies/1001`,
+      userLabels: { cloudfence: 'cloudfence-prod', alarm: 'of-an-older-version' },
+    });
+    google.store.objects.set(`projects/${PROJECT}/alertPolicies/1002`, {
+      ...spoiled,
+      name: `projects/${PROJECT}/alertPolicies/1002`,
+      userLabels: { cloudfence: 'cloudfence-other', alarm: 'dead-letters' },
+    });
     await deploy();
     expect(alarm('dead-letters')).toMatchObject({ displayName: 'cloudfence-prod-dead-letters', filter });
-    expect([1001, 1002].map((id) => google.store.objects.has(`projects/${PROJECT}/alertPolicies/${id}`))).toEqual([false, true]);
+    expect([1001, 1002].map((id) => google.store.objects.has(`projects/${PROJECT}/alertPolicies/${id}`))).toEqual([
+      false,
+      true,
+    ]);
   });
 });
 
 describe('a removal', () => {
-  it('takes away all alarms of the install, and nobody else\'s', async () => {
+  it("takes away all alarms of the install, and nobody else's", async () => {
     await deploy();
     const theirs = `projects/${PROJECT}/alertPolicies/1003`;
-    google.store.objects.set(theirs, { name: theirs, displayName: 'cloudfence-prod-dead-letters', userLabels: {}, documentation: { content: '' } });
+    google.store.objects.set(theirs, {
+      name: theirs,
+      displayName: 'cloudfence-prod-dead-letters',
+      userLabels: {},
+      documentation: { content: '' },
+    });
     await deployerAt(google).remove(quiet);
     expect([...google.store.objects.keys()].filter((path) => path.includes('/alertPolicies/'))).toEqual([theirs]);
   });

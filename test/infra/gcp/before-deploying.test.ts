@@ -7,7 +7,10 @@ import { defaults, deployerAt, installWith, packaged, plain } from './installed.
 import { openManagement, type Management } from './management.ts';
 import { PROJECT } from './store.ts';
 
-/** What has to be right before the first thing is made: what one may, what is switched on, and what Cloud Run takes together. */
+/**
+ * What has to be right before the first thing is made: what one may, what is switched on, and what Cloud Run takes
+ * together.
+ */
 
 let google: Management;
 beforeEach(async () => {
@@ -25,10 +28,22 @@ const wholeLife = async (): Promise<void> => {
   const deployer = deployerAt(google, { checkPermissions: false });
   await deployer.deploy(packaged(), quiet);
   google.store.objects.forEach((object, path) => {
-    if (!path.includes('/services/')) google.store.objects.set(path, { ...object, ...Object.fromEntries(['filter', 'schedule', 'ackDeadlineSeconds', 'title', 'displayName'].filter((key) => key in object).map((key) => [key, 'x'])) });
+    if (!path.includes('/services/'))
+      google.store.objects.set(path, {
+        ...object,
+        ...Object.fromEntries(
+          ['filter', 'schedule', 'ackDeadlineSeconds', 'title', 'displayName']
+            .filter((key) => key in object)
+            .map((key) => [key, 'x']),
+        ),
+      });
   });
   const old = `projects/${PROJECT}/alertPolicies/7`;
-  google.store.objects.set(old, { name: old, displayName: 'old', userLabels: { cloudfence: 'cloudfence-prod', alarm: 'old' } });
+  google.store.objects.set(old, {
+    name: old,
+    displayName: 'old',
+    userLabels: { cloudfence: 'cloudfence-prod', alarm: 'old' },
+  });
   await deployer.deploy(packaged(' of tomorrow'), quiet);
   await deployer.info();
   await deployer.logs('on-event');
@@ -68,14 +83,23 @@ describe('what the person who deploys may', () => {
 describe('the APIs of an install', () => {
   const commandIn = /gcloud services enable ([\s\S]*?) --project/.exec(docs)?.[1] ?? '';
   it('are the ones that the documentation switches on', () => {
-    const all = servicesOf(installWith({ clusters: [...gke.clusters, { name: 'b', secretManager: { secret: `projects/${PROJECT}/secrets/b` } }] }));
+    const all = servicesOf(
+      installWith({
+        clusters: [...gke.clusters, { name: 'b', secretManager: { secret: `projects/${PROJECT}/secrets/b` } }],
+      }),
+    );
     expect(commandIn.split(/[\s\\]+/).toSorted()).toEqual([...all, 'serviceusage.googleapis.com'].toSorted());
   });
 
   it('are switched on where they are not, those of GKE and of secrets only with such a cluster', async () => {
-    for (const name of ['container', 'secretmanager', 'monitoring', 'cloudbuild']) google.store.services.delete(`${name}.googleapis.com`);
+    for (const name of ['container', 'secretmanager', 'monitoring', 'cloudbuild'])
+      google.store.services.delete(`${name}.googleapis.com`);
     await deployerAt(google, gke).deploy(packaged(), quiet);
-    expect(['container', 'secretmanager', 'monitoring', 'cloudbuild'].map((name) => google.store.services.has(`${name}.googleapis.com`))).toEqual([true, false, true, true]);
+    expect(
+      ['container', 'secretmanager', 'monitoring', 'cloudbuild'].map((name) =>
+        google.store.services.has(`${name}.googleapis.com`),
+      ),
+    ).toEqual([true, false, true, true]);
   });
 
   it('are waited for while they say that they are still off', async () => {
@@ -88,25 +112,56 @@ describe('the APIs of an install', () => {
   it('are said to be off, in a sentence, by who may not switch them on', async () => {
     google.store.services.delete('pubsub.googleapis.com');
     google.store.granted = new Set(everything.filter((one) => one !== 'serviceusage.services.enable'));
-    await expect(deployerAt(google).deploy(packaged(), quiet)).rejects.toThrow(/batchEnable answered 403.*serviceusage\.services\.enable/);
+    await expect(deployerAt(google).deploy(packaged(), quiet)).rejects.toThrow(
+      /batchEnable answered 403.*serviceusage\.services\.enable/,
+    );
   });
 });
 
 describe('memory and CPU, which Cloud Run checks together', () => {
   const faults = (memory: number, cpu: number) => checkInstall('prod', { ...defaults, ...plain, memory, cpu }).faults;
 
-  it.each([[512, 0.08], [512, 0.4], [1_024, 0.5], [1_024, 0.9], [256, 1], [4_096, 1], [8_192, 2], [2_048, 4], [16_384, 4], [24_576, 6], [32_768, 8]])('%d MB go with %d CPUs', async (memory, cpu) => {
+  it.each([
+    [512, 0.08],
+    [512, 0.4],
+    [1_024, 0.5],
+    [1_024, 0.9],
+    [256, 1],
+    [4_096, 1],
+    [8_192, 2],
+    [2_048, 4],
+    [16_384, 4],
+    [24_576, 6],
+    [32_768, 8],
+  ])('%d MB go with %d CPUs', async (memory, cpu) => {
     expect(faults(memory, cpu)).toEqual([]);
     await expect(deployerAt(google, { memory, cpu }).deploy(packaged(), quiet)).resolves.toBeUndefined();
   });
 
-  it.each([[513, 0.4], [1_025, 0.9], [4_097, 1], [8_193, 2], [2_047, 4], [16_385, 4], [4_095, 6], [24_577, 6], [4_095, 8]])('%d MB do not go with %d CPUs', (memory, cpu) => {
-    expect(faults(memory, cpu)).toEqual([expect.stringMatching(`^memory: ${memory} MB do not go with ${cpu} virtual CPUs`)]);
+  it.each([
+    [513, 0.4],
+    [1_025, 0.9],
+    [4_097, 1],
+    [8_193, 2],
+    [2_047, 4],
+    [16_385, 4],
+    [4_095, 6],
+    [24_577, 6],
+    [4_095, 8],
+  ])('%d MB do not go with %d CPUs', (memory, cpu) => {
+    expect(faults(memory, cpu)).toEqual([
+      expect.stringMatching(`^memory: ${memory} MB do not go with ${cpu} virtual CPUs`),
+    ]);
   });
 
   it('are said to be wrong beside whatever else is', () => {
-    expect(checkInstall('prod', { ...defaults, ...plain, memory: 8_192, sweepEvery: '7m' }).faults).toEqual([expect.stringMatching(/^sweepEvery/), expect.stringMatching(/^memory/)]);
+    expect(checkInstall('prod', { ...defaults, ...plain, memory: 8_192, sweepEvery: '7m' }).faults).toEqual([
+      expect.stringMatching(/^sweepEvery/),
+      expect.stringMatching(/^memory/),
+    ]);
   });
 
-  it.each([3, 5, 1.5])('there are no %d CPUs', (cpu) => expect(faults(2_048, cpu)).toEqual([expect.stringMatching(/^cpu/)]));
+  it.each([3, 5, 1.5])('there are no %d CPUs', (cpu) =>
+    expect(faults(2_048, cpu)).toEqual([expect.stringMatching(/^cpu/)]),
+  );
 });

@@ -18,7 +18,9 @@ const program = fileURLToPath(new URL('../../bench/function-process.cjs', import
 const install = installWith();
 const AUDIENCE = install.names.address('on-event');
 const answered = z.object({ answer: z.object({ status: z.number() }) });
-const published = z.object({ messages: z.array(z.object({ data: z.string(), attributes: z.record(z.string(), z.string()) })) });
+const published = z.object({
+  messages: z.array(z.object({ data: z.string(), attributes: z.record(z.string(), z.string()) })),
+});
 
 let folder: string;
 let keys: KeyServer;
@@ -38,13 +40,33 @@ afterAll(async () => {
   await Promise.all([keys.close(), pubSub.close(), rm(folder, { recursive: true })]);
 });
 
-const claims = () => ({ iss: 'https://accounts.google.com', aud: AUDIENCE, email: install.names.caller, email_verified: true, iat: Math.floor(Date.now() / 1_000) - 60, exp: Math.floor(Date.now() / 1_000) + 3_000 });
+const claims = () => ({
+  iss: 'https://accounts.google.com',
+  aud: AUDIENCE,
+  email: install.names.caller,
+  email_verified: true,
+  iat: Math.floor(Date.now() / 1_000) - 60,
+  exp: Math.floor(Date.now() / 1_000) + 3_000,
+});
 const stripped = (token: string): string => token.replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE');
 
 const push = async (token: string): Promise<number> => {
-  const event = { headers: { authorization: `Bearer ${token}` }, body: { message: { data: Buffer.from('{"hello": "world"}').toString('base64'), messageId: '1' }, subscription: 's' } };
-  const env = { ...environmentOf(install, 'on-event'), CLOUDFENCE_GCP_ENDPOINT: pubSub.url, CLOUDFENCE_CERTIFICATES_URL: keys.url };
-  const child = fork(program, [path.join(folder, 'index.js'), JSON.stringify(event), 'http'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const event = {
+    headers: { authorization: `Bearer ${token}` },
+    body: {
+      message: { data: Buffer.from('{"hello": "world"}').toString('base64'), messageId: '1' },
+      subscription: 's',
+    },
+  };
+  const env = {
+    ...environmentOf(install, 'on-event'),
+    CLOUDFENCE_GCP_ENDPOINT: pubSub.url,
+    CLOUDFENCE_CERTIFICATES_URL: keys.url,
+  };
+  const child = fork(program, [path.join(folder, 'index.js'), JSON.stringify(event), 'http'], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   const ended = once(child, 'exit');
   const [message]: unknown[] = await once(child, 'message');
   await ended;
@@ -57,7 +79,19 @@ it.each([
 ])('takes a push with a token %s, and publishes what nobody can read with its reason', async (_, token) => {
   topics.splice(0);
   expect(await push(token())).toBe(204);
-  expect(topics).toMatchObject([{ topic: `/v1/${install.names.topic('dead-letters')}:publish`, said: { messages: [{ data: Buffer.from('{"hello": "world"}').toString('base64'), attributes: { reason: expect.stringMatching(/no event/) } }] } }]);
+  expect(topics).toMatchObject([
+    {
+      topic: `/v1/${install.names.topic('dead-letters')}:publish`,
+      said: {
+        messages: [
+          {
+            data: Buffer.from('{"hello": "world"}').toString('base64'),
+            attributes: { reason: expect.stringMatching(/no event/) },
+          },
+        ],
+      },
+    },
+  ]);
 });
 
 it.each([

@@ -8,11 +8,28 @@ import { PROJECT, type Fields } from './store.ts';
 
 /** Everything that a deployer sends, and that the stand-in answers, held against Google's own documents. */
 
-const judged = judgeOf(['cloudfunctions.v2', 'cloudresourcemanager.v1', 'cloudscheduler.v1', 'iam.v1', 'logging.v2', 'monitoring.v3', 'pubsub.v1', 'run.v2', 'secretmanager.v1', 'serviceusage.v1']);
+const judged = judgeOf([
+  'cloudfunctions.v2',
+  'cloudresourcemanager.v1',
+  'cloudscheduler.v1',
+  'iam.v1',
+  'logging.v2',
+  'monitoring.v3',
+  'pubsub.v1',
+  'run.v2',
+  'secretmanager.v1',
+  'serviceusage.v1',
+]);
 
 /** One field of each thing that has any of these. */
 const changedByHand = (object: Fields): Fields => {
-  const spoiled = { filter: 'severity>=ERROR', schedule: '0 0 * * *', ackDeadlineSeconds: 11, title: 'x', displayName: 'x' };
+  const spoiled = {
+    filter: 'severity>=ERROR',
+    schedule: '0 0 * * *',
+    ackDeadlineSeconds: 11,
+    title: 'x',
+    displayName: 'x',
+  };
   return { ...object, ...Object.fromEntries(Object.entries(spoiled).filter(([key]) => key in object)) };
 };
 
@@ -38,18 +55,29 @@ beforeAll(async () => {
   google.store.delays = { account: 60_000, grant: 60_000, metric: 60_000, service: 60_000 };
   await deployer().deploy(packaged(), quiet);
   google.store.objects.forEach((object, path) => google.store.objects.set(path, changedByHand(object)));
-  await deployer({ notificationChannels: [channel], policy: { unreachable: 'power-off' }, cpu: 2, memory: 4_096 }).deploy(packaged(' of tomorrow'), quiet);
+  await deployer({
+    notificationChannels: [channel],
+    policy: { unreachable: 'power-off' },
+    cpu: 2,
+    memory: 4_096,
+  }).deploy(packaged(' of tomorrow'), quiet);
   await deployer().info();
   await deployer().logs('on-event');
-  await deployer().invoke('nobody', {}).catch(() => undefined);
+  await deployer()
+    .invoke('nobody', {})
+    .catch(() => undefined);
   await deployer().remove(quiet);
   google.store.deletedRoles.set(`projects/${PROJECT}/roles/cloudfence_prod`, google.store.now);
   google.store.services.delete('monitoring.googleapis.com');
-  await deployer({ clusters: [{ name: 'a', gke: { location: 'europe-west1', project: PROJECT } }] }).deploy(packaged(), quiet);
+  await deployer({ clusters: [{ name: 'a', gke: { location: 'europe-west1', project: PROJECT } }] }).deploy(
+    packaged(),
+    quiet,
+  );
 });
 afterAll(() => google.close());
 
-const exchanges = (): readonly Exchange[] => google.recorded.map((call, at) => ({ ...call, origin: hosts[meant[at] ?? 'iam'] }));
+const exchanges = (): readonly Exchange[] =>
+  google.recorded.map((call, at) => ({ ...call, origin: hosts[meant[at] ?? 'iam'] }));
 
 it('knows the host of each call', () => expect(meant).toHaveLength(google.recorded.length));
 
@@ -66,27 +94,61 @@ describe('the judge itself', () => {
     reply: { status: 200, body: { name: 'projects/my-project/subscriptions/s1' } },
     ...change,
   });
-  const create = (body: object) => call({ origin: hosts.monitoring, verb: 'POST', url: new URL('/v3/projects/my-project/alertPolicies', hosts.monitoring), body, reply: { status: 200, body: {} } });
+  const create = (body: object) =>
+    call({
+      origin: hosts.monitoring,
+      verb: 'POST',
+      url: new URL('/v3/projects/my-project/alertPolicies', hosts.monitoring),
+      body,
+      reply: { status: 200, body: {} },
+    });
 
-  it('finds nothing wrong with a call that is right', () => expect(judged(call({}))).toEqual({ id: 'pubsub.projects.subscriptions.create', faults: [] }));
+  it('finds nothing wrong with a call that is right', () =>
+    expect(judged(call({}))).toEqual({ id: 'pubsub.projects.subscriptions.create', faults: [] }));
 
   it.each([
     ['of another host', call({ origin: hosts.iam }), /no such method/],
     ['with another verb', call({ verb: 'PATCH', body: {} }), /updateMask|subscription|required/],
-    ['to a path that there is not', call({ url: new URL('/v2/projects/my-project/subscriptions/s1', hosts.pubsub) }), /no such method/],
-    ['with a parameter that there is not', call({ url: new URL('/v1/projects/my-project/subscriptions/s1?force=true', hosts.pubsub) }), /no parameter force/],
-    ['with a field that there is not', call({ body: { topic: 'projects/my-project/topics/t1', ackDeadline: 10 } }), /ackDeadline: there is no such field/],
+    [
+      'to a path that there is not',
+      call({ url: new URL('/v2/projects/my-project/subscriptions/s1', hosts.pubsub) }),
+      /no such method/,
+    ],
+    [
+      'with a parameter that there is not',
+      call({ url: new URL('/v1/projects/my-project/subscriptions/s1?force=true', hosts.pubsub) }),
+      /no parameter force/,
+    ],
+    [
+      'with a field that there is not',
+      call({ body: { topic: 'projects/my-project/topics/t1', ackDeadline: 10 } }),
+      /ackDeadline: there is no such field/,
+    ],
     ['without what is required', call({ body: {} }), /topic: is required/],
-    ['with what is only answered', call({ body: { topic: 'projects/my-project/topics/t1', state: 'ACTIVE' } }), /state: is never sent/],
+    [
+      'with what is only answered',
+      call({ body: { topic: 'projects/my-project/topics/t1', state: 'ACTIVE' } }),
+      /state: is never sent/,
+    ],
     ['with a value that is none of the list', create({ displayName: 'x', combiner: 'XOR' }), /XOR is none of/],
-    ['with a length of time of another form', create({ conditions: [{ conditionThreshold: { filter: 'x', duration: '1m' } }] }), /1m is no duration/],
-    ['answered with a field that there is not', call({ reply: { status: 200, body: { title: 'x' } } }), /title: there is no such field/],
+    [
+      'with a length of time of another form',
+      create({ conditions: [{ conditionThreshold: { filter: 'x', duration: '1m' } }] }),
+      /1m is no duration/,
+    ],
+    [
+      'answered with a field that there is not',
+      call({ reply: { status: 200, body: { title: 'x' } } }),
+      /title: there is no such field/,
+    ],
     ['refused in another form', call({ reply: { status: 404, body: { message: 'no' } } }), /an error of another form/],
   ])('finds a call %s', (_, one, fault) => expect(judged(one).faults.join('; ')).toMatch(fault));
 
   it('finds a mask that names what there is not', () => {
     const url = new URL('/v3/projects/my-project/alertPolicies/1?updateMask=displayName,channels', hosts.monitoring);
-    expect(judged(call({ origin: hosts.monitoring, verb: 'PATCH', url, body: {}, reply: { status: 200, body: {} } })).faults).toEqual(['monitoring.projects.alertPolicies.patch: the mask names channels, and there is no such field']);
+    expect(
+      judged(call({ origin: hosts.monitoring, verb: 'PATCH', url, body: {}, reply: { status: 200, body: {} } })).faults,
+    ).toEqual(['monitoring.projects.alertPolicies.patch: the mask names channels, and there is no such field']);
   });
 });
 

@@ -7,7 +7,10 @@ import { unzip } from '../unzip.ts';
 import { plain } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 
-/** The commands of `serverless` as a person types them, before the stand-in of Google's management APIs. Each is a process that may have to bundle. */
+/**
+ * The commands of `serverless` as a person types them, before the stand-in of Google's management APIs. Each is a
+ * process that may have to bundle.
+ */
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
 let service: PackagedService;
@@ -19,8 +22,12 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([google.close(), service.close()]));
 
-const run = (command: readonly string[], stage = 'prod') => service.run([...command, '-c', 'serverless.gcp.yml', '--stage', stage], { CLOUDFENCE_GCP_ENDPOINT: google.url });
-const runAgainstNobody = (...command: readonly string[]) => service.run([...command, '-c', 'serverless.gcp.yml', '--stage', 'prod'], { CLOUDFENCE_GCP_ENDPOINT: 'http://127.0.0.1:9' });
+const run = (command: readonly string[], stage = 'prod') =>
+  service.run([...command, '-c', 'serverless.gcp.yml', '--stage', stage], { CLOUDFENCE_GCP_ENDPOINT: google.url });
+const runAgainstNobody = (...command: readonly string[]) =>
+  service.run([...command, '-c', 'serverless.gcp.yml', '--stage', 'prod'], {
+    CLOUDFENCE_GCP_ENDPOINT: 'http://127.0.0.1:9',
+  });
 const deployed = () => [...google.store.objects.keys()].filter((name) => name.includes('/functions/'));
 
 describe('serverless package', () => {
@@ -28,28 +35,57 @@ describe('serverless package', () => {
     const folders = ['once', 'again'].map((name) => path.join(service.folder, name));
     for (const folder of folders) expect(await run(['package', '--package', folder])).toMatchObject({ code: 0 });
     const [once = '', again = ''] = folders;
-    expect((await readdir(once)).filter((file) => file.endsWith('.zip')).sort()).toEqual(functionNames.map((name) => `${name}.zip`).sort());
+    expect((await readdir(once)).filter((file) => file.endsWith('.zip')).sort()).toEqual(
+      functionNames.map((name) => `${name}.zip`).sort(),
+    );
     for (const name of functionNames) {
       const zip = await readFile(path.join(once, `${name}.zip`));
       expect(zip).toEqual(await readFile(path.join(again, `${name}.zip`)));
       const into = path.join(once, name);
       const files = await unzip(path.join(once, `${name}.zip`), into);
-      const sizes = await Promise.all(files.map(async (file) => ({ file, size: (await readFile(path.join(into, file))).length })));
-      const cloudPart = sizes.filter(({ file }) => !file.startsWith('connect-cluster-')).reduce((sum, { size }) => sum + size, 0);
-      expect({ name, cloudPart }).toEqual({ name, cloudPart: expect.toSatisfy((size: number) => size > 500_000 && size <= 1_500_000) });
-      expect(JSON.parse(await readFile(path.join(into, 'package.json'), 'utf8'))).toMatchObject({ type: 'commonjs', main: 'index.js', dependencies: { '@google-cloud/functions-framework': expect.stringMatching(/^\d/) } });
+      const sizes = await Promise.all(
+        files.map(async (file) => ({ file, size: (await readFile(path.join(into, file))).length })),
+      );
+      const cloudPart = sizes
+        .filter(({ file }) => !file.startsWith('connect-cluster-'))
+        .reduce((sum, { size }) => sum + size, 0);
+      expect({ name, cloudPart }).toEqual({
+        name,
+        cloudPart: expect.toSatisfy((size: number) => size > 500_000 && size <= 1_500_000),
+      });
+      expect(JSON.parse(await readFile(path.join(into, 'package.json'), 'utf8'))).toMatchObject({
+        type: 'commonjs',
+        main: 'index.js',
+        dependencies: { '@google-cloud/functions-framework': expect.stringMatching(/^\d/) },
+      });
     }
   });
 
   it('refuses what cannot work, all faults at once, and then deploys nothing', async () => {
-    const { code, said } = await run(['deploy', '--param=sweepEvery=7m', '--param=memory=1', '--param=nonsense=1', '--param=clusters=[{"name": "a", "kubeconfig": "a file"}]', '--param=policy={"detach": "sometimes"}']);
+    const { code, said } = await run([
+      'deploy',
+      '--param=sweepEvery=7m',
+      '--param=memory=1',
+      '--param=nonsense=1',
+      '--param=clusters=[{"name": "a", "kubeconfig": "a file"}]',
+      '--param=policy={"detach": "sometimes"}',
+    ]);
     expect(code).toBe(1);
     for (const fault of [/sweepEvery/, /memory/, /nonsense/, /policy\.detach/]) expect(said).toMatch(fault);
     expect(google.recorded).toEqual([]);
-    expect(await run(['package'], 'a-stage-with-a-very-long-name')).toMatchObject({ code: 1, said: expect.stringMatching(/stage: .*14[\s\S]*project: name the id[\s\S]*clusters: name at least one/) });
-    expect(await run(['deploy', '--region', 'us-east1'])).toMatchObject({ code: 1, said: expect.stringMatching(/unrecognized CLI options: "--region"/) });
+    expect(await run(['package'], 'a-stage-with-a-very-long-name')).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/stage: .*14[\s\S]*project: name the id[\s\S]*clusters: name at least one/),
+    });
+    expect(await run(['deploy', '--region', 'us-east1'])).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/unrecognized CLI options: "--region"/),
+    });
     expect(google.recorded).toEqual([]);
-    expect(await run(['package', '--param=clusters=[{"name": "a", "kubeconfig": "a file"}]'])).toMatchObject({ code: 1, said: expect.stringMatching(/clusters\.0: .*secretManager/) });
+    expect(await run(['package', '--param=clusters=[{"name": "a", "kubeconfig": "a file"}]'])).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/clusters\.0: .*secretManager/),
+    });
   });
 });
 
@@ -62,7 +98,10 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
 
   it('answer one after the other', async () => {
     expect(await run(['info'])).toMatchObject({ code: 0, said: expect.stringMatching(/on-event: not deployed/) });
-    expect(await run(['deploy'])).toMatchObject({ code: 0, said: expect.stringMatching(/function on-event: made[\s\S]*log sink .*: made/) });
+    expect(await run(['deploy'])).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(/function on-event: made[\s\S]*log sink .*: made/),
+    });
     expect(deployed()).toHaveLength(5);
     const before = google.writes().length;
     expect(await run(['deploy'])).toMatchObject({ code: 0 });
@@ -70,14 +109,23 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
     expect(await run(['info'])).toMatchObject({ code: 0, said: expect.stringMatching(/on-event: ACTIVE at http/) });
     expect(await run(['logs', '-f', 'sweep'])).toMatchObject({ code: 0, said: expect.stringMatching(/swept/) });
     google.answers.set('cloudfence-prod-doctor', { checks: [] });
-    expect(await run(['invoke', '-f', 'doctor', '-d', '{}'])).toMatchObject({ code: 0, said: expect.stringMatching(/"checks": \[\]/) });
+    expect(await run(['invoke', '-f', 'doctor', '-d', '{}'])).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(/"checks": \[\]/),
+    });
   });
 
   it('remove is refused while fences stand, or while nobody can say whether any do', async () => {
     google.answers.set('cloudfence-prod-doctor', { fences: [{ cluster: 'prod', node: 'node-7' }] });
-    expect(await run(['remove'])).toMatchObject({ code: 1, said: expect.stringMatching(/Node node-7 of prod[\s\S]*cloudfence release --all/) });
+    expect(await run(['remove'])).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/Node node-7 of prod[\s\S]*cloudfence release --all/),
+    });
     google.answers.delete('cloudfence-prod-doctor');
-    expect(await run(['remove'])).toMatchObject({ code: 1, said: expect.stringMatching(/no answer from the API server[\s\S]*--force-remove/) });
+    expect(await run(['remove'])).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/no answer from the API server[\s\S]*--force-remove/),
+    });
     expect(deployed()).toHaveLength(5);
   });
 
@@ -85,12 +133,21 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
     google.answers.set('cloudfence-prod-doctor', { fences: [] });
     expect(await run(['remove'])).toMatchObject({ code: 0 });
     expect([...google.store.objects.keys()].filter((name) => name.includes('cloudfence-prod'))).toEqual([]);
-    expect(await run(['remove'])).toMatchObject({ code: 0, said: expect.stringMatching(/no function doctor any more/) });
-    expect(await run(['invoke', '-f', 'doctor', '-d', '{}'])).toMatchObject({ code: 1, said: expect.stringMatching(/no function doctor: deploy first/) });
+    expect(await run(['remove'])).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(/no function doctor any more/),
+    });
+    expect(await run(['invoke', '-f', 'doctor', '-d', '{}'])).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/no function doctor: deploy first/),
+    });
   });
 });
 
-it('serverless invoke local runs the very bundle, with the caller\'s own credentials', async () => {
+it("serverless invoke local runs the very bundle, with the caller's own credentials", async () => {
   const { code, said } = await run(['invoke', 'local', '-f', 'fence', '-d', '{"instance": "my-node"}']);
-  expect({ code, said }).toEqual({ code: 0, said: expect.stringMatching(/"status": 400[\s\S]*no path of an instance/) });
+  expect({ code, said }).toEqual({
+    code: 0,
+    said: expect.stringMatching(/"status": 400[\s\S]*no path of an instance/),
+  });
 });

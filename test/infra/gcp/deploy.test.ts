@@ -20,68 +20,137 @@ const caller = `serviceAccount:cloudfence-prod-push@${PROJECT}.iam.gserviceaccou
 const doctor = `serviceAccount:cloudfence-prod-read@${PROJECT}.iam.gserviceaccount.com`;
 const agent = `serviceAccount:service-${PROJECT_NUMBER}@gcp-sa-pubsub.iam.gserviceaccount.com`;
 const object = (path: string) => google.store.objects.get(`${inProject}/${path}`);
-const membersOf = (path: string, role: string) => google.store.policies.get(path)?.bindings.find((one) => one.role === role)?.members ?? [];
+const membersOf = (path: string, role: string) =>
+  google.store.policies.get(path)?.bindings.find((one) => one.role === role)?.members ?? [];
 
 describe('a deployment', () => {
   it('pushes what the sink lets through to on-event, as an account of its own, with dead letters and backoff', async () => {
     await deploy();
     const sink = object('sinks/cloudfence-prod-events');
-    expect(sink).toMatchObject({ destination: `pubsub.googleapis.com/${inProject}/topics/cloudfence-prod-events`, filter: expect.stringContaining('operation.last=true') });
-    expect(membersOf(`${inProject}/topics/cloudfence-prod-events`, 'roles/pubsub.publisher')).toEqual([sink?.['writerIdentity']]);
+    expect(sink).toMatchObject({
+      destination: `pubsub.googleapis.com/${inProject}/topics/cloudfence-prod-events`,
+      filter: expect.stringContaining('operation.last=true'),
+    });
+    expect(membersOf(`${inProject}/topics/cloudfence-prod-events`, 'roles/pubsub.publisher')).toEqual([
+      sink?.['writerIdentity'],
+    ]);
     expect(object('subscriptions/cloudfence-prod-events')).toMatchObject({
       topic: `${inProject}/topics/cloudfence-prod-events`,
-      pushConfig: { pushEndpoint: `${google.url}/call/cloudfence-prod-on-event`, oidcToken: { serviceAccountEmail: caller.slice(15), audience: `https://europe-west1-${PROJECT}.cloudfunctions.net/cloudfence-prod-on-event` } },
+      pushConfig: {
+        pushEndpoint: `${google.url}/call/cloudfence-prod-on-event`,
+        oidcToken: {
+          serviceAccountEmail: caller.slice(15),
+          audience: `https://europe-west1-${PROJECT}.cloudfunctions.net/cloudfence-prod-on-event`,
+        },
+      },
       retryPolicy: { minimumBackoff: '10s', maximumBackoff: '300s' },
-      deadLetterPolicy: { deadLetterTopic: `${inProject}/topics/cloudfence-prod-dead-letters`, maxDeliveryAttempts: 20 },
+      deadLetterPolicy: {
+        deadLetterTopic: `${inProject}/topics/cloudfence-prod-dead-letters`,
+        maxDeliveryAttempts: 20,
+      },
     });
-    expect(membersOf(`${inProject}/topics/cloudfence-prod-dead-letters`, 'roles/pubsub.publisher')).toEqual([runner, agent]);
+    expect(membersOf(`${inProject}/topics/cloudfence-prod-dead-letters`, 'roles/pubsub.publisher')).toEqual([
+      runner,
+      agent,
+    ]);
     expect(membersOf(`${inProject}/subscriptions/cloudfence-prod-events`, 'roles/pubsub.subscriber')).toEqual([agent]);
-    expect(object('subscriptions/cloudfence-prod-dead-letters')).toMatchObject({ messageRetentionDuration: '604800s', expirationPolicy: {} });
+    expect(object('subscriptions/cloudfence-prod-dead-letters')).toMatchObject({
+      messageRetentionDuration: '604800s',
+      expirationPolicy: {},
+    });
   });
 
   it('runs each function as one account, whose role is all that it may do in the project', async () => {
     await deploy();
-    expect(object('roles/cloudfence_prod')).toMatchObject({ includedPermissions: ['compute.disks.get', 'compute.disks.use', 'compute.instances.detachDisk', 'compute.instances.get', 'compute.zoneOperations.get'] });
+    expect(object('roles/cloudfence_prod')).toMatchObject({
+      includedPermissions: [
+        'compute.disks.get',
+        'compute.disks.use',
+        'compute.instances.detachDisk',
+        'compute.instances.get',
+        'compute.zoneOperations.get',
+      ],
+    });
     const bound = google.store.policies.get(inProject)?.bindings ?? [];
-    expect(bound.filter(({ members }) => members.includes(runner))).toEqual([{ role: `${inProject}/roles/cloudfence_prod`, members: [runner] }]);
+    expect(bound.filter(({ members }) => members.includes(runner))).toEqual([
+      { role: `${inProject}/roles/cloudfence_prod`, members: [runner] },
+    ]);
     expect(bound[0]).toEqual({ role: 'roles/owner', members: ['user:owner@example.org'] });
     expect(membersOf(`${inProject}/secrets/prod-kubeconfig`, 'roles/secretmanager.secretAccessor')).toEqual([runner]);
     for (const name of functionNames) {
       expect(object(`locations/europe-west1/functions/cloudfence-prod-${name}`)).toMatchObject({
         state: 'ACTIVE',
         environment: 'GEN_2',
-        buildConfig: { runtime: 'nodejs24', entryPoint: 'handler', serviceAccount: `${inProject}/serviceAccounts/cloudfence-prod-make@${PROJECT}.iam.gserviceaccount.com` },
-        serviceConfig: { serviceAccountEmail: (name === 'doctor' ? doctor : runner).slice(15), maxInstanceRequestConcurrency: 1, maxInstanceCount: name === 'on-event' ? 5 : 1 },
+        buildConfig: {
+          runtime: 'nodejs24',
+          entryPoint: 'handler',
+          serviceAccount: `${inProject}/serviceAccounts/cloudfence-prod-make@${PROJECT}.iam.gserviceaccount.com`,
+        },
+        serviceConfig: {
+          serviceAccountEmail: (name === 'doctor' ? doctor : runner).slice(15),
+          maxInstanceRequestConcurrency: 1,
+          maxInstanceCount: name === 'on-event' ? 5 : 1,
+        },
       });
     }
   });
 
   it('runs the doctor as an account that may do nothing, but ask the sweep', async () => {
     await deploy({ policy: { unreachable: 'power-off' } });
-    const places = [...google.store.policies].flatMap(([path, { bindings }]) => bindings.flatMap(({ role, members }) => (members.includes(doctor) ? [`${role} on ${path}`] : [])));
+    const places = [...google.store.policies].flatMap(([path, { bindings }]) =>
+      bindings.flatMap(({ role, members }) => (members.includes(doctor) ? [`${role} on ${path}`] : [])),
+    );
     expect(places).toEqual([`roles/run.invoker on ${inProject}/locations/europe-west1/services/cloudfence-prod-sweep`]);
-    const variablesOf = (name: string) => object(`locations/europe-west1/functions/cloudfence-prod-${name}`)?.['serviceConfig'];
-    expect(variablesOf('doctor')).toMatchObject({ environmentVariables: { CLOUDFENCE_ASKED_AT: `https://europe-west1-${PROJECT}.cloudfunctions.net/cloudfence-prod-sweep` } });
+    const variablesOf = (name: string) =>
+      object(`locations/europe-west1/functions/cloudfence-prod-${name}`)?.['serviceConfig'];
+    expect(variablesOf('doctor')).toMatchObject({
+      environmentVariables: {
+        CLOUDFENCE_ASKED_AT: `https://europe-west1-${PROJECT}.cloudfunctions.net/cloudfence-prod-sweep`,
+      },
+    });
     expect(variablesOf('sweep')).toMatchObject({ environmentVariables: { CLOUDFENCE_DOCTOR: doctor.slice(15) } });
-    for (const name of ['on-event', 'replay', 'fence']) expect(JSON.stringify(variablesOf(name))).not.toMatch(/CLOUDFENCE_DOCTOR|ASKED_AT/);
+    for (const name of ['on-event', 'replay', 'fence'])
+      expect(JSON.stringify(variablesOf(name))).not.toMatch(/CLOUDFENCE_DOCTOR|ASKED_AT/);
   });
 
   it('stops machines, and asks GKE, only where the parameters say so', async () => {
-    await deploy({ policy: { unreachable: 'power-off' }, clusters: [{ name: 'a', gke: { location: 'europe-west1', project: PROJECT } }] });
-    expect(object('roles/cloudfence_prod')?.['includedPermissions']).toEqual(expect.arrayContaining(['compute.instances.stop', 'container.clusters.get']));
+    await deploy({
+      policy: { unreachable: 'power-off' },
+      clusters: [{ name: 'a', gke: { location: 'europe-west1', project: PROJECT } }],
+    });
+    expect(object('roles/cloudfence_prod')?.['includedPermissions']).toEqual(
+      expect.arrayContaining(['compute.instances.stop', 'container.clusters.get']),
+    );
   });
 
   it('sweeps every minute, and lets nobody call but those that are meant', async () => {
     await deploy({ invokers: ['user:me@example.org'] });
-    expect(object('locations/europe-west1/jobs/cloudfence-prod-sweep')).toMatchObject({ schedule: '*/1 * * * *', httpTarget: { uri: `${google.url}/call/cloudfence-prod-sweep`, oidcToken: { serviceAccountEmail: caller.slice(15) } } });
-    const invokers = functionNames.map((name) => membersOf(`${inProject}/locations/europe-west1/services/cloudfence-prod-${name}`, 'roles/run.invoker'));
-    expect(invokers).toEqual([[caller], [caller, doctor], ['user:me@example.org'], ['user:me@example.org'], ['user:me@example.org']]);
+    expect(object('locations/europe-west1/jobs/cloudfence-prod-sweep')).toMatchObject({
+      schedule: '*/1 * * * *',
+      httpTarget: {
+        uri: `${google.url}/call/cloudfence-prod-sweep`,
+        oidcToken: { serviceAccountEmail: caller.slice(15) },
+      },
+    });
+    const invokers = functionNames.map((name) =>
+      membersOf(`${inProject}/locations/europe-west1/services/cloudfence-prod-${name}`, 'roles/run.invoker'),
+    );
+    expect(invokers).toEqual([
+      [caller],
+      [caller, doctor],
+      ['user:me@example.org'],
+      ['user:me@example.org'],
+      ['user:me@example.org'],
+    ]);
   });
 
   it('takes back what somebody else has let in', async () => {
     await deploy();
     const service = `${inProject}/locations/europe-west1/services/cloudfence-prod-on-event`;
-    google.store.policies.set(service, { etag: 'other', bindings: [{ role: 'roles/run.invoker', members: ['allUsers', caller] }] });
+    google.store.policies.set(service, {
+      etag: 'other',
+      bindings: [{ role: 'roles/run.invoker', members: ['allUsers', caller] }],
+    });
     await deploy();
     expect(google.store.policies.get(service)?.bindings).toEqual([{ role: 'roles/run.invoker', members: [caller] }]);
   });
@@ -99,7 +168,9 @@ describe('a second deployment', () => {
     await deploy();
     const before = google.writes().length;
     await deploy({}, ' of tomorrow');
-    const functions = functionNames.map((name) => `PATCH /v2/${inProject}/locations/europe-west1/functions/cloudfence-prod-${name}`);
+    const functions = functionNames.map(
+      (name) => `PATCH /v2/${inProject}/locations/europe-west1/functions/cloudfence-prod-${name}`,
+    );
     expect(google.writes().slice(before)).toEqual(functions);
   });
 
@@ -113,11 +184,19 @@ describe('a second deployment', () => {
   });
 
   it('keeps what else is in a policy, and what is written into it meanwhile', async () => {
-    google.store.policies.set(inProject, { etag: 'other', bindings: [{ role: 'roles/viewer', members: ['group:all@example.org'] }] });
+    google.store.policies.set(inProject, {
+      etag: 'other',
+      bindings: [{ role: 'roles/viewer', members: ['group:all@example.org'] }],
+    });
     google.store.races = 3;
     await deploy();
     const roles = google.store.policies.get(inProject)?.bindings.map(({ role }) => role);
-    expect(roles?.slice(0, 4)).toEqual(['roles/viewer', expect.stringContaining('roles/other'), expect.stringContaining('roles/other'), expect.stringContaining('roles/other')]);
+    expect(roles?.slice(0, 4)).toEqual([
+      'roles/viewer',
+      expect.stringContaining('roles/other'),
+      expect.stringContaining('roles/other'),
+      expect.stringContaining('roles/other'),
+    ]);
     expect(roles?.at(-1)).toBe(`${inProject}/roles/cloudfence_prod`);
   });
 });
@@ -155,7 +234,8 @@ describe('a removal', () => {
 
 describe('the custom role', () => {
   const DAY = 24 * 3_600_000;
-  const roleOf = () => google.store.policies.get(inProject)?.bindings.find(({ members }) => members.includes(runner))?.role;
+  const roleOf = () =>
+    google.store.policies.get(inProject)?.bindings.find(({ members }) => members.includes(runner))?.role;
   const deletedBefore = (days: number) => {
     google.store.deletedRoles.set(`${inProject}/roles/cloudfence_prod`, google.store.now);
     google.store.now += days * DAY;
@@ -182,7 +262,10 @@ describe('the custom role', () => {
     deletedBefore(days);
     await deploy();
     expect(roleOf()).toBe(`${inProject}/roles/${id}`);
-    expect(object(`roles/${id}`)).toMatchObject({ title: 'cloudfence-prod', includedPermissions: expect.arrayContaining(['compute.instances.get']) });
+    expect(object(`roles/${id}`)).toMatchObject({
+      title: 'cloudfence-prod',
+      includedPermissions: expect.arrayContaining(['compute.instances.get']),
+    });
   });
 
   it('stays the one that it was, when the first id is free again', async () => {

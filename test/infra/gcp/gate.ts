@@ -2,7 +2,9 @@ import { z } from 'zod';
 import type { Request, Route } from './routes.ts';
 import { next, Problem, PROJECT, type Fields, type Store } from './store.ts';
 
-/** Whether the API is switched on, and whether the caller may: the permission that each method's reference page names. */
+/**
+ * Whether the API is switched on, and whether the caller may: the permission that each method's reference page names.
+ */
 
 interface Rule {
   readonly verb: string;
@@ -55,10 +57,18 @@ const rules: readonly Rule[] = [
   rule('POST', /^projects\/[^/]+:setIamPolicy$/, 'resourcemanager.projects.setIamPolicy'),
 ];
 
-const serviceOf: Readonly<Record<string, string>> = { resourcemanager: 'cloudresourcemanager', serviceusage: 'serviceusage' };
+const serviceOf: Readonly<Record<string, string>> = {
+  resourcemanager: 'cloudresourcemanager',
+  serviceusage: 'serviceusage',
+};
 
 const switchedOff = (service: string): Problem =>
-  new Problem(403, `${service}.googleapis.com has not been used in project ${PROJECT} before or it is disabled.`, 'PERMISSION_DENIED', [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'SERVICE_DISABLED', domain: 'googleapis.com' }]);
+  new Problem(
+    403,
+    `${service}.googleapis.com has not been used in project ${PROJECT} before or it is disabled.`,
+    'PERMISSION_DENIED',
+    [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'SERVICE_DISABLED', domain: 'googleapis.com' }],
+  );
 
 /** Every call passes here first. */
 export const gate = (store: Store, { verb, path }: Request): void => {
@@ -68,19 +78,29 @@ export const gate = (store: Store, { verb, path }: Request): void => {
   const api = first.slice(0, first.indexOf('.'));
   const service = serviceOf[api] ?? api;
   const since = store.services.get(`${service}.googleapis.com`);
-  if (service !== '' && service !== 'serviceusage' && (since === undefined || store.now < since)) throw switchedOff(service);
+  if (service !== '' && service !== 'serviceusage' && (since === undefined || store.now < since))
+    throw switchedOff(service);
   const lacking = found.permissions.find((one) => store.granted !== null && !store.granted.has(one));
-  if (lacking !== undefined) throw new Problem(403, `Permission '${lacking}' denied on resource '${path}' (or it may not exist).`);
+  if (lacking !== undefined)
+    throw new Problem(403, `Permission '${lacking}' denied on resource '${path}' (or it may not exist).`);
 };
 
 const asked = z.object({ permissions: z.array(z.string().regex(/^[a-z]+\.[a-zA-Z]+\.[a-zA-Z]+$/)).max(100) });
 
 /** Questions about what is switched on and what one may, and the switching on itself. */
 export const services: Route = (store, { path, query, body }) => {
-  if (path.endsWith(':testIamPermissions')) return { permissions: asked.parse(body).permissions.filter((one) => store.granted === null || store.granted.has(one)) };
+  if (path.endsWith(':testIamPermissions'))
+    return {
+      permissions: asked.parse(body).permissions.filter((one) => store.granted === null || store.granted.has(one)),
+    };
   if (path.endsWith('services:batchGet')) {
     const names = z.array(z.string()).max(30).parse(query.getAll('names'));
-    return { services: names.map((name) => ({ name, state: store.services.has(name.slice(name.lastIndexOf('/') + 1)) ? 'ENABLED' : 'DISABLED' })) };
+    return {
+      services: names.map((name) => ({
+        name,
+        state: store.services.has(name.slice(name.lastIndexOf('/') + 1)) ? 'ENABLED' : 'DISABLED',
+      })),
+    };
   }
   if (!path.endsWith('services:batchEnable')) return null;
   const { serviceIds } = z.object({ serviceIds: z.array(z.string()).min(1).max(20) }).parse(body);

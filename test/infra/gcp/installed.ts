@@ -11,7 +11,10 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 export const defaults: Written = fromFile(root, 'infra/gcp/parameters.yml');
 
-export const plain: Written = { project: PROJECT, clusters: [{ name: 'prod', secretManager: { secret: `projects/${PROJECT}/secrets/prod-kubeconfig` } }] };
+export const plain: Written = {
+  project: PROJECT,
+  clusters: [{ name: 'prod', secretManager: { secret: `projects/${PROJECT}/secrets/prod-kubeconfig` } }],
+};
 
 /** @throws with the faults of what is written */
 export const installWith = (written: Written = {}, stage = 'prod') => {
@@ -21,6 +24,8 @@ export const installWith = (written: Written = {}, stage = 'prod') => {
 };
 
 /** Waiting is the stand-in's virtual time. */
-export const deployerAt = ({ url, wait }: Pick<Management, 'url' | 'wait'>, written: Written = {}) => gcpDeployer(apiAt({ endpoint: url, wait }), installWith(written));
+export const deployerAt = ({ url, wait }: Pick<Management, 'url' | 'wait'>, written: Written = {}) =>
+  gcpDeployer(apiAt({ endpoint: url, wait }), installWith(written));
 
-export const packaged = (change = '') => functionNames.map((name) => ({ name, zip: Buffer.from(`the code of ${name}${change}`) }));
+export const packaged = (change = '') =>
+  functionNames.map((name) => ({ name, zip: Buffer.from(`the code of ${name}${change}`) }));

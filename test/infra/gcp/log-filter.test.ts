@@ -14,17 +14,45 @@ const letsThrough = loggingQuery(logFilter);
 describe('the filter of the log sink', () => {
   it.each(entries)('lets %s through, if and only if there is a reason to look at a machine', (name, entry) => {
     const hasFailed = name.includes('FAILED');
-    expect({ name, through: letsThrough(entry) }).toEqual({ name, through: hasFailed || readHints(entry).hints.length > 0 });
+    expect({ name, through: letsThrough(entry) }).toEqual({
+      name,
+      through: hasFailed || readHints(entry).hints.length > 0,
+    });
   });
 
-  const SYSTEM_EVENTS = ['preempted', 'hostError', 'automaticRestart', 'guestTerminate', 'repair.recreateInstance', 'deferredStop', 'deferredDelete', 'kmsKeyError', 'localSsdInitializationError', 'baremetalCaretakerPreempted', 'somethingNew'];
+  const SYSTEM_EVENTS = [
+    'preempted',
+    'hostError',
+    'automaticRestart',
+    'guestTerminate',
+    'repair.recreateInstance',
+    'deferredStop',
+    'deferredDelete',
+    'kmsKeyError',
+    'localSsdInitializationError',
+    'baremetalCaretakerPreempted',
+    'somethingNew',
+  ];
   it.each(SYSTEM_EVENTS)('lets the system event %s through, and none of another service', (event) => {
-    const entry = (type: string) => ({ resource: { type }, protoPayload: { methodName: `compute.instances.${event}` } });
+    const entry = (type: string) => ({
+      resource: { type },
+      protoPayload: { methodName: `compute.instances.${event}` },
+    });
     expect([letsThrough(entry('gce_instance')), letsThrough(entry('gce_disk'))]).toEqual([true, false]);
   });
 
-  it.each(['v1.compute.instances.setLabels', 'v1.compute.disks.delete', 'v1xcompute.instances.stop', 'compute.instances.migrateOnHostMaintenance', 'compute.instances.reset', 'compute.instanceGroupManagers.resize', 'xcompute.instances.preempted'])('keeps %s out', (methodName) => {
-    expect(letsThrough({ resource: { type: 'gce_instance' }, protoPayload: { methodName }, operation: { last: true } })).toBe(false);
+  it.each([
+    'v1.compute.instances.setLabels',
+    'v1.compute.disks.delete',
+    'v1xcompute.instances.stop',
+    'compute.instances.migrateOnHostMaintenance',
+    'compute.instances.reset',
+    'compute.instanceGroupManagers.resize',
+    'xcompute.instances.preempted',
+  ])('keeps %s out', (methodName) => {
+    expect(
+      letsThrough({ resource: { type: 'gce_instance' }, protoPayload: { methodName }, operation: { last: true } }),
+    ).toBe(false);
   });
 
   it('has no more than a filter may: 20,000 characters', () => expect(logFilter.length).toBeLessThan(20_000));

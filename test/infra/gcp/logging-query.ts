@@ -1,4 +1,7 @@
-/** As much of the Logging query language as the sink's filter is written in, with its own precedence: OR binds tighter than AND. */
+/**
+ * As much of the Logging query language as the sink's filter is written in, with its own precedence: OR binds tighter
+ * than AND.
+ */
 
 type Test = (entry: unknown) => boolean;
 
@@ -17,7 +20,12 @@ const tokensOf = (filter: string): readonly string[] => {
 };
 
 const fieldOf = (entry: unknown, path: string): unknown =>
-  path.split('.').reduce<unknown>((value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined), entry);
+  path
+    .split('.')
+    .reduce<unknown>(
+      (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+      entry,
+    );
 
 const matches = (pattern: RegExp, value: unknown): boolean => typeof value === 'string' && pattern.test(value);
 

@@ -29,15 +29,21 @@ export interface Management {
 const verb = z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const fields = z.record(z.string(), z.unknown());
 
-const isWrite = ({ verb: one, url }: Recorded): boolean => one !== 'GET' && !/:(?:getIamPolicy|generateUploadUrl|testIamPermissions|list)$/.test(url.pathname);
+const isWrite = ({ verb: one, url }: Recorded): boolean =>
+  one !== 'GET' && !/:(?:getIamPolicy|generateUploadUrl|testIamPermissions|list)$/.test(url.pathname);
 
-const isBlank = (value: unknown): boolean => value === false || value === 0 || value === '' || (Array.isArray(value) && value.length === 0);
+const isBlank = (value: unknown): boolean =>
+  value === false || value === 0 || value === '' || (Array.isArray(value) && value.length === 0);
 
-/** As Google writes an answer: what is false, zero or empty is left out. https://protobuf.dev/programming-guides/json/ */
+/**
+ * As Google writes an answer: what is false, zero or empty is left out. https://protobuf.dev/programming-guides/json/
+ */
 const asSent = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(asSent);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (isBlank(inner) ? [] : [[key, asSent(inner)]])));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (isBlank(inner) ? [] : [[key, asSent(inner)]])),
+  );
 };
 
 const routed = (store: Store, method: Verb, url: URL, body: Fields): Reply => {
@@ -53,7 +59,10 @@ const routed = (store: Store, method: Verb, url: URL, body: Fields): Reply => {
   } catch (error) {
     const status = error instanceof Problem ? error.status : 400;
     const { code, details } = error instanceof Problem ? error : { code: 'INVALID_ARGUMENT', details: [] };
-    return { status, body: { error: { code: status, message: String(error), status: code, ...(details.length > 0 && { details }) } } };
+    return {
+      status,
+      body: { error: { code: status, message: String(error), status: code, ...(details.length > 0 && { details }) } },
+    };
   }
 };
 
@@ -66,8 +75,12 @@ export const openManagement = async (): Promise<Management> => {
     const [, place, name = ''] = /^\/(upload|call)\/(.+)$/.exec(url.pathname) ?? [];
     if (place === 'upload') store.uploads.set(name, sent);
     if (place === 'upload') return {};
-    if (place === 'call') return answers.has(name) ? { body: answers.get(name) } : { status: 500, body: { error: 'no answer from the API server' } };
-    if (store.proxied) return { status: 404, body: '<html>404 Not Found</html>', headers: { 'content-type': 'text/html' } };
+    if (place === 'call')
+      return answers.has(name)
+        ? { body: answers.get(name) }
+        : { status: 500, body: { error: 'no answer from the API server' } };
+    if (store.proxied)
+      return { status: 404, body: '<html>404 Not Found</html>', headers: { 'content-type': 'text/html' } };
     const body = sent.length === 0 ? null : fields.parse(JSON.parse(String(sent)));
     const said = routed(store, verb.parse(method), url, body ?? {});
     recorded.push({ verb: verb.parse(method), url, body, reply: said });
@@ -77,5 +90,13 @@ export const openManagement = async (): Promise<Management> => {
   const wait = async (ms: number): Promise<void> => {
     store.now += ms;
   };
-  return { wait, url, store, writes: () => recorded.filter(isWrite).map(({ verb: one, url: { pathname } }) => `${one} ${pathname}`), recorded, answers, close };
+  return {
+    wait,
+    url,
+    store,
+    writes: () => recorded.filter(isWrite).map(({ verb: one, url: { pathname } }) => `${one} ${pathname}`),
+    recorded,
+    answers,
+    close,
+  };
 };

@@ -4,7 +4,10 @@ import { deployerAt, packaged } from './installed.ts';
 import { type Management, openManagement } from './management.ts';
 import { PROJECT } from './store.ts';
 
-/** A removal goes on only when the function doctor says that no fence stands, or when there is nothing left that could have made any. */
+/**
+ * A removal goes on only when the function doctor says that no fence stands, or when there is nothing left that could
+ * have made any.
+ */
 
 let google: Management;
 beforeEach(async () => {
@@ -20,7 +23,8 @@ const guarded = async (written = {}): Promise<string> => {
   await guardRemoval({ name: 'doctor', ask: () => deployer.invoke('doctor', QUESTION) }, service, {}, { log });
   return notices.join(' ');
 };
-const path = (name: string, region = 'europe-west1') => `projects/${PROJECT}/locations/${region}/functions/cloudfence-prod-${name}`;
+const path = (name: string, region = 'europe-west1') =>
+  `projects/${PROJECT}/locations/${region}/functions/cloudfence-prod-${name}`;
 
 describe('the removal guard', () => {
   beforeEach(() => deployerAt(google).deploy(packaged(), () => undefined));
@@ -36,7 +40,9 @@ describe('the removal guard', () => {
   });
 
   it('refuses when the region is another one than the functions stand in', async () => {
-    await expect(guarded({ region: 'us-central1' })).rejects.toThrow(/no function doctor in us-central1, and yet there are .*europe-west1\/functions\/cloudfence-prod-doctor/);
+    await expect(guarded({ region: 'us-central1' })).rejects.toThrow(
+      /no function doctor in us-central1, and yet there are .*europe-west1\/functions\/cloudfence-prod-doctor/,
+    );
   });
 
   it('refuses when only the doctor is gone', async () => {
@@ -75,6 +81,8 @@ describe('the removal guard', () => {
 it('a deployment into another region is refused while the install stands in the first', async () => {
   await deployerAt(google).deploy(packaged(), () => undefined);
   const writes = google.writes().length;
-  await expect(deployerAt(google, { region: 'us-central1' }).deploy(packaged(), () => undefined)).rejects.toThrow(/stands in another region already/);
+  await expect(deployerAt(google, { region: 'us-central1' }).deploy(packaged(), () => undefined)).rejects.toThrow(
+    /stands in another region already/,
+  );
   expect(google.writes().slice(writes)).toEqual([]);
 });

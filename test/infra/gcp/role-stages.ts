@@ -14,4 +14,5 @@ export const stageOf = (store: Store, name: string): Stage => {
 };
 
 /** What a policy may name: custom roles of this project have to be alive. */
-export const isBindable = (store: Store, role: string): boolean => !role.startsWith('projects/') || stageOf(store, role) === 'alive';
+export const isBindable = (store: Store, role: string): boolean =>
+  !role.startsWith('projects/') || stageOf(store, role) === 'alive';

@@ -19,14 +19,20 @@ describe('a deployment', () => {
   it('waits for minutes until others know the accounts that it has just made', async () => {
     google.store.delays = { ...google.store.delays, account: 2 * MINUTE };
     await deploy();
-    expect(google.store.policies.get(`projects/${PROJECT}`)?.bindings.flatMap(({ members }) => members)).toContain(runner);
-    expect(google.store.objects.has(`projects/${PROJECT}/locations/europe-west1/jobs/cloudfence-prod-sweep`)).toBe(true);
+    expect(google.store.policies.get(`projects/${PROJECT}`)?.bindings.flatMap(({ members }) => members)).toContain(
+      runner,
+    );
+    expect(google.store.objects.has(`projects/${PROJECT}/locations/europe-west1/jobs/cloudfence-prod-sweep`)).toBe(
+      true,
+    );
   });
 
   it('builds again while what it has just granted to the building account is not known', async () => {
     google.store.delays = { ...google.store.delays, grant: 5 * MINUTE };
     await deploy();
-    expect(google.store.objects.get(`projects/${PROJECT}/locations/europe-west1/functions/cloudfence-prod-on-event`)).toMatchObject({ state: 'ACTIVE' });
+    expect(
+      google.store.objects.get(`projects/${PROJECT}/locations/europe-west1/functions/cloudfence-prod-on-event`),
+    ).toMatchObject({ state: 'ACTIVE' });
   });
 
   it('asks less and less often, and no longer than some minutes', async () => {
@@ -39,10 +45,15 @@ describe('a deployment', () => {
 
   it('says at once that a build failed which nothing that it did could mend', async () => {
     await deploy();
-    google.store.policies.set(`projects/${PROJECT}`, { etag: 'x', bindings: (google.store.policies.get(`projects/${PROJECT}`)?.bindings ?? []) });
+    google.store.policies.set(`projects/${PROJECT}`, {
+      etag: 'x',
+      bindings: google.store.policies.get(`projects/${PROJECT}`)?.bindings ?? [],
+    });
     google.store.grantedAt.set(`serviceAccount:cloudfence-prod-make@${PROJECT}.iam.gserviceaccount.com`, Infinity);
     const before = google.store.now;
-    await expect(deployerAt(google).deploy(packaged(' of tomorrow'), () => undefined)).rejects.toThrow(/the build of on-event failed: .*missing permission/);
+    await expect(deployerAt(google).deploy(packaged(' of tomorrow'), () => undefined)).rejects.toThrow(
+      /the build of on-event failed: .*missing permission/,
+    );
     expect(google.store.now - before).toBeLessThan(MINUTE);
   });
 

@@ -14,11 +14,16 @@ export interface Store {
   /** Virtual ms, and when each thing was made. */
   now: number;
   readonly born: Map<string, number>;
-  /** How long (ms) what was just made is unknown elsewhere: a new account to the policies of others, a new metric to Cloud Monitoring. */
+  /**
+   * How long (ms) what was just made is unknown elsewhere: a new account to the policies of others, a new metric to
+   * Cloud Monitoring.
+   */
   delays: { readonly account: number; readonly grant: number; readonly metric: number; readonly service: number };
   /** When each member was last granted anything in the project. */
   readonly grantedAt: Map<string, number>;
-  /** When each custom role was deleted, and whether one that is neither there nor free is listed; Google does not say. */
+  /**
+   * When each custom role was deleted, and whether one that is neither there nor free is listed; Google does not say.
+   */
   readonly deletedRoles: Map<string, number>;
   showsPurged: boolean;
   /** APIs that are switched on, and from when. */
@@ -36,14 +41,31 @@ export interface Store {
 export const PROJECT = 'my-project';
 export const PROJECT_NUMBER = '123456789012';
 
-const ON = ['artifactregistry', 'cloudbuild', 'cloudfunctions', 'cloudresourcemanager', 'cloudscheduler', 'compute', 'container', 'iam', 'logging', 'monitoring', 'pubsub', 'run', 'secretmanager', 'storage'];
+const ON = [
+  'artifactregistry',
+  'cloudbuild',
+  'cloudfunctions',
+  'cloudresourcemanager',
+  'cloudscheduler',
+  'compute',
+  'container',
+  'iam',
+  'logging',
+  'monitoring',
+  'pubsub',
+  'run',
+  'secretmanager',
+  'storage',
+];
 
 export const emptyStore = (): Store => ({
   objects: new Map([
     [`projects/${PROJECT}`, { projectId: PROJECT, projectNumber: PROJECT_NUMBER }],
     [`projects/${PROJECT}/secrets/prod-kubeconfig`, { name: `projects/${PROJECT_NUMBER}/secrets/prod-kubeconfig` }],
   ]),
-  policies: new Map([[`projects/${PROJECT}`, { etag: 'e0', bindings: [{ role: 'roles/owner', members: ['user:owner@example.org'] }] }]]),
+  policies: new Map([
+    [`projects/${PROJECT}`, { etag: 'e0', bindings: [{ role: 'roles/owner', members: ['user:owner@example.org'] }] }],
+  ]),
   operations: new Map(),
   uploads: new Map(),
   serial: 0,
@@ -66,7 +88,13 @@ export interface Reply {
 }
 
 /** https://cloud.google.com/apis/design/errors#handling_errors */
-const codes: Readonly<Record<number, string>> = { 400: 'INVALID_ARGUMENT', 403: 'PERMISSION_DENIED', 404: 'NOT_FOUND', 405: 'UNIMPLEMENTED', 409: 'ALREADY_EXISTS' };
+const codes: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  405: 'UNIMPLEMENTED',
+  409: 'ALREADY_EXISTS',
+};
 
 export class Problem extends Error {
   readonly status: number;
@@ -123,7 +151,8 @@ const isOld = (store: Store, email: string): boolean => {
 
 /** As other services find it: it is there, or the caller may not act as it, which is one answer. */
 export const accountAt = (store: Store, email: string): void => {
-  if (!isOld(store, email)) throw new Problem(403, `The principal lacks iam.serviceAccounts.actAs on ${email} (or it may not exist).`);
+  if (!isOld(store, email))
+    throw new Problem(403, `The principal lacks iam.serviceAccounts.actAs on ${email} (or it may not exist).`);
 };
 
 export const policyOf = (store: Store, path: string) => {
@@ -134,7 +163,10 @@ export const policyOf = (store: Store, path: string) => {
 const lose = (store: Store, path: string): never => {
   store.races -= 1;
   const { bindings } = policyOf(store, path);
-  store.policies.set(path, { etag: `e${next(store)}`, bindings: [...bindings, { role: `roles/other${store.serial}`, members: ['user:somebody@example.org'] }] });
+  store.policies.set(path, {
+    etag: `e${next(store)}`,
+    bindings: [...bindings, { role: `roles/other${store.serial}`, members: ['user:somebody@example.org'] }],
+  });
   throw new Problem(409, 'there were concurrent policy changes', 'ABORTED');
 };
 
@@ -142,10 +174,18 @@ type Bindings = readonly { readonly role: string; readonly members: readonly str
 
 const noteGrants = (store: Store, before: Bindings, after: Bindings): void => {
   const had = new Set(before.flatMap(({ role, members }) => members.map((member) => `${role} ${member}`)));
-  for (const { role, members } of after) for (const member of members) if (!had.has(`${role} ${member}`)) store.grantedAt.set(member, store.now);
+  for (const { role, members } of after)
+    for (const member of members) if (!had.has(`${role} ${member}`)) store.grantedAt.set(member, store.now);
 };
 
-export const setPolicy = (store: Store, path: string, { etag, bindings = [] }: { etag?: string | undefined; bindings?: readonly { role: string; members: readonly string[] }[] }): Fields => {
+export const setPolicy = (
+  store: Store,
+  path: string,
+  {
+    etag,
+    bindings = [],
+  }: { etag?: string | undefined; bindings?: readonly { role: string; members: readonly string[] }[] },
+): Fields => {
   const present = policyOf(store, path);
   if (store.races > 0) return lose(store, path);
   if (etag !== present.etag) throw new Problem(409, 'there were concurrent policy changes', 'ABORTED');
@@ -159,11 +199,17 @@ export const setPolicy = (store: Store, path: string, { etag, bindings = [] }: {
   return policy;
 };
 
-/** What of the body the mask names, one level deep: all that our calls mask by. What it names and the body lacks is cleared. */
+/**
+ * What of the body the mask names, one level deep: all that our calls mask by. What it names and the body lacks is
+ * cleared.
+ */
 export const masked = (object: Fields, body: Fields, mask: string): Fields => {
   const named = mask.split(',');
   const kept = Object.entries(object).filter(([field]) => !named.includes(field));
-  return Object.fromEntries([...kept, ...named.flatMap((field): [string, unknown][] => (body[field] === undefined ? [] : [[field, body[field]]]))]);
+  return Object.fromEntries([
+    ...kept,
+    ...named.flatMap((field): [string, unknown][] => (body[field] === undefined ? [] : [[field, body[field]]])),
+  ]);
 };
 
 export type Verb = Call['method'];

@@ -7,7 +7,11 @@ const APART = 0x10_000;
 
 /** An EC2 of another account or region. */
 export const ec2WorldOf = (account: string, region: string): Ec2World => {
-  const world = createWorld<WithEc2>(ec2Cast(), { ec2: emptyEc2({ account, region }) }, { now: Date.UTC(2026, 10, 21), seed: 2 });
+  const world = createWorld<WithEc2>(
+    ec2Cast(),
+    { ec2: emptyEc2({ account, region }) },
+    { now: Date.UTC(2026, 10, 21), seed: 2 },
+  );
   world.parts.ec2.serial = APART * (Number(account.at(-1)) + region.length);
   return world;
 };

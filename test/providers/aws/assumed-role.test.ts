@@ -20,7 +20,9 @@ const stage = async (lasts?: number, given?: Partial<TerritoryEntry>) => {
 
 it('a machine of another account is seen with the credentials of its role', async () => {
   const { look, machine } = await stage();
-  expect(await look()).toMatchObject([{ machine, power: 'running', evidence: { territory: '222233334444 eu-west-1' } }]);
+  expect(await look()).toMatchObject([
+    { machine, power: 'running', evidence: { territory: '222233334444 eu-west-1' } },
+  ]);
 });
 
 it('a role is assumed once, for reads and writes alike, while its credentials are good', async () => {
@@ -45,7 +47,9 @@ it.each([
   const { look, entry } = await stage(HOUR, given);
   const failure = look();
   await expect(failure).rejects.toThrow(Denied);
-  await expect(failure).rejects.toThrow(`the role ${entry.role} cannot be assumed: sts:AssumeRole answered AccessDenied`);
+  await expect(failure).rejects.toThrow(
+    `the role ${entry.role} cannot be assumed: sts:AssumeRole answered AccessDenied`,
+  );
 });
 
 it.each([

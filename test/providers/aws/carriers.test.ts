@@ -23,14 +23,17 @@ describe('the machine that an identity source names', () => {
     expect(machineOf({ source: 'providerID', driver: null, value })).toBe(machine);
   });
 
-  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)('%s counts when the EBS driver wrote it', (source) => {
-    const written = (driver: string | null, value: string): IdentitySource => ({ source, driver, value });
-    expect(machineOf(written('ebs.csi.aws.com', id))).toBe(id);
-    expect(machineOf(written('ebs.csi.eks.amazonaws.com', id))).toBe(id);
-    expect(machineOf(written('ebs.csi.aws.com', 'node-1'))).toBeNull();
-    expect(machineOf(written('disk.csi.azure.com', id))).toBeNull();
-    expect(machineOf(written(null, id))).toBeNull();
-  });
+  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)(
+    '%s counts when the EBS driver wrote it',
+    (source) => {
+      const written = (driver: string | null, value: string): IdentitySource => ({ source, driver, value });
+      expect(machineOf(written('ebs.csi.aws.com', id))).toBe(id);
+      expect(machineOf(written('ebs.csi.eks.amazonaws.com', id))).toBe(id);
+      expect(machineOf(written('ebs.csi.aws.com', 'node-1'))).toBeNull();
+      expect(machineOf(written('disk.csi.azure.com', id))).toBeNull();
+      expect(machineOf(written(null, id))).toBeNull();
+    },
+  );
 });
 
 describe('the disk behind a volume handle', () => {
@@ -74,7 +77,8 @@ describe('names and clusters of a machine', () => {
 });
 
 describe('a place that is not served', () => {
-  const at = (value: string, source: 'providerID' | 'csiNode' = 'providerID') => unservedPlace({ source, driver: source === 'csiNode' ? 'ebs.csi.aws.com' : null, value }, 'eu-west-1');
+  const at = (value: string, source: 'providerID' | 'csiNode' = 'providerID') =>
+    unservedPlace({ source, driver: source === 'csiNode' ? 'ebs.csi.aws.com' : null, value }, 'eu-west-1');
   it.each([
     ['aws:///eu-central-1a/i-0123456789abcdef0', 'eu-central-1'],
     ['aws:///eu-west-10a/i-0123456789abcdef0', 'eu-west-10'],
@@ -85,7 +89,13 @@ describe('a place that is not served', () => {
     expect(at(value)).toEqual({ place, remedy: expect.stringMatching(new RegExp(`${place}.*territories`)) });
   });
 
-  it.each(['aws:///eu-west-1a/i-0123456789abcdef0', 'aws:///eu-west-1-ber-1a/i-0123456789abcdef0', 'aws:////i-0123456789abcdef0', 'i-0123456789abcdef0', 'gce://p/z/n'])('is none of %s', (value) => {
+  it.each([
+    'aws:///eu-west-1a/i-0123456789abcdef0',
+    'aws:///eu-west-1-ber-1a/i-0123456789abcdef0',
+    'aws:////i-0123456789abcdef0',
+    'i-0123456789abcdef0',
+    'gce://p/z/n',
+  ])('is none of %s', (value) => {
     expect(at(value)).toBeNull();
     expect(at(value, 'csiNode')).toBeNull();
   });

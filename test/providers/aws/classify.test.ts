@@ -21,7 +21,10 @@ describe('what an answer of EC2 proves', () => {
   });
 
   it('terminated is off for good, hibernation or not', () => {
-    expect(classify(said('terminated', 'Client.UserInitiatedHibernate', true))).toEqual({ power: 'off', forGood: true });
+    expect(classify(said('terminated', 'Client.UserInitiatedHibernate', true))).toEqual({
+      power: 'off',
+      forGood: true,
+    });
   });
 
   it.each(['Client.UserInitiatedShutdown', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
@@ -31,13 +34,15 @@ describe('what an answer of EC2 proves', () => {
     },
   );
 
-  it.each(['Client.UserInitiatedShutdown', 'Client.InstanceInitiatedShutdown', 'Server.ScheduledStop', 'Server.InternalError'])(
-    'stopped is off where the machine could have hibernated and the reason says plain shutdown (%s)',
-    (code) => {
-      expect(classify(said('stopped', code, true))).toEqual({ power: 'off', forGood: false });
-      expect(classify(said('stopped', code)).power).toBe('off');
-    },
-  );
+  it.each([
+    'Client.UserInitiatedShutdown',
+    'Client.InstanceInitiatedShutdown',
+    'Server.ScheduledStop',
+    'Server.InternalError',
+  ])('stopped is off where the machine could have hibernated and the reason says plain shutdown (%s)', (code) => {
+    expect(classify(said('stopped', code, true))).toEqual({ power: 'off', forGood: false });
+    expect(classify(said('stopped', code)).power).toBe('off');
+  });
 
   it.each(['Client.UserInitiatedHibernate', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
     'stopped is suspended where the machine could have hibernated and the reason does not say otherwise (%s)',

@@ -29,17 +29,24 @@ describe('a detach', () => {
     [{ kind: 'error', code: 'UnauthorizedOperation', status: 403 }, Denied],
     [{ kind: 'error', code: 'OperationNotPermitted', status: 400 }, Refused],
     [{ kind: 'drop' }, Unavailable],
-  ] satisfies [Mishap, unknown][])('leaves once or not at all: it is not tried again by the SDK (%o)', async (mishap, expected) => {
-    const { world, machine, disk } = withDisk();
-    addFault(world.parts.ec2, { action: 'DetachVolume', mishap });
-    await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
-    expect(held(world, disk)).toBe(true);
-  });
+  ] satisfies [Mishap, unknown][])(
+    'leaves once or not at all: it is not tried again by the SDK (%o)',
+    async (mishap, expected) => {
+      const { world, machine, disk } = withDisk();
+      addFault(world.parts.ec2, { action: 'DetachVolume', mishap });
+      await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
+        expected,
+      );
+      expect(held(world, disk)).toBe(true);
+    },
+  );
 
   it('is an error when its answer was lost, although the disk goes', async () => {
     const { world, machine, disk } = withDisk();
     addFault(world.parts.ec2, { action: 'DetachVolume', when: 'after', mishap: { kind: 'drop' } });
-    await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
+    await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
+      Unavailable,
+    );
     expect(held(world, disk)).toBe(false);
   });
 
@@ -53,7 +60,9 @@ describe('a detach', () => {
     const clients = ec2Clients({ region, credentials: slowly, requestHandler: inProcessHandler(world) });
     const permit = grantedUntil(2_000, () => monotonic);
     permit.check();
-    await expect(cloudOf(world, clients).detach(target(machine), disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
+    await expect(
+      cloudOf(world, clients).detach(target(machine), disk, 'plain', permit, patient()),
+    ).rejects.toBeInstanceOf(ProofExpired);
     expect(held(world, disk)).toBe(true);
   });
 
@@ -62,7 +71,9 @@ describe('a detach', () => {
     async (code) => {
       const { world, machine, disk } = withDisk();
       addFault(world.parts.ec2, { action: 'DetachVolume', mishap: { kind: 'error', code, status: 400 } });
-      await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
+      await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
+        Refused,
+      );
       expect(held(world, disk)).toBe(true);
     },
   );
@@ -70,13 +81,20 @@ describe('a detach', () => {
   it('is no success when the disk cannot be read again', async () => {
     const { world, machine } = withDisk();
     const free = addVolume(world);
-    addFault(world.parts.ec2, { action: 'DescribeVolumes', mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 } });
-    await expect(cloudOf(world).detach(target(machine), free, 'plain', granted, patient())).rejects.toBeInstanceOf(Denied);
+    addFault(world.parts.ec2, {
+      action: 'DescribeVolumes',
+      mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 },
+    });
+    await expect(cloudOf(world).detach(target(machine), free, 'plain', granted, patient())).rejects.toBeInstanceOf(
+      Denied,
+    );
   });
 
   it('is refused for a machine that AWS manages', async () => {
     const { world, machine, disk } = withDisk({ state: 'stopped', managed: true });
-    await expect(cloudOf(world).detach(target(machine), disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
+    await expect(cloudOf(world).detach(target(machine), disk, 'forced', granted, patient())).rejects.toBeInstanceOf(
+      Refused,
+    );
     expect(held(world, disk)).toBe(true);
   });
 });
@@ -103,7 +121,10 @@ describe('a witness', () => {
     expect(await cloudOf(world).witness('i-ffffffff', [...unknown, disk], patient())).toBe('none');
     expect(await cloudOf(world).witness('i-ffffffff', [disk], patient())).toBe('released');
     expect(await cloudOf(world).witness('i-ffffffff', unknown, patient())).toBe('none');
-    addFault(world.parts.ec2, { action: 'DescribeVolumes', mishap: { kind: 'error', code: 'AuthFailure', status: 401 } });
+    addFault(world.parts.ec2, {
+      action: 'DescribeVolumes',
+      mishap: { kind: 'error', code: 'AuthFailure', status: 401 },
+    });
     await expect(cloudOf(world).witness(machine, [disk], patient())).rejects.toBeInstanceOf(Denied);
   });
 });

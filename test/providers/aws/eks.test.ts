@@ -29,7 +29,9 @@ describe('the token for an EKS cluster', () => {
 
   it('differs by cluster, so that it opens no other', async () => {
     const other = await eksToken({ ...identity(() => NOON), cluster: 'green' });
-    expect(urlIn(other).searchParams.get('X-Amz-Signature')).not.toBe(urlIn(await eksToken(identity(() => NOON))).searchParams.get('X-Amz-Signature'));
+    expect(urlIn(other).searchParams.get('X-Amz-Signature')).not.toBe(
+      urlIn(await eksToken(identity(() => NOON))).searchParams.get('X-Amz-Signature'),
+    );
   });
 
   it('asks the STS of its own partition in China', async () => {
@@ -66,7 +68,9 @@ describe('the endpoint of an EKS cluster', () => {
       credentials,
       maxAttempts: 1,
       requestHandler: {
-        handle: async () => ({ response: { statusCode: status, headers: {}, body: new TextEncoder().encode(JSON.stringify(body)) } }),
+        handle: async () => ({
+          response: { statusCode: status, headers: {}, body: new TextEncoder().encode(JSON.stringify(body)) },
+        }),
         updateHttpClientConfig: () => undefined,
         httpHandlerConfigs: () => ({}),
       },
@@ -74,15 +78,24 @@ describe('the endpoint of an EKS cluster', () => {
   const signal = new AbortController().signal;
 
   it('comes with its certificate authority', async () => {
-    const client = clientAnswering(200, { cluster: { endpoint: 'https://blue.eks', certificateAuthority: { data: 'Q0E=' }, status: 'ACTIVE' } });
-    expect(await eksEndpoint(client, 'blue', signal)).toEqual({ server: 'https://blue.eks', certificateAuthorityData: 'Q0E=' });
+    const client = clientAnswering(200, {
+      cluster: { endpoint: 'https://blue.eks', certificateAuthority: { data: 'Q0E=' }, status: 'ACTIVE' },
+    });
+    expect(await eksEndpoint(client, 'blue', signal)).toEqual({
+      server: 'https://blue.eks',
+      certificateAuthorityData: 'Q0E=',
+    });
   });
 
   it('is a fault of the configuration while the cluster is being made', async () => {
-    await expect(eksEndpoint(clientAnswering(200, { cluster: { status: 'CREATING' } }), 'blue', signal)).rejects.toBeInstanceOf(InvalidConfiguration);
+    await expect(
+      eksEndpoint(clientAnswering(200, { cluster: { status: 'CREATING' } }), 'blue', signal),
+    ).rejects.toBeInstanceOf(InvalidConfiguration);
   });
 
   it('is refused for a cluster that does not exist', async () => {
-    await expect(eksEndpoint(clientAnswering(404, { __type: 'ResourceNotFoundException' }), 'blue', signal)).rejects.toBeInstanceOf(Refused);
+    await expect(
+      eksEndpoint(clientAnswering(404, { __type: 'ResourceNotFoundException' }), 'blue', signal),
+    ).rejects.toBeInstanceOf(Refused);
   });
 });

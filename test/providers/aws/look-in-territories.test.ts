@@ -6,7 +6,10 @@ import { ec2World, cloudOf } from '../../sandbox/ec2/ec2-world.ts';
 
 const MACHINE = 'i-0123456789abcdef0';
 const cloud = cloudOf(ec2World());
-const [home, other]: readonly [Territory, Territory] = [{ name: 'home', cloud }, { name: 'other', cloud }];
+const [home, other]: readonly [Territory, Territory] = [
+  { name: 'home', cloud },
+  { name: 'other', cloud },
+];
 
 const missing = async (_: Territory, ids: readonly string[]) => ids.map((id) => missingFacts(id, null));
 
@@ -18,7 +21,9 @@ it('two looks side by side each ask every territory, though one of them forgets 
     if (territory === home) throw new Unavailable('home is down');
     return missing(territory, ids);
   });
-  expect(await lookInTerritories([MACHINE], territories, missing)).toMatchObject([{ machine: MACHINE, power: 'missing' }]);
+  expect(await lookInTerritories([MACHINE], territories, missing)).toMatchObject([
+    { machine: MACHINE, power: 'missing' },
+  ]);
   release(undefined);
   await expect(slow).rejects.toThrow('home is down');
 });
@@ -47,11 +52,18 @@ it('a machine that one of them knows does not wait for another that is down', as
 
 it('a machine that a territory leaves out of its answer is asked for in the others, and is missing only where all say so', async () => {
   const territories: Territories = { home, others: [other], owners: new Map() };
-  const leftOut = (knows: boolean) => lookInTerritories([MACHINE], territories, async (territory, ids) => {
-    if (territory === home) return ids.map((id) => unknownFacts(id, 'not in the answer'));
-    const facts = await missing(territory, ids);
-    return knows ? facts.map((one) => ({ ...one, power: 'running' })) : facts;
-  });
+  const leftOut = (knows: boolean) =>
+    lookInTerritories([MACHINE], territories, async (territory, ids) => {
+      if (territory === home) return ids.map((id) => unknownFacts(id, 'not in the answer'));
+      const facts = await missing(territory, ids);
+      return knows ? facts.map((one) => ({ ...one, power: 'running' })) : facts;
+    });
   expect(await leftOut(true)).toMatchObject([{ machine: MACHINE, power: 'running', evidence: { territory: 'other' } }]);
-  expect(await leftOut(false)).toMatchObject([{ machine: MACHINE, power: 'unknown', evidence: { state: 'not in the answer', territories: expect.stringMatching(/^(home, other|other, home)$/) } }]);
+  expect(await leftOut(false)).toMatchObject([
+    {
+      machine: MACHINE,
+      power: 'unknown',
+      evidence: { state: 'not in the answer', territories: expect.stringMatching(/^(home, other|other, home)$/) },
+    },
+  ]);
 });

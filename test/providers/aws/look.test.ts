@@ -9,7 +9,8 @@ import { EC2Client } from '@aws-sdk/client-ec2';
 import { inProcessHandler } from '../../../sandbox/ec2/in-process-handler.ts';
 import { MINUTE, clientOf, cloudOf, credentials, ec2World, patient, region } from '../../sandbox/ec2/ec2-world.ts';
 
-const look = (world: Ec2World, machines: readonly string[], disks = false) => cloudOf(world).look(machines, { disks }, patient());
+const look = (world: Ec2World, machines: readonly string[], disks = false) =>
+  cloudOf(world).look(machines, { disks }, patient());
 
 /** The same without the SDK's retries, which take real time. */
 const lookOnce = (world: Ec2World, machines: readonly string[], disks = false) => {
@@ -29,27 +30,35 @@ describe('a list of EC2 that never ends', () => {
     const handle: typeof inner.handle = async (request, options) => {
       if (new URLSearchParams(String(request.body)).get('Action') !== action) return inner.handle(request, options);
       calls += 1;
-      const body = Buffer.from(`<${action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId><reservationSet/><volumeSet/><nextToken>page-${calls}</nextToken></${action}Response>`);
+      const body = Buffer.from(
+        `<${action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId><reservationSet/><volumeSet/><nextToken>page-${calls}</nextToken></${action}Response>`,
+      );
       return { response: { statusCode: 200, headers: { 'content-type': 'text/xml' }, body } };
     };
     const client = new EC2Client({ region, credentials, requestHandler: { ...inner, handle }, maxAttempts: 1 });
     return { cloud: cloudOf(world, { reads: client, writes: () => client }), calls: () => calls };
   };
 
-  it.each(['DescribeInstances', 'DescribeVolumes'])('of %s is given up: what was read by then is no answer', async (action) => {
-    const world = ec2World();
-    const { cloud, calls } = promising(world, action);
-    const asked = cloud.look([addInstance(world)], { disks: true }, patient());
-    await expect(asked).rejects.toThrow(Unavailable);
-    await expect(asked).rejects.toThrow(/does not end/);
-    expect(calls()).toBeLessThan(110);
-  });
+  it.each(['DescribeInstances', 'DescribeVolumes'])(
+    'of %s is given up: what was read by then is no answer',
+    async (action) => {
+      const world = ec2World();
+      const { cloud, calls } = promising(world, action);
+      const asked = cloud.look([addInstance(world)], { disks: true }, patient());
+      await expect(asked).rejects.toThrow(Unavailable);
+      await expect(asked).rejects.toThrow(/does not end/);
+      expect(calls()).toBeLessThan(110);
+    },
+  );
 });
 
 describe('a look at instances of EC2', () => {
   it('says what EC2 said, in evidence and in facts', async () => {
     const world = ec2World();
-    const id = addInstance(world, { privateDnsName: 'IP-10-0-0-7.eu-central-1.compute.internal', tags: { 'kubernetes.io/cluster/blue': 'owned' } });
+    const id = addInstance(world, {
+      privateDnsName: 'IP-10-0-0-7.eu-central-1.compute.internal',
+      tags: { 'kubernetes.io/cluster/blue': 'owned' },
+    });
     stop(world, id);
     world.advance(MINUTE);
     expect(await look(world, [id])).toEqual([
@@ -160,7 +169,10 @@ describe('a look that EC2 does not answer', () => {
   it('is an error when only the disks do not answer', async () => {
     const world = ec2World();
     const id = addInstance(world);
-    addFault(world.parts.ec2, { action: 'DescribeVolumes', mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 } });
+    addFault(world.parts.ec2, {
+      action: 'DescribeVolumes',
+      mishap: { kind: 'error', code: 'UnauthorizedOperation', status: 403 },
+    });
     await expect(lookOnce(world, [id], true)).rejects.toBeInstanceOf(Denied);
   });
 

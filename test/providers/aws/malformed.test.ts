@@ -9,7 +9,10 @@ import { credentials, ec2World, patient, region } from '../../sandbox/ec2/ec2-wo
 import { malformedXml, type Malformed } from '../malformed.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
-/** Hundreds of answers that are not EC2's, read by the SDK from a socket. The machine runs and holds its disk all the while. */
+/**
+ * Hundreds of answers that are not EC2's, read by the SDK from a socket. The machine runs and holds its disk all the
+ * while.
+ */
 
 const world = ec2World();
 const machine = addInstance(world);
@@ -21,7 +24,10 @@ let malform: Malformed = (truth) => truth;
 beforeAll(async () => {
   door = await openStandIn(({ body }) => {
     const { status, body: said, requestId } = handleEc2(world, new URLSearchParams(body.toString()));
-    return { headers: { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId }, ...malform({ status, body: said }) };
+    return {
+      headers: { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId },
+      ...malform({ status, body: said }),
+    };
   });
   return door.close;
 });
@@ -29,7 +35,10 @@ beforeAll(async () => {
 /** Without the SDK's retries, which take real time. */
 const cloud = () => {
   const { writes } = ec2Clients({ region, credentials, endpoint: door.url });
-  return awsCloud({ clients: { reads: writes({ check: () => undefined, through: (agent) => agent, signal: patient() }), writes }, region });
+  return awsCloud({
+    clients: { reads: writes({ check: () => undefined, through: (agent) => agent, signal: patient() }), writes },
+    region,
+  });
 };
 
 const answerOrNone = async <T>(call: Promise<T>): Promise<T | null> => {
@@ -78,11 +87,19 @@ it('no malformed answer makes an unknown machine anything that acts', async () =
 
 it('only EC2 itself calls a machine missing, by name', async () => {
   malform = (truth) => truth;
-  expect(await cloud().look([machine, nobody], { disks: true }, patient())).toMatchObject([{ power: 'running' }, { power: 'missing' }]);
+  expect(await cloud().look([machine, nobody], { disks: true }, patient())).toMatchObject([
+    { power: 'running' },
+    { power: 'missing' },
+  ]);
   malform = ({ body }) => ({ status: 404, body });
   await expect(cloud().look([nobody], { disks: false }, patient())).rejects.toBeInstanceOf(CloudfenceError);
   malform = ({ status, body }) => ({ status, body: body.replaceAll(machine, 'i-0eeeeeeeeeeeeeeee') });
-  expect(await cloud().look([machine], { disks: false }, patient())).toMatchObject([{ power: 'unknown', evidence: { state: 'not in the answer' } }]);
-  malform = ({ status }) => ({ status, body: '<DescribeInstancesResponse><requestId>r</requestId><reservationSet/></DescribeInstancesResponse>' });
+  expect(await cloud().look([machine], { disks: false }, patient())).toMatchObject([
+    { power: 'unknown', evidence: { state: 'not in the answer' } },
+  ]);
+  malform = ({ status }) => ({
+    status,
+    body: '<DescribeInstancesResponse><requestId>r</requestId><reservationSet/></DescribeInstancesResponse>',
+  });
   expect(await cloud().look([machine], { disks: false }, patient())).toMatchObject([{ power: 'unknown' }]);
 });

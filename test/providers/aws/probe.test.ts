@@ -10,7 +10,13 @@ import { clientsOf, ec2World, patient, region } from '../../sandbox/ec2/ec2-worl
 const unauthorized = { kind: 'error', code: 'UnauthorizedOperation', status: 403 } as const;
 const notFound = { kind: 'error', code: 'InvalidVolume.NotFound', status: 400 } as const;
 const TAG = 'kubernetes.io/cluster/prod';
-const tags = { instances: [{ key: TAG, values: ['owned', 'shared'] }], volumes: [{ key: TAG, values: ['owned', 'shared'] }, { key: 'ebs.csi.aws.com/cluster', values: ['true'] }] };
+const tags = {
+  instances: [{ key: TAG, values: ['owned', 'shared'] }],
+  volumes: [
+    { key: TAG, values: ['owned', 'shared'] },
+    { key: 'ebs.csi.aws.com/cluster', values: ['true'] },
+  ],
+};
 const powerOff = { ...defaultPolicy, unreachable: 'power-off' } as const;
 
 const holderIn = (world: Ec2World, on: { readonly machine?: object; readonly disk?: object } = {}) => {
@@ -18,10 +24,14 @@ const holderIn = (world: Ec2World, on: { readonly machine?: object; readonly dis
   return { machine, disk: addVolume(world, { tags: { ...on.disk } }, { instance: machine }) };
 };
 
-const tried = (world: Ec2World, machines: readonly string[], policy: typeof defaultPolicy | typeof powerOff = powerOff) =>
-  orderChecks({ policy, machines }, { clients: clientsOf(world), region, tags }, patient());
+const tried = (
+  world: Ec2World,
+  machines: readonly string[],
+  policy: typeof defaultPolicy | typeof powerOff = powerOff,
+) => orderChecks({ policy, machines }, { clients: clientsOf(world), region, tags }, patient());
 
-const denying = (world: Ec2World, action: string) => addFault(world.parts.ec2, { times: 99, action, params: { DryRun: 'true' }, mishap: unauthorized });
+const denying = (world: Ec2World, action: string) =>
+  addFault(world.parts.ec2, { times: 99, action, params: { DryRun: 'true' }, mishap: unauthorized });
 
 describe('an order is tried in a dry run', () => {
   it('on what machines of Nodes hold, and nothing changes', async () => {
@@ -29,8 +39,16 @@ describe('an order is tried in a dry run', () => {
     const { machine, disk } = holderIn(world);
     const before = JSON.stringify(world.parts.ec2.volumes);
     expect(await tried(world, [machine])).toEqual([
-      { what: 'may detach disks', verdict: 'ok', says: `ec2:DetachVolume would be allowed, tried on ${disk} of ${machine}` },
-      { what: 'may power off machines', verdict: 'ok', says: `ec2:StopInstances would be allowed, tried on ${machine}` },
+      {
+        what: 'may detach disks',
+        verdict: 'ok',
+        says: `ec2:DetachVolume would be allowed, tried on ${disk} of ${machine}`,
+      },
+      {
+        what: 'may power off machines',
+        verdict: 'ok',
+        says: `ec2:StopInstances would be allowed, tried on ${machine}`,
+      },
     ]);
     expect(JSON.stringify(world.parts.ec2.volumes)).toBe(before);
   });
@@ -52,7 +70,12 @@ describe('an order is tried in a dry run', () => {
     const { machine, disk } = holderIn(world, { machine: { [TAG]: 'shared' } });
     denying(world, 'DetachVolume');
     const [detach] = await tried(world, [machine]);
-    expect(detach).toMatchObject({ verdict: 'fail', says: expect.stringContaining(`${disk} bears no tag ${TAG}=owned|shared or ebs.csi.aws.com/cluster=true, on which the permission hangs`) });
+    expect(detach).toMatchObject({
+      verdict: 'fail',
+      says: expect.stringContaining(
+        `${disk} bears no tag ${TAG}=owned|shared or ebs.csi.aws.com/cluster=true, on which the permission hangs`,
+      ),
+    });
     expect(detach?.says).not.toContain(`${machine} bears no tag`);
   });
 
@@ -64,7 +87,10 @@ describe('an order is tried in a dry run', () => {
   it('on what does not exist proves nothing when it is denied, for that bears no tag', async () => {
     const world = ec2World();
     denying(world, 'DetachVolume');
-    expect(await tried(world, [addInstance(world)])).toMatchObject([{ verdict: 'warn', says: expect.stringMatching(/hangs on a tag/) }, { verdict: 'ok' }]);
+    expect(await tried(world, [addInstance(world)])).toMatchObject([
+      { verdict: 'warn', says: expect.stringMatching(/hangs on a tag/) },
+      { verdict: 'ok' },
+    ]);
     const open = ec2World();
     addFault(open.parts.ec2, { times: 9, action: 'DetachVolume', mishap: notFound });
     expect(await tried(open, [])).toMatchObject([{ verdict: 'ok' }, { verdict: 'ok' }]);

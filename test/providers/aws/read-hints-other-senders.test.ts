@@ -6,35 +6,59 @@ const fixtures = new URL('../../fixtures/aws/', import.meta.url);
 const json = (name: string) => JSON.parse(readFileSync(new URL(name, fixtures), 'utf8'));
 
 const MACHINE = 'i-0633ac2b0d9769723';
-const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }] });
+const aside = (words: RegExp) => ({
+  hints: [],
+  faults: [],
+  ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }],
+});
 const health = json('health-organization-view.derived.json');
-const withDetail = (detail: object, more: object = {}) => ({ ...health, ...more, detail: { ...health.detail, ...detail } });
+const withDetail = (detail: object, more: object = {}) => ({
+  ...health,
+  ...more,
+  detail: { ...health.detail, ...detail },
+});
 
 describe('AWS Health', () => {
   it('says whose machines are meant, and where, whoever it was delivered to', () => {
-    expect(readHints(health)).toMatchObject({ hints: [{ machine: 'i-12345678', because: 'health', account: '444455556666', region: 'us-east-1' }], faults: [], ignored: [] });
+    expect(readHints(health)).toMatchObject({
+      hints: [{ machine: 'i-12345678', because: 'health', account: '444455556666', region: 'us-east-1' }],
+      faults: [],
+      ignored: [],
+    });
   });
 
   it('is believed as to its envelope where it says nothing of that', () => {
     const detail = { affectedAccount: null, eventRegion: '' };
     expect(readHints(withDetail(detail)).hints).toMatchObject([{ account: '111122223333', region: 'us-west-2' }]);
-    expect(readHints(json('health-scheduled-change.nth.json')).hints).toMatchObject([{ account: 'account id', region: 'us-east-1' }]);
+    expect(readHints(json('health-scheduled-change.nth.json')).hints).toMatchObject([
+      { account: 'account id', region: 'us-east-1' },
+    ]);
   });
 
   it('may leave lists out, and entities without a name', () => {
     expect(readHints(withDetail({ affectedEntities: null }, { resources: null }))).toEqual(aside(/names no instance/));
-    expect(readHints(withDetail({ affectedEntities: [{ status: 'IMPAIRED' }, { entityValue: MACHINE }] }))).toMatchObject({ hints: [{ machine: MACHINE }], faults: [] });
+    expect(
+      readHints(withDetail({ affectedEntities: [{ status: 'IMPAIRED' }, { entityValue: MACHINE }] })),
+    ).toMatchObject({ hints: [{ machine: MACHINE }], faults: [] });
   });
 
   it('tells of abuse as well, for which machines are stopped', () => {
-    expect(readHints({ ...health, 'detail-type': 'AWS Health Abuse Event' }).hints).toMatchObject([{ machine: 'i-12345678', account: '444455556666' }]);
+    expect(readHints({ ...health, 'detail-type': 'AWS Health Abuse Event' }).hints).toMatchObject([
+      { machine: 'i-12345678', account: '444455556666' },
+    ]);
   });
 });
 
 describe('CloudTrail', () => {
   const file = json('cloudtrail-log-file-stop-instances.userguide.json');
   const [record] = file.Records;
-  const stopped = { machine: 'i-ebeaf9e2', because: 'api-call-stop-instances', region: 'us-east-2', account: '123456789012', time: Date.UTC(2014, 2, 6, 21, 1, 59) };
+  const stopped = {
+    machine: 'i-ebeaf9e2',
+    because: 'api-call-stop-instances',
+    region: 'us-east-2',
+    account: '123456789012',
+    time: Date.UTC(2014, 2, 6, 21, 1, 59),
+  };
 
   it.each([
     ['a log file', file],
@@ -45,21 +69,41 @@ describe('CloudTrail', () => {
   });
 
   it('names the account that a record is of before the one that asked', () => {
-    expect(readHints({ ...record, recipientAccountId: '999900001111', eventID: 'e' }).hints).toMatchObject([{ account: '999900001111', eventId: 'e' }]);
+    expect(readHints({ ...record, recipientAccountId: '999900001111', eventID: 'e' }).hints).toMatchObject([
+      { account: '999900001111', eventId: 'e' },
+    ]);
   });
 
   it('tells of services in records, too, and of much else', () => {
-    const evicted = { ...record, eventType: 'AwsServiceEvent', eventName: 'BidEvictedEvent', serviceEventDetails: { instanceIdSet: [MACHINE] } };
-    expect(readHints(evicted)).toMatchObject({ hints: [{ machine: MACHINE, because: 'service-event-bid-evicted-event' }], faults: [] });
-    expect(readHints({ ...record, eventSource: 's3.amazonaws.com', eventName: 'GetObject' })).toEqual(aside(/a call of GetObject/));
+    const evicted = {
+      ...record,
+      eventType: 'AwsServiceEvent',
+      eventName: 'BidEvictedEvent',
+      serviceEventDetails: { instanceIdSet: [MACHINE] },
+    };
+    expect(readHints(evicted)).toMatchObject({
+      hints: [{ machine: MACHINE, because: 'service-event-bid-evicted-event' }],
+      faults: [],
+    });
+    expect(readHints({ ...record, eventSource: 's3.amazonaws.com', eventName: 'GetObject' })).toEqual(
+      aside(/a call of GetObject/),
+    );
     expect(readHints({ ...record, eventName: 'constructor' })).toEqual(aside(/a call of constructor$/));
   });
 
   it('is no fault of ours where a call was refused for the ids that it named', () => {
-    const refused = { ...record, errorCode: 'Client.InvalidInstanceID.Malformed', requestParameters: { instancesSet: { items: [{ instanceId: 'nonsense' }] } } };
-    expect(readHints(refused)).toEqual(aside(/StopInstances that was refused \(Client\.InvalidInstanceID\.Malformed\)/));
+    const refused = {
+      ...record,
+      errorCode: 'Client.InvalidInstanceID.Malformed',
+      requestParameters: { instancesSet: { items: [{ instanceId: 'nonsense' }] } },
+    };
+    expect(readHints(refused)).toEqual(
+      aside(/StopInstances that was refused \(Client\.InvalidInstanceID\.Malformed\)/),
+    );
     expect(readHints({ ...refused, errorCode: undefined }).faults).toMatchObject([{ where: '$.requestParameters' }]);
-    expect(readHints({ Records: [{ ...refused, errorCode: null }] }).faults).toMatchObject([{ where: '$.Records[0].requestParameters' }]);
+    expect(readHints({ Records: [{ ...refused, errorCode: null }] }).faults).toMatchObject([
+      { where: '$.Records[0].requestParameters' },
+    ]);
   });
 });
 
@@ -70,14 +114,23 @@ describe('fleets', () => {
     ['EC2 Fleet Instance Change', 'aws.ec2fleet', 'fleet-terminated'],
     ['EC2 Spot Fleet Instance Change', 'aws.ec2spotfleet', 'spot-fleet-terminated'],
   ])('name the instance that they change: %s', (type, source, because) => {
-    expect(readHints({ ...fleet, 'detail-type': type, source })).toMatchObject({ hints: [{ machine: 'i-abcd1111', because }], faults: [], ignored: [] });
+    expect(readHints({ ...fleet, 'detail-type': type, source })).toMatchObject({
+      hints: [{ machine: 'i-abcd1111', because }],
+      faults: [],
+      ignored: [],
+    });
   });
 
   it('tell of themselves, and that is about no instance', () => {
-    expect(readHints({ ...fleet, 'detail-type': 'EC2 Fleet State Change', detail: { 'sub-type': 'active' } })).toEqual(aside(/EC2 Fleet State Change/));
+    expect(readHints({ ...fleet, 'detail-type': 'EC2 Fleet State Change', detail: { 'sub-type': 'active' } })).toEqual(
+      aside(/EC2 Fleet State Change/),
+    );
   });
 });
 
 it('a body that a pipe has parsed already is an event', () => {
-  expect(readHints([{ messageId: 'm', body: json('state-change-stopped.derived.json') }])).toMatchObject({ hints: [{ machine: 'i-abcd1111', because: 'state-change-stopped' }], faults: [] });
+  expect(readHints([{ messageId: 'm', body: json('state-change-stopped.derived.json') }])).toMatchObject({
+    hints: [{ machine: 'i-abcd1111', because: 'state-change-stopped' }],
+    faults: [],
+  });
 });

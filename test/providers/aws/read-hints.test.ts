@@ -43,7 +43,9 @@ describe('hints in the events of AWS', () => {
   });
 
   it('reads a state in any letter case', () => {
-    expect(summary({ ...stopped, detail: { 'instance-id': 'i-abcd1111', state: 'RUNNING' } })).toEqual([['i-abcd1111', 'state-change-running']]);
+    expect(summary({ ...stopped, detail: { 'instance-id': 'i-abcd1111', state: 'RUNNING' } })).toEqual([
+      ['i-abcd1111', 'state-change-running'],
+    ]);
   });
 
   it('finds the machines of API calls in CloudTrail, and none in a launch that failed', () => {
@@ -54,14 +56,25 @@ describe('hints in the events of AWS', () => {
       ['i-abcd2222', 'api-call-stop-instances'],
     ]);
     expect(summary(call({ eventName: 'RunInstances', responseElements: { instancesSet } }))).toHaveLength(2);
-    expect(readHints(call({ eventName: 'RunInstances', responseElements: null }))).toMatchObject({ hints: [], faults: [], ignored: [{ where: '$' }] });
+    expect(readHints(call({ eventName: 'RunInstances', responseElements: null }))).toMatchObject({
+      hints: [],
+      faults: [],
+      ignored: [{ where: '$' }],
+    });
   });
 
   it('understands a test notification of Auto Scaling, which names no machine', () => {
     const lifecycle = json('asg-terminate-lifecycle-action.nth.json');
-    const test = { ...lifecycle, detail: { LifecycleTransition: 'autoscaling:TEST_NOTIFICATION', EC2InstanceId: 'i-abcd1111' } };
+    const test = {
+      ...lifecycle,
+      detail: { LifecycleTransition: 'autoscaling:TEST_NOTIFICATION', EC2InstanceId: 'i-abcd1111' },
+    };
     for (const raw of [test, { Event: 'autoscaling:TEST_NOTIFICATION' }]) {
-      expect(readHints(raw)).toMatchObject({ hints: [], faults: [], ignored: [{ what: 'a test notification of Auto Scaling' }] });
+      expect(readHints(raw)).toMatchObject({
+        hints: [],
+        faults: [],
+        ignored: [{ what: 'a test notification of Auto Scaling' }],
+      });
     }
   });
 
@@ -86,7 +99,12 @@ describe('wrappings around events', () => {
   });
 
   it('keeps the good of a batch and names the bad by its place', () => {
-    const reading = readHints({ Records: [{ messageId: 'a', body: '{' }, { messageId: 'b', body }] });
+    const reading = readHints({
+      Records: [
+        { messageId: 'a', body: '{' },
+        { messageId: 'b', body },
+      ],
+    });
     expect(reading.hints).toHaveLength(1);
     expect(reading.faults).toMatchObject([{ where: '$.Records[0].body' }]);
   });
@@ -100,11 +118,23 @@ describe('wrappings around events', () => {
 
 describe('what cannot be read', () => {
   it.each([
-    ['a detail that names nothing', { ...stopped, resources: [], detail: { state: 'stopped' } }, "$.detail['instance-id']"],
-    ['an id of something else', { ...stopped, detail: { 'instance-id': 'vol-abcd1111', state: 'stopped' } }, "$.detail['instance-id']"],
+    [
+      'a detail that names nothing',
+      { ...stopped, resources: [], detail: { state: 'stopped' } },
+      "$.detail['instance-id']",
+    ],
+    [
+      'an id of something else',
+      { ...stopped, detail: { 'instance-id': 'vol-abcd1111', state: 'stopped' } },
+      "$.detail['instance-id']",
+    ],
     ['an id in capitals', { instanceId: 'I-ABCD1111' }, '$.instanceId'],
     ['an id with a tail', { instanceId: 'i-abcd1111\n' }, '$.instanceId'],
-    ['a lifecycle action without an instance', { 'detail-type': 'EC2 Instance-terminate Lifecycle Action', detail: {} }, '$.detail.EC2InstanceId'],
+    [
+      'a lifecycle action without an instance',
+      { 'detail-type': 'EC2 Instance-terminate Lifecycle Action', detail: {} },
+      '$.detail.EC2InstanceId',
+    ],
     ['an unknown type', { ...stopped, source: 'com.example', 'detail-type': 'Door Opened' }, "$['detail-type']"],
     ['an empty list', [], '$'],
     ['an empty text', ' ', '$'],
@@ -113,7 +143,9 @@ describe('what cannot be read', () => {
   ])('is a fault with its place: %s', (_, raw, where) => {
     const reading = readHints(raw);
     expect(reading.hints).toEqual([]);
-    expect(reading.faults).toMatchObject([{ where, remedy: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/) }]);
+    expect(reading.faults).toMatchObject([
+      { where, remedy: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/) },
+    ]);
   });
 
   it('is never passed over in silence, and never throws', () => {

@@ -17,9 +17,13 @@ export interface StsStandIn {
 
 const CREDENTIAL = /Credential=([^/]+)\/\d+\/([^/]+)\/ec2\//;
 
-const errorXml = (code: string): string => `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>no</Message></Error><RequestId>r</RequestId></ErrorResponse>`;
+const errorXml = (code: string): string =>
+  `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>no</Message></Error><RequestId>r</RequestId></ErrorResponse>`;
 
-const assumedXml = (key: string, expires: Date): string => `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+const assumedXml = (
+  key: string,
+  expires: Date,
+): string => `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
   <AccessKeyId>${key}</AccessKeyId><SecretAccessKey>secret</SecretAccessKey><SessionToken>token</SessionToken><Expiration>${expires.toISOString()}</Expiration>
   </Credentials></AssumeRoleResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></AssumeRoleResponse>`;
 
@@ -29,7 +33,9 @@ export const openSts = async (roles: readonly Role[], lasts: number): Promise<St
   let failing: { readonly status: number; readonly code: string } | null = null;
   const answer = (params: URLSearchParams): readonly [number, string] => {
     if (failing) return [failing.status, errorXml(failing.code)];
-    const role = roles.find(({ arn, externalId }) => arn === params.get('RoleArn') && externalId === params.get('ExternalId'));
+    const role = roles.find(
+      ({ arn, externalId }) => arn === params.get('RoleArn') && externalId === params.get('ExternalId'),
+    );
     if (params.get('Action') !== 'AssumeRole' || !role) return [403, errorXml('AccessDenied')];
     const key = `ASIA${issued.length}`;
     issued.push({ key, role: role.arn, good: true });

@@ -27,11 +27,19 @@ const stoppedMachine = async (client: EC2Client): Promise<string> => {
 
 it('a stopped machine of another account and region is proven off through its role, and is missing without it', async () => {
   const sts = { region, endpoint: moto.url, credentials };
-  const machine = await stoppedMachine(new EC2Client({ region: 'eu-central-1', endpoint: moto.url, credentials: assumedRole(role, sts) }));
+  const machine = await stoppedMachine(
+    new EC2Client({ region: 'eu-central-1', endpoint: moto.url, credentials: assumedRole(role, sts) }),
+  );
   const own = awsCloud({ clients: ec2Clients(sts), region });
-  const others = openTerritories([{ account: '222233334444', region: 'eu-central-1', role: role.arn, endpoint: moto.url }], { account: '123456789012', region }, sts);
+  const others = openTerritories(
+    [{ account: '222233334444', region: 'eu-central-1', role: role.arn, endpoint: moto.url }],
+    { account: '123456789012', region },
+    sts,
+  );
   const { signal } = new AbortController();
   expect(await own.look([machine], { disks: true }, signal)).toMatchObject([{ machine, power: 'missing' }]);
   const facts = await cloudOfTerritories({ name: 'home', cloud: own }, others).look([machine], { disks: true }, signal);
-  expect(facts).toMatchObject([{ machine, power: 'off', evidence: { state: 'stopped', territory: '222233334444 eu-central-1' } }]);
+  expect(facts).toMatchObject([
+    { machine, power: 'off', evidence: { state: 'stopped', territory: '222233334444 eu-central-1' } },
+  ]);
 });

@@ -24,7 +24,8 @@ const stage = async () => {
   return { ...worlds, ...territories, worlds, look, calls };
 };
 
-const down = (world: Ec2World, action: string): void => addFault(world.parts.ec2, { action, mishap: { kind: 'error', code: 'InternalError', status: 500 }, times: 1_000 });
+const down = (world: Ec2World, action: string): void =>
+  addFault(world.parts.ec2, { action, mishap: { kind: 'error', code: 'InternalError', status: 500 }, times: 1_000 });
 
 describe('a look in several territories', () => {
   it('asks home only for what home knows', async () => {
@@ -40,9 +41,16 @@ describe('a look in several territories', () => {
     const { worlds, look } = await stage();
     const [here, there] = [addInstance(worlds.home), addInstance(worlds.other)];
     const facts = await look(there, here, NOBODY, there);
-    expect(Object.fromEntries(facts.map(({ machine, power, zone }) => [machine, [power, zone]]))).toEqual({ [here]: ['running', 'eu-central-1a'], [there]: ['running', 'eu-west-1a'], [NOBODY]: ['missing', null] });
+    expect(Object.fromEntries(facts.map(({ machine, power, zone }) => [machine, [power, zone]]))).toEqual({
+      [here]: ['running', 'eu-central-1a'],
+      [there]: ['running', 'eu-west-1a'],
+      [NOBODY]: ['missing', null],
+    });
     expect(facts).toHaveLength(3);
-    expect(facts.find(({ machine }) => machine === NOBODY)?.evidence).toMatchObject({ state: 'not found', territories: '123456789012 eu-central-1, 222233334444 eu-west-1' });
+    expect(facts.find(({ machine }) => machine === NOBODY)?.evidence).toMatchObject({
+      state: 'not found',
+      territories: '123456789012 eu-central-1, 222233334444 eu-west-1',
+    });
   });
 
   it('goes straight to where the machine was seen before, even while home is down', async () => {
@@ -118,7 +126,9 @@ describe('a verb in several territories', () => {
 
   it('goes nowhere when nobody knows the machine', async () => {
     const { worlds, cloud, calls } = await stage();
-    await expect(cloud.detach({ machine: NOBODY, incarnation: null }, addVolume(worlds.home), 'plain', granted, patient())).rejects.toThrow(Refused);
+    await expect(
+      cloud.detach({ machine: NOBODY, incarnation: null }, addVolume(worlds.home), 'plain', granted, patient()),
+    ).rejects.toThrow(Refused);
     expect(Object.keys({ ...calls().home, ...calls().other })).toEqual(['DescribeInstances']);
   });
 });

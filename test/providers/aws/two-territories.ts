@@ -24,20 +24,35 @@ export interface TwoTerritories {
 }
 
 /** What it takes to be let in differs from `given` in the tests of what is refused. */
-export const twoTerritories = async (worlds: { readonly home: Ec2World; readonly other: Ec2World }, lasts = HOUR, given: Partial<TerritoryEntry> = {}): Promise<TwoTerritories> => {
+export const twoTerritories = async (
+  worlds: { readonly home: Ec2World; readonly other: Ec2World },
+  lasts = HOUR,
+  given: Partial<TerritoryEntry> = {},
+): Promise<TwoTerritories> => {
   const { account, region } = worlds.other.parts.ec2;
   const own = worlds.home.parts.ec2;
   const role: Role = { arn: `arn:aws:iam::${account}:role/cloudfence-other`, externalId: 'from-home' };
   const sts = await openSts([role], lasts);
   const home = await openHttpDoor(worlds.home);
   const other = await openHttpDoor(worlds.other, 0, ({ authorization }) => {
-    if (!sts.vouchesFor(authorization, role.arn, region)) addFault(worlds.other.parts.ec2, { mishap: { kind: 'error', code: 'AuthFailure', status: 401 } });
+    if (!sts.vouchesFor(authorization, role.arn, region))
+      addFault(worlds.other.parts.ec2, { mishap: { kind: 'error', code: 'AuthFailure', status: 401 } });
   });
-  const entry: TerritoryEntry = { account, region, role: role.arn, externalId: 'from-home', endpoint: other.url, ...given };
+  const entry: TerritoryEntry = {
+    account,
+    region,
+    role: role.arn,
+    externalId: 'from-home',
+    endpoint: other.url,
+    ...given,
+  };
   const others = openTerritories([entry], own, { region: own.region, endpoint: sts.url, credentials });
   const clients = ec2Clients({ region: own.region, credentials, endpoint: home.url });
   return {
-    cloud: cloudOfTerritories({ name: `${own.account} ${own.region}`, cloud: awsCloud({ clients, region: own.region }) }, others),
+    cloud: cloudOfTerritories(
+      { name: `${own.account} ${own.region}`, cloud: awsCloud({ clients, region: own.region }) },
+      others,
+    ),
     home,
     other,
     sts,

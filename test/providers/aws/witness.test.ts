@@ -12,14 +12,22 @@ interface Seen {
 
 /** EC2 with volumes in those states. */
 const clientSeeing = (seen: readonly Seen[]): EC2Client => {
-  const volumes = seen.map(({ status, at = [] }, n) => ({ volumeId: `vol-abcd111${n}`, status, attachmentSet: setOf(at.map((instanceId) => ({ instanceId, status: 'attached' }))) }));
+  const volumes = seen.map(({ status, at = [] }, n) => ({
+    volumeId: `vol-abcd111${n}`,
+    status,
+    attachmentSet: setOf(at.map((instanceId) => ({ instanceId, status: 'attached' }))),
+  }));
   const xml = answerXml('DescribeVolumes', 'request', { volumeSet: setOf(volumes) });
   const handler = {
     handle: async () => ({ response: { statusCode: 200, headers: {}, body: new TextEncoder().encode(xml) } }),
     updateHttpClientConfig: () => undefined,
     httpHandlerConfigs: () => ({}),
   };
-  return new EC2Client({ region: 'eu-central-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' }, requestHandler: handler });
+  return new EC2Client({
+    region: 'eu-central-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    requestHandler: handler,
+  });
 };
 
 const free: Seen = { status: 'available' };

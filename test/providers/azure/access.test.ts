@@ -30,9 +30,20 @@ const asked = async (answer: Answered) => {
 
 describe('the way to an AKS cluster', () => {
   it('is the kubeconfig that AKS gives to users, asked for by its own path', async () => {
-    expect(await asked({ body: { kubeconfigs: [{ name: 'clusterUser', value: Buffer.from('kind: Config').toString('base64') }] } })).toBe('kind: Config');
-    const path = '/subscriptions/11112222-3333-4444-8555-666677778888/resourceGroups/Blue%20Group/providers/Microsoft.ContainerService/managedClusters/blue';
-    expect(door?.asked).toEqual([{ method: 'POST', url: `${path}/listClusterUserCredential?api-version=2024-09-01&format=exec`, authorization: null }]);
+    expect(
+      await asked({
+        body: { kubeconfigs: [{ name: 'clusterUser', value: Buffer.from('kind: Config').toString('base64') }] },
+      }),
+    ).toBe('kind: Config');
+    const path =
+      '/subscriptions/11112222-3333-4444-8555-666677778888/resourceGroups/Blue%20Group/providers/Microsoft.ContainerService/managedClusters/blue';
+    expect(door?.asked).toEqual([
+      {
+        method: 'POST',
+        url: `${path}/listClusterUserCredential?api-version=2024-09-01&format=exec`,
+        authorization: null,
+      },
+    ]);
   });
 
   it.each([
@@ -40,12 +51,18 @@ describe('the way to an AKS cluster', () => {
     [401, 'InvalidAuthenticationToken', Denied],
     [404, 'ResourceNotFound', Refused],
   ])('that answers %i %s is no way', async (status, code, kind) => {
-    await expect(asked({ status, body: { error: { code } } })).rejects.toMatchObject({ message: expect.stringContaining(code), constructor: kind });
+    await expect(asked({ status, body: { error: { code } } })).rejects.toMatchObject({
+      message: expect.stringContaining(code),
+      constructor: kind,
+    });
   });
 
-  it.each([{ kubeconfigs: [] }, 'no JSON at all', { kubeconfigs: [{ value: '§' }] }])('that answers %j cannot be had now', async (body) => {
-    await expect(asked({ body })).rejects.toBeInstanceOf(Unavailable);
-  });
+  it.each([{ kubeconfigs: [] }, 'no JSON at all', { kubeconfigs: [{ value: '§' }] }])(
+    'that answers %j cannot be had now',
+    async (body) => {
+      await expect(asked({ body })).rejects.toBeInstanceOf(Unavailable);
+    },
+  );
 
   it('does not lead where a redirect points', async () => {
     const elsewhere = await openStandIn(() => ({}));
@@ -95,14 +112,21 @@ describe('a secret in a Key Vault', () => {
   it.each([
     ['blue', 'https://blue.vault.azure.net', 'https://vault.azure.net/.default'],
     ['blue.vault.azure.cn', 'https://blue.vault.azure.cn', 'https://vault.azure.cn/.default'],
-    ['https://blue.vault.usgovcloudapi.net/', 'https://blue.vault.usgovcloudapi.net', 'https://vault.usgovcloudapi.net/.default'],
-  ])('of %s is asked for with a token for that cloud\'s vaults', async (vault, host, scope) => {
+    [
+      'https://blue.vault.usgovcloudapi.net/',
+      'https://blue.vault.usgovcloudapi.net',
+      'https://vault.usgovcloudapi.net/.default',
+    ],
+  ])("of %s is asked for with a token for that cloud's vaults", async (vault, host, scope) => {
     const { sent, options } = behindTls(200, { value: 'text' });
     await vaultSecret(options, { vault, secret: 'kube' }, patient());
     expect(sent).toEqual([{ url: `${host}/secrets/kube?api-version=7.4`, authorization: `Bearer ${scope} #1` }]);
   });
 
-  it.each([[403, Denied], [404, Refused]])('that answers %i is not had', async (status, kind) => {
+  it.each([
+    [403, Denied],
+    [404, Refused],
+  ])('that answers %i is not had', async (status, kind) => {
     const { options } = behindTls(status, { error: { code: 'Forbidden' } });
     await expect(vaultSecret(options, { vault: 'blue', secret: 'kube' }, patient())).rejects.toBeInstanceOf(kind);
   });

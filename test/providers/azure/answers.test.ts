@@ -22,18 +22,27 @@ const cloudAnswering = async (machine: Answered, disk: Answered = failure('Resou
   return azureCloud(azureClients({ subscription, credential, endpoint: door.url }));
 };
 
-const look = async (id: string, machine: Answered, disk?: Answered) => (await (await cloudAnswering(machine, disk)).look([id], { disks: true }, patient()))[0];
+const look = async (id: string, machine: Answered, disk?: Answered) =>
+  (await (await cloudAnswering(machine, disk)).look([id], { disks: true }, patient()))[0];
 
 const vm = (codes: readonly string[] | null, properties: object = {}): Answered => ({
   body: {
     id: VM,
     name: 'DB-0',
     location: 'westeurope',
-    properties: { vmId: 'A0000000-0000-4000-8000-000000000001', provisioningState: 'Succeeded', storageProfile: { osDisk: { managedDisk: { id: OS_DISK } } }, ...(codes && { instanceView: { statuses: codes.map((code) => ({ code })) } }), ...properties },
+    properties: {
+      vmId: 'A0000000-0000-4000-8000-000000000001',
+      provisioningState: 'Succeeded',
+      storageProfile: { osDisk: { managedDisk: { id: OS_DISK } } },
+      ...(codes && { instanceView: { statuses: codes.map((code) => ({ code })) } }),
+      ...properties,
+    },
   },
 });
 
-const disk = (properties: object, more: object = {}, id = DISK): Answered => ({ body: { id, location: 'westeurope', ...more, properties } });
+const disk = (properties: object, more: object = {}, id = DISK): Answered => ({
+  body: { id, location: 'westeurope', ...more, properties },
+});
 const osDisk = (diskState: string): Answered => disk({ diskState }, {}, OS_DISK);
 
 describe('a machine that ARM shows', () => {
@@ -41,14 +50,27 @@ describe('a machine that ARM shows', () => {
   it.each([
     ['deallocated', vm(off), 'off'],
     ['deallocated, and running', vm([...off, 'PowerState/running']), 'unknown'],
-    ['deallocated, and its view under an operation', vm(['ProvisioningState/updating', 'PowerState/deallocated']), 'stopping'],
+    [
+      'deallocated, and its view under an operation',
+      vm(['ProvisioningState/updating', 'PowerState/deallocated']),
+      'stopping',
+    ],
     ['deallocated, and its model under an operation', vm(off, { provisioningState: 'Updating' }), 'stopping'],
     ['deallocated, and about to be deleted', vm(off, { provisioningState: 'Deleting' }), 'stopping'],
     ['deallocated, after something that failed', vm(off, { provisioningState: 'Failed' }), 'unknown'],
     ['deallocated, without a provisioning state', vm(off, { provisioningState: undefined }), 'unknown'],
     ['deallocated, with an OS disk that is frozen', vm(off), 'suspended', osDisk('Frozen')],
-    ['deallocated, able to hibernate, with an OS disk that cannot be read', vm(off, { additionalCapabilities: { hibernationEnabled: true } }), 'suspended'],
-    ['deallocated, able to hibernate, with an OS disk in reserve', vm(off, { additionalCapabilities: { hibernationEnabled: true } }), 'off', osDisk('Reserved')],
+    [
+      'deallocated, able to hibernate, with an OS disk that cannot be read',
+      vm(off, { additionalCapabilities: { hibernationEnabled: true } }),
+      'suspended',
+    ],
+    [
+      'deallocated, able to hibernate, with an OS disk in reserve',
+      vm(off, { additionalCapabilities: { hibernationEnabled: true } }),
+      'off',
+      osDisk('Reserved'),
+    ],
     ['hibernated', vm([...off, 'HibernationState/Hibernated']), 'suspended'],
     ['stopped', vm(['PowerState/stopped']), 'off-if-repeated'],
     ['without a vmId', vm(off, { vmId: undefined }), 'unknown'],
@@ -63,7 +85,11 @@ describe('a machine that ARM shows', () => {
     ['stopped, under an operation', ['ProvisioningState/updating', 'PowerState/stopped'], true],
     ['deallocating', ['ProvisioningState/updating', 'PowerState/deallocating'], undefined],
     ['starting', ['ProvisioningState/updating', 'PowerState/starting'], undefined],
-    ['hibernated, under an operation', ['ProvisioningState/updating', 'PowerState/deallocated', 'HibernationState/Hibernated'], undefined],
+    [
+      'hibernated, under an operation',
+      ['ProvisioningState/updating', 'PowerState/deallocated', 'HibernationState/Hibernated'],
+      undefined,
+    ],
     ['deallocated', off, undefined],
   ])('%s: is it off but for an operation', async (_, codes, offUnderOperation) => {
     expect((await look(VM, vm(codes)))?.offUnderOperation).toBe(offUnderOperation);
@@ -83,7 +109,12 @@ describe('a machine that ARM does not find', () => {
     [INSTANCE, 'ResourceGroupNotFound', 'unknown'],
     [INSTANCE, 'SubscriptionNotFound', 'unknown'],
   ])('%s, %s: %s', async (id, code, power) => {
-    expect(await look(id, failure(code))).toMatchObject({ power, forGood: false, generation: null, evidence: { state: code } });
+    expect(await look(id, failure(code))).toMatchObject({
+      power,
+      forGood: false,
+      generation: null,
+      evidence: { state: code },
+    });
   });
 
   it.each([
@@ -99,11 +130,17 @@ describe('a machine that ARM does not find', () => {
 
 describe('an instance of a scale set that ARM does not find', () => {
   const set = `${prefix}/virtualMachineScaleSets/Pool/virtualMachines`;
-  const listed = (...ids: readonly string[]): Answered => ({ body: { value: ids.map((id) => ({ id, location: 'westeurope' })) } });
+  const listed = (...ids: readonly string[]): Answered => ({
+    body: { value: ids.map((id) => ({ id, location: 'westeurope' })) },
+  });
   const lookAt = async (machine: Answered, list: (page: number) => Answered) => {
     let page = 0;
     door = await openStandIn(({ url }) => (/\/virtualmachines\/3\b/i.test(url) ? machine : list(page++)));
-    const [facts] = await azureCloud(azureClients({ subscription, credential, endpoint: door.url })).look([INSTANCE], { disks: true }, patient());
+    const [facts] = await azureCloud(azureClients({ subscription, credential, endpoint: door.url })).look(
+      [INSTANCE],
+      { disks: true },
+      patient(),
+    );
     return facts;
   };
 
@@ -114,22 +151,48 @@ describe('an instance of a scale set that ARM does not find', () => {
     ['InvalidParameter', 400],
     ['BadRequest', 400],
   ])('is gone where its set does not list it, whatever the code (%s, %i)', async (code, status) => {
-    expect(await lookAt(failure(code, status), () => listed(`${set}/1`, `${set}/33`))).toMatchObject({ power: 'missing', evidence: { state: code } });
+    expect(await lookAt(failure(code, status), () => listed(`${set}/1`, `${set}/33`))).toMatchObject({
+      power: 'missing',
+      evidence: { state: code },
+    });
     await door?.close();
     expect(await lookAt(failure(code, status), () => listed())).toMatchObject({ power: 'missing' });
     await door?.close();
-    expect(await lookAt(failure(code, status), () => listed(`${set}/1`, `${set}/3`))).toMatchObject({ power: 'unknown', evidence: { state: `${code}, although its scale set lists it` } });
+    expect(await lookAt(failure(code, status), () => listed(`${set}/1`, `${set}/3`))).toMatchObject({
+      power: 'unknown',
+      evidence: { state: `${code}, although its scale set lists it` },
+    });
   });
 
   it('is looked for on every page, and not for ever', async () => {
-    const paged = (last: number, name: (page: number) => string) => (page: number): Answered => ({
-      body: { value: [{ id: `${set}/${name(page)}`, location: 'westeurope' }], ...(page < last && { nextLink: `${door?.url}${set}?$skiptoken=${page}` }) },
-    });
-    expect(await lookAt(failure('InvalidParameter', 400), paged(4, (page) => `${page + 10}`))).toMatchObject({ power: 'missing' });
+    const paged =
+      (last: number, name: (page: number) => string) =>
+      (page: number): Answered => ({
+        body: {
+          value: [{ id: `${set}/${name(page)}`, location: 'westeurope' }],
+          ...(page < last && { nextLink: `${door?.url}${set}?$skiptoken=${page}` }),
+        },
+      });
+    expect(
+      await lookAt(
+        failure('InvalidParameter', 400),
+        paged(4, (page) => `${page + 10}`),
+      ),
+    ).toMatchObject({ power: 'missing' });
     await door?.close();
-    expect(await lookAt(failure('InvalidParameter', 400), paged(4, (page) => (page === 4 ? '3' : `${page + 10}`)))).toMatchObject({ power: 'unknown' });
+    expect(
+      await lookAt(
+        failure('InvalidParameter', 400),
+        paged(4, (page) => (page === 4 ? '3' : `${page + 10}`)),
+      ),
+    ).toMatchObject({ power: 'unknown' });
     await door?.close();
-    expect(await lookAt(failure('InvalidParameter', 400), paged(Infinity, (page) => `${page + 10}`))).toMatchObject({ power: 'unknown' });
+    expect(
+      await lookAt(
+        failure('InvalidParameter', 400),
+        paged(Infinity, (page) => `${page + 10}`),
+      ),
+    ).toMatchObject({ power: 'unknown' });
     expect(door?.asked.length).toBeLessThan(30);
   });
 
@@ -162,11 +225,17 @@ describe('the disk of a machine that is gone', () => {
     ['free and held', disk({ diskState: 'Unattached' }, { managedBy: `${VM}-1` }), 'none'],
     ['held by it', disk({ diskState: 'Reserved' }, { managedBy: VM.toUpperCase() }), 'held'],
     ['held by another', disk({ diskState: 'Attached' }, { managedBy: `${VM}-1` }), 'released'],
-    ['shared with it', disk({ maxShares: 2, diskState: 'Attached' }, { managedBy: `${VM}-1`, managedByExtended: [`${VM}-1`, VM] }), 'held'],
+    [
+      'shared with it',
+      disk({ maxShares: 2, diskState: 'Attached' }, { managedBy: `${VM}-1`, managedByExtended: [`${VM}-1`, VM] }),
+      'held',
+    ],
     ['held by nobody that it names', disk({ diskState: 'Attached' }), 'held'],
     ['held by somebody who cannot be told', disk({}, { managedBy: 'somebody' }), 'none'],
     ['gone, too', failure('ResourceNotFound'), 'none'],
   ])('%s says so', async (_, answer, witness) => {
-    expect(await (await cloudAnswering(failure('ResourceNotFound'), answer)).witness(VM, [DISK], patient())).toBe(witness);
+    expect(await (await cloudAnswering(failure('ResourceNotFound'), answer)).witness(VM, [DISK], patient())).toBe(
+      witness,
+    );
   });
 });

@@ -22,7 +22,10 @@ describe('the machine that an identity source names', () => {
     [`AZURE://${vm.toUpperCase()}`, vm.toLowerCase()],
     [vm, vm.toLowerCase()],
     [`azure://${instance}`, instance.toLowerCase()],
-    [`azure://${compute}/virtualMachineScaleSets/set/virtualMachines/set_12`, `${compute}/virtualmachinescalesets/set/virtualmachines/12`.toLowerCase()],
+    [
+      `azure://${compute}/virtualMachineScaleSets/set/virtualMachines/set_12`,
+      `${compute}/virtualmachinescalesets/set/virtualmachines/12`.toLowerCase(),
+    ],
     [`azure://${compute}/virtualMachineScaleSets/set/virtualMachines/other_12`, null],
     [`azure://${compute}/virtualMachineScaleSets/set`, null],
     [`azure://${vm}/extensions/agent`, null],
@@ -38,10 +41,14 @@ describe('the machine that an identity source names', () => {
     expect(machineOf({ source: 'providerID', driver: null, value })).toBe(machine);
   });
 
-  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID', 'instanceIdAnnotation'] as const)('%s says nothing: it holds a name or another id', (source) => {
-    const written = (driver: string | null, value: string): IdentitySource => ({ source, driver, value });
-    for (const value of ['aks-pool-vmss000007', vm, `azure://${vm}`]) expect(machineOf(written(DRIVER, value))).toBeNull();
-  });
+  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID', 'instanceIdAnnotation'] as const)(
+    '%s says nothing: it holds a name or another id',
+    (source) => {
+      const written = (driver: string | null, value: string): IdentitySource => ({ source, driver, value });
+      for (const value of ['aks-pool-vmss000007', vm, `azure://${vm}`])
+        expect(machineOf(written(DRIVER, value))).toBeNull();
+    },
+  );
 
   it('is the same to a disk, which names an instance by its name', () => {
     expect(isMachine(instance.replace('/7', '/aks-pool-vmss_7').toUpperCase(), instance.toLowerCase())).toBe(true);
@@ -64,7 +71,8 @@ describe('the incarnations that an identity source may mean', () => {
   it('are one for an annotation, and none for what is no vmId', () => {
     expect(read('instanceIdAnnotation', vmId.toUpperCase())).toEqual([vmId]);
     for (const value of ['7183746512345678901', `${vmId}0`, '']) expect(read('systemUUID', value)).toEqual([]);
-    for (const source of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const) expect(read(source, vmId)).toEqual([]);
+    for (const source of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)
+      expect(read(source, vmId)).toEqual([]);
   });
 });
 
@@ -82,16 +90,30 @@ describe('the disk behind a volume handle', () => {
 
 it('clusters are named by the tags of AKS and of Cluster API, once each', () => {
   const capi = 'sigs.k8s.io_cluster-api-provider-azure_cluster_';
-  expect(clustersIn({ 'aks-managed-cluster-name': 'blue', [`${capi}Green`]: 'owned', [`${capi}grey`]: 'shared', [capi]: 'owned', name: 'red' })).toEqual(['blue', 'Green']);
+  expect(
+    clustersIn({
+      'aks-managed-cluster-name': 'blue',
+      [`${capi}Green`]: 'owned',
+      [`${capi}grey`]: 'shared',
+      [capi]: 'owned',
+      name: 'red',
+    }),
+  ).toEqual(['blue', 'Green']);
   expect(clustersIn({ 'AKS-Managed-Cluster-Name': '' })).toEqual([]);
 });
 
 describe('a place that is not served', () => {
-  const machine = (subscription: string) => `azure:///subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm`;
+  const machine = (subscription: string) =>
+    `azure:///subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm`;
   it('is another subscription, by a providerID in any letter case', () => {
-    expect(unservedPlace({ source: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({ place: 'the subscription other', remedy: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other') });
+    expect(unservedPlace({ source: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({
+      place: 'the subscription other',
+      remedy: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other'),
+    });
     expect(unservedPlace({ source: 'providerID', driver: null, value: machine('ours') }, 'OURS')).toBeNull();
     expect(unservedPlace({ source: 'systemUUID', driver: null, value: machine('other') }, 'ours')).toBeNull();
-    expect(unservedPlace({ source: 'providerID', driver: null, value: 'aws:///eu-west-1a/i-abcd1111' }, 'ours')).toBeNull();
+    expect(
+      unservedPlace({ source: 'providerID', driver: null, value: 'aws:///eu-west-1a/i-abcd1111' }, 'ours'),
+    ).toBeNull();
   });
 });

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { classify, type Seen } from '../../../providers/azure/power.ts';
 
-const said = (codes: readonly string[], provisioningState = 'Succeeded', more: { hibernationEnabled?: boolean; osDiskState?: string } = {}): Seen => ({
+const said = (
+  codes: readonly string[],
+  provisioningState = 'Succeeded',
+  more: { hibernationEnabled?: boolean; osDiskState?: string } = {},
+): Seen => ({
   vm: {
     location: 'westeurope',
     provisioningState,
     instanceView: { statuses: codes.map((code) => ({ code })) },
-    ...(more.hibernationEnabled !== undefined && { additionalCapabilities: { hibernationEnabled: more.hibernationEnabled } }),
+    ...(more.hibernationEnabled !== undefined && {
+      additionalCapabilities: { hibernationEnabled: more.hibernationEnabled },
+    }),
   },
   osDiskState: more.osDiskState ?? null,
 });
@@ -39,18 +45,27 @@ describe('what an answer of ARM proves', () => {
     expect(classify(said(['PowerState/stopped'], state))).toBe('stopping');
   });
 
-  it.each(['Failed', 'Canceled', 'SomethingNew', ''])('neither proves anything when an operation came to nothing (%s)', (state) => {
-    expect(classify(said(['PowerState/deallocated'], state))).toBe('unknown');
-    expect(classify(said(['PowerState/stopped'], state))).toBe('unknown');
-  });
+  it.each(['Failed', 'Canceled', 'SomethingNew', ''])(
+    'neither proves anything when an operation came to nothing (%s)',
+    (state) => {
+      expect(classify(said(['PowerState/deallocated'], state))).toBe('unknown');
+      expect(classify(said(['PowerState/stopped'], state))).toBe('unknown');
+    },
+  );
 
-  it.each(['PowerState/stopped', 'PowerState/deallocated'])('a sign of hibernation makes %s suspended, whatever the machine is said to be able to', (code) => {
-    expect(classify(said([code], 'Succeeded', { osDiskState: 'frozen' }))).toBe('suspended');
-    expect(classify(said([code, 'HibernationState/Hibernated'], 'Succeeded', { osDiskState: 'Reserved' }))).toBe('suspended');
-  });
+  it.each(['PowerState/stopped', 'PowerState/deallocated'])(
+    'a sign of hibernation makes %s suspended, whatever the machine is said to be able to',
+    (code) => {
+      expect(classify(said([code], 'Succeeded', { osDiskState: 'frozen' }))).toBe('suspended');
+      expect(classify(said([code, 'HibernationState/Hibernated'], 'Succeeded', { osDiskState: 'Reserved' }))).toBe(
+        'suspended',
+      );
+    },
+  );
 
   it('one that can hibernate has to show a plain deallocation', () => {
-    const able = (code: string, osDiskState?: string) => classify(said([code], 'Succeeded', { hibernationEnabled: true, ...(osDiskState && { osDiskState }) }));
+    const able = (code: string, osDiskState?: string) =>
+      classify(said([code], 'Succeeded', { hibernationEnabled: true, ...(osDiskState && { osDiskState }) }));
     expect(able('PowerState/deallocated', 'Reserved')).toBe('off');
     expect(able('PowerState/deallocated', 'Attached')).toBe('suspended');
     expect(able('PowerState/deallocated')).toBe('suspended');
@@ -76,6 +91,8 @@ describe('what an answer of ARM proves', () => {
   });
 
   it('no instance view at all is unknown', () => {
-    expect(classify({ vm: { location: 'westeurope', provisioningState: 'Succeeded' }, osDiskState: null })).toBe('unknown');
+    expect(classify({ vm: { location: 'westeurope', provisioningState: 'Succeeded' }, osDiskState: null })).toBe(
+      'unknown',
+    );
   });
 });

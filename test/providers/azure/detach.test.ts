@@ -30,12 +30,15 @@ describe('a detach', () => {
     [{ kind: 'error', code: 'OperationNotAllowed', status: 409 }, Refused],
     [{ kind: 'error', code: 'AuthorizationFailed', status: 403 }, Denied],
     [{ kind: 'drop' }, Unavailable],
-  ] satisfies [Mishap, unknown][])('leaves once or not at all: it is not tried again by the SDK (%o)', async (mishap, expected) => {
-    const { world, target, disk } = withDisk();
-    addFault(world.parts.azure, { call: POST, mishap });
-    await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
-    expect(held(world, disk)).toBe(true);
-  });
+  ] satisfies [Mishap, unknown][])(
+    'leaves once or not at all: it is not tried again by the SDK (%o)',
+    async (mishap, expected) => {
+      const { world, target, disk } = withDisk();
+      addFault(world.parts.azure, { call: POST, mishap });
+      await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(expected);
+      expect(held(world, disk)).toBe(true);
+    },
+  );
 
   it('is an error when its answer was lost, although the disk goes', async () => {
     const { world, target, disk } = withDisk();
@@ -58,20 +61,38 @@ describe('a detach', () => {
     const cloud = cloudOf(world, clientsOf(world, { credential: { getToken }, arrived: () => void (reads += 1) }));
     await expect(cloud.detach(target, disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
     expect(held(world, disk)).toBe(true);
-    await cloudOf(world).detach(target, disk, 'plain', grantedUntil(2_000, () => 999), patient());
+    await cloudOf(world).detach(
+      target,
+      disk,
+      'plain',
+      grantedUntil(2_000, () => 999),
+      patient(),
+    );
     expect(held(world, disk)).toBe(false);
   });
 
-  it.each(['async', 'location', 'both'] as const)('that is accepted and then fails is refused, not lost (%s)', async (pollBy) => {
-    const { world, target, disk } = withDisk({ power: 'deallocated' }, { pollBy, detachFailsWith: 'DiskServiceInternalError' });
-    const cloud = cloudOf(world, clientsOf(world, { arrived: () => world.advance(3_000), following: { everyMs: 1, times: 10 } }));
-    await expect(cloud.detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
-    expect(held(world, disk)).toBe(true);
-  });
+  it.each(['async', 'location', 'both'] as const)(
+    'that is accepted and then fails is refused, not lost (%s)',
+    async (pollBy) => {
+      const { world, target, disk } = withDisk(
+        { power: 'deallocated' },
+        { pollBy, detachFailsWith: 'DiskServiceInternalError' },
+      );
+      const cloud = cloudOf(
+        world,
+        clientsOf(world, { arrived: () => world.advance(3_000), following: { everyMs: 1, times: 10 } }),
+      );
+      await expect(cloud.detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
+      expect(held(world, disk)).toBe(true);
+    },
+  );
 
   it.each(['async', 'location', 'both'] as const)('is seen to its end when that comes soon (%s)', async (pollBy) => {
     const { world, target, disk } = withDisk({ power: 'deallocated' }, { pollBy });
-    const cloud = cloudOf(world, clientsOf(world, { arrived: () => world.advance(3_000), following: { everyMs: 1, times: 10 } }));
+    const cloud = cloudOf(
+      world,
+      clientsOf(world, { arrived: () => world.advance(3_000), following: { everyMs: 1, times: 10 } }),
+    );
     await cloud.detach(target, disk, 'plain', granted, patient());
     expect(diskIn(world, disk)?.attachments).toEqual([]);
   });
@@ -84,7 +105,13 @@ describe('a detach', () => {
     const left = withDisk();
     const giveUp = new AbortController();
     const following = { everyMs: 1, times: Infinity };
-    const gone = cloudOf(left.world, clientsOf(left.world, { following })).detach(left.target, left.disk, 'plain', granted, giveUp.signal);
+    const gone = cloudOf(left.world, clientsOf(left.world, { following })).detach(
+      left.target,
+      left.disk,
+      'plain',
+      granted,
+      giveUp.signal,
+    );
     await expect.poll(() => diskIn(left.world, left.disk)?.attachments[0]?.state).toBe('detaching');
     giveUp.abort();
     await expect(gone).resolves.toBeUndefined();
@@ -93,21 +120,28 @@ describe('a detach', () => {
 
   it('goes on where asking about it is denied', async () => {
     const { world, target, disk } = withDisk();
-    addFault(world.parts.azure, { call: 'operation.get', mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
+    addFault(world.parts.azure, {
+      call: 'operation.get',
+      mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 },
+    });
     await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).resolves.toBeUndefined();
     expect(held(world, disk)).toBe(false);
   });
 
   it('is an error when nobody says what became of it', async () => {
     const { world, target, disk } = withDisk();
-    addFault(world.parts.azure, { call: 'operation.get', mishap: { kind: 'error', code: 'InternalServerError', status: 500 } });
+    addFault(world.parts.azure, {
+      call: 'operation.get',
+      mishap: { kind: 'error', code: 'InternalServerError', status: 500 },
+    });
     await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
   });
 
   it('by force pushes a plain one aside that hangs on a guest', async () => {
     const { world, machine, target, disk } = withDisk({ mounts: [] });
     const guest = machineIn(world, machine);
-    if (guest) world.parts.azure.machines[machine] = { present: { ...guest, mounts: [disk], shutdownTakes: null }, past: [] };
+    if (guest)
+      world.parts.azure.machines[machine] = { present: { ...guest, mounts: [disk], shutdownTakes: null }, past: [] };
     await cloudOf(world).detach(target, disk, 'plain', granted, patient());
     expect(held(world, disk)).toBe(true);
     await cloudOf(world).detach(target, disk, 'forced', granted, patient());
@@ -129,7 +163,8 @@ describe('a detach', () => {
     const shared = addDisk(world, { maxShares: 2 }, { machine });
     addFault(world.parts.azure, { call: POST, times: Infinity, mishap: throttled });
     const cloud = cloudOf(world);
-    for (const one of [os?.id ?? '', shared]) await expect(cloud.detach(target, one, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
+    for (const one of [os?.id ?? '', shared])
+      await expect(cloud.detach(target, one, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
     const foreign = { ...target, machine: machine.replace(/subscriptions\/[^/]+/, 'subscriptions/another') };
     await cloud.detach(foreign, disk, 'forced', granted, patient());
     for (const one of [os?.id ?? '', shared, disk]) expect(held(world, one)).toBe(true);
@@ -153,7 +188,9 @@ describe('a detach', () => {
     addFault(world.parts.azure, { call: POST, when: 'after', mishap: decline });
     world.parts.azure.knobs.detachTakes = 0;
     const arrived = () => world.advance(1);
-    await expect(cloudOf(world, clientsOf(world, { arrived })).detach(target, disk, 'plain', granted, patient())).resolves.toBeUndefined();
+    await expect(
+      cloudOf(world, clientsOf(world, { arrived })).detach(target, disk, 'plain', granted, patient()),
+    ).resolves.toBeUndefined();
     expect(disksOf(world, machine).map(({ id }) => id)).not.toContain(disk);
   });
 });
@@ -172,7 +209,10 @@ describe('a witness', () => {
     expect(await ask([...unknown, elsewhere, disk])).toBe('held');
     const nobodys = addDisk(world, {}, { machine: 'somebody' });
     expect(await ask([free, nobodys])).toBe('none');
-    addFault(world.parts.azure, { call: 'disk.get', mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
+    addFault(world.parts.azure, {
+      call: 'disk.get',
+      mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 },
+    });
     await expect(ask([free])).rejects.toBeInstanceOf(Denied);
   });
 

@@ -34,14 +34,21 @@ describe('an order for a machine whose name another one bears now', () => {
     }
     world.advance(MINUTE);
     expect(diskIn(world, disk)?.attachments).toMatchObject([{ machine, state: 'attached' }]);
-    await cloud.detach({ machine, incarnation: machineIn(world, machine)?.vmId ?? null }, disk, manner, granted, patient());
+    await cloud.detach(
+      { machine, incarnation: machineIn(world, machine)?.vmId ?? null },
+      disk,
+      manner,
+      granted,
+      patient(),
+    );
     world.advance(MINUTE);
     expect(diskIn(world, disk)?.attachments).toEqual([]);
   });
 
   it('does not power it off', async () => {
     const { world, machine, former, cloud } = successor({});
-    for (const target of [former, { machine, incarnation: null }]) await expect(cloud.powerOff(target, granted, patient())).rejects.toBeInstanceOf(Refused);
+    for (const target of [former, { machine, incarnation: null }])
+      await expect(cloud.powerOff(target, granted, patient())).rejects.toBeInstanceOf(Refused);
     world.advance(MINUTE);
     expect(machineIn(world, machine)?.power).toBe('running');
   });
@@ -52,7 +59,8 @@ describe('an order for a machine whose name another one bears now', () => {
     const [free, elsewhere] = [addDisk(world), addDisk(world, {}, { machine: other })];
     addFault(world.parts.azure, { call: 'machine.attachDetachDataDisks', times: Infinity, mishap: { kind: 'drop' } });
     for (const disk of [free, elsewhere]) {
-      for (const target of [former, { machine, incarnation: null }]) await expect(cloud.detach(target, disk, 'forced', granted, patient())).resolves.toBeUndefined();
+      for (const target of [former, { machine, incarnation: null }])
+        await expect(cloud.detach(target, disk, 'forced', granted, patient())).resolves.toBeUndefined();
     }
     expect(diskIn(world, elsewhere)?.attachments).toMatchObject([{ machine: other, state: 'attached' }]);
   });

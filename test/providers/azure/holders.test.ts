@@ -20,7 +20,13 @@ describe('the holders of disks', () => {
     const other = addMachine(azure);
     const [held, free] = [addDisk(azure, {}, { machine }), addDisk(azure)];
     const attachment = { lun: 3, state: 'attached', forced: false } as const;
-    const shared = addDisk(azure, { maxShares: 2, attachments: [{ machine, ...attachment }, { machine: other, ...attachment }] });
+    const shared = addDisk(azure, {
+      maxShares: 2,
+      attachments: [
+        { machine, ...attachment },
+        { machine: other, ...attachment },
+      ],
+    });
     expect(await holders?.([held, free, shared, held].map(volume), patient())).toEqual([
       { disk: held, by: [machine] },
       { disk: free, by: [] },
@@ -31,7 +37,9 @@ describe('the holders of disks', () => {
   it('are not known of another driver’s volume, nor of a disk that nobody finds', async () => {
     const { world: azure, volume, holders } = world();
     const disk = addDisk(azure);
-    expect(await holders?.([{ driver: 'file.csi.azure.com', handle: disk }, volume(`${disk}-gone`)], patient())).toEqual([]);
+    expect(
+      await holders?.([{ driver: 'file.csi.azure.com', handle: disk }, volume(`${disk}-gone`)], patient()),
+    ).toEqual([]);
   });
 
   it('is still the machine that was deleted, until the disk lets go', async () => {

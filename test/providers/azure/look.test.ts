@@ -6,15 +6,23 @@ import { addDisk, addMachine, forget } from '../../../sandbox/azure/scenario.ts'
 import { disksOf, machineIn, type AzureCloudWorld } from '../../../sandbox/azure/state.ts';
 import { azureWorld, clientsOf, cloudOf, MINUTE, NOW, patient, prefix } from '../../sandbox/azure/azure-world.ts';
 
-const look = (world: AzureCloudWorld, machines: readonly string[], disks = false) => cloudOf(world).look(machines, { disks }, patient());
+const look = (world: AzureCloudWorld, machines: readonly string[], disks = false) =>
+  cloudOf(world).look(machines, { disks }, patient());
 
 /** The same without the SDK's retries, which take real time. */
 const lookOnce = (world: AzureCloudWorld, machines: readonly string[], disks = false) => {
   const clients = clientsOf(world);
-  return cloudOf(world, { ...clients, reads: clients.writes({ check: () => undefined, through: (agent) => agent, signal: patient() }) }).look(machines, { disks }, patient());
+  return cloudOf(world, {
+    ...clients,
+    reads: clients.writes({ check: () => undefined, through: (agent) => agent, signal: patient() }),
+  }).look(machines, { disks }, patient());
 };
 
-const after = (world: AzureCloudWorld, id: string, change: (world: AzureCloudWorld, machine: NonNullable<ReturnType<typeof machineIn>>) => unknown): void => {
+const after = (
+  world: AzureCloudWorld,
+  id: string,
+  change: (world: AzureCloudWorld, machine: NonNullable<ReturnType<typeof machineIn>>) => unknown,
+): void => {
   const machine = machineIn(world, id);
   if (machine) change(world, machine);
   world.advance(MINUTE);
@@ -23,7 +31,11 @@ const after = (world: AzureCloudWorld, id: string, change: (world: AzureCloudWor
 describe('a look at machines of Azure', () => {
   it('says what ARM said, in evidence and in facts', async () => {
     const world = azureWorld();
-    const id = addMachine(world, { name: 'Db-0', vmId: 'A0000000-0000-4000-8000-000000000001', tags: { 'aks-managed-cluster-name': 'blue' } });
+    const id = addMachine(world, {
+      name: 'Db-0',
+      vmId: 'A0000000-0000-4000-8000-000000000001',
+      tags: { 'aks-managed-cluster-name': 'blue' },
+    });
     after(world, id, deallocate);
     expect(await look(world, [id])).toEqual([
       {
@@ -54,7 +66,12 @@ describe('a look at machines of Azure', () => {
   it('knows an instance of a scale set by the name of its computer', async () => {
     const world = azureWorld();
     const id = addMachine(world, { set: 'aks-Pool-vmss' });
-    expect(await look(world, [id])).toMatchObject([{ machine: `${prefix}/virtualmachinescalesets/aks-pool-vmss/virtualmachines/0`, nodeNames: ['aks-pool-vmss000000', 'aks-pool-vmss_0'] }]);
+    expect(await look(world, [id])).toMatchObject([
+      {
+        machine: `${prefix}/virtualmachinescalesets/aks-pool-vmss/virtualmachines/0`,
+        nodeNames: ['aks-pool-vmss000000', 'aks-pool-vmss_0'],
+      },
+    ]);
   });
 
   it('takes the time of the last operation where the OS disk tells none, and nothing where neither does', async () => {
@@ -115,14 +132,20 @@ describe('a look at machines of Azure', () => {
     world.advance(MINUTE);
     if (old) world.parts.azure.disks[old.id] = { present: { ...old, attachments: [] }, past: [] };
     addDisk(world, { os: true }, { machine: id });
-    expect([before, await generation(), await generation()]).toMatchObject([/00:00:00/, /00:01:00/, /00:01:00/].map((time) => expect.stringMatching(time)));
+    expect([before, await generation(), await generation()]).toMatchObject(
+      [/00:00:00/, /00:01:00/, /00:01:00/].map((time) => expect.stringMatching(time)),
+    );
   });
 
   it('leaves a disk alone that does not confirm what the machine says', async () => {
     const world = azureWorld();
     const id = addMachine(world);
     addDisk(world, {}, { machine: id });
-    addFault(world.parts.azure, { call: 'disk.get', path: '/pvc-0003', mishap: { kind: 'error', code: 'NotFound', status: 404 } });
+    addFault(world.parts.azure, {
+      call: 'disk.get',
+      path: '/pvc-0003',
+      mishap: { kind: 'error', code: 'NotFound', status: 404 },
+    });
     const [facts] = await look(world, [id], true);
     expect(facts?.disks.map(({ keep }) => keep)).toEqual(['OS disk', 'the disk itself does not show this attachment']);
   });
@@ -152,27 +175,47 @@ describe('a look that ARM does not answer', () => {
     await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(expected);
   });
 
-  it.each(['ResourceGroupNotFound', 'SubscriptionNotFound', 'NotFound'])('does not take %s for a machine that is gone', async (code) => {
-    const world = azureWorld();
-    const id = addMachine(world);
-    addFault(world.parts.azure, { mishap: { kind: 'error', code, status: 404 } });
-    expect(await lookOnce(world, [id])).toMatchObject([{ power: 'unknown', evidence: { state: code } }]);
-  });
+  it.each(['ResourceGroupNotFound', 'SubscriptionNotFound', 'NotFound'])(
+    'does not take %s for a machine that is gone',
+    async (code) => {
+      const world = azureWorld();
+      const id = addMachine(world);
+      addFault(world.parts.azure, { mishap: { kind: 'error', code, status: 404 } });
+      expect(await lookOnce(world, [id])).toMatchObject([{ power: 'unknown', evidence: { state: code } }]);
+    },
+  );
 
   it('is an error when only a disk does not answer', async () => {
     const world = azureWorld();
     const id = addMachine(world);
-    addFault(world.parts.azure, { call: 'disk.get', mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
+    addFault(world.parts.azure, {
+      call: 'disk.get',
+      mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 },
+    });
     await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(Denied);
   });
 
   it.each([
-    ['one credential, in its words', 'CredentialUnavailableError', 'no identity\nand a page of advice', /no token: no identity$/],
-    ['a whole chain, in ours', 'AggregateAuthenticationError', 'chain failed\nHeaders: {"x": "secret"}', /no token: `az login`.* would give one$/],
+    [
+      'one credential, in its words',
+      'CredentialUnavailableError',
+      'no identity\nand a page of advice',
+      /no token: no identity$/,
+    ],
+    [
+      'a whole chain, in ours',
+      'AggregateAuthenticationError',
+      'chain failed\nHeaders: {"x": "secret"}',
+      /no token: `az login`.* would give one$/,
+    ],
   ])('is denied when there is no token to ask with, of %s', async (_, name, message, says) => {
     const world = azureWorld();
     const getToken = async () => Promise.reject(Object.assign(new Error(message), { name }));
-    const failure = cloudOf(world, clientsOf(world, { credential: { getToken } })).look([addMachine(world)], { disks: false }, patient());
+    const failure = cloudOf(world, clientsOf(world, { credential: { getToken } })).look(
+      [addMachine(world)],
+      { disks: false },
+      patient(),
+    );
     await expect(failure).rejects.toBeInstanceOf(Denied);
     await expect(failure).rejects.toThrow(says);
   });

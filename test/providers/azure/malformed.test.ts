@@ -10,7 +10,10 @@ import { azureWorld, credential, patient, prefix, subscription } from '../../san
 import { malformedJson, type Malformed } from '../malformed.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
-/** Hundreds of answers that are not ARM's, read by the SDK from a socket. The machines run and hold their disks all the while. */
+/**
+ * Hundreds of answers that are not ARM's, read by the SDK from a socket. The machines run and hold their disks all the
+ * while.
+ */
 
 const world = azureWorld();
 const alone = addMachine(world);
@@ -23,7 +26,11 @@ let door: StandIn;
 let malform: Malformed = (truth) => truth;
 beforeAll(async () => {
   door = await openStandIn(({ method, url, body: sent }) => {
-    const { status, headers, body } = handleArm(world, { method, url: `${door.url}${url}`, body: sent.toString() }).answer;
+    const { status, headers, body } = handleArm(world, {
+      method,
+      url: `${door.url}${url}`,
+      body: sent.toString(),
+    }).answer;
     return { headers, ...malform({ status, body }) };
   });
   return door.close;
@@ -58,13 +65,20 @@ describe('no malformed answer', () => {
   it('makes a disk free that a machine holds, nor one that is unknown', async () => {
     const proven = cloud();
     await fc.assert(
-      fc.asyncProperty(malformed, fc.constantFrom(...machines), fc.constantFrom(...held, ...nobodys), async (how, machine, disk) => {
-        malform = how;
-        expect((await answerOrNone(proven.witness(`${machine}0`, [disk], patient()))) ?? 'none').not.toBe(nobodys.includes(disk) ? 'released' : 'free');
-        const asked = { driver: 'disk.csi.azure.com', handle: diskIn(world, disk)?.armId ?? disk };
-        const holdings = await answerOrNone(proven.holders?.([asked], patient()));
-        expect(holdings?.flatMap(({ by }) => (by.length === 0 ? [disk] : [])) ?? []).toEqual([]);
-      }),
+      fc.asyncProperty(
+        malformed,
+        fc.constantFrom(...machines),
+        fc.constantFrom(...held, ...nobodys),
+        async (how, machine, disk) => {
+          malform = how;
+          expect((await answerOrNone(proven.witness(`${machine}0`, [disk], patient()))) ?? 'none').not.toBe(
+            nobodys.includes(disk) ? 'released' : 'free',
+          );
+          const asked = { driver: 'disk.csi.azure.com', handle: diskIn(world, disk)?.armId ?? disk };
+          const holdings = await answerOrNone(proven.holders?.([asked], patient()));
+          expect(holdings?.flatMap(({ by }) => (by.length === 0 ? [disk] : [])) ?? []).toEqual([]);
+        },
+      ),
       { numRuns: 400 },
     );
   });
@@ -74,7 +88,9 @@ describe('no malformed answer', () => {
     await fc.assert(
       fc.asyncProperty(malformed, fc.constantFrom(0, 1), async (how, at) => {
         malform = how;
-        expect(['held', 'none']).toContain((await answerOrNone(proven.witness(machines[at] ?? '', [held[at] ?? ''], patient()))) ?? 'none');
+        expect(['held', 'none']).toContain(
+          (await answerOrNone(proven.witness(machines[at] ?? '', [held[at] ?? ''], patient()))) ?? 'none',
+        );
       }),
       { numRuns: 300 },
     );

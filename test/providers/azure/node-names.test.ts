@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { likelyNodeNames, machinesNamed } from '../../../providers/azure/identity.ts';
 
 const PLACE = '/subscriptions/s/resourcegroups/mc_blue/providers/microsoft.compute';
-const volume = { driver: 'disk.csi.azure.com', handle: '/subscriptions/S/resourceGroups/MC_Blue/providers/Microsoft.Compute/disks/pvc-1' };
+const volume = {
+  driver: 'disk.csi.azure.com',
+  handle: '/subscriptions/S/resourceGroups/MC_Blue/providers/Microsoft.Compute/disks/pvc-1',
+};
 
 describe('names of Nodes on Azure', () => {
   it.each([

@@ -23,7 +23,13 @@ describe('a power-off', () => {
     await cloudOf(world).powerOff(target, granted, patient());
     world.advance(MINUTE);
     expect(machineIn(world, machine)?.power).toBe('stopped');
-    const stuck = powered({ shutdownTakes: null, power: 'deallocating', guest: 'up', provisioning: 'Updating', operation: 'hung' });
+    const stuck = powered({
+      shutdownTakes: null,
+      power: 'deallocating',
+      guest: 'up',
+      provisioning: 'Updating',
+      operation: 'hung',
+    });
     await cloudOf(stuck.world).powerOff(stuck.target, granted, patient());
     stuck.world.advance(MINUTE);
     expect(machineIn(stuck.world, stuck.machine)).toMatchObject({ power: 'stopped', guest: 'down' });
@@ -40,7 +46,8 @@ describe('a power-off', () => {
     const { world, target } = powered();
     const gone = { ...target, machine: `${prefix}/virtualmachines/nobody` };
     const foreign = { ...target, machine: target.machine.replace(/subscriptions\/[^/]+/, 'subscriptions/another') };
-    for (const one of [gone, foreign]) await expect(cloudOf(world).powerOff(one, granted, patient())).rejects.toBeInstanceOf(Refused);
+    for (const one of [gone, foreign])
+      await expect(cloudOf(world).powerOff(one, granted, patient())).rejects.toBeInstanceOf(Refused);
     expect(machineIn(world, target.machine)?.power).toBe('running');
   });
 
@@ -49,7 +56,10 @@ describe('a power-off', () => {
     addFault(world.parts.azure, { call: 'machine.powerOff', mishap: { kind: 'error', code: 'Conflict', status: 409 } });
     await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toBeInstanceOf(Unavailable);
     showAs(world, machine, { power: null });
-    addFault(world.parts.azure, { call: 'machine.powerOff', mishap: { kind: 'error', code: 'OperationNotAllowed', status: 409 } });
+    addFault(world.parts.azure, {
+      call: 'machine.powerOff',
+      mishap: { kind: 'error', code: 'OperationNotAllowed', status: 409 },
+    });
     await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toBeInstanceOf(Refused);
   });
 });
@@ -74,10 +84,15 @@ describe('a scale set in the place of a machine', () => {
         const answer = await inner.sendRequest(request);
         calls += 1;
         const nextLink = `https://management.azure.com${prefix}/virtualMachineScaleSets/pool/virtualMachines?api-version=2024-11-01&page=${calls}`;
-        return request.url.includes('virtualMachineScaleSets') ? { ...answer, bodyAsText: JSON.stringify({ value: [], nextLink }) } : answer;
+        return request.url.includes('virtualMachineScaleSets')
+          ? { ...answer, bodyAsText: JSON.stringify({ value: [], nextLink }) }
+          : answer;
       },
     };
-    const asked = cloudOf(world, clientsOf(world, { httpClient })).expand([`${prefix}/virtualmachinescalesets/pool`], patient());
+    const asked = cloudOf(world, clientsOf(world, { httpClient })).expand(
+      [`${prefix}/virtualmachinescalesets/pool`],
+      patient(),
+    );
     await expect(asked).rejects.toThrow(/does not end/);
     expect(calls).toBeLessThan(110);
   });
@@ -91,11 +106,35 @@ describe('a scale set in the place of a machine', () => {
   });
 
   it.each([
-    ['an instance of a uniform set', { id: `${pool}/virtualMachines/3`, instanceId: '3' }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`],
-    ['a machine of its own', { id: `${pool}/virtualMachines/Flex_1`, instanceId: 'Flex_1', virtualMachineResourceId: `${prefix}/virtualMachines/Flex_1` }, `${prefix}/virtualmachines/flex_1`],
-    ['a machine of its own, under its name alone', { id: `${pool}/virtualMachines/Flex_1`, instanceId: 'Flex_1' }, `${prefix}/virtualmachines/flex_1`],
-    ['a machine of its own, whose name ends like a number', { id: `${pool}/virtualMachines/Pool_12345678`, instanceId: 'Pool_12345678' }, `${prefix}/virtualmachines/pool_12345678`],
-    ['an instance without its number', { id: `${pool}/virtualMachines/Pool_3` }, `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`],
+    [
+      'an instance of a uniform set',
+      { id: `${pool}/virtualMachines/3`, instanceId: '3' },
+      `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`,
+    ],
+    [
+      'a machine of its own',
+      {
+        id: `${pool}/virtualMachines/Flex_1`,
+        instanceId: 'Flex_1',
+        virtualMachineResourceId: `${prefix}/virtualMachines/Flex_1`,
+      },
+      `${prefix}/virtualmachines/flex_1`,
+    ],
+    [
+      'a machine of its own, under its name alone',
+      { id: `${pool}/virtualMachines/Flex_1`, instanceId: 'Flex_1' },
+      `${prefix}/virtualmachines/flex_1`,
+    ],
+    [
+      'a machine of its own, whose name ends like a number',
+      { id: `${pool}/virtualMachines/Pool_12345678`, instanceId: 'Pool_12345678' },
+      `${prefix}/virtualmachines/pool_12345678`,
+    ],
+    [
+      'an instance without its number',
+      { id: `${pool}/virtualMachines/Pool_3` },
+      `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`,
+    ],
     ['something without a name', {}, undefined],
   ])('has members in several forms: %s', (_, member, id) => {
     const set = setPath(pool);

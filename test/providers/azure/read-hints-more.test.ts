@@ -4,19 +4,47 @@ import { handshakeAnswer } from '../../../providers/azure/events/handshake.ts';
 import { readHints } from '../../../providers/azure/events/read-hints.ts';
 import { json, text, VM } from './fixtures.ts';
 
-const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }] });
-const action = (operationName: string, resourceUri = VM) => ({ eventType: 'Microsoft.Resources.ResourceActionSuccess', subject: resourceUri, data: { operationName, resourceUri } });
+const aside = (words: RegExp) => ({
+  hints: [],
+  faults: [],
+  ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }],
+});
+const action = (operationName: string, resourceUri = VM) => ({
+  eventType: 'Microsoft.Resources.ResourceActionSuccess',
+  subject: resourceUri,
+  data: { operationName, resourceUri },
+});
 
 describe('events that are understood to be none of ours', () => {
   it.each([
     ['an action on something else', json('arm-ResourceActionSuccess.eventgrid-schema.docs.json'), /listKeys/],
-    ['a delete of something else', json('arm-ResourceDeleteSuccess.eventgrid-schema.docs.json'), /storageAccounts\/delete/],
+    [
+      'a delete of something else',
+      json('arm-ResourceDeleteSuccess.eventgrid-schema.docs.json'),
+      /storageAccounts\/delete/,
+    ],
     ['a reboot of the guest', json('health-vm-restarted.derived.json'), /VirtualMachineRestarted/],
     ['a detach', action('Microsoft.Compute/virtualMachines/attachDetachDataDisks/action'), /attachDetachDataDisks/],
-    ['an operation on a part of a machine', action('Microsoft.Compute/virtualMachines/write', `${VM}/extensions/agent`), /no machine/],
-    ['an operation on a disk', action('Microsoft.Compute/disks/delete', VM.replace('virtualmachines', 'disks')), /disks\/delete/],
-    ['another kind of event of the same sender', { type: 'Microsoft.Resources.SomethingNew', specversion: '1.0' }, /SomethingNew/],
-    ['an alert about something else', { alertContext: { conditionType: 'SingleResourceMultipleMetricCriteria' } }, /an alert/],
+    [
+      'an operation on a part of a machine',
+      action('Microsoft.Compute/virtualMachines/write', `${VM}/extensions/agent`),
+      /no machine/,
+    ],
+    [
+      'an operation on a disk',
+      action('Microsoft.Compute/disks/delete', VM.replace('virtualmachines', 'disks')),
+      /disks\/delete/,
+    ],
+    [
+      'another kind of event of the same sender',
+      { type: 'Microsoft.Resources.SomethingNew', specversion: '1.0' },
+      /SomethingNew/,
+    ],
+    [
+      'an alert about something else',
+      { alertContext: { conditionType: 'SingleResourceMultipleMetricCriteria' } },
+      /an alert/,
+    ],
     ['a handshake', json('subscription-validation.request.docs.json'), /handshake/],
   ])('%s', (_, raw, words) => {
     expect(readHints(raw)).toEqual(aside(words));
@@ -26,7 +54,14 @@ describe('events that are understood to be none of ours', () => {
 describe('what cannot be read', () => {
   it.each([
     ['an operation without a name', { ...action(''), data: {} }, '$.data.operationName'],
-    ['an annotation of nothing', { eventType: 'Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated', data: { resourceInfo: { properties: { annotationName: 'x' } } } }, '$.data.resourceInfo.properties.targetResourceId'],
+    [
+      'an annotation of nothing',
+      {
+        eventType: 'Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated',
+        data: { resourceInfo: { properties: { annotationName: 'x' } } },
+      },
+      '$.data.resourceInfo.properties.targetResourceId',
+    ],
     ['an unknown type', { type: 'com.example.opened', specversion: '1.0' }, '$.type'],
     ['a disk named by hand', { resourceId: VM.replace('virtualmachines', 'disks') }, '$.resourceId'],
     ['an alert that is none', { schemaId: 'other', data: 1 }, '$.schemaId'],
@@ -42,7 +77,10 @@ describe('what cannot be read', () => {
   });
 
   const person = /Sensitive|aud\b|POST/;
-  const early = { eventType: 'com.example.other', data: { claims: { name: 'Sensitive Person', aud: 'x' }, httpRequest: { method: 'POST' } } };
+  const early = {
+    eventType: 'com.example.other',
+    data: { claims: { name: 'Sensitive Person', aud: 'x' }, httpRequest: { method: 'POST' } },
+  };
   const known = json('arm-vm-deallocate.derived.json');
   const broken = [{ ...known[0], data: { ...known[0].data, operationName: 7 } }];
   const cut = text('arm-vm-deallocate.derived.json').slice(0, -20);

@@ -4,8 +4,16 @@ import { readHints } from '../../../providers/azure/events/read-hints.ts';
 import { json, SET, SUBSCRIPTION, VM } from './fixtures.ts';
 
 const summary = (raw: unknown) => readHints(raw).hints.map(({ machine, because }) => [machine, because]);
-const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }] });
-const action = (operationName: string, data: object) => ({ eventType: 'Microsoft.Resources.ResourceActionSuccess', subject: VM, data: { operationName, ...data } });
+const aside = (words: RegExp) => ({
+  hints: [],
+  faults: [],
+  ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }],
+});
+const action = (operationName: string, data: object) => ({
+  eventType: 'Microsoft.Resources.ResourceActionSuccess',
+  subject: VM,
+  data: { operationName, ...data },
+});
 const deallocated = 'Microsoft.Compute/virtualMachines/deallocate/action';
 
 describe('hints in what other senders of Azure tell', () => {
@@ -15,15 +23,25 @@ describe('hints in what other senders of Azure tell', () => {
     ['metric-alert-vm-availability.derived.json', 'alert-availability'],
     ['activity-log-streamed-deallocate.derived.json', 'activity-deallocate-success'],
   ])('%s is %s', (name, because) => {
-    expect(readHints(json(name))).toMatchObject({ hints: [{ machine: VM, because, account: SUBSCRIPTION }], faults: [], ignored: [] });
+    expect(readHints(json(name))).toMatchObject({
+      hints: [{ machine: VM, because, account: SUBSCRIPTION }],
+      faults: [],
+      ignored: [],
+    });
   });
 
   it('are none where a resource of another kind is deleted', () => {
-    expect(readHints(json('resources-Deleted.cloudevents-schema.docs.json'))).toEqual(aside(/resource-deleted\) of no machine: .*storageAccounts/));
+    expect(readHints(json('resources-Deleted.cloudevents-schema.docs.json'))).toEqual(
+      aside(/resource-deleted\) of no machine: .*storageAccounts/),
+    );
   });
 
   it.each(['manualUpgrade', 'osRollingUpgrade'])('name the scale set that %s changes', (verb) => {
-    expect(summary({ ...action(`Microsoft.Compute/virtualMachineScaleSets/${verb}/action`, { resourceUri: SET.toUpperCase() }) })).toMatchObject([[SET, expect.stringMatching(/^arm-/)]]);
+    expect(
+      summary({
+        ...action(`Microsoft.Compute/virtualMachineScaleSets/${verb}/action`, { resourceUri: SET.toUpperCase() }),
+      }),
+    ).toMatchObject([[SET, expect.stringMatching(/^arm-/)]]);
   });
 });
 
@@ -35,18 +53,36 @@ describe('an operation of ARM', () => {
   });
 
   it('is found in the answer of a pull from a namespace', () => {
-    expect(summary({ value: [{ brokerProperties: { lockToken: 't' }, event: { specversion: '1.0', type: 'Microsoft.Resources.ResourceActionSuccess', data: { operationName: deallocated, resourceUri: VM } } }] })).toEqual([[VM, 'arm-deallocate']]);
+    expect(
+      summary({
+        value: [
+          {
+            brokerProperties: { lockToken: 't' },
+            event: {
+              specversion: '1.0',
+              type: 'Microsoft.Resources.ResourceActionSuccess',
+              data: { operationName: deallocated, resourceUri: VM },
+            },
+          },
+        ],
+      }),
+    ).toEqual([[VM, 'arm-deallocate']]);
   });
 
   it('on a member of a flexible scale set is about the virtual machine that it is', () => {
     const resourceUri = `${SET}/virtualMachines/aks-Pool-vmss_df53ee36`;
     const operationName = 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/deallocate/action';
-    expect(summary(action(operationName, { resourceUri }))).toEqual([[VM.replace('db-0', 'aks-pool-vmss_df53ee36'), 'arm-deallocate']]);
-    expect(summary(action(operationName, { resourceUri: `${SET}/virtualMachines/aks-Pool-vmss_7` }))).toEqual([[`${SET}/virtualmachines/7`, 'arm-deallocate']]);
+    expect(summary(action(operationName, { resourceUri }))).toEqual([
+      [VM.replace('db-0', 'aks-pool-vmss_df53ee36'), 'arm-deallocate'],
+    ]);
+    expect(summary(action(operationName, { resourceUri: `${SET}/virtualMachines/aks-Pool-vmss_7` }))).toEqual([
+      [`${SET}/virtualmachines/7`, 'arm-deallocate'],
+    ]);
   });
 
   it('names nothing that would lead elsewhere in a URL', () => {
-    for (const name of ['..', 'db?x=1', 'db#x', '..%2f..%2fdisks', 'a\\b']) expect(readHints({ resourceId: VM.replace('db-0', name) }).hints).toEqual([]);
+    for (const name of ['..', 'db?x=1', 'db#x', '..%2f..%2fdisks', 'a\\b'])
+      expect(readHints({ resourceId: VM.replace('db-0', name) }).hints).toEqual([]);
   });
 });
 
@@ -54,19 +90,44 @@ describe('records of the activity log', () => {
   const [streamed] = json('activity-log-streamed-deallocate.derived.json').records;
 
   it('are no orders of a person, although they name a resource', () => {
-    expect(readHints({ ...streamed, operationName: 'MICROSOFT.COMPUTE/VIRTUALMACHINES/READ' })).toEqual(aside(/VIRTUALMACHINES\/READ/));
-    expect(readHints({ ...streamed, resourceId: '/SUBSCRIPTIONS/1/RESOURCEGROUPS/R/PROVIDERS/MICROSOFT.STORAGE/STORAGEACCOUNTS/S', operationName: 'MICROSOFT.STORAGE/STORAGEACCOUNTS/LISTKEYS/ACTION' })).toEqual(aside(/LISTKEYS/));
+    expect(readHints({ ...streamed, operationName: 'MICROSOFT.COMPUTE/VIRTUALMACHINES/READ' })).toEqual(
+      aside(/VIRTUALMACHINES\/READ/),
+    );
+    expect(
+      readHints({
+        ...streamed,
+        resourceId: '/SUBSCRIPTIONS/1/RESOURCEGROUPS/R/PROVIDERS/MICROSOFT.STORAGE/STORAGEACCOUNTS/S',
+        operationName: 'MICROSOFT.STORAGE/STORAGEACCOUNTS/LISTKEYS/ACTION',
+      }),
+    ).toEqual(aside(/LISTKEYS/));
   });
 
   it('are read as they are listed, and of resource health', () => {
-    const listed = { resourceId: VM, operationName: { value: deallocated, localizedValue: 'Deallocate' }, status: { value: 'Succeeded' }, eventDataId: 'e', eventTimestamp: '2026-01-01T00:00:00Z' };
-    expect(readHints(listed).hints).toMatchObject([{ machine: VM, because: 'activity-deallocate-succeeded', eventId: 'e', time: Date.UTC(2026, 0, 1) }]);
-    expect(summary({ ...streamed, category: 'ResourceHealth', operationName: 'Microsoft.Resourcehealth/healthevent/Activated/action' })).toEqual([[VM, 'activity-resource-health']]);
+    const listed = {
+      resourceId: VM,
+      operationName: { value: deallocated, localizedValue: 'Deallocate' },
+      status: { value: 'Succeeded' },
+      eventDataId: 'e',
+      eventTimestamp: '2026-01-01T00:00:00Z',
+    };
+    expect(readHints(listed).hints).toMatchObject([
+      { machine: VM, because: 'activity-deallocate-succeeded', eventId: 'e', time: Date.UTC(2026, 0, 1) },
+    ]);
+    expect(
+      summary({
+        ...streamed,
+        category: 'ResourceHealth',
+        operationName: 'Microsoft.Resourcehealth/healthevent/Activated/action',
+      }),
+    ).toEqual([[VM, 'activity-resource-health']]);
   });
 
   it('show nobody who did it when they cannot be read', () => {
     const { identity, callerIpAddress, ...rest } = streamed;
-    for (const raw of [{ records: [{ identity, callerIpAddress, ...rest, resourceId: 7 }] }, [JSON.stringify({ callerIpAddress, identity, ...rest, resourceId: 7 }).slice(0, -1)]]) {
+    for (const raw of [
+      { records: [{ identity, callerIpAddress, ...rest, resourceId: 7 }] },
+      [JSON.stringify({ callerIpAddress, identity, ...rest, resourceId: 7 }).slice(0, -1)],
+    ]) {
       const { faults } = readHints(raw);
       expect(faults).toHaveLength(1);
       expect(faults[0]?.excerpt).not.toMatch(/Sensitive|111\.111/);
@@ -75,36 +136,62 @@ describe('records of the activity log', () => {
 });
 
 describe('alerts', () => {
-  const alert = (essentials: object, alertContext: object | null, schemaId = 'azureMonitorCommonAlertSchema') => ({ schemaId, data: { essentials, alertContext } });
+  const alert = (essentials: object, alertContext: object | null, schemaId = 'azureMonitorCommonAlertSchema') => ({
+    schemaId,
+    data: { essentials, alertContext },
+  });
   const told = { operationName: deallocated, authorization: { scope: VM } };
 
   it.each([
     ['with a schema in other letters', alert({}, told, 'AzureMonitorCommonAlertSchema')],
     ['without targets', alert({ alertTargetIDs: null }, told)],
-    ['that were authorized for more than the machine', alert({ alertTargetIDs: [VM] }, { ...told, authorization: { scope: VM.replace(/\/providers.*/, '') } })],
-    ['whose operation has a translation', alert({}, { ...told, operationName: { value: deallocated, localizedValue: 'Deallocate' } })],
+    [
+      'that were authorized for more than the machine',
+      alert({ alertTargetIDs: [VM] }, { ...told, authorization: { scope: VM.replace(/\/providers.*/, '') } }),
+    ],
+    [
+      'whose operation has a translation',
+      alert({}, { ...told, operationName: { value: deallocated, localizedValue: 'Deallocate' } }),
+    ],
   ])('%s name the machine', (_, raw) => {
     expect(summary(raw)).toEqual([[VM, 'alert-deallocate']]);
   });
 
   it('of resource health may have no context at all', () => {
-    expect(summary(alert({ monitoringService: 'Resource Health', alertTargetIDs: [VM] }, null))).toEqual([[VM, 'alert-resource-health']]);
+    expect(summary(alert({ monitoringService: 'Resource Health', alertTargetIDs: [VM] }, null))).toEqual([
+      [VM, 'alert-resource-health'],
+    ]);
   });
 
   it('on a metric come in a schema of their own, too, and most metrics tell nothing', () => {
-    const metric = (metricName: string) => ({ schemaId: 'AzureMonitorMetricAlert', data: { version: '2.0', status: 'Activated', context: { resourceId: VM, condition: { allOf: [{ metricName }] } } } });
+    const metric = (metricName: string) => ({
+      schemaId: 'AzureMonitorMetricAlert',
+      data: {
+        version: '2.0',
+        status: 'Activated',
+        context: { resourceId: VM, condition: { allOf: [{ metricName }] } },
+      },
+    });
     expect(summary(metric('VmAvailabilityMetric'))).toEqual([[VM, 'alert-availability']]);
     expect(readHints(metric('Percentage CPU'))).toEqual(aside(/something else/));
   });
 
   it('of other schemas are one fault, with its mend', () => {
-    expect(readHints({ schemaId: 'Microsoft.Insights/LogAlert', data: {} }).faults).toMatchObject([{ where: '$.schemaId', what: expect.stringMatching(/LogAlert/), remedy: expect.stringMatching(/common alert schema/) }]);
+    expect(readHints({ schemaId: 'Microsoft.Insights/LogAlert', data: {} }).faults).toMatchObject([
+      {
+        where: '$.schemaId',
+        what: expect.stringMatching(/LogAlert/),
+        remedy: expect.stringMatching(/common alert schema/),
+      },
+    ]);
   });
 });
 
 describe('a CloudEvent in binary mode', () => {
   const { data, ...attributes } = json('arm-vm-deallocate.cloudevents.derived.json');
-  const headers = Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`ce-${name}`, encodeURIComponent(String(value))]));
+  const headers = Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [`ce-${name}`, encodeURIComponent(String(value))]),
+  );
 
   it('is the same event', () => {
     const event = structured({ ...headers, 'content-type': 'application/json' }, JSON.stringify(data));
@@ -113,7 +200,9 @@ describe('a CloudEvent in binary mode', () => {
   });
 
   it('is a fault of its data where that is none, and of no other body', () => {
-    expect(readHints(structured({ ...headers, 'ce-subject': '100%' }, 'nonsense')).faults).toMatchObject([{ where: '$.data' }]);
+    expect(readHints(structured({ ...headers, 'ce-subject': '100%' }, 'nonsense')).faults).toMatchObject([
+      { where: '$.data' },
+    ]);
     expect(structured({ 'ce-specversion': '1.0' }, 'as it is')).toBe('as it is');
   });
 });

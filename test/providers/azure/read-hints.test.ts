@@ -20,28 +20,56 @@ describe('hints in the events of Azure', () => {
     ['health-vm-unavailable.derived.json', VM, 'availability-unavailable'],
     ['activitylog-alert-common-schema.derived.json', VM, 'alert-deallocate-succeeded'],
   ])('%s speaks of %s', (name, machine, because) => {
-    expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because, account: SUBSCRIPTION, region: null, replay: null }], faults: [], ignored: [] });
+    expect(readHints(json(name))).toMatchObject({
+      hints: [{ machine, because, account: SUBSCRIPTION, region: null, replay: null }],
+      faults: [],
+      ignored: [],
+    });
   });
 
   it('reads the published samples with their placeholders', () => {
-    const docs = '/subscriptions/{subscription-id}/resourcegroups/{rg-name}/providers/microsoft.compute/virtualmachines/{vm-name}';
-    expect(summary(json('health-AvailabilityStatusChanged.eventgrid-schema.docs.json'))).toEqual([[docs, 'availability-available']]);
-    expect(summary(json('health-ResourceAnnotated.cloudevents-schema.docs.json'))).toEqual([[docs, 'annotated-virtual-machine-deallocation-initiated']]);
+    const docs =
+      '/subscriptions/{subscription-id}/resourcegroups/{rg-name}/providers/microsoft.compute/virtualmachines/{vm-name}';
+    expect(summary(json('health-AvailabilityStatusChanged.eventgrid-schema.docs.json'))).toEqual([
+      [docs, 'availability-available'],
+    ]);
+    expect(summary(json('health-ResourceAnnotated.cloudevents-schema.docs.json'))).toEqual([
+      [docs, 'annotated-virtual-machine-deallocation-initiated'],
+    ]);
   });
 
   it('carries the id of the event and when it happened', () => {
-    expect(readHints(json('arm-vm-delete.derived.json')).hints).toMatchObject([{ eventId: '19a69642-1aad-4a96-a5ab-8d05494513ce', time: Date.UTC(2018, 6, 19, 19, 24, 12, 763) }]);
-    expect(readHints(json('activitylog-alert-common-schema.derived.json')).hints).toMatchObject([{ eventId: '161fda7e-1cb4-4bc5-9c90-857c55a8f57b', time: Date.UTC(2019, 2, 22, 13, 56, 31, 291) }]);
+    expect(readHints(json('arm-vm-delete.derived.json')).hints).toMatchObject([
+      { eventId: '19a69642-1aad-4a96-a5ab-8d05494513ce', time: Date.UTC(2018, 6, 19, 19, 24, 12, 763) },
+    ]);
+    expect(readHints(json('activitylog-alert-common-schema.derived.json')).hints).toMatchObject([
+      { eventId: '161fda7e-1cb4-4bc5-9c90-857c55a8f57b', time: Date.UTC(2019, 2, 22, 13, 56, 31, 291) },
+    ]);
   });
 
   it('reads the resource of an alert wherever it stands', () => {
     const operationName = 'Microsoft.Compute/virtualMachines/powerOff/action';
-    const health = { eventSource: 'ResourceHealth', operationName: 'Microsoft.Resourcehealth/healthevent/Activated/action' };
+    const health = {
+      eventSource: 'ResourceHealth',
+      operationName: 'Microsoft.Resourcehealth/healthevent/Activated/action',
+    };
     const essentials = { alertTargetIDs: [VM, INSTANCE] };
-    expect(summary({ alertContext: { operationName, authorization: { scope: VM } } })).toEqual([[VM, 'alert-power-off']]);
-    expect(summary({ schemaId: 'azureMonitorCommonAlertSchema', data: { essentials, alertContext: health } })).toEqual([[VM, 'alert-resource-health'], [INSTANCE, 'alert-resource-health']]);
-    expect(summary({ schemaId: 'azureMonitorCommonAlertSchema', data: { essentials, alertContext: { operationName } } })).toHaveLength(2);
-    expect(summary({ schemaId: 'Microsoft.Insights/activityLogs', data: { context: { activityLog: { operationName, resourceId: VM, claims: '{}' } } } })).toEqual([[VM, 'alert-power-off']]);
+    expect(summary({ alertContext: { operationName, authorization: { scope: VM } } })).toEqual([
+      [VM, 'alert-power-off'],
+    ]);
+    expect(summary({ schemaId: 'azureMonitorCommonAlertSchema', data: { essentials, alertContext: health } })).toEqual([
+      [VM, 'alert-resource-health'],
+      [INSTANCE, 'alert-resource-health'],
+    ]);
+    expect(
+      summary({ schemaId: 'azureMonitorCommonAlertSchema', data: { essentials, alertContext: { operationName } } }),
+    ).toHaveLength(2);
+    expect(
+      summary({
+        schemaId: 'Microsoft.Insights/activityLogs',
+        data: { context: { activityLog: { operationName, resourceId: VM, claims: '{}' } } },
+      }),
+    ).toEqual([[VM, 'alert-power-off']]);
   });
 
   it.each([VM, INSTANCE, SET, `azure://${VM.toUpperCase()}`])('reads a machine named by hand: %s', (resourceId) => {

@@ -25,12 +25,19 @@ it('sends a text with the time before which nobody gets it, and its properties i
   await send('events', { text: '{"a":1}', notBefore: Date.UTC(2026, 0, 2, 3, 4, 5), properties: {} });
   await send('events', { text: 'nonsense', notBefore: null, properties: { reason: 'not "JSON": ümlaut\nin line 2' } });
   expect(taken).toEqual([
-    { method: 'POST', text: '{"a":1}', brokerproperties: '{"ScheduledEnqueueTimeUtc":"Fri, 02 Jan 2026 03:04:05 GMT"}', reason: null },
+    {
+      method: 'POST',
+      text: '{"a":1}',
+      brokerproperties: '{"ScheduledEnqueueTimeUtc":"Fri, 02 Jan 2026 03:04:05 GMT"}',
+      reason: null,
+    },
     { method: 'POST', text: 'nonsense', brokerproperties: null, reason: `"not 'JSON': ?mlaut?in line 2"` },
   ]);
 });
 
 it('says that it may not, by what it may not', async () => {
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(Denied);
-  await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(/messages\/send\/action answered/);
+  await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(
+    /messages\/send\/action answered/,
+  );
 });

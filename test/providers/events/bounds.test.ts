@@ -7,7 +7,11 @@ import { readHints as readGcp } from '../../../providers/gcp/events/read-hints.t
 
 /** Who writes an event decides neither how long it takes to read nor how much is said of it. */
 
-const readers: readonly (readonly [string, (raw: unknown) => ParsedEvent])[] = [['aws', readAws], ['azure', readAzure], ['gcp', readGcp]];
+const readers: readonly (readonly [string, (raw: unknown) => ParsedEvent])[] = [
+  ['aws', readAws],
+  ['azure', readAzure],
+  ['gcp', readGcp],
+];
 const told = ({ hints, faults, ignored }: ParsedEvent): number => JSON.stringify([hints, faults, ignored]).length;
 const MIB = 1024 * 1024;
 
@@ -17,13 +21,30 @@ describe.each(readers)('the reader of %s', (_, read) => {
     ['base64 of nothing', Buffer.alloc(7 * MIB, 'x').toString('base64')],
     ['blanks', ' '.repeat(10 * MIB)],
     ['a text in a text', JSON.stringify('a'.repeat(10 * MIB))],
-    ['one long word', JSON.stringify({ 'detail-type': 'x'.repeat(10 * MIB), eventType: 'x'.repeat(10 * MIB), resourceId: `/subscriptions/${'x'.repeat(10 * MIB)}` })],
-    ['long words where ids stand', JSON.stringify({ protoPayload: { methodName: 'x'.repeat(5 * MIB), resourceName: 'x'.repeat(5 * MIB) }, operationName: 'x'.repeat(5 * MIB), resourceId: `/subscriptions/${'1'.repeat(5 * MIB)}` })],
+    [
+      'one long word',
+      JSON.stringify({
+        'detail-type': 'x'.repeat(10 * MIB),
+        eventType: 'x'.repeat(10 * MIB),
+        resourceId: `/subscriptions/${'x'.repeat(10 * MIB)}`,
+      }),
+    ],
+    [
+      'long words where ids stand',
+      JSON.stringify({
+        protoPayload: { methodName: 'x'.repeat(5 * MIB), resourceName: 'x'.repeat(5 * MIB) },
+        operationName: 'x'.repeat(5 * MIB),
+        resourceId: `/subscriptions/${'1'.repeat(5 * MIB)}`,
+      }),
+    ],
     ['lists in lists', '['.repeat(MIB) + ']'.repeat(MIB)],
     ['objects in objects', `${'{"a":'.repeat(MIB)}1${'}'.repeat(MIB)}`],
     ['bodies in bodies', Array.from({ length: 12 }).reduce<string>((inside) => JSON.stringify({ body: inside }), '{}')],
     ['a zip of gigabytes', gzipSync(Buffer.alloc(200 * MIB)).toString('base64')],
-    ['many zips', JSON.stringify(Array.from({ length: 20 }, () => gzipSync(Buffer.alloc(20 * MIB, ' ')).toString('base64')))],
+    [
+      'many zips',
+      JSON.stringify(Array.from({ length: 20 }, () => gzipSync(Buffer.alloc(20 * MIB, ' ')).toString('base64'))),
+    ],
     ['more entries than anybody sends', `[${'1,'.repeat(MIB)}1]`],
     ['more lines than anybody sends', '1\n'.repeat(MIB)],
   ])('says in a few words what is wrong with %s', (__, text) => {
@@ -48,11 +69,18 @@ it('tells of a few of many events that name no machine', () => {
 it('looks at as many machines as a call may name, and says that there are more', () => {
   const machines = Array.from({ length: 1_200 }, (_, at) => ({ instanceId: `i-${at.toString(16).padStart(8, '0')}` }));
   const { hints, faults } = readAws(machines);
-  expect([hints.length, faults]).toMatchObject([1_000, [{ what: expect.stringMatching(/names 1200 machines, and 1000 are looked at/) }]]);
+  expect([hints.length, faults]).toMatchObject([
+    1_000,
+    [{ what: expect.stringMatching(/names 1200 machines, and 1000 are looked at/) }],
+  ]);
 });
 
 it('keeps what an event says of itself short', () => {
   const long = 'x'.repeat(100_000);
-  const { hints } = readAws({ 'detail-type': 'EC2 Instance State-change Notification', id: long, detail: { 'instance-id': 'i-abcd1111', state: long } });
+  const { hints } = readAws({
+    'detail-type': 'EC2 Instance State-change Notification',
+    id: long,
+    detail: { 'instance-id': 'i-abcd1111', state: long },
+  });
   expect([hints.length, told({ hints, faults: [], ignored: [] }) < 2_000]).toEqual([1, true]);
 });

@@ -9,27 +9,75 @@ import { readHints as readGcp } from '../../../providers/gcp/events/read-hints.t
 
 const ID = 'i-0123456789abcdef0';
 const ARN = `arn:aws:ec2:eu-west-1:111122223333:instance/${ID}`;
-const stopped = { 'detail-type': 'EC2 Instance State-change Notification', source: 'aws.ec2', account: '111122223333', region: 'eu-west-1', detail: { 'instance-id': ID, state: 'stopped' } };
-const VM = '/subscriptions/11112222-3333-4444-8555-666677778888/resourcegroups/rg/providers/microsoft.compute/virtualmachines/db-0';
-const operation = { operationName: 'Microsoft.Compute/virtualMachines/deallocate/action', resourceUri: VM, status: 'Succeeded' };
-const cloudEvent = { specversion: '1.0', type: 'Microsoft.Resources.ResourceActionSuccess', id: '1', source: '/', subject: VM };
+const stopped = {
+  'detail-type': 'EC2 Instance State-change Notification',
+  source: 'aws.ec2',
+  account: '111122223333',
+  region: 'eu-west-1',
+  detail: { 'instance-id': ID, state: 'stopped' },
+};
+const VM =
+  '/subscriptions/11112222-3333-4444-8555-666677778888/resourcegroups/rg/providers/microsoft.compute/virtualmachines/db-0';
+const operation = {
+  operationName: 'Microsoft.Compute/virtualMachines/deallocate/action',
+  resourceUri: VM,
+  status: 'Succeeded',
+};
+const cloudEvent = {
+  specversion: '1.0',
+  type: 'Microsoft.Resources.ResourceActionSuccess',
+  id: '1',
+  source: '/',
+  subject: VM,
+};
 const INSTANCE = 'projects/my-project/zones/europe-west1-b/instances/db-0';
-const entry = { protoPayload: { methodName: 'compute.instances.guestTerminate', resourceName: INSTANCE }, insertId: '1', timestamp: '2026-01-01T00:00:00Z' };
+const entry = {
+  protoPayload: { methodName: 'compute.instances.guestTerminate', resourceName: INSTANCE },
+  insertId: '1',
+  timestamp: '2026-01-01T00:00:00Z',
+};
 
-const base64 = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64');
+const base64 = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64');
 const zipped = (value: unknown): string => gzipSync(JSON.stringify(value)).toString('base64');
-const summary = ({ hints, faults }: ParsedEvent) => [...hints.map(({ machine, because }) => [machine, because]), ...faults.map(({ what, where }) => [what, where])];
+const summary = ({ hints, faults }: ParsedEvent) => [
+  ...hints.map(({ machine, because }) => [machine, because]),
+  ...faults.map(({ what, where }) => [what, where]),
+];
 
 /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/SubscriptionFilters.html */
-const subscription = { messageType: 'DATA_MESSAGE', owner: '111122223333', logGroup: 'events', logStream: 's', subscriptionFilters: ['f'], logEvents: [{ id: '3195310660696698337880902507980421114328961542429', timestamp: 1_510_109_208_016, message: JSON.stringify(stopped) }] };
+const subscription = {
+  messageType: 'DATA_MESSAGE',
+  owner: '111122223333',
+  logGroup: 'events',
+  logStream: 's',
+  subscriptionFilters: ['f'],
+  logEvents: [
+    {
+      id: '3195310660696698337880902507980421114328961542429',
+      timestamp: 1_510_109_208_016,
+      message: JSON.stringify(stopped),
+    },
+  ],
+};
 
 describe('on AWS', () => {
   it.each<[string, unknown]>([
     ['a subscription of CloudWatch Logs', { awslogs: { data: zipped(subscription) } }],
-    ['the same through Kinesis', { Records: [{ eventSource: 'aws:kinesis', kinesis: { partitionKey: '1', data: zipped(subscription) } }] }],
+    [
+      'the same through Kinesis',
+      { Records: [{ eventSource: 'aws:kinesis', kinesis: { partitionKey: '1', data: zipped(subscription) } }] },
+    ],
     ['Kinesis', { Records: [{ eventSource: 'aws:kinesis', kinesis: { partitionKey: '1', data: base64(stopped) } }] }],
     ['Kinesis through a pipe', [{ eventSource: 'aws:kinesis', partitionKey: '1', data: base64(stopped) }]],
-    ['Firehose', { invocationId: '1', deliveryStreamArn: 'arn:aws:firehose:…', records: [{ recordId: '1', data: base64(stopped) }] }],
+    [
+      'Firehose',
+      {
+        invocationId: '1',
+        deliveryStreamArn: 'arn:aws:firehose:…',
+        records: [{ recordId: '1', data: base64(stopped) }],
+      },
+    ],
     ['a body in base64', { Records: [{ messageId: '1', body: base64(stopped) }] }],
     ['a body that is zipped', { Records: [{ messageId: '1', body: zipped(stopped) }] }],
     ['lines in base64', base64(`${JSON.stringify(stopped)}\n`)],
@@ -51,7 +99,11 @@ describe('on AWS', () => {
   });
 
   it.each<[string, object, string]>([
-    ['by its detail', { 'detail-type': 'Node Died', source: 'aws.ec2', detail: { instance_id: ID } }, 'event-node-died'],
+    [
+      'by its detail',
+      { 'detail-type': 'Node Died', source: 'aws.ec2', detail: { instance_id: ID } },
+      'event-node-died',
+    ],
     ['by an ARN', { 'detail-type': 'Node Died', source: 'aws.ec2', detail: {}, resources: [ARN] }, 'event-node-died'],
     ['of Health, its detail alone', { service: 'EC2', affectedEntities: [{ entityValue: ID }] }, 'health'],
     ['of Spot, its detail alone', { 'instance-id': ID, 'instance-action': 'terminate' }, 'spot-interruption'],
@@ -60,8 +112,14 @@ describe('on AWS', () => {
   });
 
   it('an id that is none is a fault, whatever ARN stands beside it; and a control message is nothing', () => {
-    expect(readAws({ ...stopped, detail: { 'instance-id': 'web-1', state: 'stopped' }, resources: [ARN] })).toMatchObject({ hints: [], faults: [{ where: "$.detail['instance-id']" }] });
-    expect(readAws({ awslogs: { data: zipped({ ...subscription, messageType: 'CONTROL_MESSAGE' }) } })).toMatchObject({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(/control message/) }] });
+    expect(
+      readAws({ ...stopped, detail: { 'instance-id': 'web-1', state: 'stopped' }, resources: [ARN] }),
+    ).toMatchObject({ hints: [], faults: [{ where: "$.detail['instance-id']" }] });
+    expect(readAws({ awslogs: { data: zipped({ ...subscription, messageType: 'CONTROL_MESSAGE' }) } })).toMatchObject({
+      hints: [],
+      faults: [],
+      ignored: [{ what: expect.stringMatching(/control message/) }],
+    });
   });
 });
 

@@ -23,22 +23,45 @@ const described = async (answer: Answered) => {
 
 describe('the way to a GKE cluster', () => {
   it('is the address that the container API tells, with the authority that vouches for it', async () => {
-    expect(await described({ body: { endpoint: '203.0.113.7', masterAuth, status: 'RUNNING' } })).toEqual({ server: 'https://203.0.113.7', ca });
-    expect(door?.asked).toEqual([{ method: 'GET', url: '/v1/projects/my-project/locations/europe-west1/clusters/blue', authorization: null }]);
+    expect(await described({ body: { endpoint: '203.0.113.7', masterAuth, status: 'RUNNING' } })).toEqual({
+      server: 'https://203.0.113.7',
+      ca,
+    });
+    expect(door?.asked).toEqual([
+      { method: 'GET', url: '/v1/projects/my-project/locations/europe-west1/clusters/blue', authorization: null },
+    ]);
   });
 
   const private_ = { ipEndpointsConfig: { enabled: true, enablePublicEndpoint: false } };
   it.each([
-    ['its name, where the address is private', { ...private_, dnsEndpointConfig: dns }, { server: 'https://gke-1234.europe-west1.gke.goog', ca: null }],
-    ['its name, where it has no address', { ipEndpointsConfig: { enabled: false }, dnsEndpointConfig: dns }, { server: 'https://gke-1234.europe-west1.gke.goog', ca: null }],
-    ['the private address, where nobody outside may use the name', { ...private_, dnsEndpointConfig: { ...dns, allowExternalTraffic: false } }, { server: 'https://10.0.0.2', ca }],
-    ['the address, where it is public as well', { ipEndpointsConfig: { enabled: true, enablePublicEndpoint: true }, dnsEndpointConfig: dns }, { server: 'https://10.0.0.2', ca }],
+    [
+      'its name, where the address is private',
+      { ...private_, dnsEndpointConfig: dns },
+      { server: 'https://gke-1234.europe-west1.gke.goog', ca: null },
+    ],
+    [
+      'its name, where it has no address',
+      { ipEndpointsConfig: { enabled: false }, dnsEndpointConfig: dns },
+      { server: 'https://gke-1234.europe-west1.gke.goog', ca: null },
+    ],
+    [
+      'the private address, where nobody outside may use the name',
+      { ...private_, dnsEndpointConfig: { ...dns, allowExternalTraffic: false } },
+      { server: 'https://10.0.0.2', ca },
+    ],
+    [
+      'the address, where it is public as well',
+      { ipEndpointsConfig: { enabled: true, enablePublicEndpoint: true }, dnsEndpointConfig: dns },
+      { server: 'https://10.0.0.2', ca },
+    ],
   ])('is %s', async (_, controlPlaneEndpointsConfig, way) => {
     expect(await described({ body: { endpoint: '10.0.0.2', masterAuth, controlPlaneEndpointsConfig } })).toEqual(way);
   });
 
   it('is not there yet while the cluster is made', async () => {
-    await expect(described({ body: { status: 'PROVISIONING' } })).rejects.toThrow(new InvalidConfiguration(['the GKE cluster blue has no endpoint: it is PROVISIONING']));
+    await expect(described({ body: { status: 'PROVISIONING' } })).rejects.toThrow(
+      new InvalidConfiguration(['the GKE cluster blue has no endpoint: it is PROVISIONING']),
+    );
   });
 
   it.each([
@@ -55,7 +78,11 @@ describe('the way to a GKE cluster', () => {
 });
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const key = { type: 'service_account', client_email: 'fence@my-project.iam.gserviceaccount.com', private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+const key = {
+  type: 'service_account',
+  client_email: 'fence@my-project.iam.gserviceaccount.com',
+  private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+};
 
 /** Over https without a network; `tokens` answers whoever asks for one. */
 const behindTls = (tokens: () => Response, body: object = {}) => {
@@ -103,13 +130,25 @@ describe('a secret in Secret Manager', () => {
   it('is read from the endpoint that is named, over plain http without a token', async () => {
     door = await openStandIn(() => ({ body: payload }));
     const options = { endpoint: door.url };
-    expect(await keptSecret(platformAuth(options), options, { secret: 'projects/p/secrets/kube', version: 'latest' }, patient())).toBe('kind: Config');
-    expect(door.asked).toEqual([{ method: 'GET', url: '/v1/projects/p/secrets/kube/versions/latest:access', authorization: null }]);
+    expect(
+      await keptSecret(
+        platformAuth(options),
+        options,
+        { secret: 'projects/p/secrets/kube', version: 'latest' },
+        patient(),
+      ),
+    ).toBe('kind: Config');
+    expect(door.asked).toEqual([
+      { method: 'GET', url: '/v1/projects/p/secrets/kube/versions/latest:access', authorization: null },
+    ]);
   });
 
   it.each([
     ['projects/p/secrets/kube', 'https://secretmanager.googleapis.com/v1/projects/p/secrets/kube/versions/3:access'],
-    ['projects/p/locations/europe-west3/secrets/kube', 'https://secretmanager.europe-west3.rep.googleapis.com/v1/projects/p/locations/europe-west3/secrets/kube/versions/3:access'],
+    [
+      'projects/p/locations/europe-west3/secrets/kube',
+      'https://secretmanager.europe-west3.rep.googleapis.com/v1/projects/p/locations/europe-west3/secrets/kube/versions/3:access',
+    ],
   ])('%s is asked for with a token, where it is kept', async (secret, url) => {
     const { sent, options, auth } = behindTls(oneToken, payload);
     expect(await keptSecret(auth, options, { secret, version: '3' }, patient())).toBe('kind: Config');

@@ -16,7 +16,10 @@ const ID = '4611686018427387906';
 let door: StandIn | undefined;
 afterEach(() => door?.close());
 
-const failure = (reason: string, status: number): Answered => ({ status, body: { error: { code: status, message: reason, errors: [{ domain: 'global', reason, message: reason }] } } });
+const failure = (reason: string, status: number): Answered => ({
+  status,
+  body: { error: { code: status, message: reason, errors: [{ domain: 'global', reason, message: reason }] } },
+});
 const notFound = failure('notFound', 404);
 
 const cloudAnswering = async (machine: Answered, disk: Answered = notFound) => {
@@ -24,11 +27,26 @@ const cloudAnswering = async (machine: Answered, disk: Answered = notFound) => {
   return gcpCloud(computeClients({ newRequestId: requestIds(), endpoint: door.url }));
 };
 
-const look = async (machine: Answered, disk?: Answered) => (await (await cloudAnswering(machine, disk)).look([MACHINE], { disks: true }, patient()))[0];
+const look = async (machine: Answered, disk?: Answered) =>
+  (await (await cloudAnswering(machine, disk)).look([MACHINE], { disks: true }, patient()))[0];
 
-const instance = (more: object): Answered => ({ body: { id: ID, name: 'node-1', creationTimestamp: '2026-01-01T00:00:00.000-08:00', lastStartTimestamp: '2026-01-02T00:00:00.000-08:00', ...more } });
+const instance = (more: object): Answered => ({
+  body: {
+    id: ID,
+    name: 'node-1',
+    creationTimestamp: '2026-01-01T00:00:00.000-08:00',
+    lastStartTimestamp: '2026-01-02T00:00:00.000-08:00',
+    ...more,
+  },
+});
 
-const attached = { boot: false, type: 'PERSISTENT', mode: 'READ_WRITE', deviceName: 'd', source: `https://www.googleapis.com/compute/v1/${DISK}` };
+const attached = {
+  boot: false,
+  type: 'PERSISTENT',
+  mode: 'READ_WRITE',
+  deviceName: 'd',
+  source: `https://www.googleapis.com/compute/v1/${DISK}`,
+};
 
 describe('an instance that Compute Engine shows', () => {
   it.each([
@@ -49,13 +67,26 @@ describe('an instance that Compute Engine shows', () => {
     ['STOPPED', 'off'],
     ['TERMINATED', 'off'],
   ])('with the status %s is %s', async (status, power) => {
-    expect(await look(instance({ status }))).toMatchObject({ machine: MACHINE, power, incarnation: { id: ID }, forGood: false });
+    expect(await look(instance({ status }))).toMatchObject({
+      machine: MACHINE,
+      power,
+      incarnation: { id: ID },
+      forGood: false,
+    });
   });
 
   it('is proof without saying since when it is down, and has a generation without ever having started', async () => {
-    expect(await look(instance({ status: 'TERMINATED' }))).toMatchObject({ power: 'off', since: null, generation: `${ID} 2026-01-02T00:00:00.000-08:00` });
-    expect(await look(instance({ status: 'TERMINATED', lastStartTimestamp: undefined }))).toMatchObject({ generation: `${ID} 2026-01-01T00:00:00.000-08:00` });
-    expect(await look(instance({ status: 'TERMINATED', lastStartTimestamp: undefined, creationTimestamp: undefined }))).toMatchObject({ generation: null, incarnation: { made: null } });
+    expect(await look(instance({ status: 'TERMINATED' }))).toMatchObject({
+      power: 'off',
+      since: null,
+      generation: `${ID} 2026-01-02T00:00:00.000-08:00`,
+    });
+    expect(await look(instance({ status: 'TERMINATED', lastStartTimestamp: undefined }))).toMatchObject({
+      generation: `${ID} 2026-01-01T00:00:00.000-08:00`,
+    });
+    expect(
+      await look(instance({ status: 'TERMINATED', lastStartTimestamp: undefined, creationTimestamp: undefined })),
+    ).toMatchObject({ generation: null, incarnation: { made: null } });
   });
 
   it('is no answer without an id', async () => {
@@ -70,8 +101,12 @@ describe('an instance that Compute Engine shows', () => {
     ['of a beta link', { source: `https://www.googleapis.com/compute/beta/${DISK}` }, null],
     ['whole', {}, null],
   ])('has a disk that may be taken only where nothing speaks against it: %s', async (_, more, keep) => {
-    const facts = await look(instance({ status: 'TERMINATED', disks: [{ ...attached, ...more }] }), { body: { name: 'pvc-1', status: 'READY', users: [`https://www.googleapis.com/compute/beta/${MACHINE}`] } });
-    expect(facts?.disks).toEqual([{ disk: DISK, state: 'attached', keep: keep instanceof RegExp ? expect.stringMatching(keep) : keep }]);
+    const facts = await look(instance({ status: 'TERMINATED', disks: [{ ...attached, ...more }] }), {
+      body: { name: 'pvc-1', status: 'READY', users: [`https://www.googleapis.com/compute/beta/${MACHINE}`] },
+    });
+    expect(facts?.disks).toEqual([
+      { disk: DISK, state: 'attached', keep: keep instanceof RegExp ? expect.stringMatching(keep) : keep },
+    ]);
   });
 });
 
@@ -84,15 +119,25 @@ describe('an instance that Compute Engine does not find', () => {
 });
 
 describe('the disk of an instance that is gone', () => {
-  const disk = (users: readonly string[] | undefined, more: object = {}): Answered => ({ body: { name: 'pvc-1', status: 'READY', ...(users && { users }), ...more } });
+  const disk = (users: readonly string[] | undefined, more: object = {}): Answered => ({
+    body: { name: 'pvc-1', status: 'READY', ...(users && { users }), ...more },
+  });
   it.each([
     ['nobody', disk(undefined), 'released'],
     ['nobody, in a list', disk([]), 'released'],
     ['another of its zone', disk([`https://www.googleapis.com/compute/v1/${MACHINE}0`]), 'released'],
-    ['one of its name in another zone', disk([`https://www.googleapis.com/compute/v1/${MACHINE.replace('-b/', '-c/')}`]), 'released'],
+    [
+      'one of its name in another zone',
+      disk([`https://www.googleapis.com/compute/v1/${MACHINE.replace('-b/', '-c/')}`]),
+      'released',
+    ],
     ['it, by a full link', disk([`https://www.googleapis.com/compute/v1/${MACHINE}`]), 'held'],
     ['it, by a link of alpha', disk([`https://compute.googleapis.com/compute/alpha/${MACHINE}`]), 'held'],
-    ['it, by the number of its project', disk([`https://www.googleapis.com/compute/v1/${MACHINE.replace('my-project', '123456789')}`]), 'held'],
+    [
+      'it, by the number of its project',
+      disk([`https://www.googleapis.com/compute/v1/${MACHINE.replace('my-project', '123456789')}`]),
+      'held',
+    ],
     ['it, by its path', disk([MACHINE]), 'held'],
     ['it, by the end of its path', disk(['zones/europe-west1-b/instances/node-1']), 'held'],
     ['somebody by a number', disk([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`]), 'none'],
@@ -106,14 +151,18 @@ describe('the disk of an instance that is gone', () => {
 
 describe('a detach of a disk that the instance does not have any more', () => {
   const detach = async (users: readonly string[]) => {
-    const cloud = await cloudAnswering(instance({ status: 'TERMINATED', disks: [] }), { body: { name: 'pvc-1', status: 'READY', users } });
+    const cloud = await cloudAnswering(instance({ status: 'TERMINATED', disks: [] }), {
+      body: { name: 'pvc-1', status: 'READY', users },
+    });
     return cloud.detach({ machine: MACHINE, incarnation: ID }, DISK, 'plain', granted, patient());
   };
 
   it('is done when the disk says so, and not while it cannot be told whom it names', async () => {
     await expect(detach([])).resolves.toBeUndefined();
     await door?.close();
-    await expect(detach([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`])).rejects.toThrow(/may name node-1/);
+    await expect(detach([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`])).rejects.toThrow(
+      /may name node-1/,
+    );
     expect(door?.asked.map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 });

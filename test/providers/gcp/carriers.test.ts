@@ -17,7 +17,10 @@ const driver = 'pd.csi.storage.gke.io';
 describe('the machine that an identity source names', () => {
   it.each([
     ['gce://my-project/europe-west1-b/node-1', path],
-    ['gce://example.com:old-project/us-central1-f/n', 'projects/example.com:old-project/zones/us-central1-f/instances/n'],
+    [
+      'gce://example.com:old-project/us-central1-f/n',
+      'projects/example.com:old-project/zones/us-central1-f/instances/n',
+    ],
     ['gce:///europe-west1-b/node-1', null],
     ['gce://my-project/europe-west1-b', null],
     ['gce://my-project/europe-west1-b/node-1/more', null],
@@ -31,14 +34,17 @@ describe('the machine that an identity source names', () => {
     expect(machineOf({ source: 'providerID', driver: null, value })).toBe(machine);
   });
 
-  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)('%s counts when the Persistent Disk driver wrote it', (source) => {
-    const written = (by: string | null, value: string): IdentitySource => ({ source, driver: by, value });
-    expect(machineOf(written(driver, path))).toBe(path);
-    expect(machineOf(written(driver, 'node-1'))).toBeNull();
-    expect(machineOf(written(driver, `${path}/more`))).toBeNull();
-    expect(machineOf(written('filestore.csi.storage.gke.io', path))).toBeNull();
-    expect(machineOf(written(null, path))).toBeNull();
-  });
+  it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment'] as const)(
+    '%s counts when the Persistent Disk driver wrote it',
+    (source) => {
+      const written = (by: string | null, value: string): IdentitySource => ({ source, driver: by, value });
+      expect(machineOf(written(driver, path))).toBe(path);
+      expect(machineOf(written(driver, 'node-1'))).toBeNull();
+      expect(machineOf(written(driver, `${path}/more`))).toBeNull();
+      expect(machineOf(written('filestore.csi.storage.gke.io', path))).toBeNull();
+      expect(machineOf(written(null, path))).toBeNull();
+    },
+  );
 });
 
 describe('the incarnation that an identity source names', () => {
@@ -89,14 +95,20 @@ describe('the disk behind a volume handle, beside an instance', () => {
   });
 
   it('is no more than that of another driver', () => {
-    expect(diskBeside({ driver: 'ebs.csi.aws.com', handle: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1' })).toBeNull();
+    expect(
+      diskBeside({ driver: 'ebs.csi.aws.com', handle: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1' }),
+    ).toBeNull();
   });
 });
 
 describe('names and places', () => {
   it('tries the name of the instance first, and each name once', () => {
     const place = { project: 'p', zone: 'europe-west1-b', instance: 'node-1' };
-    expect(nodeNamesOf(place, 'node-1')).toEqual(['node-1', 'node-1.europe-west1-b.c.p.internal', 'node-1.c.p.internal']);
+    expect(nodeNamesOf(place, 'node-1')).toEqual([
+      'node-1',
+      'node-1.europe-west1-b.c.p.internal',
+      'node-1.c.p.internal',
+    ]);
     expect(nodeNamesOf(place, 'db.example.org')[1]).toBe('db.example.org');
   });
 

@@ -8,7 +8,10 @@ import { addInstance } from '../../../sandbox/gce/scenario.ts';
 import { gceWorld, patient, requestIds } from '../../sandbox/gce/gce-world.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const key = { client_email: 'fence@my-project.iam.gserviceaccount.com', private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+const key = {
+  client_email: 'fence@my-project.iam.gserviceaccount.com',
+  private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+};
 
 /** Clients over https, that take a token first; `tokens` is where from. */
 const behindTokens = (tokens: () => Response) => {
@@ -18,7 +21,11 @@ const behindTokens = (tokens: () => Response) => {
   const bearers: (string | null)[] = [];
   const fetch: InProcessFetch = async (input, init) => {
     if (!wireCall(input, init).url.startsWith('/compute/')) return tokens();
-    bearers.push(new Headers(init && 'headers' in init && init.headers instanceof Headers ? init.headers : {}).get('authorization'));
+    bearers.push(
+      new Headers(init && 'headers' in init && init.headers instanceof Headers ? init.headers : {}).get(
+        'authorization',
+      ),
+    );
     return through(input, init);
   };
   const clients = computeClients({ newRequestId: requestIds(), endpoint: 'https://sandbox.invalid', fetch });
@@ -33,11 +40,15 @@ describe('the credentials of Google Cloud', () => {
     const { clients, machine } = behindTokens(() => Response.json({}));
     clients.instances.auth.getClient = () => Promise.reject(NONE);
     await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toBeInstanceOf(Denied);
-    await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toMatchObject({ cause: expect.any(Error) });
+    await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toMatchObject({
+      cause: expect.any(Error),
+    });
   });
 
   it('are found later, where they were not at first', async () => {
-    const { clients, machine, bearers } = behindTokens(() => Response.json({ access_token: 'secret', expires_in: 3600 }));
+    const { clients, machine, bearers } = behindTokens(() =>
+      Response.json({ access_token: 'secret', expires_in: 3600 }),
+    );
     const { auth } = clients.instances;
     const getClient = auth.getClient.bind(auth);
     auth.getClient = () => Promise.reject(NONE);

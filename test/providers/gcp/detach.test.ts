@@ -32,7 +32,9 @@ describe('a detach', () => {
     const { world, disk, target } = withDisk();
     await cloudOf(world).detach(target, disk, 'plain', granted, patient());
     expect(diskIn(world, disk)?.users).toEqual([]);
-    expect(world.parts.gce.operations).toMatchObject([{ type: 'detachDisk', targetId: target.incarnation, requestId: '00000000-0000-4000-8000-000000000001' }]);
+    expect(world.parts.gce.operations).toMatchObject([
+      { type: 'detachDisk', targetId: target.incarnation, requestId: '00000000-0000-4000-8000-000000000001' },
+    ]);
   });
 
   it('returns in the end where the server does not let anybody wait', async () => {
@@ -55,12 +57,15 @@ describe('a detach', () => {
     [{ kind: 'failing-operation', error: { code: 'RESOURCE_NOT_FOUND', status: 404 } }, Refused],
     [{ kind: 'failing-operation', error: { code: 'RESOURCE_IN_USE_BY_ANOTHER_RESOURCE', status: 400 } }, Refused],
     [{ kind: 'failing-operation', error: { code: 'SOMETHING_NEW', status: 503 } }, Unavailable],
-  ] satisfies [Mishap, unknown][])('leaves once or not at all, and is no success while the disk names the machine (%o)', async (mishap, expected) => {
-    const { world, disk, answer } = detachWith(mishap);
-    await expect(answer).rejects.toBeInstanceOf(expected);
-    await expect(answer).rejects.toHaveProperty('cause');
-    expect(held(world, disk)).toBe(true);
-  });
+  ] satisfies [Mishap, unknown][])(
+    'leaves once or not at all, and is no success while the disk names the machine (%o)',
+    async (mishap, expected) => {
+      const { world, disk, answer } = detachWith(mishap);
+      await expect(answer).rejects.toBeInstanceOf(expected);
+      await expect(answer).rejects.toHaveProperty('cause');
+      expect(held(world, disk)).toBe(true);
+    },
+  );
 
   it('is an error when its answer was lost, although the disk goes', async () => {
     const { world, disk, answer } = detachWith({ kind: 'drop' }, 'after');
@@ -74,7 +79,15 @@ describe('a detach', () => {
     world.parts.gce.knobs.detachTakes = 0;
     await expect(answer).rejects.toBeInstanceOf(Refused);
     expect(held(world, disk)).toBe(false);
-    await expect(cloudOf(world).detach({ machine: disk.replace('/disks/', '/instances/'), incarnation: null }, disk, 'plain', granted, patient())).resolves.toBeUndefined();
+    await expect(
+      cloudOf(world).detach(
+        { machine: disk.replace('/disks/', '/instances/'), incarnation: null },
+        disk,
+        'plain',
+        granted,
+        patient(),
+      ),
+    ).resolves.toBeUndefined();
   });
 
   it('is no success when the disk cannot be read', async () => {
@@ -86,7 +99,9 @@ describe('a detach', () => {
 
   it('is not sent when nobody is meant, nor to the next machine of the name', async () => {
     const { world, disk, machine, target } = withDisk();
-    await expect(cloudOf(world).detach({ machine, incarnation: null }, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
+    await expect(
+      cloudOf(world).detach({ machine, incarnation: null }, disk, 'forced', granted, patient()),
+    ).rejects.toBeInstanceOf(Refused);
     recreate(world, machine, { ...stopped, disks: instanceIn(world, machine)?.disks ?? [] });
     await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
     expect(world.parts.gce.operations).toEqual([]);
@@ -97,16 +112,21 @@ describe('a detach', () => {
     const { world, disk, machine, target } = withDisk();
     const through = inProcessFetch(world);
     const fetch: InProcessFetch = (input, init) => {
-      if (wireCall(input, init).url.includes('/detachDisk')) recreate(world, machine, { ...stopped, disks: instanceIn(world, machine)?.disks ?? [] });
+      if (wireCall(input, init).url.includes('/detachDisk'))
+        recreate(world, machine, { ...stopped, disks: instanceIn(world, machine)?.disks ?? [] });
       return through(input, init);
     };
-    await expect(cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
+    await expect(
+      cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, patient()),
+    ).rejects.toBeInstanceOf(Refused);
     expect(held(world, disk)).toBe(true);
   });
 
   it('is not attempted for what is no instance', async () => {
     const { world, disk } = withDisk();
-    await expect(cloudOf(world).detach({ machine: 'i-0123456789abcdef0', incarnation: null }, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(InvalidInput);
+    await expect(
+      cloudOf(world).detach({ machine: 'i-0123456789abcdef0', incarnation: null }, disk, 'plain', granted, patient()),
+    ).rejects.toBeInstanceOf(InvalidInput);
   });
 });
 
@@ -124,14 +144,22 @@ describe('the permit of a detach', () => {
     };
     const permit = grantedUntil(2_000, () => monotonic);
     permit.check();
-    await expect(cloudOf(world, clients).detach(target, disk, 'plain', permit, patient())).rejects.toBeInstanceOf(ProofExpired);
+    await expect(cloudOf(world, clients).detach(target, disk, 'plain', permit, patient())).rejects.toBeInstanceOf(
+      ProofExpired,
+    );
     expect(world.parts.gce.operations).toEqual([]);
   });
 
   it('covers its own call and no other: a destructive call without one is not sent', async () => {
     const { world, target, disk } = withDisk();
     const { instances } = clientsOf(world);
-    const request = { project: 'my-project', zone: 'europe-west1-a', instance: target.incarnation ?? '', deviceName: 'by-another-name', requestId: '00000000-0000-4000-8000-00000000000a' };
+    const request = {
+      project: 'my-project',
+      zone: 'europe-west1-a',
+      instance: target.incarnation ?? '',
+      deviceName: 'by-another-name',
+      requestId: '00000000-0000-4000-8000-00000000000a',
+    };
     await expect(instances.detachDisk(request)).rejects.toThrow(/no permit/);
     expect(held(world, disk)).toBe(true);
   });
@@ -139,7 +167,11 @@ describe('the permit of a detach', () => {
 
 describe('a caller who gives up', () => {
   /** The door is open until the call of that verb arrives: it hangs for ever. */
-  const giveUpAt = async (verb: string, order: (world: GceWorld, signal: AbortSignal, fetch: InProcessFetch) => Promise<void>, world: GceWorld) => {
+  const giveUpAt = async (
+    verb: string,
+    order: (world: GceWorld, signal: AbortSignal, fetch: InProcessFetch) => Promise<void>,
+    world: GceWorld,
+  ) => {
     const giveUp = new AbortController();
     const arrived: string[] = [];
     const signals: (AbortSignal | null | undefined)[] = [];
@@ -160,7 +192,11 @@ describe('a caller who gives up', () => {
 
   it.each(['/detachDisk', '/wait'])('has nothing in flight any more (at %s)', async (verb) => {
     const { world, target, disk } = withDisk();
-    const arrived = await giveUpAt(verb, (_, signal, fetch) => cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, signal), world);
+    const arrived = await giveUpAt(
+      verb,
+      (_, signal, fetch) => cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, signal),
+      world,
+    );
     expect(arrived.at(-1)).toContain(verb);
     expect(held(world, disk)).toBe(verb === '/detachDisk');
   });
@@ -182,7 +218,9 @@ describe('a caller who gives up', () => {
       }
       return getClient();
     };
-    await expect(cloudOf(world, clients).detach(target, disk, 'plain', granted, giveUp.signal)).rejects.toBeInstanceOf(Unavailable);
+    await expect(cloudOf(world, clients).detach(target, disk, 'plain', granted, giveUp.signal)).rejects.toBeInstanceOf(
+      Unavailable,
+    );
     gate.resolve();
     await new Promise(setImmediate);
     expect(world.parts.gce.operations).toEqual([]);

@@ -7,7 +7,8 @@ import { instanceIn, type GceWorld, type Instance } from '../../../sandbox/gce/s
 import { place } from '../../../sandbox/history.ts';
 import { MINUTE, cloudOf, gceWorld, patient, zone } from '../../sandbox/gce/gce-world.ts';
 
-const look = (world: GceWorld, machines: readonly string[], disks = false) => cloudOf(world).look(machines, { disks }, patient());
+const look = (world: GceWorld, machines: readonly string[], disks = false) =>
+  cloudOf(world).look(machines, { disks }, patient());
 
 const apply = (world: GceWorld, path: string, change: (world: GceWorld, instance: Instance) => void): void => {
   const instance = instanceIn(world, path);
@@ -47,7 +48,9 @@ describe('a look at instances of Compute Engine', () => {
   it('gives an instance that has never been started the generation of its making', async () => {
     const world = gceWorld();
     const path = addInstance(world, { startedAt: null, status: 'STAGING', guest: 'down' });
-    expect(await look(world, [path])).toMatchObject([{ power: 'starting', generation: '4611686018427387906 2026-11-20T16:00:00.000-08:00' }]);
+    expect(await look(world, [path])).toMatchObject([
+      { power: 'starting', generation: '4611686018427387906 2026-11-20T16:00:00.000-08:00' },
+    ]);
   });
 
   it('gives the next instance of the name another generation, although both started at once', async () => {
@@ -86,7 +89,11 @@ describe('a look at instances of Compute Engine', () => {
     const world = gceWorld();
     const [path, other] = [addInstance(world), addInstance(world)];
     const data = addDisk(world, {}, { instance: path });
-    const regional = addDisk(world, { path: 'projects/my-project/regions/europe-west1/disks/replicated' }, { instance: path });
+    const regional = addDisk(
+      world,
+      { path: 'projects/my-project/regions/europe-west1/disks/replicated' },
+      { instance: path },
+    );
     const readOnly = addDisk(world, {}, { instance: path, mode: 'READ_ONLY' });
     const many = addDisk(world, { accessMode: 'READ_WRITE_MANY' }, { instance: path });
     const shared = addDisk(world, { users: [path, other], accessMode: null }, { instance: path });
@@ -112,7 +119,10 @@ describe('a look at instances of Compute Engine', () => {
 const addScratch = (world: GceWorld, path: string): void => {
   const instance = instanceIn(world, path);
   if (!instance) return;
-  const disks = [...instance.disks, { deviceName: 'local-ssd-0', source: null, boot: false, mode: 'READ_WRITE', autoDelete: true } as const];
+  const disks = [
+    ...instance.disks,
+    { deviceName: 'local-ssd-0', source: null, boot: false, mode: 'READ_WRITE', autoDelete: true } as const,
+  ];
   place(world.parts.gce.instances, path, { ...instance, disks });
 };
 
@@ -163,7 +173,9 @@ describe('a look that Compute Engine does not answer', () => {
   it('is an error in a zone that does not exist, and missing in a project that may not', async () => {
     const world = gceWorld();
     await expect(look(world, ['projects/my-project/zones/mars-north1-a/instances/n'])).rejects.toBeInstanceOf(Refused);
-    expect(await look(world, [`projects/nobodys/zones/${zone}/instances/n`])).toMatchObject([{ power: 'missing', incarnation: null }]);
+    expect(await look(world, [`projects/nobodys/zones/${zone}/instances/n`])).toMatchObject([
+      { power: 'missing', incarnation: null },
+    ]);
   });
 
   it('is unavailable when the caller gives up on a silent one', async () => {

@@ -10,12 +10,19 @@ import { gceWorld, patient, requestIds } from '../../sandbox/gce/gce-world.ts';
 import { malformedJson, type Malformed } from '../malformed.ts';
 import { openStandIn } from '../stand-in.ts';
 
-/** Hundreds of answers that are not Compute Engine's, read by the SDK from a socket. The machine runs and holds its disks all the while. */
+/**
+ * Hundreds of answers that are not Compute Engine's, read by the SDK from a socket. The machine runs and holds its
+ * disks all the while.
+ */
 
 const world = gceWorld();
 const machine = addInstance(world);
 const zonal = addDisk(world, {}, { instance: machine });
-const regional = addDisk(world, { path: 'projects/my-project/regions/europe-west1/disks/replicated' }, { instance: machine });
+const regional = addDisk(
+  world,
+  { path: 'projects/my-project/regions/europe-west1/disks/replicated' },
+  { instance: machine },
+);
 const nobodys = zonal.replace(/[^/]+$/, 'nobodys');
 
 /** A disk that nobody uses is written without `users`: whoever leaves just that out, lies in the right form. */
@@ -62,13 +69,17 @@ const saidInLanes = async (ask: Ask): Promise<ReadonlySet<string>> => {
 
 describe('no malformed answer', () => {
   it('makes a running machine missing or off', async () => {
-    const powers = await saidInLanes(async (cloud, signal) => (await cloud.look([machine], { disks: true }, signal))[0]?.power ?? '');
+    const powers = await saidInLanes(
+      async (cloud, signal) => (await cloud.look([machine], { disks: true }, signal))[0]?.power ?? '',
+    );
     expect(['running', 'unknown', 'no answer']).toEqual(expect.arrayContaining([...powers]));
   });
 
   it('makes a disk free that a machine holds, nor one that is unknown', async () => {
     const disks = [zonal, regional, nobodys];
-    const witnesses = await saidInLanes((cloud, signal, n) => cloud.witness(machine, [disks[n % disks.length] ?? zonal], signal));
+    const witnesses = await saidInLanes((cloud, signal, n) =>
+      cloud.witness(machine, [disks[n % disks.length] ?? zonal], signal),
+    );
     expect(['held', 'none', 'no answer']).toEqual(expect.arrayContaining([...witnesses]));
   });
 });
@@ -76,7 +87,10 @@ describe('no malformed answer', () => {
 it('only the form is judged: what Compute Engine says itself is believed', async () => {
   const ask: Ask = async (cloud) => {
     const facts = await cloud.look([machine, `${machine}-gone`], { disks: true }, patient());
-    return [...facts.map(({ power }) => power), await cloud.witness(`${machine}-gone`, [zonal, regional], patient())].join(', ');
+    return [
+      ...facts.map(({ power }) => power),
+      await cloud.witness(`${machine}-gone`, [zonal, regional], patient()),
+    ].join(', ');
   };
   expect(await said([(truth) => truth], ask)).toEqual(['running, missing, released']);
 });

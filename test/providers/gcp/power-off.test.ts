@@ -6,7 +6,6 @@ import { instanceIn, type Instance } from '../../../sandbox/gce/state.ts';
 import { MINUTE, cloudOf, gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
 import { granted } from '../../permits.ts';
 
-
 const running = (wanted: Partial<Instance> = {}) => {
   const world = gceWorld();
   const machine = addInstance(world, wanted);
@@ -41,7 +40,9 @@ describe('a power-off', () => {
 
   it('is refused for a suspended machine, and for nobody', async () => {
     const { world, machine, target } = running({ status: 'SUSPENDED', guest: 'frozen' });
-    await expect(cloudOf(world).powerOff({ machine, incarnation: null }, granted, patient())).rejects.toBeInstanceOf(Refused);
+    await expect(cloudOf(world).powerOff({ machine, incarnation: null }, granted, patient())).rejects.toBeInstanceOf(
+      Refused,
+    );
     await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toThrow(/resourceNotReady/);
     expect(instanceIn(world, machine)?.guest).toBe('frozen');
   });
@@ -75,11 +76,16 @@ describe('a witness', () => {
     expect(await cloudOf(world).witness(gone, [zonal], patient())).toBe('none');
     expect(await cloudOf(world).witness(gone, [regional], patient())).toBe('released');
     expect(await cloudOf(world).witness(gone, [zonal, regional], patient())).toBe('none');
-    expect(await cloudOf(world).witness(gone.replace('my-project', 'nobodys'), [zonal, regional, addDisk(world)], patient())).toBe('none');
+    expect(
+      await cloudOf(world).witness(gone.replace('my-project', 'nobodys'), [zonal, regional, addDisk(world)], patient()),
+    ).toBe('none');
   });
 
-  it.each(['CREATING', 'RESTORING', 'FAILED', 'DELETING', 'UNAVAILABLE'] as const)('says nothing while it is %s', async (status) => {
-    const { world, machine } = running();
-    expect(await cloudOf(world).witness(`${machine}-gone`, [addDisk(world, { status })], patient())).toBe('none');
-  });
+  it.each(['CREATING', 'RESTORING', 'FAILED', 'DELETING', 'UNAVAILABLE'] as const)(
+    'says nothing while it is %s',
+    async (status) => {
+      const { world, machine } = running();
+      expect(await cloudOf(world).witness(`${machine}-gone`, [addDisk(world, { status })], patient())).toBe('none');
+    },
+  );
 });

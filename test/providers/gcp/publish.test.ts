@@ -27,16 +27,33 @@ describe('publishing', () => {
 
   it('sends a text as it is, with its attributes, and no credentials in the clear', async () => {
     await publisher({ endpoint })(TOPIC, { text: '{"größe": 1}', attributes: { reason: 'not JSON' } });
-    expect(arrived).toEqual([{ call: 'POST /v1/projects/p/topics/t:publish', authorization: null, body: { messages: [{ data: Buffer.from('{"größe": 1}').toString('base64'), attributes: { reason: 'not JSON' } }] } }]);
+    expect(arrived).toEqual([
+      {
+        call: 'POST /v1/projects/p/topics/t:publish',
+        authorization: null,
+        body: {
+          messages: [{ data: Buffer.from('{"größe": 1}').toString('base64'), attributes: { reason: 'not JSON' } }],
+        },
+      },
+    ]);
   });
 
-  it.each([[401, Denied], [403, Denied], [400, Refused], [404, Refused], [429, Unavailable], [503, Unavailable]])('is told by the status what went wrong (%i)', async (answered, expected) => {
+  it.each([
+    [401, Denied],
+    [403, Denied],
+    [400, Refused],
+    [404, Refused],
+    [429, Unavailable],
+    [503, Unavailable],
+  ])('is told by the status what went wrong (%i)', async (answered, expected) => {
     status = answered;
     await expect(publisher({ endpoint })(TOPIC, { text: '', attributes: {} })).rejects.toBeInstanceOf(expected);
     status = 200;
   });
 
   it('is unavailable where nobody answers', async () => {
-    await expect(publisher({ endpoint: 'http://127.0.0.1:1' })(TOPIC, { text: '', attributes: {} })).rejects.toBeInstanceOf(Unavailable);
+    await expect(
+      publisher({ endpoint: 'http://127.0.0.1:1' })(TOPIC, { text: '', attributes: {} }),
+    ).rejects.toBeInstanceOf(Unavailable);
   });
 });

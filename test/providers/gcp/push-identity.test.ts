@@ -9,7 +9,15 @@ const patient = (): AbortSignal => new AbortController().signal;
 
 /** The library reads the clock of the machine itself. */
 const now = (): number => Math.floor(Date.now() / 1000);
-const good = () => ({ iss: 'https://accounts.google.com', aud: audience, email: serviceAccount, email_verified: true, sub: '1', iat: now() - 60, exp: now() + 3_000 });
+const good = () => ({
+  iss: 'https://accounts.google.com',
+  aud: audience,
+  email: serviceAccount,
+  email_verified: true,
+  sub: '1',
+  iat: now() - 60,
+  exp: now() + 3_000,
+});
 
 describe('a push request', () => {
   let keys: KeyServer;
@@ -17,12 +25,16 @@ describe('a push request', () => {
     keys = await openKeyServer();
     return keys.close;
   });
-  const check = (authorization: string | null) => pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url })(authorization, patient());
+  const check = (authorization: string | null) =>
+    pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url })(authorization, patient());
   const bearer = (claims: object, keyId?: string): string => `Bearer ${keys.token(claims, keyId)}`;
 
-  it.each(['https://accounts.google.com', 'accounts.google.com'])('is let through with a token for us, of the account that pushes (%s)', async (iss) => {
-    await expect(check(bearer({ ...good(), iss }))).resolves.toBeUndefined();
-  });
+  it.each(['https://accounts.google.com', 'accounts.google.com'])(
+    'is let through with a token for us, of the account that pushes (%s)',
+    async (iss) => {
+      await expect(check(bearer({ ...good(), iss }))).resolves.toBeUndefined();
+    },
+  );
 
   it.each([
     ['another audience', { aud: 'https://other.example.org' }],
@@ -44,7 +56,14 @@ describe('a push request', () => {
     const [head, , signature] = keys.token(good()).split('.');
     const other = Buffer.from(JSON.stringify({ ...good(), sub: '2' })).toString('base64url');
     const none = `${Buffer.from('{"alg":"none","kid":"google"}').toString('base64url')}.${other}.`;
-    for (const token of [keys.token(good(), 'stranger'), keys.token(good(), 'forged'), `${head}.${other}.${signature}`, none, 'a.b.c', 'abc']) {
+    for (const token of [
+      keys.token(good(), 'stranger'),
+      keys.token(good(), 'forged'),
+      `${head}.${other}.${signature}`,
+      none,
+      'a.b.c',
+      'abc',
+    ]) {
       await expect(check(`Bearer ${token}`)).rejects.toBeInstanceOf(Denied);
     }
   });
@@ -77,7 +96,11 @@ describe('a push request', () => {
   });
 
   describe('behind Cloud Run, which has taken the signature off', () => {
-    const behind = (authorization: string) => pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url, behindCloudRun: { now: Date.now } })(authorization, patient());
+    const behind = (authorization: string) =>
+      pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url, behindCloudRun: { now: Date.now } })(
+        authorization,
+        patient(),
+      );
     const stripped = (claims: object): string => bearer(claims).replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE');
 
     it('is let through for us, of the account that pushes; and with its signature it is verified as ever', async () => {
@@ -98,7 +121,11 @@ describe('a push request', () => {
       await expect(behind(stripped({ ...good(), ...wrong }))).rejects.toBeInstanceOf(Denied);
     });
 
-    it.each(['Bearer .SIGNATURE_REMOVED_BY_GOOGLE', 'Bearer a.b.SIGNATURE_REMOVED_BY_GOOGLE', 'Bearer SIGNATURE_REMOVED_BY_GOOGLE'])('is denied with what is no token (%s)', async (authorization) => {
+    it.each([
+      'Bearer .SIGNATURE_REMOVED_BY_GOOGLE',
+      'Bearer a.b.SIGNATURE_REMOVED_BY_GOOGLE',
+      'Bearer SIGNATURE_REMOVED_BY_GOOGLE',
+    ])('is denied with what is no token (%s)', async (authorization) => {
       await expect(behind(authorization)).rejects.toBeInstanceOf(Denied);
     });
 

@@ -12,13 +12,25 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 describe('what cannot be read', () => {
   it.each([
     ['an entry without a method', payload({ methodName: undefined }), '$.protoPayload.methodName'],
-    ['a resource that is no instance', payload({ resourceName: 'projects/p/zones/z/disks/d' }), '$.protoPayload.resourceName'],
-    ['a resource with a tail', payload({ resourceName: `${stopped.protoPayload.resourceName}\n` }), '$.protoPayload.resourceName'],
+    [
+      'a resource that is no instance',
+      payload({ resourceName: 'projects/p/zones/z/disks/d' }),
+      '$.protoPayload.resourceName',
+    ],
+    [
+      'a resource with a tail',
+      payload({ resourceName: `${stopped.protoPayload.resourceName}\n` }),
+      '$.protoPayload.resourceName',
+    ],
     ['a resource that is missing', payload({ resourceName: undefined }), '$.protoPayload.resourceName'],
     ['an instance by hand that is none', { instance: 'node-1' }, '$.instance'],
     ['an event of another cloud', { 'detail-type': 'EC2 Instance State-change Notification', detail: {} }, '$'],
     ['a message without data', { message: { attributes: {} }, subscription: 's' }, '$'],
-    ['a plain text in a CloudEvent of Pub/Sub', JSON.parse(read('pubsub-cloudevent-STRUCTURED-shape.google-cloudevents.json')), '$.data.message.data'],
+    [
+      'a plain text in a CloudEvent of Pub/Sub',
+      JSON.parse(read('pubsub-cloudevent-STRUCTURED-shape.google-cloudevents.json')),
+      '$.data.message.data',
+    ],
     ['an empty list', [], '$'],
     ['an empty text', ' ', '$'],
     ['null', null, '$'],
@@ -26,11 +38,17 @@ describe('what cannot be read', () => {
   ])('is a fault with its place: %s', (_, raw, where) => {
     const reading = readHints(raw);
     expect(reading.hints).toEqual([]);
-    expect(reading.faults).toMatchObject([{ where, remedy: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/), excerpt: expect.any(String) }]);
+    expect(reading.faults).toMatchObject([
+      { where, remedy: expect.stringMatching(/\w/), what: expect.stringMatching(/\w/), excerpt: expect.any(String) },
+    ]);
   });
 
   it('understands a log entry that is none of the audit logs', () => {
-    expect(readHints({ logName: 'projects/p/logs/syslog', textPayload: 'x' })).toMatchObject({ hints: [], faults: [], ignored: [{ where: '$' }] });
+    expect(readHints({ logName: 'projects/p/logs/syslog', textPayload: 'x' })).toMatchObject({
+      hints: [],
+      faults: [],
+      ignored: [{ where: '$' }],
+    });
   });
 
   it('is never passed over in silence, and never throws', () => {
@@ -57,7 +75,13 @@ describe('what cannot be read', () => {
 
 describe('who did it', () => {
   const SECRET = 'somebody.private@example.org';
-  const bad = { ...payload({ resourceName: 'projects/p', authenticationInfo: { principalEmail: SECRET, type: SECRET, id: SECRET } }), severity: 'NOTICE' };
+  const bad = {
+    ...payload({
+      resourceName: 'projects/p',
+      authenticationInfo: { principalEmail: SECRET, type: SECRET, id: SECRET },
+    }),
+    severity: 'NOTICE',
+  };
   const text = JSON.stringify(bad);
   it.each([
     ['an entry', bad],

@@ -9,14 +9,30 @@ const json = (name: string) => JSON.parse(text(name));
 
 const MACHINE = 'projects/project-1/zones/us-central1-a/instances/instance-1';
 const stopped = json('audit-v1-stop-LAST.derived.json');
-const entry = (payload: object, more: object = {}) => ({ ...stopped, ...more, protoPayload: { ...stopped.protoPayload, ...payload } });
+const entry = (payload: object, more: object = {}) => ({
+  ...stopped,
+  ...more,
+  protoPayload: { ...stopped.protoPayload, ...payload },
+});
 const summary = (raw: unknown) => readHints(raw).hints.map(({ machine, because }) => [machine, because]);
-const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: '$' }] });
+const aside = (words: RegExp) => ({
+  hints: [],
+  faults: [],
+  ignored: [{ what: expect.stringMatching(words), where: '$' }],
+});
 
 describe('system events', () => {
   it.each([
-    ['system-repair-recreateInstance.lm-logs.json', 'projects/development-198123/zones/us-central1-c/instances/aef-backend-20180822t164014-b75j', 'repair-recreate-instance'],
-    ['partial-preempted.spot-interruption-exporter.json', 'projects/mock-project/zones/europe-west1-c/instances/mock-instance-spot-3706-5b909138-nr65', 'preempted'],
+    [
+      'system-repair-recreateInstance.lm-logs.json',
+      'projects/development-198123/zones/us-central1-c/instances/aef-backend-20180822t164014-b75j',
+      'repair-recreate-instance',
+    ],
+    [
+      'partial-preempted.spot-interruption-exporter.json',
+      'projects/mock-project/zones/europe-west1-c/instances/mock-instance-spot-3706-5b909138-nr65',
+      'preempted',
+    ],
   ])('%s speaks of %s', (name, machine, because) => {
     expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because }], faults: [], ignored: [] });
   });
@@ -34,15 +50,30 @@ describe('entries as other libraries write them', () => {
     expect(summary(entry({ status: { code: '0' } }))).toHaveLength(1);
   });
 
-  it.each(['//compute.googleapis.com/', 'https://www.googleapis.com/compute/v1/'])('have a link in the place of a path: %s', (before) => {
-    expect(summary(entry({ resourceName: `${before}${MACHINE}` }))).toEqual([[MACHINE, 'api-call-stop']]);
+  it.each(['//compute.googleapis.com/', 'https://www.googleapis.com/compute/v1/'])(
+    'have a link in the place of a path: %s',
+    (before) => {
+      expect(summary(entry({ resourceName: `${before}${MACHINE}` }))).toEqual([[MACHINE, 'api-call-stop']]);
+    },
+  );
+
+  it.each([
+    'projects/project-1/zones/us-central1-a/instances/4894051111144103',
+    'projects/project-1/zones/us-central1-a/instances/Instance-1',
+    'zones/us-central1-a/instances/instance-1',
+  ])('that name no instance by its path are faults: %s', (resourceName) => {
+    expect(readHints(entry({ resourceName }))).toMatchObject({
+      hints: [],
+      faults: [{ where: '$.protoPayload.resourceName' }],
+    });
   });
 
-  it.each(['projects/project-1/zones/us-central1-a/instances/4894051111144103', 'projects/project-1/zones/us-central1-a/instances/Instance-1', 'zones/us-central1-a/instances/instance-1'])('that name no instance by its path are faults: %s', (resourceName) => {
-    expect(readHints(entry({ resourceName }))).toMatchObject({ hints: [], faults: [{ where: '$.protoPayload.resourceName' }] });
-  });
-
-  it.each(['v1.compute.instanceGroupManagers.deleteInstances', 'beta.compute.instanceGroupManagers.recreateInstances', 'v1.compute.instanceGroupManagers.stopInstances', 'v1.compute.instances.bulkInsert'])('of %s are followed by those of its instances', (methodName) => {
+  it.each([
+    'v1.compute.instanceGroupManagers.deleteInstances',
+    'beta.compute.instanceGroupManagers.recreateInstances',
+    'v1.compute.instanceGroupManagers.stopInstances',
+    'v1.compute.instances.bulkInsert',
+  ])('of %s are followed by those of its instances', (methodName) => {
     expect(readHints(entry({ methodName }))).toEqual(aside(/switches no instance on or off by itself/));
   });
 });
@@ -55,7 +86,10 @@ describe('data of Pub/Sub', () => {
   it.each([
     ['in the other alphabet', { message: { data: url } }],
     ['without padding', { message: { data: base64.replace(/=+$/, '') } }],
-    ['of a function of the first generation', { context: { eventType: 'google.pubsub.topic.publish' }, data: { data: base64 } }],
+    [
+      'of a function of the first generation',
+      { context: { eventType: 'google.pubsub.topic.publish' }, data: { data: base64 } },
+    ],
     ['as bytes', Buffer.from(body)],
   ])('%s is taken off', (_, raw) => {
     expect(summary(raw)).toEqual([[MACHINE, 'api-call-stop']]);
@@ -73,7 +107,11 @@ describe('data of Pub/Sub', () => {
   });
 
   it('that is none is told of with the text that was pushed', () => {
-    expect(messageIn(Buffer.from('nonsense')).message).toMatchObject({ body: 'nonsense', items: [], faults: [{ what: expect.stringMatching(/^not JSON/), where: '$' }] });
+    expect(messageIn(Buffer.from('nonsense')).message).toMatchObject({
+      body: 'nonsense',
+      items: [],
+      faults: [{ what: expect.stringMatching(/^not JSON/), where: '$' }],
+    });
     expect(readHints({ message: { data: '§§§' } }).faults).toMatchObject([{ where: '$' }]);
   });
 });

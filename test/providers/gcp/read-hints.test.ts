@@ -8,9 +8,17 @@ const json = (name: string): Record<string, unknown> => JSON.parse(text(name));
 
 const MACHINE = 'projects/project-1/zones/us-central1-a/instances/instance-1';
 const stopped = json('audit-v1-stop-LAST.derived.json');
-const entry = (protoPayload: object, more: object = {}) => ({ insertId: 'x', ...more, protoPayload: { resourceName: MACHINE, ...protoPayload } });
+const entry = (protoPayload: object, more: object = {}) => ({
+  insertId: 'x',
+  ...more,
+  protoPayload: { resourceName: MACHINE, ...protoPayload },
+});
 const summary = (raw: unknown) => readHints(raw).hints.map((hint) => [hint.machine, hint.because]);
-const aside = (words: RegExp) => ({ hints: [], faults: [], ignored: [{ what: expect.stringMatching(words), where: '$' }] });
+const aside = (words: RegExp) => ({
+  hints: [],
+  faults: [],
+  ignored: [{ what: expect.stringMatching(words), where: '$' }],
+});
 
 describe('hints in the audit logs of Google Cloud', () => {
   it.each([
@@ -62,19 +70,32 @@ describe('hints in the audit logs of Google Cloud', () => {
     expect(readHints(json(name))).toEqual(aside(words));
   });
 
-  it.each(['compute.instances.migrateOnHostMaintenance', 'v1.compute.instances.attachDisk', 'v1.compute.instanceGroupManagers.resize', 'storage.objects.get', 'gcompute.instances.stop'])('are none in %s', (methodName) => {
+  it.each([
+    'compute.instances.migrateOnHostMaintenance',
+    'v1.compute.instances.attachDisk',
+    'v1.compute.instanceGroupManagers.resize',
+    'storage.objects.get',
+    'gcompute.instances.stop',
+  ])('are none in %s', (methodName) => {
     expect(readHints(entry({ methodName }))).toEqual(aside(/switches no instance/));
   });
 
   it('are there in a system event whose status has words and no code, and none where it has a code', () => {
-    expect(summary(entry({ methodName: 'compute.instances.preempted', status: { message: 'Instance was preempted.' } }))).toHaveLength(1);
+    expect(
+      summary(entry({ methodName: 'compute.instances.preempted', status: { message: 'Instance was preempted.' } })),
+    ).toHaveLength(1);
     expect(readHints(entry({ methodName: 'v1.compute.instances.stop', status: { code: 7 } }))).toEqual(aside(/failed/));
   });
 
   it('name the project by its id where the entry has its number', () => {
     const numbered = { methodName: 'v1.compute.instances.delete', resourceName: MACHINE.replace('project-1', '123') };
-    expect(summary(entry(numbered, { resource: { labels: { project_id: 'project-1' } } }))).toEqual([[MACHINE, 'api-call-delete']]);
-    expect(readHints(entry(numbered))).toMatchObject({ hints: [], faults: [{ where: '$.protoPayload.resourceName', remedy: expect.stringContaining('project_id') }] });
+    expect(summary(entry(numbered, { resource: { labels: { project_id: 'project-1' } } }))).toEqual([
+      [MACHINE, 'api-call-delete'],
+    ]);
+    expect(readHints(entry(numbered))).toMatchObject({
+      hints: [],
+      faults: [{ where: '$.protoPayload.resourceName', remedy: expect.stringContaining('project_id') }],
+    });
   });
 });
 
@@ -88,7 +109,10 @@ describe('wrappings around entries', () => {
     ['a message of Pub/Sub', push['message']],
     ['a CloudEvent of Pub/Sub', json('pubsub-cloudevent-stop.derived.json')],
     ['a CloudEvent of Eventarc', json('eventarc-cloudevent-stop.derived.json')],
-    ['a CloudEvent with encoded data', { specversion: '1.0', data_base64: Buffer.from(JSON.stringify(stopped)).toString('base64') }],
+    [
+      'a CloudEvent with encoded data',
+      { specversion: '1.0', data_base64: Buffer.from(JSON.stringify(stopped)).toString('base64') },
+    ],
     ['JSON text', text('audit-v1-stop-LAST.derived.json')],
     ['JSON lines', `\uFEFF\n${JSON.stringify(stopped)}\n\n`],
   ])('%s is taken off', (_, raw) => {
@@ -96,7 +120,11 @@ describe('wrappings around entries', () => {
   });
 
   it('keeps the good of a list and names the bad by its place', () => {
-    const reading = readHints([stopped, { message: { data: Buffer.from('{').toString('base64') } }, json('eventarc-cloudevent-STRUCTURED-shape.google-cloudevents.json')]);
+    const reading = readHints([
+      stopped,
+      { message: { data: Buffer.from('{').toString('base64') } },
+      json('eventarc-cloudevent-STRUCTURED-shape.google-cloudevents.json'),
+    ]);
     expect(reading.hints).toHaveLength(1);
     expect(reading.faults).toMatchObject([{ where: '$[1].message.data', what: expect.stringMatching(/^not JSON/) }]);
     expect(reading.ignored).toMatchObject([{ where: '$[2].data' }]);

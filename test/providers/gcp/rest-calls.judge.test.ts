@@ -24,19 +24,50 @@ interface Deed {
   readonly act: (endpoint: string) => Promise<unknown>;
 }
 
-const kept = (secret: string) => (endpoint: string) => keptSecret(platformAuth({ endpoint }), { endpoint }, { secret, version: 'latest' }, patient());
+const kept = (secret: string) => (endpoint: string) =>
+  keptSecret(platformAuth({ endpoint }), { endpoint }, { secret, version: 'latest' }, patient());
 const payload = { name: 'projects/1/secrets/s/versions/3', payload: { data: Buffer.from('a').toString('base64') } };
 
 const deeds: readonly Deed[] = [
   {
     host: 'container.googleapis.com',
     id: 'container.projects.locations.clusters.get',
-    answer: { endpoint: '203.0.113.7', status: 'RUNNING', masterAuth: { clusterCaCertificate: Buffer.from('a').toString('base64') }, controlPlaneEndpointsConfig: { dnsEndpointConfig: { endpoint: 'a.gke.goog', allowExternalTraffic: true }, ipEndpointsConfig: { enabled: true, enablePublicEndpoint: true } } },
-    act: (endpoint) => gkeEndpoint(platformAuth({ endpoint }), { endpoint }, { project: 'my-project', location: 'europe-west1', cluster: 'blue' }, patient()),
+    answer: {
+      endpoint: '203.0.113.7',
+      status: 'RUNNING',
+      masterAuth: { clusterCaCertificate: Buffer.from('a').toString('base64') },
+      controlPlaneEndpointsConfig: {
+        dnsEndpointConfig: { endpoint: 'a.gke.goog', allowExternalTraffic: true },
+        ipEndpointsConfig: { enabled: true, enablePublicEndpoint: true },
+      },
+    },
+    act: (endpoint) =>
+      gkeEndpoint(
+        platformAuth({ endpoint }),
+        { endpoint },
+        { project: 'my-project', location: 'europe-west1', cluster: 'blue' },
+        patient(),
+      ),
   },
-  { host: 'secretmanager.googleapis.com', id: 'secretmanager.projects.secrets.versions.access', answer: payload, act: kept('projects/my-project/secrets/s') },
-  { host: 'secretmanager.googleapis.com', id: 'secretmanager.projects.locations.secrets.versions.access', answer: payload, act: kept('projects/my-project/locations/europe-west3/secrets/s') },
-  { host: 'pubsub.googleapis.com', id: 'pubsub.projects.topics.publish', answer: { messageIds: ['1'] }, act: (endpoint) => publisher({ endpoint })('projects/my-project/topics/t1', { text: 'a', attributes: { reason: 'b' } }) },
+  {
+    host: 'secretmanager.googleapis.com',
+    id: 'secretmanager.projects.secrets.versions.access',
+    answer: payload,
+    act: kept('projects/my-project/secrets/s'),
+  },
+  {
+    host: 'secretmanager.googleapis.com',
+    id: 'secretmanager.projects.locations.secrets.versions.access',
+    answer: payload,
+    act: kept('projects/my-project/locations/europe-west3/secrets/s'),
+  },
+  {
+    host: 'pubsub.googleapis.com',
+    id: 'pubsub.projects.topics.publish',
+    answer: { messageIds: ['1'] },
+    act: (endpoint) =>
+      publisher({ endpoint })('projects/my-project/topics/t1', { text: 'a', attributes: { reason: 'b' } }),
+  },
 ];
 
 it.each(deeds)("$id is called as Google's document has it", async ({ host, id, answer, act }) => {
@@ -47,12 +78,26 @@ it.each(deeds)("$id is called as Google's document has it", async ({ host, id, a
   });
   await act(door.url);
   const [{ method, url } = { method: '', url: '' }] = door.asked;
-  expect(judged({ origin: `https://${host}`, verb: method, url: new URL(url, `https://${host}`), body: sent, reply: { status: 200, body: answer } })).toEqual({ id, faults: [] });
+  expect(
+    judged({
+      origin: `https://${host}`,
+      verb: method,
+      url: new URL(url, `https://${host}`),
+      body: sent,
+      reply: { status: 200, body: answer },
+    }),
+  ).toEqual({ id, faults: [] });
 });
 
 it('no other service is called: one whose calls nobody judges fails here', () => {
   const folder = new URL('../../../providers/gcp/', import.meta.url);
-  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts') && !name.startsWith('events')).map((name) => readFileSync(new URL(name, folder), 'utf8'));
-  const named = new Set(sources.flatMap((source) => [...source.matchAll(/'(?:https:\/\/)?([a-z]+\.googleapis\.com)'/g)].map(([, host]) => host)));
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.startsWith('events'))
+    .map((name) => readFileSync(new URL(name, folder), 'utf8'));
+  const named = new Set(
+    sources.flatMap((source) =>
+      [...source.matchAll(/'(?:https:\/\/)?([a-z]+\.googleapis\.com)'/g)].map(([, host]) => host),
+    ),
+  );
   expect(named).toEqual(new Set(hosts));
 });

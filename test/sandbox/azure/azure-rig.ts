@@ -13,7 +13,9 @@ import { azureDatabaseOnTwoNodes } from '../../../sandbox/scenes/azure-database.
 import { clockOf, clusterIn, never } from '../in-process.ts';
 import { credential } from './azure-world.ts';
 
-/** The real adapters and the real SDK over one world, in this process: virtual time passes only with calls and sleeps. */
+/**
+ * The real adapters and the real SDK over one world, in this process: virtual time passes only with calls and sleeps.
+ */
 
 const ARM_CALL_TAKES = 100;
 /** Between two questions about an operation; the SDK's own clock is real and need not pass. */
@@ -22,7 +24,14 @@ const OPERATION_PACE = 2_000;
 const cloudOver = (world: AzureWorld, armTakes: number) => {
   const arrived = (url: string): void => world.advance(url.includes('/locations/') ? OPERATION_PACE : armTakes);
   const following = { everyMs: 0, times: 10 };
-  return azureCloud(azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, httpClient: inProcessClient(world, arrived), following }));
+  return azureCloud(
+    azureClients({
+      subscription: SANDBOX_SUBSCRIPTION,
+      credential,
+      httpClient: inProcessClient(world, arrived),
+      following,
+    }),
+  );
 };
 
 export const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
@@ -51,7 +60,12 @@ export const scene = (machines?: readonly Wanted[]) => {
   return { world, ...azureDatabaseOnTwoNodes(world, machines) };
 };
 
-export const change = (world: AzureWorld, id: string, apply: (world: AzureWorld, machine: Machine) => unknown, wait = 60_000): void => {
+export const change = (
+  world: AzureWorld,
+  id: string,
+  apply: (world: AzureWorld, machine: Machine) => unknown,
+  wait = 60_000,
+): void => {
   const machine = machineIn(world, id);
   if (machine) apply(world, machine);
   world.advance(wait);

@@ -18,13 +18,20 @@ export const credential = { getToken: async () => ({ token: 'test', expiresOnTim
 
 /** An Azure of its own, on a day in November. */
 export const azureWorld = (knobs: Partial<Knobs> = {}): AzureCloudWorld =>
-  createWorld<WithAzure>(azureCast(), { azure: emptyAzure({ subscription, group, location: 'westeurope' }, knobs) }, { now: NOW, seed: 1 });
+  createWorld<WithAzure>(
+    azureCast(),
+    { azure: emptyAzure({ subscription, group, location: 'westeurope' }, knobs) },
+    { now: NOW, seed: 1 },
+  );
 
 /** Operations are asked about twice, at once: virtual time is the test's to advance. */
 export const following = { everyMs: 1, times: 2 };
 
 /** The SDK on that Azure, without a network. */
-export const clientsOf = (world: AzureCloudWorld, more: Partial<ClientOptions> & { readonly arrived?: (url: string) => void } = {}) => {
+export const clientsOf = (
+  world: AzureCloudWorld,
+  more: Partial<ClientOptions> & { readonly arrived?: (url: string) => void } = {},
+) => {
   const { arrived, ...options } = more;
   return azureClients({ subscription, credential, httpClient: inProcessClient(world, arrived), following, ...options });
 };

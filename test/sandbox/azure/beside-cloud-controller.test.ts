@@ -5,7 +5,10 @@ import { standing } from '../../../sandbox/cluster/standing.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 
-/** Azure's cloud controller sets and strips the NoExecute form of the out-of-service taint by itself; ours is the NoSchedule form. */
+/**
+ * Azure's cloud controller sets and strips the NoExecute form of the out-of-service taint by itself; ours is the
+ * NoSchedule form.
+ */
 
 const besideController = () => {
   const incident = scene();
@@ -17,7 +20,10 @@ const besideController = () => {
 const KEY = 'node.kubernetes.io/out-of-service';
 
 const outOfService = (world: AzureWorld, machine: string): readonly string[] =>
-  (standing(world, 'nodes', nodeNameOf(world, machine))?.spec.taints ?? []).filter(({ key }) => key === KEY).map(({ effect }) => effect).toSorted();
+  (standing(world, 'nodes', nodeNameOf(world, machine))?.spec.taints ?? [])
+    .filter(({ key }) => key === KEY)
+    .map(({ effect }) => effect)
+    .toSorted();
 
 const strippers = (world: AzureWorld): readonly string[] =>
   world.parts.cluster.audit.filter(({ user }) => user === 'azure-cloud-controller-manager').map(({ verb }) => verb);
@@ -57,7 +63,9 @@ describe('a fence beside the cloud controller of Azure', () => {
     expect(outOfService(world, holder)).toEqual(['NoExecute']);
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
     expect(outOfService(world, holder)).toEqual(['NoExecute']);
-    const record: unknown = JSON.parse(standing(world, 'nodes', nodeNameOf(world, holder))?.metadata.annotations?.['cloudfence.dev/fence'] ?? '{}');
+    const record: unknown = JSON.parse(
+      standing(world, 'nodes', nodeNameOf(world, holder))?.metadata.annotations?.['cloudfence.dev/fence'] ?? '{}',
+    );
     expect(record).toMatchObject({ outOfService: 'foreign' });
     world.advance(60_000);
     expect(world.parts.azure.disks[disk.toLowerCase()]?.present?.attachments[0]?.machine).toBe(spare);

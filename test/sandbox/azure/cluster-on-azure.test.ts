@@ -14,7 +14,12 @@ const scene = () => {
   return { world, ...azureDatabaseOnTwoNodes(world) };
 };
 
-const change = (world: AzureWorld, id: string, apply: (world: AzureWorld, machine: Machine) => unknown, wait: number): void => {
+const change = (
+  world: AzureWorld,
+  id: string,
+  apply: (world: AzureWorld, machine: Machine) => unknown,
+  wait: number,
+): void => {
   const machine = machineIn(world, id);
   if (machine) apply(world, machine);
   world.advance(wait);
@@ -24,7 +29,10 @@ const fence = (world: AzureWorld, name: string): void => {
   const desk = writerAs(world, 'person');
   const node = standing(world, 'nodes', name);
   const pod = standing(world, 'pods', 'db-0', 'default');
-  if (node) desk.change('nodes', node, (draft) => addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect: 'NoSchedule' }));
+  if (node)
+    desk.change('nodes', node, (draft) =>
+      addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect: 'NoSchedule' }),
+    );
   if (pod) desk.remove('pods', pod, 0);
 };
 
@@ -33,11 +41,19 @@ describe('the cluster over Azure', () => {
     const { world, holder, spare } = scene();
     for (const machine of [holder, spare]) {
       const name = nodeNameOf(world, machine);
-      expect(standing(world, 'csinodes', name)?.spec.drivers).toMatchObject([{ name: 'disk.csi.azure.com', nodeID: name }]);
-      expect(standing(world, 'nodes', name)?.spec.providerID).toMatch(/^azure:\/\/\/subscriptions\/[^/]+\/resourceGroups\/mc_sandbox\/providers\/Microsoft\.Compute\/virtualMachineScaleSets\/aks-Pool-vmss\/virtualMachines\/[01]$/);
+      expect(standing(world, 'csinodes', name)?.spec.drivers).toMatchObject([
+        { name: 'disk.csi.azure.com', nodeID: name },
+      ]);
+      expect(standing(world, 'nodes', name)?.spec.providerID).toMatch(
+        /^azure:\/\/\/subscriptions\/[^/]+\/resourceGroups\/mc_sandbox\/providers\/Microsoft\.Compute\/virtualMachineScaleSets\/aks-Pool-vmss\/virtualMachines\/[01]$/,
+      );
     }
-    const uuids = [holder, spare].map((machine) => standing(world, 'nodes', nodeNameOf(world, machine))?.status.nodeInfo?.systemUUID);
-    expect(new Set(uuids)).toEqual(new Set(['D4C3B2A1-F6E5-1847-8A9B-000000000001', 'a1b2c3d4-e5f6-4718-8a9b-000000000003']));
+    const uuids = [holder, spare].map(
+      (machine) => standing(world, 'nodes', nodeNameOf(world, machine))?.status.nodeInfo?.systemUUID,
+    );
+    expect(new Set(uuids)).toEqual(
+      new Set(['D4C3B2A1-F6E5-1847-8A9B-000000000001', 'a1b2c3d4-e5f6-4718-8a9b-000000000003']),
+    );
   });
 
   it('moves the volume of a deallocated machine to the other one, and harms nothing', () => {
@@ -46,8 +62,13 @@ describe('the cluster over Azure', () => {
     expect(machineIn(world, holder)?.power).toBe('deallocated');
     fence(world, nodeNameOf(world, holder));
     world.advance(60_000);
-    expect(diskIn(world, disk)?.attachments.map(({ machine, state }) => ({ machine, state }))).toEqual([{ machine: spare, state: 'attached' }]);
-    expect(standing(world, 'pods', 'db-0', 'default')).toMatchObject({ spec: { nodeName: nodeNameOf(world, spare) }, status: { phase: 'Running' } });
+    expect(diskIn(world, disk)?.attachments.map(({ machine, state }) => ({ machine, state }))).toEqual([
+      { machine: spare, state: 'attached' },
+    ]);
+    expect(standing(world, 'pods', 'db-0', 'default')).toMatchObject({
+      spec: { nodeName: nodeNameOf(world, spare) },
+      status: { phase: 'Running' },
+    });
     expect(world.parts.azure.harm).toEqual([]);
   });
 

@@ -34,13 +34,17 @@ const peopled = () => {
   return { world, machine };
 };
 
-const withoutRequest = <T extends { evidence: object }>(facts: readonly T[]) => facts.map((one) => ({ ...one, evidence: { ...one.evidence, requestId: '' } }));
+const withoutRequest = <T extends { evidence: object }>(facts: readonly T[]) =>
+  facts.map((one) => ({ ...one, evidence: { ...one.evidence, requestId: '' } }));
 
 describe("the doors of the sandbox's Azure", () => {
   it('answer the same on a socket as in the process, and count what goes through', async () => {
     const { world, machine } = peopled();
     open = await openArmDoor(world);
-    const [wire, inside] = [await cloudAt(open.url).look([machine], { disks: true }, patient()), await cloudOf(world).look([machine], { disks: true }, patient())];
+    const [wire, inside] = [
+      await cloudAt(open.url).look([machine], { disks: true }, patient()),
+      await cloudOf(world).look([machine], { disks: true }, patient()),
+    ];
     expect(withoutRequest(wire)).toEqual(withoutRequest(inside));
     expect(open.calls()).toEqual({ 'machine.get': 1, 'disk.get': 2 });
   });
@@ -67,8 +71,18 @@ describe("the doors of the sandbox's Azure", () => {
     ['GET', `${prefix}/virtualMachines/nobody?api-version=2026-04-01`, 404, 'ResourceNotFound'],
     ['GET', `${prefix}/disks/nobody?api-version=2026-03-02`, 404, 'ResourceNotFound'],
     ['GET', `${prefix}/virtualMachines/nobody`, 400, 'MissingApiVersionParameter'],
-    ['GET', `${prefix.replace('mc_blue', 'mc_green')}/disks/nobody?api-version=2026-03-02`, 404, 'ResourceGroupNotFound'],
-    ['GET', '/subscriptions/another/resourceGroups/mc_blue/providers/Microsoft.Compute/disks/nobody?api-version=2026-03-02', 404, 'SubscriptionNotFound'],
+    [
+      'GET',
+      `${prefix.replace('mc_blue', 'mc_green')}/disks/nobody?api-version=2026-03-02`,
+      404,
+      'ResourceGroupNotFound',
+    ],
+    [
+      'GET',
+      '/subscriptions/another/resourceGroups/mc_blue/providers/Microsoft.Compute/disks/nobody?api-version=2026-03-02',
+      404,
+      'SubscriptionNotFound',
+    ],
     ['POST', `${prefix}/virtualMachines/nobody/explode?api-version=2026-04-01`, 404, 'ResourceNotFound'],
     ['DELETE', `${prefix}/virtualMachines/nobody?api-version=2026-04-01`, 404, 'ResourceNotFound'],
     ['PUT', `${prefix}/virtualMachines/nobody?api-version=2026-04-01`, 404, 'ResourceNotFound'],
@@ -77,7 +91,12 @@ describe("the doors of the sandbox's Azure", () => {
     ['GET', `${prefix}/disks/nobody?api-version=2026-04-01`, 400, 'NoRegisteredProviderFound'],
     ['GET', `${prefix}/disks/nobody?api-version=latest`, 400, 'InvalidApiVersionParameter'],
     ['GET', `${prefix}/virtualMachines/nobody?api-version=2026-04-01&$expand=everything`, 400, 'InvalidParameter'],
-    ['POST', `${prefix}/virtualMachines/nobody/powerOff?api-version=2026-04-01&skipShutdown=please`, 400, 'InvalidParameter'],
+    [
+      'POST',
+      `${prefix}/virtualMachines/nobody/powerOff?api-version=2026-04-01&skipShutdown=please`,
+      400,
+      'InvalidParameter',
+    ],
   ])('tell what was not found, or is not known: %s %s', async (method, path, status, code) => {
     open = await openArmDoor(azureWorld());
     const answer = await fetch(open.url + path, { method });

@@ -7,7 +7,8 @@ import { standing } from '../../../sandbox/cluster/standing.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 
-const holderOf = (world: AzureWorld, disk: string): string | null => diskIn(world, disk)?.attachments[0]?.machine ?? null;
+const holderOf = (world: AzureWorld, disk: string): string | null =>
+  diskIn(world, disk)?.attachments[0]?.machine ?? null;
 const runsOn = (world: AzureWorld): string | undefined => {
   const pod = standing(world, 'pods', 'db-0', 'default');
   return pod?.status.phase === 'Running' ? pod.spec.nodeName : undefined;
@@ -21,14 +22,20 @@ describe('a fence on Azure, the whole loop', () => {
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
     expect(world.now() - began).toBeLessThan(60_000);
     world.advance(30_000);
-    expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([spare, nodeNameOf(world, spare), []]);
+    expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([
+      spare,
+      nodeNameOf(world, spare),
+      [],
+    ]);
   });
 
   it('keeps its mark while the detach of a disk is under way, for the machine stays deallocated', async () => {
     const { world, holder } = scene();
     change(world, holder, deallocate, 30_000);
     const { steps } = await react(world, holder);
-    expect(steps.map(({ step }) => step).filter((step) => step === 'mark' || step === 'readmit-volumes')).toEqual(['mark']);
+    expect(steps.map(({ step }) => step).filter((step) => step === 'mark' || step === 'readmit-volumes')).toEqual([
+      'mark',
+    ]);
   });
 
   it('takes a machine that stopped by itself for off once a second look says so', async () => {
@@ -57,13 +64,20 @@ describe('a fence on Azure, the whole loop', () => {
     expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([spare, []]);
   });
 
-  it.each([100, 400])('fences a machine that was deleted, on the word of its disk, also when that has moved on meanwhile (%i ms a call)', async (takes) => {
-    const { world, disk, holder, spare } = scene();
-    change(world, holder, remove);
-    expect(await react(world, holder, takes)).toMatchObject({ outcome: 'fenced' });
-    world.advance(60_000);
-    expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([spare, nodeNameOf(world, spare), []]);
-  });
+  it.each([100, 400])(
+    'fences a machine that was deleted, on the word of its disk, also when that has moved on meanwhile (%i ms a call)',
+    async (takes) => {
+      const { world, disk, holder, spare } = scene();
+      change(world, holder, remove);
+      expect(await react(world, holder, takes)).toMatchObject({ outcome: 'fenced' });
+      world.advance(60_000);
+      expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([
+        spare,
+        nodeNameOf(world, spare),
+        [],
+      ]);
+    },
+  );
 
   it('leaves a hibernated machine alone', async () => {
     const { world, disk, holder } = scene();
@@ -81,7 +95,10 @@ describe('a fence on Azure, the whole loop', () => {
     world.advance(60_000);
     change(world, machine, remove);
     addMachine(world, { name: 'db-0', power: 'deallocated' });
-    expect(await react(world, machine)).toMatchObject({ outcome: 'refused', reason: { code: 'identity-contradicted' } });
+    expect(await react(world, machine)).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'identity-contradicted' },
+    });
     expect(holderOf(world, disk)).not.toBe(machine);
   });
 

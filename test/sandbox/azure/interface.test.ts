@@ -26,10 +26,14 @@ describe('an ARM that lags behind', () => {
     ['disks', { machines: ['2026-04-01'], disks: ['2024-03-02'] }],
   ])('does not know the version for %s, which is no word about any of them', async (_, apiVersions) => {
     const { world, machine, target, disk } = peopled({ apiVersions });
-    const said = await cloudOf(world).look([machine], { disks: true }, patient()).catch((error: unknown) => error);
+    const said = await cloudOf(world)
+      .look([machine], { disks: true }, patient())
+      .catch((error: unknown) => error);
     if (said instanceof Error) expect(said.message).toMatch(/NoRegisteredProviderFound/);
     else expect(said).not.toMatchObject([{ power: 'missing' }]);
-    await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toThrow(/NoRegisteredProviderFound/);
+    await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toThrow(
+      /NoRegisteredProviderFound/,
+    );
     expect(isHeld(world, disk)).toBe(true);
   });
 });
@@ -53,7 +57,11 @@ describe('a detach by force', () => {
   it('has one name', () => {
     const { world, machine, disk } = peopled();
     const url = `https://management.azure.com${machine}/attachDetachDataDisks?api-version=2026-04-01`;
-    const { answer } = handleArm(world, { method: 'POST', url, body: JSON.stringify({ dataDisksToDetach: [{ diskId: disk, detachOption: 'Force' }] }) });
+    const { answer } = handleArm(world, {
+      method: 'POST',
+      url,
+      body: JSON.stringify({ dataDisksToDetach: [{ diskId: disk, detachOption: 'Force' }] }),
+    });
     expect([answer.status, JSON.parse(answer.body)]).toMatchObject([400, { error: { code: 'InvalidParameter' } }]);
     expect(isHeld(world, disk)).toBe(true);
   });

@@ -3,7 +3,15 @@ import { readHints } from '../../../providers/azure/events/read-hints.ts';
 import { attach, detach } from '../../../sandbox/azure/attachments.ts';
 import { deallocate, powerOff, remove, restart, start } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine, haltGuest, shutdownTakes, stopGuest } from '../../../sandbox/azure/scenario.ts';
-import { diskIn, disksOf, machineIn, type AzureCloudWorld, type Disk, type Knobs, type Machine } from '../../../sandbox/azure/state.ts';
+import {
+  diskIn,
+  disksOf,
+  machineIn,
+  type AzureCloudWorld,
+  type Disk,
+  type Knobs,
+  type Machine,
+} from '../../../sandbox/azure/state.ts';
 import { azureUnderlay } from '../../../sandbox/azure/underlay.ts';
 import { azureWorld, cloudOf, MINUTE, NOW, patient } from './azure-world.ts';
 
@@ -69,7 +77,15 @@ describe('the life of a machine in the sandbox', () => {
     world.advance(MINUTE);
     remove(world, now());
     const { hints, faults, ignored } = readHints(world.parts.azure.events);
-    expect([hints.map(({ machine, because }) => [machine, because]), faults, ignored]).toEqual([[[id, 'arm-start'], [id, 'arm-deallocate'], [id, 'arm-delete']], [], []]);
+    expect([hints.map(({ machine, because }) => [machine, because]), faults, ignored]).toEqual([
+      [
+        [id, 'arm-start'],
+        [id, 'arm-deallocate'],
+        [id, 'arm-delete'],
+      ],
+      [],
+      [],
+    ]);
   });
 
   it('does one thing at a time', () => {

@@ -11,8 +11,9 @@ import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 
 /**
- * A machine whose OS disk ARM does not show: it is unmanaged, or lives in the host. Which of its boots has ended, only the
- * time of its last operation tells, and each detach is one: the CSI driver's, which the fence brings about, and our own.
+ * A machine whose OS disk ARM does not show: it is unmanaged, or lives in the host. Which of its boots has ended, only
+ * the time of its last operation tells, and each detach is one: the CSI driver's, which the fence brings about, and our
+ * own.
  */
 const sceneWithout = (hide: 'disk' | 'time') => {
   const found = scene();
@@ -29,17 +30,20 @@ const phaseOf = (world: AzureWorld, machine: string) => {
 
 const marks = (outcome: Awaited<ReturnType<typeof react>>) => outcome.steps.filter(({ step }) => step === 'mark');
 
-it.each(['disk', 'time'] as const)('is fenced to the end although the driver detaches its disk meanwhile, under one fence (no %s)', async (hide) => {
-  const { world, disk, holder, spare } = sceneWithout(hide);
-  change(world, holder, deallocate);
-  const outcome = await react(world, holder);
-  expect(outcome).toMatchObject({ outcome: 'fenced' });
-  expect(marks(outcome)).toHaveLength(1);
-  expect(phaseOf(world, holder)).toBe('fenced');
-  world.advance(30_000);
-  expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
-  expect(world.parts.azure.harm).toEqual([]);
-});
+it.each(['disk', 'time'] as const)(
+  'is fenced to the end although the driver detaches its disk meanwhile, under one fence (no %s)',
+  async (hide) => {
+    const { world, disk, holder, spare } = sceneWithout(hide);
+    change(world, holder, deallocate);
+    const outcome = await react(world, holder);
+    expect(outcome).toMatchObject({ outcome: 'fenced' });
+    expect(marks(outcome)).toHaveLength(1);
+    expect(phaseOf(world, holder)).toBe('fenced');
+    world.advance(30_000);
+    expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
+    expect(world.parts.azure.harm).toEqual([]);
+  },
+);
 
 it('is fenced to the end although we detach its disk meanwhile', async () => {
   const { world, disk, holder } = sceneWithout('disk');

@@ -11,7 +11,9 @@ import { all, standing } from '../../../sandbox/cluster/standing.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, portsOver, react, scene } from './azure-rig.ts';
 
-/** Attachments of Azure's driver bear the Node's name alone: with the Node gone, only the disks tell whose they were. */
+/**
+ * Attachments of Azure's driver bear the Node's name alone: with the Node gone, only the disks tell whose they were.
+ */
 
 type Scene = ReturnType<typeof scene> & { readonly node: string };
 
@@ -48,9 +50,13 @@ const bySweep = async ({ world }: Scene) => {
   return (await sweep(occasion, portsOver(world, 100))).outcomes;
 };
 
-const ways = [['an event', byEvent], ['the sweep', bySweep]] as const;
+const ways = [
+  ['an event', byEvent],
+  ['the sweep', bySweep],
+] as const;
 
-const holderOf = (world: AzureWorld, disk: string): string | null => diskIn(world, disk)?.attachments[0]?.machine ?? null;
+const holderOf = (world: AzureWorld, disk: string): string | null =>
+  diskIn(world, disk)?.attachments[0]?.machine ?? null;
 
 const runsOn = (world: AzureWorld): string | undefined => {
   const pod = standing(world, 'pods', 'db-0', 'default');
@@ -58,21 +64,36 @@ const runsOn = (world: AzureWorld): string | undefined => {
 };
 
 /** All that could have been touched. */
-const untouched = (world: AzureWorld) => [...all(world, 'volumeattachments'), ...all(world, 'pods')].map(({ metadata }) => [metadata.uid, metadata.deletionTimestamp]);
+const untouched = (world: AzureWorld) =>
+  [...all(world, 'volumeattachments'), ...all(world, 'pods')].map(({ metadata }) => [
+    metadata.uid,
+    metadata.deletionTimestamp,
+  ]);
 
 describe.each([
   ['was deallocated, its Node deleted by hand', deallocatedAndNodeDeletedByHand],
   ['was deleted, its Node by the cloud controller', deletedWithItsNode],
 ])('a machine of Azure that %s', (_, set) => {
-  describe.each([['an instance of a scale set', undefined], ['a machine of its own', machines]] as const)('%s', (__, wanted) => {
+  describe.each([
+    ['an instance of a scale set', undefined],
+    ['a machine of its own', machines],
+  ] as const)('%s', (__, wanted) => {
     it.each(ways)('is fenced by %s long before Kubernetes lets go by itself', async (___, found) => {
       const made = set(wanted && [...wanted]);
       const { world, disk, holder, spare } = made;
-      expect(await found(made)).toMatchObject([{ machine: holder, steps: expect.arrayContaining([expect.objectContaining({ step: 'delete-attachment', result: 'done' })]) }]);
+      expect(await found(made)).toMatchObject([
+        {
+          machine: holder,
+          steps: expect.arrayContaining([expect.objectContaining({ step: 'delete-attachment', result: 'done' })]),
+        },
+      ]);
       world.advance(90 * SECOND);
-      expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([spare, nodeNameOf(world, spare), []]);
+      expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([
+        spare,
+        nodeNameOf(world, spare),
+        [],
+      ]);
     });
-
   });
 
   it.each(ways)('is left alone by %s once the next machine of its name runs', async (__, found) => {
@@ -118,15 +139,25 @@ describe.each([
 it('a machine of Azure whose Node was deleted by hand has its disk detached through Azure where the attacher is down', async () => {
   const { world, disk, holder } = deallocatedAndNodeDeletedByHand();
   world.parts.cluster.knobs.attacherDown = true;
-  expect((await react(world, holder)).steps.map(({ step, result }) => [step, result])).toContainEqual(['detach-disk', 'done']);
+  expect((await react(world, holder)).steps.map(({ step, result }) => [step, result])).toContainEqual([
+    'detach-disk',
+    'done',
+  ]);
   expect([holderOf(world, disk), world.parts.azure.harm]).toEqual([null, []]);
 });
 
-it.each([40, 45, 50, 55, 60, 65])('a machine of Azure that was deleted %i s ago is fenced, whenever the cloud controller takes its Node away', async (ago) => {
-  const { world, disk, holder, spare } = scene();
-  world.parts.cluster.knobs.cloudController = true;
-  change(world, holder, remove, ago * SECOND);
-  await react(world, holder, 400);
-  world.advance(90 * SECOND);
-  expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([spare, nodeNameOf(world, spare), []]);
-});
+it.each([40, 45, 50, 55, 60, 65])(
+  'a machine of Azure that was deleted %i s ago is fenced, whenever the cloud controller takes its Node away',
+  async (ago) => {
+    const { world, disk, holder, spare } = scene();
+    world.parts.cluster.knobs.cloudController = true;
+    change(world, holder, remove, ago * SECOND);
+    await react(world, holder, 400);
+    world.advance(90 * SECOND);
+    expect([holderOf(world, disk), runsOn(world), world.parts.azure.harm]).toEqual([
+      spare,
+      nodeNameOf(world, spare),
+      [],
+    ]);
+  },
+);

@@ -19,7 +19,8 @@ const mounted = () => {
 const detach = (world: Ec2World, VolumeId: string, InstanceId: string, Force = false) =>
   clientOf(world).send(new DetachVolumeCommand({ VolumeId, InstanceId, Force }));
 
-const attachmentStates = (world: Ec2World, disk: string) => volumeIn(world, disk)?.attachments.map((attachment) => attachment.state);
+const attachmentStates = (world: Ec2World, disk: string) =>
+  volumeIn(world, disk)?.attachments.map((attachment) => attachment.state);
 
 const refusedWith = (code: string) => expect.toSatisfy((caught: unknown) => codeOf(caught) === code);
 
@@ -85,7 +86,8 @@ describe("disks in the sandbox's EC2", () => {
     const [stopping, managed] = [addInstance(world, { state: 'stopping' }), addInstance(world, { managed: true })];
     const [free, theirs] = [addVolume(world), addVolume(world, {}, { instance: managed })];
     const root = volumesOf(world, other)[0]?.id ?? '';
-    const attach = (VolumeId: string, InstanceId: string) => clientOf(world).send(new AttachVolumeCommand({ VolumeId, InstanceId, Device: '/dev/sdg' }));
+    const attach = (VolumeId: string, InstanceId: string) =>
+      clientOf(world).send(new AttachVolumeCommand({ VolumeId, InstanceId, Device: '/dev/sdg' }));
     await expect(attach(disk, other)).rejects.toEqual(refusedWith('VolumeInUse'));
     await expect(attach(free, elsewhere)).rejects.toEqual(refusedWith('InvalidVolume.ZoneMismatch'));
     await expect(attach(free, stopping)).rejects.toEqual(refusedWith('IncorrectState'));
@@ -127,13 +129,20 @@ describe('the EBS driver on the sandbox', () => {
 
   it('hears that a disk is in use elsewhere', () => {
     const { world, disk } = mounted();
-    expect(ec2Underlay.publish(world, disk, addInstance(world))).toEqual({ error: expect.stringMatching(/^VolumeInUse/) });
+    expect(ec2Underlay.publish(world, disk, addInstance(world))).toEqual({
+      error: expect.stringMatching(/^VolumeInUse/),
+    });
   });
 
   it('tells the cloud controller of machines that exist, are shut down, or are gone', () => {
     const world = ec2World();
     const states = ['running', 'stopping', 'stopped', 'terminated'] as const;
-    expect(states.map((state) => ec2Underlay.existence(world, addInstance(world, { state })))).toEqual(['exists', 'exists', 'shut-down', 'gone']);
+    expect(states.map((state) => ec2Underlay.existence(world, addInstance(world, { state })))).toEqual([
+      'exists',
+      'exists',
+      'shut-down',
+      'gone',
+    ]);
     expect(ec2Underlay.existence(world, 'i-ffffffff')).toBe('gone');
   });
 });

@@ -21,7 +21,10 @@ describe("the doors of the sandbox's EC2", () => {
     const world = ec2World();
     addInstance(world);
     const { door, client } = await behindDoor(world);
-    const [wire, inside] = [await client.send(new DescribeInstancesCommand({})), await clientOf(world).send(new DescribeInstancesCommand({}))];
+    const [wire, inside] = [
+      await client.send(new DescribeInstancesCommand({})),
+      await clientOf(world).send(new DescribeInstancesCommand({})),
+    ];
     await door.close();
     expect(wire.Reservations).toEqual(inside.Reservations);
   });
@@ -38,7 +41,11 @@ describe("the doors of the sandbox's EC2", () => {
   it('break the connection where told to, and only as often as told', async () => {
     const world = ec2World();
     const id = addInstance(world);
-    addFault(world.parts.ec2, { action: 'DescribeInstances', params: { 'InstanceId.1': id }, mishap: { kind: 'drop' } });
+    addFault(world.parts.ec2, {
+      action: 'DescribeInstances',
+      params: { 'InstanceId.1': id },
+      mishap: { kind: 'drop' },
+    });
     const { door, client } = await behindDoor(world);
     await expect(stateSeen(client, id)).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(await stateSeen(client, id)).toBe('running');

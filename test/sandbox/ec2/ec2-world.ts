@@ -14,12 +14,18 @@ export const MINUTE = 60_000;
 
 /** An EC2 of its own, on a day in November. */
 export const ec2World = (knobs: Partial<Knobs> = {}): Ec2World =>
-  createWorld<WithEc2>(ec2Cast(), { ec2: emptyEc2({ account: '123456789012', region }, knobs) }, { now: Date.UTC(2026, 10, 21), seed: 1 });
+  createWorld<WithEc2>(
+    ec2Cast(),
+    { ec2: emptyEc2({ account: '123456789012', region }, knobs) },
+    { now: Date.UTC(2026, 10, 21), seed: 1 },
+  );
 
 /** The SDK on that EC2, without a network. */
-export const clientOf = (world: Ec2World): EC2Client => new EC2Client({ region, credentials, requestHandler: inProcessHandler(world), maxAttempts: 1 });
+export const clientOf = (world: Ec2World): EC2Client =>
+  new EC2Client({ region, credentials, requestHandler: inProcessHandler(world), maxAttempts: 1 });
 
-export const clientsOf = (world: Ec2World): Ec2Clients => ec2Clients({ region, credentials, requestHandler: inProcessHandler(world) });
+export const clientsOf = (world: Ec2World): Ec2Clients =>
+  ec2Clients({ region, credentials, requestHandler: inProcessHandler(world) });
 
 export const cloudOf = (world: Ec2World, clients = clientsOf(world)) => awsCloud({ clients, region });
 

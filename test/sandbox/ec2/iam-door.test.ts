@@ -9,10 +9,17 @@ import { instanceIn, volumeIn } from '../../../sandbox/ec2/state.ts';
 import { ec2World, region } from './ec2-world.ts';
 
 const arn = (kind: string) => `arn:aws:ec2:${region}:123456789012:${kind}/*`;
-const allow = (Action: string, Resource: string, change: object = {}) => ({ Effect: 'Allow', Action, Resource, ...change });
+const allow = (Action: string, Resource: string, change: object = {}) => ({
+  Effect: 'Allow',
+  Action,
+  Resource,
+  ...change,
+});
 const look = allow('ec2:Describe*', '*');
 const [onVolumes, onInstances] = [allow('ec2:DetachVolume', arn('volume')), allow('ec2:DetachVolume', arn('instance'))];
-const onlyOurs = allow('ec2:DetachVolume', arn('volume'), { Condition: { StringEquals: { 'aws:ResourceTag/owner': 'us' } } });
+const onlyOurs = allow('ec2:DetachVolume', arn('volume'), {
+  Condition: { StringEquals: { 'aws:ResourceTag/owner': 'us' } },
+});
 
 let door: HttpDoor | undefined;
 afterEach(() => door?.close());
@@ -21,10 +28,17 @@ afterEach(() => door?.close());
 const behind = async (world: Ec2World, statements: readonly object[]) => {
   const authority: Authority = async (key) => {
     if (key === 'BROKEN') throw new Error('out of order');
-    return key === 'KEY' ? { arn: 'arn:aws:sts::123456789012:assumed-role/tester', policies: [policyDocument.parse({ Version: '2012-10-17', Statement: statements })], context: {} } : null;
+    return key === 'KEY'
+      ? {
+          arn: 'arn:aws:sts::123456789012:assumed-role/tester',
+          policies: [policyDocument.parse({ Version: '2012-10-17', Statement: statements })],
+          context: {},
+        }
+      : null;
   };
   const { url } = (door = await openHttpDoor(world, 0, undefined, authority));
-  return (accessKeyId = 'KEY') => new EC2Client({ region, endpoint: url, maxAttempts: 1, credentials: { accessKeyId, secretAccessKey: 'x' } });
+  return (accessKeyId = 'KEY') =>
+    new EC2Client({ region, endpoint: url, maxAttempts: 1, credentials: { accessKeyId, secretAccessKey: 'x' } });
 };
 
 const scene = (tags: Readonly<Record<string, string>> = {}) => {
@@ -36,7 +50,9 @@ const scene = (tags: Readonly<Record<string, string>> = {}) => {
 
 const unauthorized = (action: string, resource: string) => ({
   name: 'UnauthorizedOperation',
-  message: expect.stringMatching(new RegExp(`assumed-role/tester is not authorized to perform: ec2:${action} on resource: .*${resource}`)),
+  message: expect.stringMatching(
+    new RegExp(`assumed-role/tester is not authorized to perform: ec2:${action} on resource: .*${resource}`),
+  ),
   $metadata: expect.objectContaining({ httpStatusCode: 403 }),
 });
 
@@ -45,7 +61,9 @@ describe('the door with an authority', () => {
     const { world, InstanceId } = scene();
     const as = await behind(world, [look]);
     expect((await as().send(new DescribeInstancesCommand({}))).Reservations).toHaveLength(1);
-    await expect(as().send(new StopInstancesCommand({ InstanceIds: [InstanceId] }))).rejects.toMatchObject(unauthorized('StopInstances', InstanceId));
+    await expect(as().send(new StopInstancesCommand({ InstanceIds: [InstanceId] }))).rejects.toMatchObject(
+      unauthorized('StopInstances', InstanceId),
+    );
   });
 
   it.each([
@@ -54,7 +72,9 @@ describe('the door with an authority', () => {
   ])('refuses a detach to one who may it on %s', async (_, statements, missing) => {
     const { world, InstanceId, VolumeId, stateOf } = scene();
     const as = await behind(world, statements);
-    await expect(as().send(new DetachVolumeCommand({ InstanceId, VolumeId }))).rejects.toMatchObject(unauthorized('DetachVolume', missing));
+    await expect(as().send(new DetachVolumeCommand({ InstanceId, VolumeId }))).rejects.toMatchObject(
+      unauthorized('DetachVolume', missing),
+    );
     expect(stateOf()).toBe('attached');
   });
 
@@ -65,7 +85,9 @@ describe('the door with an authority', () => {
   ])('holds a detach to the tag of the volume: %s', async (_, tags, state) => {
     const { world, InstanceId, VolumeId, stateOf } = scene(tags);
     const as = await behind(world, [onlyOurs, onInstances]);
-    await as().send(new DetachVolumeCommand({ InstanceId, VolumeId })).catch((error: unknown) => expect(error).toMatchObject(unauthorized('DetachVolume', VolumeId)));
+    await as()
+      .send(new DetachVolumeCommand({ InstanceId, VolumeId }))
+      .catch((error: unknown) => expect(error).toMatchObject(unauthorized('DetachVolume', VolumeId)));
     expect(stateOf()).toBe(state);
   });
 
@@ -74,7 +96,9 @@ describe('the door with an authority', () => {
     const as = await behind(world, [onVolumes, onInstances]);
     const dry = { DryRun: true, InstanceId, VolumeId };
     await expect(as().send(new DetachVolumeCommand(dry))).rejects.toMatchObject({ name: 'DryRunOperation' });
-    await expect(as().send(new StopInstancesCommand({ DryRun: true, InstanceIds: ['i-00000000000000000'] }))).rejects.toMatchObject(unauthorized('StopInstances', 'i-0000'));
+    await expect(
+      as().send(new StopInstancesCommand({ DryRun: true, InstanceIds: ['i-00000000000000000'] })),
+    ).rejects.toMatchObject(unauthorized('StopInstances', 'i-0000'));
     expect([stateOf(), instanceIn(world, InstanceId)?.state]).toEqual(['attached', 'stopped']);
   });
 
@@ -87,9 +111,15 @@ describe('the door with an authority', () => {
     expect((await as().send(new DescribeInstancesCommand({}))).Reservations).toHaveLength(1);
   });
 
-  it.each([['a key that nobody has', 'OTHER', 'AuthFailure', 401], ['an authority that is out of order', 'BROKEN', 'InternalError', 500]])('refuses %s', async (_, key, name, httpStatusCode) => {
+  it.each([
+    ['a key that nobody has', 'OTHER', 'AuthFailure', 401],
+    ['an authority that is out of order', 'BROKEN', 'InternalError', 500],
+  ])('refuses %s', async (_, key, name, httpStatusCode) => {
     const as = await behind(scene().world, [look]);
-    await expect(as(key).send(new DescribeInstancesCommand({}))).rejects.toMatchObject({ name, $metadata: { httpStatusCode } });
+    await expect(as(key).send(new DescribeInstancesCommand({}))).rejects.toMatchObject({
+      name,
+      $metadata: { httpStatusCode },
+    });
   });
 
   it('refuses a call that nobody signed', async () => {

@@ -5,8 +5,15 @@ import { policyDocument } from '../../../sandbox/ec2/iam/policy-document.ts';
 const policy = (...Statement: readonly object[]) => policyDocument.parse({ Version: '2012-10-17', Statement });
 const allow = (Action: string, change: object = {}) => ({ Effect: 'Allow', Action, Resource: '*', ...change });
 const deny = (Action: string, change: object = {}) => ({ ...allow(Action, change), Effect: 'Deny' });
-const detach = (change: Partial<Demand> = {}): Demand => ({ action: 'ec2:DetachVolume', resource: 'arn:aws:ec2:eu-west-1:111122223333:volume/vol-1', context: {}, ...change });
-const tagged = { Condition: { StringEquals: { 'aws:ResourceTag/owner': ['us', 'them'], 'aws:ResourceTag/stage': 'prod' } } };
+const detach = (change: Partial<Demand> = {}): Demand => ({
+  action: 'ec2:DetachVolume',
+  resource: 'arn:aws:ec2:eu-west-1:111122223333:volume/vol-1',
+  context: {},
+  ...change,
+});
+const tagged = {
+  Condition: { StringEquals: { 'aws:ResourceTag/owner': ['us', 'them'], 'aws:ResourceTag/stage': 'prod' } },
+};
 
 describe('a policy', () => {
   it.each<readonly [string, readonly object[], Partial<Demand>, boolean]>([
@@ -17,15 +24,50 @@ describe('a policy', () => {
     ['takes a dot for a dot', [allow('ec2.DetachVolume')], {}, false],
     ['takes wildcards in resources', [allow('ec2:*', { Resource: 'arn:aws:ec2:*:111122223333:volume/*' })], {}, true],
     ['minds the case of a resource', [allow('ec2:*', { Resource: 'arn:aws:ec2:*:111122223333:Volume/*' })], {}, false],
-    ['of one kind of resource allows no other', [allow('ec2:*', { Resource: 'arn:aws:ec2:*:*:instance/*' })], {}, false],
-    ['with a named resource does not allow what knows no resource', [allow('ec2:*', { Resource: 'arn:aws:ec2:*:*:volume/*' })], { resource: '*' }, false],
+    [
+      'of one kind of resource allows no other',
+      [allow('ec2:*', { Resource: 'arn:aws:ec2:*:*:instance/*' })],
+      {},
+      false,
+    ],
+    [
+      'with a named resource does not allow what knows no resource',
+      [allow('ec2:*', { Resource: 'arn:aws:ec2:*:*:volume/*' })],
+      { resource: '*' },
+      false,
+    ],
     ['denies more strongly than it allows', [allow('ec2:*'), deny('ec2:DetachVolume')], {}, false],
     ['whose Deny does not apply denies nothing', [allow('ec2:*'), deny('ec2:*', tagged)], {}, true],
-    ['holds every condition to be met', [allow('ec2:*', tagged)], { context: { 'aws:ResourceTag/owner': 'them', 'aws:resourcetag/stage': 'prod' } }, true],
-    ['whose condition is half met allows nothing', [allow('ec2:*', tagged)], { context: { 'aws:ResourceTag/owner': 'us' } }, false],
-    ['takes another value for another value', [allow('ec2:*', tagged)], { context: { 'aws:ResourceTag/owner': 'you', 'aws:ResourceTag/stage': 'prod' } }, false],
-    ['takes wildcards in ARNs of conditions', [allow('ec2:*', { Condition: { ArnLike: { 'lambda:SourceFunctionArn': 'arn:*:function:cloudfence-*' } } })], { context: { 'lambda:SourceFunctionArn': 'arn:aws:lambda:eu-west-1:1:function:cloudfence-a' } }, true],
-    ['takes no wildcards where it says equal', [allow('ec2:*', { Condition: { StringEquals: { 'aws:ResourceTag/owner': '*' } } })], { context: { 'aws:ResourceTag/owner': 'us' } }, false],
+    [
+      'holds every condition to be met',
+      [allow('ec2:*', tagged)],
+      { context: { 'aws:ResourceTag/owner': 'them', 'aws:resourcetag/stage': 'prod' } },
+      true,
+    ],
+    [
+      'whose condition is half met allows nothing',
+      [allow('ec2:*', tagged)],
+      { context: { 'aws:ResourceTag/owner': 'us' } },
+      false,
+    ],
+    [
+      'takes another value for another value',
+      [allow('ec2:*', tagged)],
+      { context: { 'aws:ResourceTag/owner': 'you', 'aws:ResourceTag/stage': 'prod' } },
+      false,
+    ],
+    [
+      'takes wildcards in ARNs of conditions',
+      [allow('ec2:*', { Condition: { ArnLike: { 'lambda:SourceFunctionArn': 'arn:*:function:cloudfence-*' } } })],
+      { context: { 'lambda:SourceFunctionArn': 'arn:aws:lambda:eu-west-1:1:function:cloudfence-a' } },
+      true,
+    ],
+    [
+      'takes no wildcards where it says equal',
+      [allow('ec2:*', { Condition: { StringEquals: { 'aws:ResourceTag/owner': '*' } } })],
+      { context: { 'aws:ResourceTag/owner': 'us' } },
+      false,
+    ],
   ])('%s', (_, statements, change, allowed) => {
     expect(mayDo([policy(...statements)], detach(change))).toBe(allowed);
   });

@@ -7,7 +7,15 @@ import {
 } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../providers/aws/errors.ts';
-import { forget, addInstance, addVolume, haltGuest, shutdownTakes, stopGuest, stopOutOfBand } from '../../../sandbox/ec2/scenario.ts';
+import {
+  forget,
+  addInstance,
+  addVolume,
+  haltGuest,
+  shutdownTakes,
+  stopGuest,
+  stopOutOfBand,
+} from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
 import { instanceIn, volumeIn } from '../../../sandbox/ec2/state.ts';
 import { MINUTE, clientOf, ec2World } from './ec2-world.ts';
@@ -25,9 +33,15 @@ describe("the life of an instance in the sandbox's EC2", () => {
     const first = (await describeOne(world, id))?.LaunchTime;
     await clientOf(world).send(new StopInstancesCommand({ InstanceIds: [id] }));
     world.advance(19_999);
-    expect(await describeOne(world, id)).toMatchObject({ State: { Code: 64, Name: 'stopping' }, StateTransitionReason: 'User initiated (2026-11-21 00:00:00 GMT)' });
+    expect(await describeOne(world, id)).toMatchObject({
+      State: { Code: 64, Name: 'stopping' },
+      StateTransitionReason: 'User initiated (2026-11-21 00:00:00 GMT)',
+    });
     world.advance(1);
-    expect(await describeOne(world, id)).toMatchObject({ State: { Code: 80, Name: 'stopped' }, StateReason: { Code: 'Client.UserInitiatedShutdown' } });
+    expect(await describeOne(world, id)).toMatchObject({
+      State: { Code: 80, Name: 'stopped' },
+      StateReason: { Code: 'Client.UserInitiatedShutdown' },
+    });
     await clientOf(world).send(new StartInstancesCommand({ InstanceIds: [id] }));
     world.advance(15_000);
     const again = await describeOne(world, id);
@@ -80,7 +94,11 @@ describe("the life of an instance in the sandbox's EC2", () => {
     const disk = addVolume(world, {}, { instance: id });
     await clientOf(world).send(new TerminateInstancesCommand({ InstanceIds: [id] }));
     world.advance(MINUTE);
-    expect(await describeOne(world, id)).toMatchObject({ State: { Code: 48 }, PrivateDnsName: '', BlockDeviceMappings: [] });
+    expect(await describeOne(world, id)).toMatchObject({
+      State: { Code: 48 },
+      PrivateDnsName: '',
+      BlockDeviceMappings: [],
+    });
     expect(volumeIn(world, disk)?.attachments).toEqual([]);
     expect(volumeIn(world, root)).toBeUndefined();
     world.advance(60 * MINUTE);
@@ -128,10 +146,17 @@ describe("the life of an instance in the sandbox's EC2", () => {
     const world = ec2World({ pageSize: 2 });
     const tagged = [1, 2, 3].map(() => addInstance(world, { tags: { role: 'db' }, reservation: 'r-1' }));
     addInstance(world);
-    const Filters = [{ Name: 'tag:role', Values: ['db'] }, { Name: 'instance-state-name', Values: ['running'] }];
+    const Filters = [
+      { Name: 'tag:role', Values: ['db'] },
+      { Name: 'instance-state-name', Values: ['running'] },
+    ];
     const first = await clientOf(world).send(new DescribeInstancesCommand({ Filters }));
-    const second = await clientOf(world).send(new DescribeInstancesCommand({ Filters, ...(first.NextToken ? { NextToken: first.NextToken } : {}) }));
-    const seen = [first, second].flatMap((page) => page.Reservations ?? []).flatMap((reservation) => reservation.Instances ?? []);
+    const second = await clientOf(world).send(
+      new DescribeInstancesCommand({ Filters, ...(first.NextToken ? { NextToken: first.NextToken } : {}) }),
+    );
+    const seen = [first, second]
+      .flatMap((page) => page.Reservations ?? [])
+      .flatMap((reservation) => reservation.Instances ?? []);
     expect(seen.map((instance) => instance.InstanceId)).toEqual(tagged);
     expect(second.NextToken).toBeUndefined();
   });

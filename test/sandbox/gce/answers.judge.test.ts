@@ -33,7 +33,14 @@ it("answers every method that it knows as Google's document has it, in every sta
   };
   addDisk(world, { path: `projects/${place.project}/regions/${place.region}/disks/r`, accessMode: null });
   await regionDisks.get({ project: place.project, region: place.region, disk: 'r' });
-  await instances.attachDisk({ ...at, attachedDiskResource: { source: `projects/${place.project}/regions/${place.region}/disks/r`, mode: 'READ_WRITE', deviceName: 'r' } });
+  await instances.attachDisk({
+    ...at,
+    attachedDiskResource: {
+      source: `projects/${place.project}/regions/${place.region}/disks/r`,
+      mode: 'READ_WRITE',
+      deviceName: 'r',
+    },
+  });
   await through(instances.reset(at));
   await through(instances.suspend(at));
   await through(instances.resume(at));
@@ -49,14 +56,26 @@ it("answers every method that it knows as Google's document has it, in every sta
   await instances.delete(at);
   world.advance(10 * MINUTE);
   expect(instanceIn(world, path)).toBeUndefined();
-  expect([...statuses].toSorted()).toEqual(['PENDING_STOP', 'PROVISIONING', 'RUNNING', 'STAGING', 'STOPPING', 'SUSPENDED', 'SUSPENDING', 'TERMINATED']);
+  expect([...statuses].toSorted()).toEqual([
+    'PENDING_STOP',
+    'PROVISIONING',
+    'RUNNING',
+    'STAGING',
+    'STOPPING',
+    'SUSPENDED',
+    'SUSPENDING',
+    'TERMINATED',
+  ]);
   expect(checked.called.size).toBe(13);
   expect(checked.faults).toEqual([]);
 });
 
 it('puts the error of an operation where the document has it', async () => {
   const { world, checked, instances, operations, at } = scene();
-  addFault(world.parts.gce, { method: 'instances.detachDisk', mishap: { kind: 'failing-operation', error: { code: 'INTERNAL_ERROR', status: 500 } } });
+  addFault(world.parts.gce, {
+    method: 'instances.detachDisk',
+    mishap: { kind: 'failing-operation', error: { code: 'INTERNAL_ERROR', status: 500 } },
+  });
   const [{ latestResponse }] = await instances.detachDisk({ ...at, deviceName: 'r' });
   const [{ error, status }] = await operations.wait({ ...area, operation: latestResponse.name ?? '' });
   expect([status, error?.errors?.[0]?.code]).toEqual(['DONE', 'INTERNAL_ERROR']);
@@ -79,14 +98,21 @@ it.each([
   });
   const path = addInstance(world);
   await checked.fetch(`https://compute.googleapis.com/compute/v1/${path}`);
-  expect(checked.faults).toEqual([typeof fault === 'string' ? expect.stringContaining(fault) : expect.stringMatching(fault)]);
+  expect(checked.faults).toEqual([
+    typeof fault === 'string' ? expect.stringContaining(fault) : expect.stringMatching(fault),
+  ]);
 });
 
 it('would notice a call that the API does not know', async () => {
   const world = gceWorld();
   const checked = checkedCalls(document, inProcessFetch(world));
   const url = `https://compute.googleapis.com/compute/v1/${addInstance(world)}`;
-  for (const [method, rest] of [['POST', '/detachDisk'], ['POST', '/detachDisk?deviceName=a&force=true'], ['POST', '/pull'], ['GET', 'X']] as const) {
+  for (const [method, rest] of [
+    ['POST', '/detachDisk'],
+    ['POST', '/detachDisk?deviceName=a&force=true'],
+    ['POST', '/pull'],
+    ['GET', 'X'],
+  ] as const) {
     await checked.fetch(url + rest, { method });
   }
   expect(checked.faults.map((fault) => fault.replace(/.*instances/, ''))).toEqual([

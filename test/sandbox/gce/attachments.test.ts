@@ -11,9 +11,11 @@ import { handOf } from './sdk-hand.ts';
 const at = (path: string) => ({ project: place.project, zone, instance: path.split('/').at(-1) ?? '' });
 const detach = (world: GceWorld, path: string, deviceName: string, requestId?: string) =>
   handOf(world).instances.detachDisk({ ...at(path), deviceName, ...(requestId !== undefined && { requestId }) });
-const attach = (world: GceWorld, path: string, source: string, mode = 'READ_WRITE') => handOf(world).instances.attachDisk({ ...at(path), attachedDiskResource: { source, mode } });
+const attach = (world: GceWorld, path: string, source: string, mode = 'READ_WRITE') =>
+  handOf(world).instances.attachDisk({ ...at(path), attachedDiskResource: { source, mode } });
 const users = (world: GceWorld, disk: string) => diskIn(world, disk)?.users;
-const declinedWith = (reason: string, status = 400) => expect.toSatisfy((caught: unknown) => reasonOf(caught) === reason && statusOf(caught) === status);
+const declinedWith = (reason: string, status = 400) =>
+  expect.toSatisfy((caught: unknown) => reasonOf(caught) === reason && statusOf(caught) === status);
 
 const mounted = () => {
   const world = gceWorld();
@@ -71,7 +73,10 @@ describe("disks in the sandbox's Compute Engine", () => {
   it('are refused where Compute Engine refuses them', async () => {
     const { world, machine, disk } = mounted();
     const other = addInstance(world);
-    const [elsewhere, creating] = [addDisk(world, { path: `projects/${place.project}/zones/${place.region}-b/disks/d` }), addDisk(world, { status: 'CREATING' })];
+    const [elsewhere, creating] = [
+      addDisk(world, { path: `projects/${place.project}/zones/${place.region}-b/disks/d` }),
+      addDisk(world, { status: 'CREATING' }),
+    ];
     await expect(attach(world, other, disk)).rejects.toEqual(declinedWith('resourceInUseByAnotherResource'));
     await expect(attach(world, other, elsewhere)).rejects.toEqual(declinedWith('invalid'));
     await expect(attach(world, other, creating)).rejects.toEqual(declinedWith('resourceNotReady'));
@@ -101,8 +106,12 @@ describe("disks in the sandbox's Compute Engine", () => {
     deleteInstance(world, machine);
     world.advance(MINUTE);
     recreate(world, machine);
-    await expect(handOf(world).instances.get({ ...at(machine), instance: id })).rejects.toEqual(declinedWith('notFound', 404));
-    await expect(detach(world, `${machine.replace(/[^/]*$/, '')}${id}`, 'data')).rejects.toEqual(declinedWith('notFound', 404));
+    await expect(handOf(world).instances.get({ ...at(machine), instance: id })).rejects.toEqual(
+      declinedWith('notFound', 404),
+    );
+    await expect(detach(world, `${machine.replace(/[^/]*$/, '')}${id}`, 'data')).rejects.toEqual(
+      declinedWith('notFound', 404),
+    );
   });
 });
 
@@ -110,7 +119,10 @@ describe('operations', () => {
   it('are begun once by a request that arrives twice', async () => {
     const { world, machine } = mounted();
     const requestId = '0a000000-0000-4000-8000-000000000001';
-    const [first, second] = [await detach(world, machine, 'data', requestId), await detach(world, machine, 'data', requestId)];
+    const [first, second] = [
+      await detach(world, machine, 'data', requestId),
+      await detach(world, machine, 'data', requestId),
+    ];
     expect(second[0].latestResponse.name).toBe(first[0].latestResponse.name);
     expect(world.parts.gce.operations).toHaveLength(1);
   });
@@ -131,13 +143,20 @@ describe('operations', () => {
     const world = gceWorld({ shutdownLimit: 10 * MINUTE });
     const machine = addInstance(world, { shutdownTakes: null });
     const [{ latestResponse }] = await handOf(world).instances.stop(at(machine));
-    const [waited] = await handOf(world).operations.wait({ project: place.project, zone, operation: latestResponse.name ?? '' });
+    const [waited] = await handOf(world).operations.wait({
+      project: place.project,
+      zone,
+      operation: latestResponse.name ?? '',
+    });
     expect([waited.status, world.now()]).toEqual(['RUNNING', Date.UTC(2026, 10, 21, 0, 2)]);
   });
 
   it('end badly when the instance goes meanwhile, and change nothing when they were told to fail', async () => {
     const { world, machine, disk } = mounted();
-    addFault(world.parts.gce, { method: 'instances.detachDisk', mishap: { kind: 'failing-operation', error: { code: 'INTERNAL_ERROR', status: 500 } } });
+    addFault(world.parts.gce, {
+      method: 'instances.detachDisk',
+      mishap: { kind: 'failing-operation', error: { code: 'INTERNAL_ERROR', status: 500 } },
+    });
     await detach(world, machine, 'data');
     world.advance(MINUTE);
     expect(users(world, disk)).toEqual([machine]);
@@ -145,7 +164,10 @@ describe('operations', () => {
     await detach(world, machine, 'data');
     deleteInstance(world, machine);
     world.advance(20 * MINUTE);
-    expect(world.parts.gce.operations.map(({ error }) => error?.code)).toEqual(['INTERNAL_ERROR', 'RESOURCE_NOT_FOUND']);
+    expect(world.parts.gce.operations.map(({ error }) => error?.code)).toEqual([
+      'INTERNAL_ERROR',
+      'RESOURCE_NOT_FOUND',
+    ]);
   });
 });
 
@@ -153,25 +175,41 @@ describe('the Persistent Disk driver on the sandbox', () => {
   it('publishes and unpublishes by asking again', () => {
     const world = gceWorld();
     const [machine, disk] = [addInstance(world), addDisk(world)];
-    expect([gceUnderlay.publish(world, disk, machine), gceUnderlay.publish(world, disk, machine), gceUnderlay.mount(world, disk, machine)]).toEqual(['pending', 'pending', false]);
+    expect([
+      gceUnderlay.publish(world, disk, machine),
+      gceUnderlay.publish(world, disk, machine),
+      gceUnderlay.mount(world, disk, machine),
+    ]).toEqual(['pending', 'pending', false]);
     world.advance(MINUTE);
-    expect([gceUnderlay.publish(world, disk, machine), gceUnderlay.unpublish(world, disk, machine)]).toEqual(['done', 'pending']);
+    expect([gceUnderlay.publish(world, disk, machine), gceUnderlay.unpublish(world, disk, machine)]).toEqual([
+      'done',
+      'pending',
+    ]);
     world.advance(MINUTE);
     expect([gceUnderlay.unpublish(world, disk, machine), users(world, disk)]).toEqual(['done', []]);
   });
 
   it('hears that a disk is in use elsewhere, and takes a machine that is gone for detached', () => {
     const { world, machine, disk } = mounted();
-    expect(gceUnderlay.publish(world, disk, addInstance(world))).toEqual({ error: expect.stringMatching(/^resourceInUseByAnotherResource/) });
+    expect(gceUnderlay.publish(world, disk, addInstance(world))).toEqual({
+      error: expect.stringMatching(/^resourceInUseByAnotherResource/),
+    });
     deleteInstance(world, machine);
     world.advance(MINUTE);
-    expect([gceUnderlay.unpublish(world, disk, machine), gceUnderlay.existence(world, machine), users(world, disk)]).toEqual(['done', 'gone', []]);
+    expect([
+      gceUnderlay.unpublish(world, disk, machine),
+      gceUnderlay.existence(world, machine),
+      users(world, disk),
+    ]).toEqual(['done', 'gone', []]);
   });
 
   it('finds that the cloud controller does nothing about a stopped machine', () => {
     const { world, machine } = mounted();
     stopGuest(world, machine);
     world.advance(MINUTE);
-    expect([instanceIn(world, machine)?.status, gceUnderlay.existence(world, machine)]).toEqual(['TERMINATED', 'exists']);
+    expect([instanceIn(world, machine)?.status, gceUnderlay.existence(world, machine)]).toEqual([
+      'TERMINATED',
+      'exists',
+    ]);
   });
 });

@@ -10,7 +10,6 @@ import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
 import { MINUTE, cloudOf, gceWorld, patient, requestIds } from './gce-world.ts';
 import { granted } from '../../permits.ts';
 
-
 describe("the doors of the sandbox's Compute Engine", () => {
   it('answer the same on a socket as in the process, and count', async () => {
     const world = gceWorld();
@@ -23,7 +22,10 @@ describe("the doors of the sandbox's Compute Engine", () => {
     await door.close();
     expect(wire).toBe(inside);
     expect(nowhere.status).toBe(404);
-    expect(traffic).toEqual({ calls: { 'instances.get': 1, '': 1 }, bytes: wire.length + (await nowhere.text()).length });
+    expect(traffic).toEqual({
+      calls: { 'instances.get': 1, '': 1 },
+      bytes: wire.length + (await nowhere.text()).length,
+    });
   });
 
   it('break the connection where told to, and only as often as told', async () => {
@@ -43,7 +45,8 @@ describe("the doors of the sandbox's Compute Engine", () => {
       stopGuest(world, path);
       world.advance(2_500);
       const seen: unknown[] = [];
-      for (let n = 0; n < 20; n += 1) seen.push((await cloudOf(world).look([path], { disks: false }, patient()))[0]?.evidence['status']);
+      for (let n = 0; n < 20; n += 1)
+        seen.push((await cloudOf(world).look([path], { disks: false }, patient()))[0]?.evidence['status']);
       return seen;
     };
     const first = await history();

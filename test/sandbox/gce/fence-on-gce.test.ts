@@ -15,10 +15,14 @@ const podRunsOn = (world: WholeGceWorld) => {
   return pod?.status.phase === 'Running' ? (pod.spec.nodeName ?? null) : null;
 };
 
-const mark = (world: WholeGceWorld, machine: string) => standing(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
+const mark = (world: WholeGceWorld, machine: string) =>
+  standing(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
 
 describe('a machine of Compute Engine that has stopped', () => {
-  it.each([['its guest shut down', stopGuest], ['it was preempted', preempt]])('is fenced, and its database runs elsewhere (%s)', async (_, happen) => {
+  it.each([
+    ['its guest shut down', stopGuest],
+    ['it was preempted', preempt],
+  ])('is fenced, and its database runs elsewhere (%s)', async (_, happen) => {
     const { world, disk, holder, spare } = stage();
     happen(world, holder);
     world.advance(MINUTE / 2);
@@ -36,7 +40,11 @@ describe('a machine of Compute Engine that has stopped', () => {
     world.advance(MINUTE / 2);
     expect((await fence(world, holder)).steps.map(({ step }) => step)).toContain('detach-disk');
     expect(diskIn(world, disk)?.users).toEqual([]);
-    expect(world.parts.gce.operations.at(-1)).toMatchObject({ type: 'detachDisk', targetId: instanceIn(world, holder)?.id, error: null });
+    expect(world.parts.gce.operations.at(-1)).toMatchObject({
+      type: 'detachDisk',
+      targetId: instanceIn(world, holder)?.id,
+      error: null,
+    });
     expect(world.parts.gce.harm).toEqual([]);
   });
 
@@ -84,19 +92,32 @@ describe('a machine of Compute Engine that was deleted', () => {
     expect(instanceIn(world, holder)).toBeUndefined();
     expect((await fence(world, holder)).outcome).toBe('fenced');
     world.advance(MINUTE);
-    expect([diskIn(world, disk)?.users, podRunsOn(world), world.parts.gce.harm]).toEqual([[spare], nodeNameOf(spare), []]);
+    expect([diskIn(world, disk)?.users, podRunsOn(world), world.parts.gce.harm]).toEqual([
+      [spare],
+      nodeNameOf(spare),
+      [],
+    ]);
   });
 
   it('and whose name the next machine bears is not taken for it: the Node of the former says so by its annotation', async () => {
     const { world, disk, holder } = stage();
     const former = instanceIn(world, holder)?.id ?? '';
     const node = standing(world, 'nodes', nodeNameOf(holder));
-    if (node) writerAs(world, 'gke').change('nodes', node, (draft) => Object.assign(draft.metadata, { annotations: { ...draft.metadata.annotations, 'container.googleapis.com/instance_id': former } }));
+    if (node)
+      writerAs(world, 'gke').change('nodes', node, (draft) =>
+        Object.assign(draft.metadata, {
+          annotations: { ...draft.metadata.annotations, 'container.googleapis.com/instance_id': former },
+        }),
+      );
     world.parts.cluster.knobs.partitioned.push(nodeNameOf(holder));
     deleteInstance(world, holder);
     world.advance(MINUTE / 2);
     recreate(world, holder, { status: 'TERMINATED', guest: 'down' });
-    expect(await fence(world, holder)).toMatchObject({ outcome: 'refused', reason: { code: 'identity-contradicted' }, steps: [] });
+    expect(await fence(world, holder)).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'identity-contradicted' },
+      steps: [],
+    });
     expect([diskIn(world, disk)?.users.includes(holder), world.parts.gce.harm]).toEqual([false, []]);
   });
 });
@@ -107,5 +128,9 @@ it('leaves the Node of a stopped machine to Cloudfence: the cloud controller nei
   world.advance(10 * MINUTE);
   const node = standing(world, 'nodes', nodeNameOf(holder));
   expect(node && isReady(node)).toBe(false);
-  expect(all(world, 'nodes').flatMap(({ spec }) => spec.taints ?? []).map(({ key }) => key)).not.toContain('node.cloudprovider.kubernetes.io/shutdown');
+  expect(
+    all(world, 'nodes')
+      .flatMap(({ spec }) => spec.taints ?? [])
+      .map(({ key }) => key),
+  ).not.toContain('node.cloudprovider.kubernetes.io/shutdown');
 });

@@ -19,7 +19,13 @@ export const portsOver = (world: WholeGceWorld, call: InProcessFetch = inProcess
     world.advance(GCE_CALL_TAKES);
     return call(...request);
   };
-  return { cloud: cloudOf(world, clientsOf(world, slowly)), clusters: [clusterOf(clusterIn(world, apiOf(world)))], clock: clockOf(world), signal: never(), observe: () => undefined };
+  return {
+    cloud: cloudOf(world, clientsOf(world, slowly)),
+    clusters: [clusterOf(clusterIn(world, apiOf(world)))],
+    clock: clockOf(world),
+    signal: never(),
+    observe: () => undefined,
+  };
 };
 
 export const scene = () => {
@@ -31,5 +37,14 @@ export const scene = () => {
 export const react = (world: WholeGceWorld, machine: string, policy: Partial<Policy> = {}) => {
   const ports = portsOver(world);
   const request = { machine, intent: 'react', accepted: null, vouched: null } as const;
-  return run(startRun({ request, policy: { ...defaultPolicy, ...policy }, reading: ports.cloud, runId: 'run', deadline: world.now() + 5 * MINUTE }), ports);
+  return run(
+    startRun({
+      request,
+      policy: { ...defaultPolicy, ...policy },
+      reading: ports.cloud,
+      runId: 'run',
+      deadline: world.now() + 5 * MINUTE,
+    }),
+    ports,
+  );
 };

@@ -22,9 +22,13 @@ export const requestIds = (): (() => string) => {
 const endpoint = 'http://sandbox.invalid';
 
 /** The SDK on that Compute Engine, without a network. */
-export const freshClientsOf = (world: GceWorld, fetch = inProcessFetch(world)): ComputeClients => computeClients({ newRequestId: requestIds(), endpoint, fetch });
+export const freshClientsOf = (world: GceWorld, fetch = inProcessFetch(world)): ComputeClients =>
+  computeClients({ newRequestId: requestIds(), endpoint, fetch });
 
-const present: { fetch: InProcessFetch | null; newRequestId: () => string } = { fetch: null, newRequestId: requestIds() };
+const present: { fetch: InProcessFetch | null; newRequestId: () => string } = {
+  fetch: null,
+  newRequestId: requestIds(),
+};
 
 const route: InProcessFetch = (input, init) => {
   if (!present.fetch) throw new Error('no world has been asked for yet');

@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { readHints } from '../../../providers/gcp/events/read-hints.ts';
 import { reasonOf } from '../../../providers/gcp/errors.ts';
-import { addDisk, addInstance, deleteInstance, failHost, haltGuest, preempt, recreate, shutdownTakes, stopGuest } from '../../../sandbox/gce/scenario.ts';
+import {
+  addDisk,
+  addInstance,
+  deleteInstance,
+  failHost,
+  haltGuest,
+  preempt,
+  recreate,
+  shutdownTakes,
+  stopGuest,
+} from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn, type GceWorld } from '../../../sandbox/gce/state.ts';
 import { gceUnderlay } from '../../../sandbox/gce/underlay.ts';
 import { MINUTE, gceWorld, place, zone } from './gce-world.ts';
@@ -11,7 +21,11 @@ const at = (path: string) => ({ project: place.project, zone, instance: path.spl
 const get = async (world: GceWorld, path: string) => (await handOf(world).instances.get(at(path)))[0];
 const status = (world: GceWorld, path: string) => instanceIn(world, path)?.status;
 
-const told = (world: GceWorld) => world.parts.gce.events.map(({ protoPayload, operation }) => `${protoPayload.methodName}${operation.first ? ' first' : ''}${operation.last ? ' last' : ''}`);
+const told = (world: GceWorld) =>
+  world.parts.gce.events.map(
+    ({ protoPayload, operation }) =>
+      `${protoPayload.methodName}${operation.first ? ' first' : ''}${operation.last ? ' last' : ''}`,
+  );
 
 describe("an instance of the sandbox's Compute Engine", () => {
   it('stops and starts as another boot, and the audit log tells each call twice', async () => {
@@ -30,7 +44,12 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect([after.id, after.status, after.creationTimestamp]).toEqual([id, 'RUNNING', before.creationTimestamp]);
     expect(after.lastStartTimestamp).not.toBe(before.lastStartTimestamp);
     expect(gceUnderlay.bootOf(world, path)).toBe(`${String(id)}/2`);
-    expect(told(world)).toEqual(['v1.compute.instances.stop first', 'v1.compute.instances.stop last', 'v1.compute.instances.start first', 'v1.compute.instances.start last']);
+    expect(told(world)).toEqual([
+      'v1.compute.instances.stop first',
+      'v1.compute.instances.stop last',
+      'v1.compute.instances.start first',
+      'v1.compute.instances.start last',
+    ]);
   });
 
   it('has an id that a number cannot hold', async () => {
@@ -112,7 +131,12 @@ describe("an instance of the sandbox's Compute Engine", () => {
     const path = addInstance(world);
     stopGuest(world, path);
     const { instances } = handOf(world);
-    for (const call of [instances.start(at(path)), instances.suspend(at(path)), instances.resume(at(path)), instances.reset(at(path))]) {
+    for (const call of [
+      instances.start(at(path)),
+      instances.suspend(at(path)),
+      instances.resume(at(path)),
+      instances.reset(at(path)),
+    ]) {
       await expect(call).rejects.toSatisfy((caught) => reasonOf(caught) === 'resourceNotReady');
     }
     expect(told(world)).toEqual(['compute.instances.guestTerminate first last']);
@@ -145,7 +169,10 @@ describe("an instance of the sandbox's Compute Engine", () => {
     preempt(world, two);
     world.advance(MINUTE);
     const { hints, faults, ignored } = readHints(world.parts.gce.events);
-    expect(hints.map(({ machine, because }) => [machine, because])).toEqual([[two, 'preempted'], [one, 'api-call-stop']]);
+    expect(hints.map(({ machine, because }) => [machine, because])).toEqual([
+      [two, 'preempted'],
+      [one, 'api-call-stop'],
+    ]);
     expect([faults, ignored.length]).toEqual([[], 1]);
   });
 });

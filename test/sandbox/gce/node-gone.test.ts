@@ -62,7 +62,11 @@ describe.each([
     const { world, disk, holder, spare } = made;
     expect(await found(made)).toMatchObject([{ outcome: 'fenced', machine: holder }]);
     world.advance(90 * SECOND);
-    expect([diskIn(world, disk)?.users, podRunsOn(world), world.parts.gce.harm]).toEqual([[spare], nodeNameOf(spare), []]);
+    expect([diskIn(world, disk)?.users, podRunsOn(world), world.parts.gce.harm]).toEqual([
+      [spare],
+      nodeNameOf(spare),
+      [],
+    ]);
   });
 
   it.each([
@@ -76,6 +80,10 @@ describe.each([
     const before = standing(world, 'pods', 'db-0', 'default')?.metadata.uid;
     recreate(world, holder);
     expect(await found(made)).toMatchObject([{ outcome: 'ignored', steps: [] }]);
-    expect([diskIn(world, disk)?.users, standing(world, 'pods', 'db-0', 'default')?.metadata.uid, world.parts.gce.harm]).toEqual([[], before, []]);
+    expect([
+      diskIn(world, disk)?.users,
+      standing(world, 'pods', 'db-0', 'default')?.metadata.uid,
+      world.parts.gce.harm,
+    ]).toEqual([[], before, []]);
   });
 });

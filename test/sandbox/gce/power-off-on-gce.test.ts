@@ -23,13 +23,23 @@ it('a machine with local SSDs is powered off by the policy with what is on them 
   const { world, disk, holder } = cutOff(true);
   expect(await react(world, holder, { unreachable: 'power-off' })).toMatchObject({ outcome: 'fenced' });
   world.advance(MINUTE);
-  expect(instanceIn(world, holder)).toMatchObject({ status: 'TERMINATED', disks: expect.arrayContaining([expect.objectContaining({ source: null })]) });
+  expect(instanceIn(world, holder)).toMatchObject({
+    status: 'TERMINATED',
+    disks: expect.arrayContaining([expect.objectContaining({ source: null })]),
+  });
   expect([diskIn(world, disk)?.users.includes(holder), world.parts.gce.harm]).toEqual([false, []]);
 });
 
 it('and left running where they cannot be kept: a person is told what to do', async () => {
   const { world, disk, holder } = cutOff(false);
   const outcome = await react(world, holder, { unreachable: 'power-off' });
-  expect(outcome).toMatchObject({ outcome: 'failed', reason: { code: 'step-refused', says: expect.stringContaining('--discard-local-ssd') } });
-  expect([instanceIn(world, holder)?.status, diskIn(world, disk)?.users, world.parts.gce.harm]).toEqual(['RUNNING', [holder], []]);
+  expect(outcome).toMatchObject({
+    outcome: 'failed',
+    reason: { code: 'step-refused', says: expect.stringContaining('--discard-local-ssd') },
+  });
+  expect([instanceIn(world, holder)?.status, diskIn(world, disk)?.users, world.parts.gce.harm]).toEqual([
+    'RUNNING',
+    [holder],
+    [],
+  ]);
 });

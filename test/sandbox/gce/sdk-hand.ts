@@ -13,7 +13,9 @@ const route: InProcessFetch = (input, init) => {
   return present.fetch(input, init);
 };
 
-const auth = new GoogleAuth({ authClient: new PassThroughClient({ transporterOptions: { fetchImplementation: route } }) });
+const auth = new GoogleAuth({
+  authClient: new PassThroughClient({ transporterOptions: { fetchImplementation: route } }),
+});
 const options = { fallback: true, auth, protocol: 'http', apiEndpoint: 'sandbox.invalid', port: 80 };
 const hand = {
   instances: new InstancesClient({ ...options }),
