@@ -7,16 +7,17 @@ import { LongestFirst } from './test/longest-first.ts';
  * - `moto`: the Python server that .ci/install-moto puts into a folder of its own
  * - `deploy`: the one of .ci/install-ministack
  * - `package`: npm and Git; builds and packs the checkout itself
- * - `judges`: what the clouds' own makers published, Google's documents of .ci/install-google-discovery, Go for
- * Microsoft's server,
- *   Azure's interfaces of .ci/install-azure-models, and the checkov of .ci/install-checkov
- * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run bench:build` makes; `e2e-slow` waits
- * for Kubernetes' own timers
+ * - `thorough`: nothing; it compiles whole trees, starts `serverless`, and takes every case of the searches of which `unit`
+ *   takes some
+ * - `judges`: what the clouds' own makers published: Google's documents of .ci/install-google-discovery, Go for Microsoft's
+ *   server, Azure's interfaces of .ci/install-azure-models, and the checkov of .ci/install-checkov
+ * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run bench:build` makes; `e2e-slow` waits for
+ *   Kubernetes' own timers
  *
  * The `e2e` ones live in real time on a machine that may be busy: a test that fails there is tried once more, and the
  * report says so. They wait for most of their time, so more of them run at once than the machine has cores.
  */
-const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge'].map((kind) => `test/**/*.${kind}.test.ts`);
+const elsewhere = ['moto', 'e2e', 'deploy', 'slow', 'judge', 'thorough'].map((kind) => `test/**/*.${kind}.test.ts`);
 const inPackage = 'test/package/*.test.ts';
 const onControlPlane = {
   globalSetup: ['test/testbed/bench-setup.ts'],
@@ -24,6 +25,11 @@ const onControlPlane = {
   maxWorkers: 3 * availableParallelism(),
   maxConcurrency: 10,
 };
+
+/** Their searches take every case in `thorough`, and some in `unit`. */
+const searches = ['fencing/decide-always', 'simulation/{killed,stale,together,frozen}'].map(
+  (name) => `test/${name}.test.ts`,
+);
 
 /** Left to itself, the test runner keeps one core free. */
 const onAllCores = { maxWorkers: availableParallelism() };
@@ -41,6 +47,16 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...elsewhere, inPackage],
           testTimeout: 180_000,
+          provide: { thorough: false },
+          ...onAllCores,
+        },
+      },
+      {
+        test: {
+          name: 'thorough',
+          include: ['test/**/*.thorough.test.ts', ...searches],
+          testTimeout: 180_000,
+          provide: { thorough: true },
           ...onAllCores,
         },
       },

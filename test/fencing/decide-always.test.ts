@@ -4,6 +4,7 @@ import { decide } from '../../fencing/rules/decide.ts';
 import { type Step, stepTraits } from '../../fencing/model/steps.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { anyView } from './any-view.ts';
+import { runsOf } from '../thorough.ts';
 import { machineOf } from './view-builder.ts';
 
 /**
@@ -18,7 +19,7 @@ const always = (kind: (step: Step) => boolean, holds: (view: View, step: Step) =
     seen += 1;
     return holds(view, decision.step);
   });
-  fc.assert(property, { numRuns: 30_000, seed: 7 });
+  fc.assert(property, { numRuns: runsOf(30_000), seed: 7 });
   return seen;
 };
 
@@ -36,14 +37,14 @@ const proven = ({ machine, memory, now }: View): boolean =>
 
 it('nothing is destroyed without proof that the machine is off', () => {
   const destroys = (step: Step) => isDestructive(step) && step.do !== 'power-off';
-  expect(always(destroys, (view) => proven(view))).toBeGreaterThan(500);
+  expect(always(destroys, (view) => proven(view))).toBeGreaterThan(runsOf(500));
 });
 
 it('nothing is destroyed on a Node that does not name the machine, or names another', () => {
   const named = ({ cluster }: View) => (cluster.node?.identitySources ?? []).map(machineOf).filter((id) => id !== null);
   const ours = (view: View) =>
     view.cluster.node === null || (named(view).length > 0 && named(view).every((id) => id === 'm-1'));
-  expect(always(isDestructive, ours)).toBeGreaterThan(500);
+  expect(always(isDestructive, ours)).toBeGreaterThan(runsOf(500));
 });
 
 it('nothing at all is done while paused', () => {
@@ -54,7 +55,7 @@ it('nothing at all is done while paused', () => {
       () => true,
       (view, step) => pausedNowhere(view) || (lifts(step) && lifted(view)),
     ),
-  ).toBeGreaterThan(500);
+  ).toBeGreaterThan(runsOf(500));
 });
 
 /** The machine may write, and our taint stands on its Node. */
@@ -68,13 +69,13 @@ it('our out-of-service taint is the first thing to go when the machine is not of
         return;
       expect(decide(view)).toMatchObject({ do: 'step', step: { do: 'readmit-volumes' } });
     }),
-    { numRuns: 30_000, seed: 7 },
+    { numRuns: runsOf(30_000), seed: 7 },
   );
 });
 
 it('a release never destroys anything', () => {
   const harmless = (view: View, step: Step) => view.request.intent !== 'release' || !isDestructive(step);
-  expect(always(() => true, harmless)).toBeGreaterThan(500);
+  expect(always(() => true, harmless)).toBeGreaterThan(runsOf(500));
 });
 
 it('no pod, attachment or disk is touched before the Node is marked for this boot', () => {
@@ -84,7 +85,7 @@ it('no pod, attachment or disk is touched before the Node is marked for this boo
     (node.record?.machine === 'm-1' &&
       node.record.bootID === node.bootID &&
       (machine.generation === null || node.record.generation === machine.generation));
-  expect(always(touches, markedNow)).toBeGreaterThan(200);
+  expect(always(touches, markedNow)).toBeGreaterThan(runsOf(200));
 });
 
 it("a VolumeAttachment is deleted only if no pod of the Node wants it, it is this machine's, and its Node name is not taken", () => {
@@ -96,7 +97,7 @@ it("a VolumeAttachment is deleted only if no pod of the Node wants it, it is thi
     const source = volume?.attachment?.source;
     return !cluster.nameTaken && !wanted && ['m-1', null].includes(source ? machineOf(source) : null);
   };
-  expect(always(is('delete-attachment'), allowed)).toBeGreaterThan(20);
+  expect(always(is('delete-attachment'), allowed)).toBeGreaterThan(runsOf(20));
 });
 
 it('a disk is detached only from this machine, for a PersistentVolume of the Node, and never one that must be kept', () => {
@@ -106,7 +107,7 @@ it('a disk is detached only from this machine, for a PersistentVolume of the Nod
     const named = cluster.volumes.some((volume) => volume.handle === step.disk && volume.persistentVolume !== null);
     return step.from.machine === 'm-1' && held?.keep === null && named;
   };
-  expect(always(is('detach-disk'), allowed)).toBeGreaterThan(20);
+  expect(always(is('detach-disk'), allowed)).toBeGreaterThan(runsOf(20));
 });
 
 it('mirror pods, and pods that tolerate the taint and that nobody else deletes, are never touched', () => {
@@ -114,11 +115,11 @@ it('mirror pods, and pods that tolerate the taint and that nobody else deletes, 
     const pods = cluster.pods.filter((pod) => 'pod' in step && pod.uid === step.pod.uid);
     return pods.some((pod) => pod.kind !== 'mirror' && (!pod.tolerates || pod.deleting));
   };
-  expect(always(is('fail-pod', 'delete-pod'), allowed)).toBeGreaterThan(100);
+  expect(always(is('fail-pod', 'delete-pod'), allowed)).toBeGreaterThan(runsOf(100));
 });
 
 it("the fence is taken back only from a machine that runs, on a Node with another boot, or on a person's word", () => {
   const allowed = ({ cluster, machine, request }: View) =>
     request.accepted !== null || (machine.power === 'running' && cluster.node?.bootID !== cluster.node?.record?.bootID);
-  expect(always(is('readmit-pods'), allowed)).toBeGreaterThan(20);
+  expect(always(is('readmit-pods'), allowed)).toBeGreaterThan(runsOf(20));
 });

@@ -3,6 +3,7 @@ import { AFTERMATH_MS, incidents } from './ends.ts';
 import { freshRun, portsOver } from './rig.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { stateOf } from './state.ts';
+import { someOf } from '../thorough.ts';
 import { stepOn, walk, type Crossing } from './walk.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 
@@ -49,7 +50,7 @@ describe.each(incidents)('a machine %s', (_, happen, right) => {
     const expected = shape(world);
     expect(world.parts.ec2.harm).toEqual([]);
     expect(crossings.length).toBeGreaterThan(4);
-    for (const crossing of crossings) {
+    for (const crossing of someOf(crossings)) {
       expect(await killedBefore(crossing, scene.holder), `killed before ${crossing.command.do}`).toEqual(expected);
       expect(await killedAfter(crossing, scene.holder), `killed after ${crossing.command.do}`).toEqual(expected);
     }

@@ -7,6 +7,7 @@ import { AFTERMATH_MS } from './ends.ts';
 import { crowded, stopped, terminated } from './incidents.ts';
 import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
+import { runsOf } from '../thorough.ts';
 import { stepOn } from './walk.ts';
 
 /** Two deliveries of one event at once: their calls fall between each other in every order that chance finds. */
@@ -45,6 +46,6 @@ it.each([
       expect(attachments).toHaveLength(1);
       expect(harm).toEqual([]);
     }),
-    { numRuns: 60, seed: 11 },
+    { numRuns: runsOf(60), seed: 11 },
   );
 });
