@@ -6,7 +6,9 @@ interface ApiServer {
   readonly server: string;
   /** PEM */
   readonly ca: string;
-  /** Its users log in with a program, as those of Entra ID do, and carry no credentials of their own. */
+  /**
+   * True when the users of the kubeconfig log in with a program and have no credentials in it, as users of Entra ID do.
+   */
   readonly byEntra: boolean;
 }
 
@@ -24,7 +26,9 @@ const kubeconfig = z
   }));
 
 /**
- * The server of a kubeconfig that a cloud gave out; `source` names it in messages. @throws Unavailable when it is none
+ * Returns the API server from a kubeconfig that a cloud issued. `source` names the kubeconfig in error messages.
+ *
+ * @throws Unavailable when the text is not a kubeconfig
  */
 export const apiServerIn = (text: string, source: string): ApiServer => {
   const read = kubeconfig.safeParse(parseDocument(text).toJS());

@@ -7,7 +7,7 @@ import type { Ec2Clients } from './client.ts';
 import { names, volumesById } from './disks.ts';
 import { codeOf, toCloudfenceError, withCloudfenceErrors } from './errors.ts';
 
-/** Answers that may mean "already detached", and may mean "attached elsewhere", or "in another state". */
+/** These codes may mean "already detached", but also "attached elsewhere" or "in another state". */
 const PERHAPS_DONE = new Set(['IncorrectState', 'InvalidAttachment.NotFound', 'InvalidVolume.NotFound']);
 
 const DETACH = 'ec2:DetachVolume';
@@ -19,7 +19,7 @@ interface DetachOrder {
 }
 
 /**
- * Asks EC2 to detach the disk from this very machine: the InstanceId is the only compare-and-swap that EC2 has.
+ * Asks EC2 to detach the disk from this exact machine. The InstanceId is the only compare-and-swap that EC2 offers.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DetachVolume.html
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
@@ -59,7 +59,7 @@ const confirmDetached = async (
 const STOP = 'ec2:StopInstances';
 
 /**
- * Stops the machine whether or not its operating system goes along.
+ * Stops the machine whether or not its operating system cooperates.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StopInstances.html
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
@@ -70,13 +70,13 @@ export const powerOff = (clients: Ec2Clients, machine: MachineId, permit: Permit
     await permitted(clients, { name: STOP, permit, signal }, (client, sending) => client.send(command, sending));
   });
 
-/** The last step before the wire: signing, and with it every wait for credentials, lies before. */
+/** The last step before the request leaves. Signing, and with it every wait for credentials, comes before this step. */
 const AFTER_SIGNING = { step: 'deserialize', priority: 'low', name: 'checkPermit' } as const;
 
-/** A client for this one call, and what its command is sent with. */
+/** Sends a command with a client made for this one call, and with the given send options. */
 type Send = (client: EC2Client, sending: { readonly abortSignal: AbortSignal }) => Promise<unknown>;
 
-/** Sends one destructive command. @throws ProofExpired, Unavailable, and what the SDK throws */
+/** Sends one destructive command. @throws ProofExpired, Unavailable, and any error of the SDK */
 const permitted = (clients: Ec2Clients, call: PermittedCall, send: Send): Promise<unknown> =>
   underPermit(call, (passage) => {
     const client = clients.writes(passage);

@@ -4,20 +4,20 @@ import { connections } from '../../transport/pool.ts';
 import type { Passage } from '../../transport/under-permit.ts';
 
 /**
- * Over the same connections and credentials: reads are retried by the SDK, a destructive call has a client of its own,
- * and leaves once or not at all.
+ * Clients that share connections and credentials. The SDK retries reads. Each destructive call gets its own client and
+ * is sent at most once.
  */
 export interface Ec2Clients {
   readonly reads: EC2Client;
   readonly writes: (passage: Passage) => EC2Client;
 }
 
-/** Where to call and as whom; all but the region is for tests and unusual networks. */
+/** Where to send calls, and with which credentials. Everything except the region is for tests and unusual networks. */
 export type ClientOptions = Pick<EC2ClientConfig, 'endpoint' | 'credentials' | 'requestHandler'> & {
   readonly region: string;
 };
 
-/** In ms. A destructive call waits for its connection as long as its permit lasts. */
+/** In ms. The permit, not a timeout here, limits how long a destructive call waits for its connection. */
 const answering = { requestTimeout: 5_000, throwOnRequestTimeout: true } as const;
 export const timeouts = { connectionTimeout: 1_000, ...answering } as const;
 

@@ -3,17 +3,21 @@ import { Unavailable } from '../../fencing/model/errors.ts';
 import { declinedWith } from './errors.ts';
 
 /**
- * What makes an answer EC2's own. The SDK takes any XML for an answer, a proxy's page and an empty body included, and
- * leaves out what it does not find there: so what EC2 always says has to be there.
+ * Checks that an answer comes from EC2. The SDK accepts any XML as an answer, even a proxy's page or an empty body, and
+ * leaves out the fields that it does not find. Therefore the fields that EC2 always sends must be present.
  */
 
-/** EC2 lists what it found, and be it nothing. @throws Unavailable */
+/** Returns the items. EC2 always sends a list, even an empty one. @throws Unavailable when there is no list */
 export const listed = <T>(items: readonly T[] | undefined, call: string): readonly T[] => {
   if (items) return items;
   throw new Unavailable(`${call} was answered without a list: this is no answer of EC2`);
 };
 
-/** A volume says where it is attached, and be it nowhere. @throws Unavailable */
+/**
+ * Returns the volumes. EC2 always says where a volume is attached, even if it is attached nowhere.
+ *
+ * @throws Unavailable when a volume does not say that
+ */
 export const wholeVolumes = (volumes: readonly Volume[] | undefined): readonly Volume[] => {
   const all = listed(volumes, 'ec2:DescribeVolumes');
   if (all.every(({ VolumeId, Attachments }) => VolumeId !== undefined && Attachments !== undefined)) return all;
@@ -22,17 +26,17 @@ export const wholeVolumes = (volumes: readonly Volume[] | undefined): readonly V
   );
 };
 
-/** EC2 refuses a whole call for one bad id. */
+/** How to handle an id that EC2 rejects. One bad id makes EC2 refuse the whole call. */
 interface BadIds<T> {
-  /** Error codes that speak of an id, and not of the call. */
+  /** Error codes that are about an id and not about the call. */
   readonly codes: ReadonlySet<string>;
-  /** What such a code says of the one id that is left. */
+  /** Converts such a code into the result for the one remaining id. */
   readonly verdict: (id: string, code: string) => T;
 }
 
 /**
- * Asks for all ids in one call; where one of them is refused, for each half again, so that its neighbours get their
- * answer.
+ * Asks for all ids in one call. When EC2 refuses one of them, asks again for each half, so that the other ids still get
+ * their answer.
  */
 export const askInHalves = async <T>(
   ids: readonly string[],

@@ -12,10 +12,10 @@ import { withCloudfenceErrors } from './errors.ts';
 
 const AT_ONCE = 100;
 
-/** The call carries ids and nothing else, so a bad parameter value is a bad id. */
+/** The call contains only ids, so an invalid parameter value is an invalid id. */
 const BAD_IDS = new Set(['InvalidVolume.NotFound', 'InvalidVolumeID.Malformed', 'InvalidParameterValue']);
 
-/** Those of the volumes that EC2 knows, asked for by id. @throws Unavailable, Denied, Refused */
+/** Returns the volumes that EC2 knows among these ids. @throws Unavailable, Denied, Refused */
 export const volumesById = (
   client: EC2Client,
   disks: readonly DiskId[],
@@ -33,7 +33,10 @@ export const volumesById = (
     return found;
   });
 
-/** EC2 answers for each id, or with an error: an answer that leaves one out does not say that it is gone. */
+/**
+ * Asks for volumes by id. EC2 answers for every id or returns an error, so an answer that omits a volume does not prove
+ * that the volume is gone.
+ */
 const describe = async (client: EC2Client, ids: readonly DiskId[], signal: AbortSignal): Promise<readonly Volume[]> => {
   const answer = await client.send(new DescribeVolumesCommand({ VolumeIds: [...ids] }), { abortSignal: signal });
   const volumes = wholeVolumes(answer.Volumes).filter(({ VolumeId }) => ids.some((id) => id === VolumeId));
@@ -46,7 +49,9 @@ export const names = (volume: Volume, machine: MachineId): boolean =>
   volume.Attachments?.some((attachment) => attachment.InstanceId === machine && attachment.State !== 'detached') ??
   false;
 
-/** The union of what the disks and the machine say; where both speak of a disk, the disk is right. */
+/**
+ * Returns the union of what the disks and the machine report. Where both report a disk, the disk's own report counts.
+ */
 export const attachedDisks = (
   machine: MachineId,
   instance: Instance | null,
@@ -87,7 +92,10 @@ const keepReason = (
   return stateKnown ? null : `EC2 shows the state ${attachment.State}, which is not known here`;
 };
 
-/** What only the machine says is shown and left alone: the disk itself has not confirmed it. */
+/**
+ * Returns the disks that the machine reports. Cloudfence shows those that only the machine reports and leaves them
+ * alone, because the disk itself does not confirm them.
+ */
 const fromMachine = (instance: Instance | null): readonly DiskAttachment[] =>
   (instance?.BlockDeviceMappings ?? []).flatMap(({ DeviceName, Ebs }) => {
     if (Ebs?.VolumeId === undefined || Ebs.Status === 'detached') return [];
@@ -109,10 +117,10 @@ const knownState = (state: string | undefined): DiskAttachment['state'] | null =
   }
 };
 
-/** The forms in which EC2 names instances: a holder that is named otherwise may be anybody. */
+/** The forms of EC2 instance ids. A holder with any other name could be any machine. */
 const WHOLE_ID = /^i-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 
-/** Where it is attached, or that it is not, in a way that agrees with its state. */
+/** True when the volume says where it is attached, or that it is not attached, and its state agrees with that. */
 const tellsWhere = ({ State, Attachments = [] }: Volume): boolean => {
   if (State === 'available') return Attachments.every((attachment) => attachment.State === 'detached');
   return (
@@ -123,8 +131,9 @@ const tellsWhere = ({ State, Attachments = [] }: Volume): boolean => {
 };
 
 /**
- * What the disks say of a machine that EC2 does not know. EC2 describes only volumes of the caller's own account and
- * region, and volumes never leave theirs: when all that were attached to the machine are found, it was of this place.
+ * Returns what the disks say about a machine that EC2 does not know. EC2 describes only volumes in the caller's own
+ * account and region, and volumes never leave them. Therefore, if EC2 finds all volumes that were attached to the
+ * machine, the machine belonged to this account and region.
  */
 export const witness = async (
   client: EC2Client,

@@ -2,12 +2,15 @@ import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 
-/** The error codes that EC2, EKS and the credential chain answer, in fencing's words. By code, never by message. */
+/**
+ * Translates the error codes of EC2, EKS, and the credential chain into Cloudfence errors. Decides by code, never by
+ * message.
+ */
 
-/** A service answered: its code stands in `name`, and the HTTP status beside it. */
+/** An error that a service answered: the code is in `name`, with the HTTP status beside it. */
 const answered = z.object({ name: z.string(), $metadata: z.object({ httpStatusCode: z.number() }) });
 
-/** Without credentials the SDK sends nothing. */
+/** Without credentials, the SDK sends nothing. */
 const NO_CREDENTIALS: ReadonlySet<string> = new Set(['CredentialsProviderError', 'TokenProviderError']);
 
 const DENIED: ReadonlySet<string> = new Set([
@@ -30,7 +33,7 @@ const DENIED: ReadonlySet<string> = new Set([
   'UnrecognizedClientException',
 ]);
 
-/** Codes that come with a status of the 400 class although nothing is wrong with the call. */
+/** Codes with a 4xx status although nothing is wrong with the call. */
 const UNAVAILABLE: ReadonlySet<string> = new Set([
   'InternalError',
   'InternalFailure',
@@ -44,22 +47,22 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   'Unavailable',
 ]);
 
-/** The service's own code for what went wrong, or null when no service answered. */
+/** Returns the service's own error code, or null when no service answered. */
 export const codeOf = (caught: unknown): string | null => {
   const read = answered.safeParse(caught);
   return read.success ? read.data.name : null;
 };
 
 /**
- * The code with which EC2 declines a call for what it asks; what comes with any other status may be somebody else's
- * word.
+ * Returns the code with which EC2 declines what the call asks for. An answer with any status other than 400 may come
+ * from something other than EC2.
  */
 export const declinedWith = (caught: unknown): string | null => {
   const read = answered.safeParse(caught);
   return read.success && read.data.$metadata.httpStatusCode === 400 ? read.data.name : null;
 };
 
-/** Their messages quote the request as it was signed, session token and all. */
+/** Messages of these errors quote the signed request, including the session token. */
 const QUOTES_THE_REQUEST: ReadonlySet<string> = new Set([
   'IncompleteSignature',
   'InvalidSignatureException',
@@ -67,15 +70,15 @@ const QUOTES_THE_REQUEST: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The service's sentence says who may not do what to which resource, and holds the text that `aws sts
- * decode-authorization-message` reads.
+ * Keeps the service's sentence, because it says who may not do what on which resource. It also holds the text that `aws
+ * sts decode-authorization-message` decodes.
  */
 const answeredInWords = ({ name, message }: Error): string => {
   const sentence = QUOTES_THE_REQUEST.has(name) ? '' : sentenceOf(message);
   return sentence === '' || sentence === name ? name : `${name}: ${sentence}`;
 };
 
-/** For people. Of missing credentials the SDK's own words say where they were looked for. */
+/** Describes the error for people. When credentials are missing, the SDK's message says where it looked for them. */
 const inWords = (caught: unknown, call: string, status: number): string => {
   if (!(caught instanceof Error)) return `${call} answered nothing`;
   if (NO_CREDENTIALS.has(caught.name)) return `${call} was not sent, for there are no credentials: ${caught.message}`;
@@ -85,8 +88,8 @@ const inWords = (caught: unknown, call: string, status: number): string => {
 };
 
 /**
- * An unknown code goes by the class of its HTTP status: 401 and 403 are about permission, other 4xx decline this very
- * call, and 5xx or 429 are the other side's trouble. Without an answer there is nothing to be known: unavailable.
+ * Classifies an unknown code by its HTTP status: 401 and 403 mean missing permission, 5xx and 429 mean a problem of the
+ * service, and any other 4xx declines this call. Without an answer nothing is known, so the error is Unavailable.
  */
 export const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
@@ -100,7 +103,7 @@ export const toCloudfenceError = (caught: unknown, call: string): CloudfenceErro
   return new Refused(message, { cause: caught });
 };
 
-/** Runs one call and translates what it throws. */
+/** Runs one call and translates its errors. */
 export const withCloudfenceErrors = async <T>(call: string, run: () => Promise<T>): Promise<T> => {
   try {
     return await run();

@@ -2,25 +2,25 @@ import type { Tag } from '@aws-sdk/client-ec2';
 import type { UnservedPlace } from '../../fencing/model/cloud.ts';
 import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
-/** `i-` and 8 or 17 hexadecimal digits today; shorter forms between them are let through, EC2 itself judges those. */
+/**
+ * Today an id is `i-` and 8 or 17 hexadecimal digits. The pattern also accepts the lengths between them, because EC2
+ * itself judges those.
+ */
 export const INSTANCE_ID = /^i-[0-9a-f]{8,17}$/;
 
 const VOLUME_ID = /^vol-[0-9a-f]{8,17}$/;
 
-/**
- * The driver that people install, and the one that EKS Auto Mode brings: both call a machine and a volume by EC2's own
- * ids.
- */
+/** The driver that people install and the driver of EKS Auto Mode. Both use EC2's own ids for machines and volumes. */
 const EBS_DRIVERS: ReadonlySet<string> = new Set(['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com']);
 
 const isEbs = (driver: string | null): boolean => driver !== null && EBS_DRIVERS.has(driver);
 
-/** `aws:///<zone>/<id>`, `aws:////<id>` or the bare id. https://github.com/kubernetes/cloud-provider-aws */
+/** `aws:///<zone>/<id>`, `aws:////<id>`, or the bare id. https://github.com/kubernetes/cloud-provider-aws */
 const PROVIDER_ID = /^(?:aws:\/\/\/[^/]*\/)?([^/]+)$/;
 
 /**
- * The instance that an identity source names; null for anything that is no EC2 instance, such as Fargate or another
- * cloud. The EBS driver's node id is the instance id.
+ * Returns the instance that an identity source names. The EBS driver's node id is the instance id. Returns null for
+ * anything that is not an EC2 instance, such as Fargate or a machine of another cloud.
  */
 export const machineOf = ({ source, driver, value }: IdentitySource): MachineId | null => {
   switch (source) {
@@ -42,10 +42,13 @@ const instanceId = (text: string | undefined): MachineId | null =>
 
 const ZONE_OF = /^aws:\/\/\/([^/]+)\/[^/]+$/;
 
-/** `eu-west-1` of `eu-west-1a`, and of a local zone such as `us-west-2-lax-1a`. */
+/** Matches `eu-west-1` in `eu-west-1a`, and the region of a local zone such as `us-west-2-lax-1a`. */
 const REGION_OF = /^[a-z]+(?:-[a-z]+)+-\d+/;
 
-/** A providerID names the zone, and so the region; no source names the account. */
+/**
+ * Returns the region of a Node's machine when it is not `region`. A providerID names the zone and thereby the region.
+ * No source names the account.
+ */
 export const unservedPlace = ({ source, value }: IdentitySource, region: string): UnservedPlace | null => {
   const zone = source === 'providerID' ? ZONE_OF.exec(value)?.[1] : undefined;
   if (zone === undefined) return null;
@@ -58,12 +61,12 @@ export const unservedPlace = ({ source, value }: IdentitySource, region: string)
       };
 };
 
-/** `vol-…`, or `aws://<zone>/vol-…` as volumes of the former in-tree plugin are named. */
+/** `vol-…`, or `aws://<zone>/vol-…` for volumes of the former in-tree plugin. */
 const HANDLE = /^(?:aws:\/\/[^/]*\/)?([^/]+)$/;
 
 /**
- * The EBS volume behind a CSI volume, or null: `local-ebs://` handles and other drivers' volumes are no disks to
- * detach.
+ * Returns the EBS volume behind a CSI volume. Returns null for `local-ebs://` handles and for volumes of other drivers,
+ * because they are not disks that can be detached.
  */
 export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null => {
   const id = isEbs(driver) ? HANDLE.exec(handle)?.[1] : undefined;
@@ -71,9 +74,9 @@ export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null => {
 };
 
 /**
- * Names under which the Node of an instance may be registered, likeliest first: its private DNS name, and the
- * resource-based forms. Private zones are `<region>.compute.internal` in every region but us-east-1; `aws-cn` and
- * `aws-us-gov` differ in their public names only. DHCP options with a domain of their own give other names.
+ * Returns the names under which the Node of an instance may be registered, likeliest first: its private DNS name, then
+ * the resource-based forms. Private zones are `<region>.compute.internal` in every region except us-east-1. `aws-cn`
+ * and `aws-us-gov` differ only in their public names. DHCP options with a custom domain produce other names.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-naming.html
  */
 export const nodeNamesOf = (
@@ -96,7 +99,9 @@ const eastern = (machine: MachineId, region: string): readonly string[] =>
 const OWNERSHIP = 'kubernetes.io/cluster/';
 const EKS_NAME = 'aws:eks:cluster-name';
 
-/** Names of the clusters that claim a machine by its tags. https://github.com/kubernetes/cloud-provider-aws */
+/**
+ * Returns the names of the clusters that claim a machine by its tags. https://github.com/kubernetes/cloud-provider-aws
+ */
 export const clustersIn = (tags: readonly Tag[]): readonly string[] => [...new Set(tags.flatMap(clusterIn))];
 
 const clusterIn = ({ Key = '', Value = '' }: Tag): readonly string[] => {

@@ -5,7 +5,7 @@ import { detach, powerOff } from './actions.ts';
 import { look } from './look.ts';
 import { witness } from './disks.ts';
 
-/** EC2 and EBS of one account in one region, in fencing's words. */
+/** Implements `Cloud` for EC2 and EBS in one account and one region. */
 export const awsCloud = ({ clients, region }: { readonly clients: Ec2Clients; readonly region: string }): Cloud => ({
   name: 'aws',
   look: (machines, scope, signal) => look(clients.reads, region, machines, scope, signal),

@@ -11,20 +11,27 @@ import { askInHalves, chunksOf, listed, wholeVolumes } from './describe.ts';
 import { withCloudfenceErrors } from './errors.ts';
 import { missingFacts, seenFacts, unknownFacts } from './power.ts';
 
-/** What EC2 said of one id. */
+/** What EC2 said about one id. */
 type Said =
   | { readonly machine: MachineId; readonly said: 'seen'; readonly instance: Instance; readonly requestId: string }
   | { readonly machine: MachineId; readonly said: 'not-found' | 'malformed' };
 
-/** Ids in one call: small enough that one bad id costs few extra calls, and within EC2's limit of 200 filter values. */
+/**
+ * Ids in one call. The number is small enough that one bad id costs few extra calls, and it is within EC2's limit of
+ * 200 filter values.
+ */
 const AT_ONCE = 100;
 
-/** A hundred instances have 128 volumes each at the most: some tens of pages. */
+/** A hundred instances have at most 128 volumes each, which is some tens of pages. */
 const MOST_PAGES = 100;
 
 const BAD_IDS = new Set(['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed']);
 
-/** @throws Unavailable, Denied, Refused: a look answers for all machines or for none. */
+/**
+ * Reads the facts of the machines. The look answers for all machines or for none.
+ *
+ * @throws Unavailable, Denied, Refused
+ */
 export const look = async (
   client: EC2Client,
   region: string,
@@ -44,8 +51,8 @@ export const look = async (
 };
 
 /**
- * EC2 calls an id that it does not know by name, in an error. An instance that is left out of an answer, or is in it
- * twice, is not missing: nothing was said of it.
+ * Returns the facts of one machine. EC2 names an id that it does not know in an error. An instance that is absent from
+ * an answer, or listed twice, is not missing: EC2 has not said that it does not exist.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html
  */
 const factsOf = (
@@ -94,7 +101,7 @@ const describe = async (
   return said;
 };
 
-/** The disks' own word on what they are attached to. */
+/** Returns the volumes that report an attachment to one of these instances. */
 const volumesOn = async (
   client: EC2Client,
   ids: readonly MachineId[],

@@ -15,8 +15,8 @@ interface Classified {
 }
 
 /**
- * Reasons that say plain shutdown, for machines that could have hibernated instead. `Server.SpotInstanceShutdown` is
- * missing on purpose: EC2 hibernates interrupted Spot instances too and documents no other code for it.
+ * Reasons that mean a plain shutdown, for machines that could have hibernated instead. `Server.SpotInstanceShutdown` is
+ * absent on purpose: EC2 also hibernates interrupted Spot instances and documents no other code for it.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StateReason.html
  */
 const PLAIN_SHUTDOWN: ReadonlySet<string> = new Set([
@@ -27,8 +27,8 @@ const PLAIN_SHUTDOWN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What EC2's answer proves. Only `stopped` and `terminated` prove anything; a machine that may lie hibernated has
- * memory that writes again within seconds of a resume.
+ * Returns what EC2's answer proves. Only `stopped` and `terminated` prove anything. The memory of a machine that may be
+ * hibernated writes again within seconds of a resume.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-lifecycle.html
  */
 export const classify = (instance: Pick<Instance, 'State' | 'StateReason' | 'HibernationOptions'>): Classified => {
@@ -53,7 +53,8 @@ export const classify = (instance: Pick<Instance, 'State' | 'StateReason' | 'Hib
 const alive = (power: Power): Classified => ({ power, forGood: false });
 
 /**
- * Not knowing whether it can hibernate counts as being able to; a reason that says that it did is believed in any case.
+ * If it is unknown whether the machine can hibernate, it counts as able to. A reason that says that it hibernated
+ * always counts.
  */
 const mayBeHibernated = ({
   HibernationOptions,
@@ -65,7 +66,7 @@ const mayBeHibernated = ({
 interface Sighting {
   readonly region: string;
   readonly requestId: string;
-  /** What the disks say; null when they were not asked. */
+  /** What the disks report. Null when they were not asked. */
   readonly volumes: readonly Volume[] | null;
 }
 
@@ -88,7 +89,10 @@ export const seenFacts = (
   evidence: evidenceOf(instance, requestId),
 });
 
-/** A machine that is up has been so since its launch: only the way down is noted as a transition. */
+/**
+ * Returns when the present state began. A machine that is up has been up since its launch. EC2 records a transition
+ * only on the way down.
+ */
 const sinceOf = ({ State, LaunchTime, StateTransitionReason }: Instance): number | null =>
   State?.Name === 'running' || State?.Name === 'pending'
     ? (LaunchTime?.getTime() ?? null)
@@ -104,7 +108,7 @@ const evidenceOf = (instance: Instance, requestId: string): Evidence => ({
 });
 
 /**
- * EC2 does not know the id, which proves nothing by itself:
+ * Returns the facts for an id that EC2 does not know. That alone proves nothing:
  * https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
  */
 export const missingFacts = (machine: MachineId, volumes: readonly Volume[] | null): MachineFacts => ({
@@ -114,14 +118,17 @@ export const missingFacts = (machine: MachineId, volumes: readonly Volume[] | nu
   evidence: { state: 'not found', readFrom: READ_FROM },
 });
 
-/** EC2 says nothing of it, or that this cannot be an instance id: there is nothing to be proved about it. */
+/**
+ * Returns the facts when EC2 says nothing about the id, or says that it cannot be an instance id. Nothing can be proved
+ * about it.
+ */
 export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'unknown',
   evidence: { state, readFrom: READ_FROM },
 });
 
-/** A text for people with a time in it, such as `User initiated (2014-09-15 22:12:11 GMT)`. */
+/** Matches the time in a text for people, such as `User initiated (2014-09-15 22:12:11 GMT)`. */
 const TRANSITION_TIME = /\((\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) (?:GMT|UTC)\)$/;
 
 const transitionTime = (reason: string | undefined): number | null => {

@@ -3,9 +3,9 @@ import { CloudfenceError, Refused } from '../../fencing/model/errors.ts';
 import type { DiskId, IdentitySource, MachineFacts, MachineId, Witness } from '../../fencing/model/machine.ts';
 
 /**
- * Several territories as one cloud. An instance id is one machine's in all of AWS, and an EBS volume attaches only
- * within its account and zone: so the territory that knows a machine owns it, and the one that knows a disk may vouch
- * for it.
+ * Combines several territories into one cloud. An instance id is unique in all of AWS, and an EBS volume attaches only
+ * within its account and zone. Therefore the territory that knows a machine owns it, and the territory that knows a
+ * disk may vouch for it.
  * https://docs.aws.amazon.com/ebs/latest/userguide/ebs-attaching-volume.html
  */
 export const cloudOfTerritories = (home: Territory, others: readonly Territory[]): Cloud => {
@@ -30,13 +30,13 @@ export const cloudOfTerritories = (home: Territory, others: readonly Territory[]
   };
 };
 
-/** A place is served where one of them serves it. */
+/** A place is served when at least one territory serves it. */
 const unservedByAll = (all: readonly Territory[], source: IdentitySource): UnservedPlace | null => {
   const [first = null, ...rest] = all.map(({ cloud }) => cloud.unservedPlace(source));
   return rest.includes(null) ? null : first;
 };
 
-/** A verb goes to the territory that knows the machine, and nowhere on a guess. */
+/** Returns the territory that knows the machine. A call goes only to that territory and never to a guessed one. */
 const ownerOf = (machine: MachineId, { home, others, owners }: Territories): Cloud => {
   const owner = owners.get(machine);
   if (owner) return owner.cloud;
@@ -46,8 +46,9 @@ const ownerOf = (machine: MachineId, { home, others, owners }: Territories): Clo
 };
 
 /**
- * Every territory has to answer: the one that does not may be the one whose disk still names the machine. One of them
- * has to know all of the disks, for those of one machine are all of its own account and region.
+ * Asks every territory about the disks. Each of them must answer, because the one that does not may hold the disk that
+ * still names the machine. One of them must know all of the disks, because all disks of one machine belong to its
+ * account and region.
  */
 const witnessIn = async (
   { home, others }: Territories,
@@ -70,21 +71,21 @@ export interface Territory {
 export interface Territories {
   readonly home: Territory;
   readonly others: readonly Territory[];
-  /** Where each machine was seen last: it never moves, so there it is asked for first. */
+  /** The territory in which each machine was last seen. A machine never moves, so Cloudfence asks there first. */
   readonly owners: Map<MachineId, Territory>;
 }
 
 type Look = (territory: Territory, machines: readonly MachineId[]) => Promise<readonly MachineFacts[]>;
 
-/** What a territory said of one machine. */
+/** What a territory said about one machine. */
 interface Said {
   readonly territory: Territory;
   readonly facts: MachineFacts;
 }
 
 /**
- * Not known there: another territory may know it. Left out of an answer is less than missing, and no more than a reason
- * to ask on.
+ * True when this territory does not know the machine, so another one may. An absence from the answer proves less than
+ * `missing` and is only a reason to ask the others.
  */
 const isNotSeen = ({ facts }: Said): boolean => facts.power === 'missing' || facts.power === 'unknown';
 
@@ -96,7 +97,10 @@ const seen = ({ territory, facts }: Said, { home, owners }: Territories): Machin
   return territory === home ? facts : { ...facts, evidence: { ...facts.evidence, territory: territory.name } };
 };
 
-/** Missing is what all of them call missing; whatever a disk says of the machine is kept. */
+/**
+ * Returns the facts of a machine that no territory has seen. It is missing only if every territory says so. Keeps
+ * everything that the disks say about it.
+ */
 const notSeen = (said: readonly Said[], first: Said, { owners }: Territories): MachineFacts => {
   owners.delete(first.facts.machine);
   const { facts } = said.find(({ facts: { power } }) => power !== 'missing') ?? first;
@@ -118,8 +122,8 @@ const answerOf = async (territory: Territory, machines: readonly MachineId[], lo
 };
 
 /**
- * Asks each territory for what it has not been asked for yet. A machine that one of them knows does not wait for the
- * others' answers.
+ * Asks each territory about the machines that it was not asked about before. A machine that one territory knows does
+ * not wait for the answers of the others.
  */
 const searched = async (
   lost: readonly Said[],
@@ -144,10 +148,10 @@ const searched = async (
 };
 
 /**
- * One live look over all territories: where a machine was seen last, or else at home; and only what is not there, in
- * all the others. A machine is missing when every single one has said so.
+ * Looks once, live, over all territories. Asks first where a machine was last seen, or else the home territory. Asks
+ * all the others only for machines that are not found there. A machine is missing only when every territory says so.
  *
- * @throws Unavailable, Denied when a machine is not found and a territory has not answered
+ * @throws Unavailable, Denied when a machine is not found and a territory does not answer
  */
 export const lookInTerritories = async (
   machines: readonly MachineId[],

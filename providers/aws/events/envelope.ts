@@ -7,8 +7,9 @@ import { INSTANCE_ID } from '../identity.ts';
 import { knownKinds, momentOf, type Understood } from './kinds.ts';
 
 /**
- * What all EventBridge events share. Ids are no UUIDs and times are placeholders in some published samples, so neither
- * is judged. https://docs.aws.amazon.com/eventbridge/latest/ref/events-structure.html
+ * The fields that all EventBridge events share. Some published samples have ids that are not UUIDs and placeholder
+ * times, so neither is validated.
+ * https://docs.aws.amazon.com/eventbridge/latest/ref/events-structure.html
  */
 const envelope = z.object({
   'detail-type': z.string(),
@@ -23,7 +24,8 @@ const envelope = z.object({
 type Envelope = z.infer<typeof envelope>;
 
 /**
- * They send much that is about no instance, and new kinds of it: none of that is a mistake of whoever made the rule.
+ * Sources that send many events that are not about an instance, and new kinds of them. Such an event is not a mistake
+ * of the person who wrote the rule.
  */
 const OUR_SOURCES: ReadonlySet<string> = new Set([
   'aws.ec2',
@@ -38,9 +40,7 @@ const detailOf = (raw: object): unknown => ('detail' in raw ? raw.detail : undef
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * The same event as EC2 would have sent it: its detail no text, and the instance under the names that are published.
- */
+/** Returns the event as EC2 sends it: the detail parsed from text, and the instance under the published field names. */
 const asPublished = (raw: object): object => {
   const said = detailOf(raw);
   const detail = typeof said === 'string' ? jsonOrText(said) : said;
@@ -52,7 +52,9 @@ const asPublished = (raw: object): object => {
     : { ...raw, detail: { 'instance-id': machine, EC2InstanceId: machine, ...detail } };
 };
 
-/** Instances of an event of AWS's own of a kind that nobody knows: a reason to look at them all the same. */
+/**
+ * Returns the instances in an event from AWS whose kind is unknown. Such an event is still a reason to look at them.
+ */
 const machinesIn = (raw: object): readonly string[] => {
   const detail = detailOf(raw);
   const named = isObject(detail) ? namedInDetail(detail) : null;
@@ -109,7 +111,7 @@ const hintOf = (
 });
 
 /**
- * A record of CloudTrail's own log files, of which EventBridge makes an event.
+ * A record from CloudTrail's log files. EventBridge turns such records into events.
  * https://docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-reference-record-contents.html
  */
 const record = z.looseObject({
@@ -126,7 +128,7 @@ const record = z.looseObject({
 const typeOf = (eventType: string | null | undefined): string =>
   eventType === 'AwsServiceEvent' ? 'AWS Service Event via CloudTrail' : 'AWS API Call via CloudTrail';
 
-/** Null when it is no such record. */
+/** Reads a CloudTrail record. Returns null for anything else. */
 export const readTrailRecord = (raw: object, where: string): ParsedEvent | null => {
   const read = record.safeParse(raw);
   if (!read.success) return null;
@@ -146,7 +148,10 @@ export const readTrailRecord = (raw: object, where: string): ParsedEvent | null 
   };
 };
 
-/** What a rule sends whose input path is `$.detail`: the inside of an event, of which the kind shows by its fields. */
+/**
+ * Reads the detail of an event alone, which a rule sends when its input path is `$.detail`. The fields of the detail
+ * show the kind of the event.
+ */
 
 const detailTypeOf = (detail: object): string | null => {
   if ('affectedEntities' in detail && 'service' in detail) return 'AWS Health Event';
@@ -156,7 +161,7 @@ const detailTypeOf = (detail: object): string | null => {
   return null;
 };
 
-/** Null when it is no such inside. */
+/** Reads such a detail. Returns null for anything else. */
 export const readDetail = (detail: object, where: string): ParsedEvent | null => {
   const type = detailTypeOf(detail) ?? (namesAny(detail) ? 'detail' : null);
   if (type === null || (type !== 'AWS Health Event' && !namesAny(detail))) return null;
@@ -167,7 +172,10 @@ export const readDetail = (detail: object, where: string): ParsedEvent | null =>
   };
 };
 
-/** Where an event names an instance, however its sender spells that: in its detail, or only by an ARN beside it. */
+/**
+ * Finds the instance that an event names, however the sender spells the field. The event names it in the detail, or
+ * only in an ARN beside the detail.
+ */
 
 const ARN = /^arn:[^:]+:ec2:[^:]*:[^:]*:instance\/(i-[0-9a-f]{8,17})$/;
 const LONGEST_NAME = 30;
@@ -176,7 +184,7 @@ const NAMES: ReadonlySet<string> = new Set(['instanceid', 'ec2instanceid']);
 const isIt = (key: string): boolean =>
   key.length <= LONGEST_NAME && NAMES.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
 
-/** The fields that name an instance, well or badly. */
+/** Returns the values of the fields that name an instance, valid or not. */
 const fieldsOf = (detail: object): readonly unknown[] =>
   Object.entries(detail).flatMap(([key, value]) =>
     isIt(key) && value !== '' && value != null ? [value as unknown] : [],
@@ -187,7 +195,10 @@ const listed = (raw: object): readonly unknown[] =>
 
 const isInstance = (value: unknown): value is string => typeof value === 'string' && INSTANCE_ID.test(value);
 
-/** The one instance that the detail names; null where it names none, or anything else. */
+/**
+ * Returns the one instance that the detail names. Returns null when the detail names no instance, several, or something
+ * else.
+ */
 const namedInDetail = (detail: object): string | null => {
   const [only, ...others] = new Set(fieldsOf(detail));
   return isInstance(only) && others.length === 0 ? only : null;
@@ -195,7 +206,7 @@ const namedInDetail = (detail: object): string | null => {
 
 const MOST_ARNS = 1_000;
 
-/** Instances that stand beside the event as ARNs. */
+/** Returns the instances that the event lists as ARNs beside its detail. */
 const namedByArn = (raw: object): readonly string[] => {
   const named = listed(raw)
     .slice(0, MOST_ARNS)
@@ -203,7 +214,9 @@ const namedByArn = (raw: object): readonly string[] => {
   return [...new Set(named)];
 };
 
-/** What names an instance in the detail, be it no id: then an ARN must not speak in its place. */
+/**
+ * True when a field of the detail names an instance, even with an invalid id. Then an ARN must not replace that field.
+ */
 const namesAny = (detail: object): boolean => fieldsOf(detail).length > 0;
 
 export const { fault, unreadable } = faultsShowing((raw) =>

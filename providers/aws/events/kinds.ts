@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { INSTANCE_ID } from '../identity.ts';
 
-/** What an event that was understood says: machines to look at, or that it names none. */
+/** The content of an event of a known kind: the machines to look at, or a note that it names none. */
 export type Understood =
   | { readonly machines: readonly string[]; readonly because: string; readonly at?: Whereabouts }
   | { readonly machines: null; readonly aside: string };
 
-/** Where the machines are, when the envelope does not say that; null where the envelope is right. */
+/** The location of the machines when the envelope does not give it. Null means that the envelope is right. */
 interface Whereabouts {
   readonly account: string | null;
   readonly region: string | null;
@@ -16,7 +16,7 @@ const hint = (machine: string, because: string): Understood => ({ machines: [mac
 
 const nothing = (aside: string): Understood => ({ machines: null, aside });
 
-/** Epoch ms, or null for a placeholder or nothing at all. */
+/** Returns epoch ms, or null for a placeholder or a missing time. */
 export const momentOf = (time: string | null | undefined): number | null => {
   const moment = Date.parse(time ?? '');
   return Number.isNaN(moment) ? null : moment;
@@ -29,11 +29,11 @@ export const instanceId = z
 export const TEST_NOTIFICATION = 'autoscaling:TEST_NOTIFICATION';
 
 /**
- * Calls and service events that CloudTrail noted:
+ * API calls and service events that CloudTrail records:
  * https://docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-reference-record-contents.html
  */
 
-/** Where a call names the instances that it is about: in what was asked, or, for a launch, in what was answered. */
+/** Where a call names its instances: in the request or, for a launch, in the response. */
 const namedIn: Readonly<Record<string, 'requestParameters' | 'responseElements'>> = {
   StopInstances: 'requestParameters',
   StartInstances: 'requestParameters',
@@ -47,9 +47,8 @@ const instancesSet = z.object({ instancesSet: z.object({ items: z.array(z.object
 const kebab = (name: string): string => name.replace(/\B[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
 
 /**
- * `{"detail":{"eventName":"StopInstances","requestParameters":{"instancesSet":{"items":[{"instanceId":"i-…"}]}}}}`; a
- * call that was refused may carry null in the place of what it asked for, and of what it was answered, or ids that are
- * none.
+ * `{"detail":{"eventName":"StopInstances","requestParameters":{"instancesSet":{"items":[{"instanceId":"i-…"}]}}}}`
+ * A refused call may have null for its request and its response, or values that are not instance ids.
  */
 const apiCall = z
   .object({
@@ -96,7 +95,7 @@ const serviceEvent = z
       : nothing(`a service event, ${eventName}, that names no instance`);
   });
 
-/** News of AWS Health: https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html */
+/** AWS Health events: https://docs.aws.amazon.com/health/latest/ug/aws-health-events-eventbridge-schema.html */
 
 const ARN = /^arn:[^:]+:ec2:[^:]*:[^:]*:instance\/(.+)$/;
 
@@ -107,9 +106,9 @@ const listOf = <T extends z.ZodType>(one: T) =>
     .transform((list) => list ?? []);
 
 /**
- * `{"resources":["i-12345678"],"detail":{"service":"EC2","affectedEntities":[{"entityValue":"i-12345678"}]}}`. The
- * envelope says where the event was delivered, such as to an organization's first account or a backup region; the
- * detail, where it happened.
+ * `{"resources":["i-12345678"],"detail":{"service":"EC2","affectedEntities":[{"entityValue":"i-12345678"}]}}`
+ * The envelope names the account and region that received the event, such as an organization's management account or a
+ * backup region. The detail names the account and region where it happened.
  */
 const health = z
   .object({
@@ -134,17 +133,15 @@ const health = z
     };
   });
 
-/**
- * The kinds of EventBridge events that name instances, by their detail-type. None of them proves that a machine is off.
- */
+/** The kinds of EventBridge events that name instances, by detail-type. No event proves that a machine is off. */
 
-/** `{"detail":{"instance-id":"i-abcd1111","state":"stopped"}}`; the letter case of the state varies. */
+/** `{"detail":{"instance-id":"i-abcd1111","state":"stopped"}}`. The letter case of the state varies. */
 const stateChange = z
   .object({ detail: z.object({ 'instance-id': instanceId, state: z.string().toLowerCase() }) })
   .transform(({ detail }) => hint(detail['instance-id'], `state-change-${detail.state}`));
 
 /**
- * `{"detail":{"instance-id":"i-0b662ef9931388ba0","instance-action":"terminate"}}`; its ARN comes in several shapes.
+ * `{"detail":{"instance-id":"i-0b662ef9931388ba0","instance-action":"terminate"}}`. The ARN comes in several shapes.
  */
 const warning = (because: string) =>
   z
@@ -167,7 +164,7 @@ const autoScaling = (because: string) =>
       .transform(({ detail }) => hint(detail.EC2InstanceId, because)),
   ]);
 
-/** News of a launch, or of an end that failed: an instance is named only once there is one. */
+/** Reads an event about a launch, or about a termination that failed. It names an instance only once there is one. */
 const perhapsOf = (because: string) =>
   z
     .object({ detail: z.object({ EC2InstanceId: z.union([z.literal(''), instanceId]).nullish() }) })
@@ -178,8 +175,8 @@ const perhapsOf = (because: string) =>
     );
 
 /**
- * `{"detail":{"instance-id":"i-0c594155dd5ff1829","sub-type":"terminated"}}`; what a fleet ordered, not what has come
- * of it.
+ * `{"detail":{"instance-id":"i-0c594155dd5ff1829","sub-type":"terminated"}}`. It says what a fleet ordered, not the
+ * result.
  */
 const ofFleet = (kind: string) =>
   z

@@ -8,11 +8,11 @@ import { instanceId, momentOf, TEST_NOTIFICATION } from './kinds.ts';
 
 interface Wrapped {
   readonly value: unknown;
-  /** The JSON path to what is inside. */
+  /** The JSON path to the wrapped value. */
   readonly step: string;
 }
 
-/** An SQS or SNS record carries the event as text; a pipe that transforms its input may have parsed it. */
+/** An SQS or SNS record carries the event as text. A pipe that transforms its input may already have parsed it. */
 const sqsRecord = z
   .object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) })
   .transform(({ body }): Wrapped => ({ value: body, step: '.body' }));
@@ -23,13 +23,14 @@ const snsMessage = z
   .object({ Type: z.literal('Notification'), Message: z.string() })
   .transform(({ Message }): Wrapped => ({ value: Message, step: '.Message' }));
 
-/** A batch of a queue or a topic, or what people keep in a file. */
+/** A batch from a queue or a topic, or a list that a person keeps in a file. */
 const batches = (['Records', 'Events', 'Entries'] as const).map((key) =>
   z.object({ [key]: z.array(z.unknown()) }).transform((batch): Wrapped => ({ value: batch[key], step: `.${key}` })),
 );
 
 /**
- * An event on its way in: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html
+ * An event in the form in which a sender puts it on EventBridge:
+ * https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html
  */
 const entry = z
   .object({
@@ -44,10 +45,7 @@ const entry = z
     step: '',
   }));
 
-/**
- * A record of Kinesis, as Lambda is handed it or as a pipe passes it on, and one of Firehose. Their bytes may be
- * zipped.
- */
+/** A Kinesis record, as Lambda receives it or as a pipe forwards it, and a Firehose record. The data may be gzipped. */
 const kinesisRecord = z
   .object({ kinesis: z.object({ data: z.string() }) })
   .transform(({ kinesis }): Wrapped => ({ value: kinesis.data, step: '.kinesis.data' }));
@@ -60,7 +58,7 @@ const firehose = z
   .transform(({ records }): Wrapped => ({ value: records, step: '.records' }));
 
 /**
- * A subscription of CloudWatch Logs, directly and through a stream:
+ * A CloudWatch Logs subscription, received directly or through a stream:
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/SubscriptionFilters.html
  */
 const logsData = z
@@ -81,7 +79,7 @@ const cloudEvent = z
   .object({ specversion: z.string(), data: z.unknown() })
   .transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
 
-/** Of the answer of LookupEvents. */
+/** An event from the answer of LookupEvents. */
 const lookedUp = z
   .object({ CloudTrailEvent: z.string() })
   .transform(({ CloudTrailEvent }): Wrapped => ({ value: CloudTrailEvent, step: '.CloudTrailEvent' }));
@@ -103,11 +101,11 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
   lookedUp,
 ];
 
-/** What a queue, a topic or a stream hands over at once. */
+/** Returns the messages that a queue, a topic, or a stream delivers at once. */
 const batchIn = (raw: object): Batch | null =>
   batchUnder(raw, 'Records', ['body', 'Sns', 'kinesis']) ?? batchUnder(raw, 'records', ['recordId']);
 
-/** What is inside a wrapping, or null when it is none. */
+/** Returns the wrapped value, or null when the object is not a wrapping. */
 const unwrap = (raw: object): Wrapped | null => {
   for (const wrapping of wrappings) {
     const inside = wrapping.safeParse(raw);
@@ -117,7 +115,7 @@ const unwrap = (raw: object): Wrapped | null => {
 };
 
 /**
- * What Auto Scaling sends to a queue or a topic by itself, without EventBridge around it.
+ * A notification that Auto Scaling sends directly to a queue or a topic, without EventBridge around it.
  * https://docs.aws.amazon.com/autoscaling/ec2/userguide/prepare-for-lifecycle-notifications.html
  */
 const notification = z.union([
@@ -138,7 +136,7 @@ const wordFor = (transition: string): string =>
     .replaceAll('_', '-')
     .toLowerCase();
 
-/** Null when it is no such notification. */
+/** Reads such a notification. Returns null for anything else. */
 const readNotification = (raw: object, where: string): ParsedEvent | null => {
   const transition = notification.safeParse(raw);
   if (!transition.success) return null;
@@ -195,10 +193,10 @@ const readObject: Dialect['readObject'] = (raw, where, onward) => {
 };
 
 /**
- * Reads whatever brings news of instances: an EventBridge event, many of them, SQS records and SNS notifications around
- * them, archive replays, records of CloudTrail, what a rule sends of its detail alone, log subscriptions, Kinesis,
- * Firehose, JSON text (one document, or one a line), and `{ "instanceId": "i-…" }` written by hand. Never throws, and
- * never passes over anything in silence.
+ * Reads any message about instances: an EventBridge event or many of them; SQS records and SNS notifications around
+ * them; archive replays; CloudTrail records; the detail alone, as a rule may send it; log subscriptions; Kinesis;
+ * Firehose; JSON text (one document, or one per line); and `{ "instanceId": "i-…" }` that a person writes.
+ * Never throws, and never drops anything silently.
  */
 export const readHints = readerOf({
   readObject,

@@ -6,8 +6,8 @@ import type { CloudAccess } from '../../plugin.ts';
 import { withCloudfenceErrors } from '../errors.ts';
 
 /**
- * Ways into clusters that EKS manages, or whose credentials Secrets Manager or Parameter Store keep. Each SDK is loaded
- * by the first entry that needs it.
+ * Gives access to clusters that EKS manages, and to clusters whose credentials are in Secrets Manager or Parameter
+ * Store. The first entry that needs an SDK loads it.
  */
 export const awsAccess = (region: string): CloudAccess => ({
   managedCluster: async (entry, signal) => {
@@ -32,7 +32,9 @@ export const awsAccess = (region: string): CloudAccess => ({
 });
 
 /**
- * The text of a Secrets Manager secret. @throws Denied, Unavailable, Refused, InvalidConfiguration (it holds no text)
+ * Returns the text of a Secrets Manager secret.
+ *
+ * @throws Denied, Unavailable, Refused, InvalidConfiguration (it holds no text)
  */
 const secretText = async (client: SecretsManagerClient, name: string, signal: AbortSignal): Promise<string> => {
   const { GetSecretValueCommand } = await import('@aws-sdk/client-secrets-manager');
@@ -42,7 +44,7 @@ const secretText = async (client: SecretsManagerClient, name: string, signal: Ab
   return textOf(answer.SecretString, `the secret ${name}`);
 };
 
-/** The text of an SSM parameter, decrypted. @throws as above */
+/** Returns the decrypted text of an SSM parameter. @throws the same errors as `secretText` */
 const parameterText = async (client: SSMClient, name: string, signal: AbortSignal): Promise<string> => {
   const { GetParameterCommand } = await import('@aws-sdk/client-ssm');
   const answer = await withCloudfenceErrors('ssm:GetParameter', () =>

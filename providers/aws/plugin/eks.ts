@@ -5,15 +5,19 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { withCloudfenceErrors } from '../errors.ts';
 
-/** How to reach an EKS cluster's API server, as the identity whose AWS credentials these are. */
+/** Reaches the API server of an EKS cluster with the identity of the given AWS credentials. */
 
 export interface EksEndpoint {
   readonly server: string;
-  /** PEM, base64 as a kubeconfig has it. */
+  /** PEM in base64, as in a kubeconfig. */
   readonly certificateAuthorityData: string;
 }
 
-/** @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet) */
+/**
+ * Returns the endpoint of an EKS cluster.
+ *
+ * @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet)
+ */
 export const eksEndpoint = async (eks: EKSClient, cluster: string, signal: AbortSignal): Promise<EksEndpoint> => {
   const answer = await withCloudfenceErrors('eks:DescribeCluster', () =>
     eks.send(new DescribeClusterCommand({ name: cluster }), { abortSignal: signal }),
@@ -36,11 +40,13 @@ export interface EksIdentity {
   readonly now: () => number;
 }
 
-/** The signature's own life (s). EKS accepts the token for 15 minutes from its date. */
+/** How long the signature itself is valid (s). EKS accepts the token for 15 minutes from its date. */
 const SIGNED_FOR_S = 60;
 const RENEW_AFTER_MS = 10 * 60_000;
 
-/** Hands out the bearer token, and a new one well before the old one's 15 minutes are over. */
+/**
+ * Returns a function that gives the bearer token. It makes a new token well before the 15 minutes of the old one end.
+ */
 export const eksTokens = (identity: EksIdentity): (() => Promise<string>) => {
   let held: { readonly token: Promise<string>; readonly since: number } | null = null;
   return () => {
@@ -56,7 +62,8 @@ export const eksTokens = (identity: EksIdentity): (() => Promise<string>) => {
 };
 
 /**
- * A presigned STS GetCallerIdentity that names the cluster in a signed header, as aws-iam-authenticator reads it.
+ * Returns a presigned STS GetCallerIdentity request that names the cluster in a signed header, as aws-iam-authenticator
+ * expects it.
  * https://docs.aws.amazon.com/eks/latest/userguide/cluster-auth.html
  *
  * @throws Denied when there are no credentials

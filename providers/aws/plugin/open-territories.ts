@@ -11,7 +11,7 @@ export interface OpenTerritory extends Territory {
   readonly clients: Ec2Clients;
 }
 
-/** Where we are ourselves; the account is null where nobody has told it. */
+/** The place of this install. The account is null when the configuration does not give it. */
 export interface HomePlace {
   readonly account: string | null;
   readonly region: string;
@@ -26,7 +26,11 @@ const faultOf = (entry: TerritoryEntry, home: HomePlace): string | null => {
   return roleless ? `is not our own account ${home.account}: name a \`role\` of it to assume` : null;
 };
 
-/** @throws InvalidConfiguration with all faults at once: what only shows once our own account and region are known */
+/**
+ * Checks what depends on the account and region of this install.
+ *
+ * @throws InvalidConfiguration with all faults together
+ */
 const refuseFaults = (entries: readonly TerritoryEntry[], home: HomePlace): void => {
   const faults = entries.flatMap((entry, at) => {
     const fault = faultOf(entry, home);
@@ -46,7 +50,10 @@ const openTerritory = ({ role, externalId, endpoint, ...place }: TerritoryEntry,
   return { name: nameOf(place), region: place.region, clients, cloud: awsCloud({ clients, region: place.region }) };
 };
 
-/** `sts` is asked for the roles: the STS of our own region, which our own network reaches. No call is made yet. */
+/**
+ * Opens the territories without making a call. `sts` is the STS of this install's own region, which its own network can
+ * reach. It issues the credentials of the roles.
+ */
 export const openTerritories = (
   entries: readonly TerritoryEntry[],
   home: HomePlace,
@@ -61,13 +68,15 @@ export interface Role {
   readonly externalId: string | null;
 }
 
-/** Where to ask for a role, and as whom. */
+/** Where to request the credentials of a role, and with which credentials. */
 export type StsOptions = Pick<ClientOptions, 'endpoint' | 'credentials' | 'region'>;
 
-/** Shown in the CloudTrail of the role's account. */
+/** Appears in the CloudTrail of the role's account. */
 const SESSION = 'cloudfence';
 
-/** Whatever declines the role denies all that needs it; only a service that did not answer may answer soon. */
+/**
+ * Any refusal of the role denies everything that needs the role. Only a service that did not answer may answer soon.
+ */
 const notAssumed = (caught: unknown, { arn }: Role): CloudfenceError => {
   const error = toCloudfenceError(caught, 'sts:AssumeRole');
   const words = `the role ${arn} cannot be assumed: ${error.message}`;
@@ -77,8 +86,8 @@ const notAssumed = (caught: unknown, { arn }: Role): CloudfenceError => {
 };
 
 /**
- * Credentials of a role. The client that is given them keeps them until five minutes before they end; a role that
- * assumes another has an hour at most, which is also what STS gives unasked.
+ * Returns a provider of a role's credentials. The client that receives the credentials keeps them until five minutes
+ * before they expire. A role that assumes another role gets at most one hour, which is also the default of STS.
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
  *
  * @throws Denied, Unavailable

@@ -34,7 +34,7 @@ export const openAws = async ({
   return territories.length === 0 ? kit : withTerritories(kit, territories, { account, region, tags });
 };
 
-/** Loaded by those only who serve more than one territory. */
+/** Loads the code for territories only in installs that serve more than one. */
 const withTerritories = async (
   kit: OpenedCloud,
   entries: CloudOptions['territories'],
@@ -54,8 +54,8 @@ const withTerritories = async (
 };
 
 /**
- * The region of the profile that AWS_PROFILE names, or of the default one, from the files of the AWS CLI; null where it
- * has none.
+ * Returns the region of the profile in AWS_PROFILE, or of the default profile, from the files of the AWS CLI. Returns
+ * null when the profile has no region.
  * https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html
  *
  * @throws Denied when the profile or the files cannot be read

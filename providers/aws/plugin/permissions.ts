@@ -14,16 +14,19 @@ import { volumesById } from '../disks.ts';
 import { toCloudfenceError, withCloudfenceErrors } from '../errors.ts';
 import { look } from '../look.ts';
 
-/** What EC2 says in dry runs to the orders of a fence, as lines of the doctor. */
+/** Tries the calls of a fence as EC2 dry runs and returns the results as lines for `cloudfence doctor`. */
 
 export interface OrderPlace {
   readonly clients: Ec2Clients;
   readonly region: string;
-  /** Null where nobody knows what the permissions hang on. */
+  /** Null when the tags that the permissions depend on are unknown. */
   readonly tags: TagRule | null;
 }
 
-/** Permissions that hang on a tag are denied for what does not exist and bears none: no proof. */
+/**
+ * Makes the check for a dry run on ids that do not exist. A denial proves nothing there: a permission that depends on a
+ * tag is always denied for an object that does not exist and has no tag.
+ */
 const nobodys = (what: string, order: Order, denied: string | null): Check =>
   denied === null
     ? { what, verdict: 'ok', says: `${order} is not denied in a dry run` }
@@ -36,7 +39,7 @@ const nobodys = (what: string, order: Order, denied: string | null): Check =>
 const namesOf = (order: Order, { machine, disk }: OrderTarget): string =>
   order === 'ec2:DetachVolume' ? `${disk} of ${machine}` : machine;
 
-/** The stopping of a machine asks nothing of its disk. */
+/** Stopping a machine requires no tag on its disk. */
 const ruleFor = (order: Order, rule: TagRule): TagRule =>
   order === 'ec2:DetachVolume' ? rule : { ...rule, volumes: [] };
 
@@ -84,7 +87,7 @@ const checkOf = async (
   return { what, verdict: 'fail', says: `${order} IS DENIED ${why.join('; ')}${more}: ${remedies[order]}` };
 };
 
-/** @throws Denied, Unavailable */
+/** Checks whether EC2 would allow the destructive calls of this policy. @throws Denied, Unavailable */
 export const orderChecks = async (
   { policy, machines }: Trial,
   place: OrderPlace,
@@ -100,31 +103,30 @@ export const orderChecks = async (
   return Promise.all([...detach, ...powerOff]);
 };
 
-/** Ids that EC2 never gave out: asking for them shows whether we may ask. */
+/** Ids that EC2 never assigned. A call with them shows whether we may make the call at all. */
 const NOBODYS_INSTANCE = 'i-00000000000000000';
 const NOBODYS_VOLUME = 'vol-00000000000000000';
 
 /**
- * Machines on which orders are tried: the permissions of a role may hang on tags, and those differ from machine to
- * machine.
+ * The number of machines to try. The permissions of a role may depend on tags, and tags differ from machine to machine.
  */
 const MOST_TRIED = 10;
 
 interface OrderTarget {
   readonly machine: MachineId;
   readonly disk: DiskId;
-  /** False of ids that stand for nobody, which bear no tags. */
+  /** False for ids that do not exist and therefore have no tags. */
   readonly exists: boolean;
 }
 
 interface TriedOrder extends OrderTarget {
-  /** What EC2 answered, where it denies the order. */
+  /** EC2's answer when it denies the call, otherwise null. */
   readonly denied: string | null;
 }
 
 type Order = 'ec2:DetachVolume' | 'ec2:StopInstances';
 
-/** Whether the reads of a fence are answered. @throws Denied, Unavailable */
+/** Checks that EC2 answers the reads of a fence. @throws Denied, Unavailable */
 export const probeReads = async ({ reads }: Ec2Clients, region: string, signal: AbortSignal): Promise<void> => {
   await look(reads, region, [NOBODYS_INSTANCE], { disks: true }, signal);
 };
@@ -143,7 +145,11 @@ const dataDiskOf = ({ machine, disks }: MachineFacts): readonly OrderTarget[] =>
   return first ? [{ machine, disk: first.disk, exists: true }] : [];
 };
 
-/** Of these machines some that hold a data disk; nobody's, where none does. @throws Denied, Unavailable */
+/**
+ * Returns some of these machines that have a data disk, or ids that do not exist when no machine has one.
+ *
+ * @throws Denied, Unavailable
+ */
 const targetsAmong = async (
   { reads }: Ec2Clients,
   region: string,
@@ -174,8 +180,9 @@ const send = (
 };
 
 /**
- * A dry run changes nothing, and never ends well: it says that the call would have succeeded, that it is denied, or
- * what is wrong with it. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html
+ * Tries one call as a dry run. A dry run changes nothing and always ends in an error, which says that the call would
+ * have succeeded, that it is denied, or what is wrong with it.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html
  *
  * @throws Unavailable
  */
@@ -195,13 +202,13 @@ const tryOrder = async (
   return { ...target, denied: null };
 };
 
-/** A tag of which one of these values is wanted. */
+/** A tag that must have one of these values. */
 interface WantedTag {
   readonly key: string;
   readonly values: readonly string[];
 }
 
-/** What the permissions of a role hang on: of each list one tag is enough. */
+/** The tags that a role's permissions depend on. One tag of each list is enough. */
 interface TagRule {
   readonly instances: readonly WantedTag[];
   readonly volumes: readonly WantedTag[];
@@ -220,8 +227,9 @@ const said = (id: string, tags: readonly Tag[], wanted: readonly WantedTag[]): r
   bearsOne(tags, wanted) ? [] : [`${id} bears no tag ${inWords(wanted)}`];
 
 /**
- * Which tags are missing on a machine and its disk, in words; none, where tags are not why. @throws Unavailable,
- * Denied, Refused
+ * Describes the tags that are missing on a machine and its disk. Returns an empty list when tags are not the reason.
+ *
+ * @throws Unavailable, Denied, Refused
  */
 const missingTags = async (
   client: EC2Client,
