@@ -19,8 +19,9 @@ interface DetachOrder {
 const CALL = 'attachDetachDataDisks/action';
 
 /**
- * Asks Azure to detach the disk from this very machine. Azure has no compare-and-swap for that: so the disk and the
- * bearer of the machine's name are read right before, and the disk again when the order is declined.
+ * Asks Azure to detach the disk from this exact machine. Azure has no compare-and-swap for a detach. Therefore this
+ * function reads the disk, and the machine that has the name now, right before the call. It reads the disk again if
+ * Azure declines.
  * https://learn.microsoft.com/rest/api/compute/virtual-machines/attach-detach-data-disks
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
@@ -49,7 +50,11 @@ export const detach = async (
   }
 };
 
-/** The disk names the machine; is it the machine that was meant, and a disk that may be taken from it? */
+/**
+ * Returns the path of the machine if it is the intended one and the disk, which names it, may be detached from it.
+ *
+ * @throws Refused
+ */
 const mayDetach = (disk: Disk, bearer: Bearer, { from, disk: id }: DetachOrder) => {
   if (bearer.said === 'other') throw new Refused(`${id} names ${from.machine}, and ${bearer.why}`);
   const isOsDisk = sameDisk(bearer.vm.storageProfile?.osDisk?.managedDisk?.id, id);
@@ -69,11 +74,14 @@ const confirmDetached = async (
     throw new Refused(`${refusal.message}, and ${disk} still names ${from.machine}`, { cause: refusal.cause });
 };
 
-/** Power states that a hard power-off can end. One that starts is left alone: somebody has just asked for that. */
+/**
+ * Power states that a hard power-off can end. A starting machine is left alone, because somebody has just asked for the
+ * start.
+ */
 const ENDS: ReadonlySet<string | null> = new Set(['running', 'stopping', 'deallocating', 'unknown', null]);
 
 /**
- * Stops this very machine whether or not its operating system goes along.
+ * Stops this exact machine whether or not its operating system cooperates.
  * https://learn.microsoft.com/rest/api/compute/virtual-machines/power-off
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
@@ -93,18 +101,19 @@ export const powerOff = async (
   );
 };
 
-/** Sends the order; the request has left, or is held, by the time that it returns. */
+/** Sends the call. When it returns, the request has left or is held. */
 type Order = (client: ReturnType<AzureClients['writes']>, ordering: Ordering) => Operation;
 
 /**
- * Sends an order, sees it accepted, and then to its end if that comes soon.
+ * Sends a call, waits until Azure accepts it, and follows the operation to its end if that comes soon.
  *
- * Fencing needs no more than the acceptance: whether a disk is gone, the next look shows. It is followed all the same,
- * because while it runs the machine proves nothing (it is `Updating`) and takes no other order, and because its failure
- * is told to nobody else. A caller who gives up, or an operation that outlasts its following, changes nothing about it.
+ * Fencing needs only the acceptance, because the next look shows whether a disk is gone. The operation is still
+ * followed for two reasons. While it runs, the machine proves nothing (it is `Updating`) and accepts no other call. And
+ * nothing else reports its failure. The operation continues when the caller gives up, or when it lasts longer than it
+ * is followed.
  * https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
  *
- * @throws Unavailable, Denied (the order itself), Refused, ProofExpired
+ * @throws Unavailable, Denied (the call itself), Refused, ProofExpired
  */
 const orderUnderPermit = async (
   { writes, following }: AzureClients,
@@ -112,7 +121,7 @@ const orderUnderPermit = async (
   order: Order,
 ): Promise<void> => {
   try {
-    // Kept in an object: an operation by itself is a promise of its end.
+    // The object keeps the operation from being awaited: an operation by itself is a promise of its end.
     const { operation } = await underPermit(call, async (passage) => {
       const operation = order(writes(passage), { signal: passage.signal, everyMs: following.everyMs });
       await operation.submitted();
@@ -143,9 +152,9 @@ const countTo = (operation: Operation, times: number, then: () => void): void =>
 };
 
 /**
- * An operation that failed is thrown without a code; what the SDK holds of its state tells it from one that goes on.
- * Who may give an order may still be denied to ask about it (`Microsoft.Compute/locations/operations/read`): it goes
- * on, too.
+ * Throws when the operation has failed, and returns when it continues. The SDK throws a failed operation without a
+ * code, so the operation's state in the SDK tells the two apart. Credentials that may make a call may still be denied
+ * to ask about it (`Microsoft.Compute/locations/operations/read`). Then the operation continues, too.
  */
 const throwUnlessUnderWay = ({ operationState }: Operation, call: string, caught: unknown): void => {
   const status = operationState?.status;

@@ -8,24 +8,30 @@ import type { Passage } from '../../transport/under-permit.ts';
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 
-/** How often a long-running operation is asked about once it was accepted. */
+/** How often to ask about a long-running operation after Azure accepts it. */
 export interface Following {
-  /** Between two questions (ms), unless ARM asks for another pace. */
+  /** The time between two questions (ms), unless ARM asks for another pace. */
   readonly everyMs: number;
   readonly times: number;
 }
 
-/** Reads are retried by the SDK; an order has a client of its own, and leaves once or not at all. */
+/**
+ * The clients of one subscription. The SDK retries reads. Each destructive call gets its own client and is sent at most
+ * once.
+ */
 export interface AzureClients {
   readonly subscription: string;
   readonly following: Following;
-  /** Ids of the OS disks, as the machines named them last: where to read, never what was read. */
+  /** Ids of the OS disks, as the machines last named them. They say where to read and never replace a read. */
   readonly osDisks: Map<MachineId, DiskId>;
   readonly reads: ComputeManagementClient;
   readonly writes: (passage: Passage) => ComputeManagementClient;
 }
 
-/** Where to call and as whom; all but the first two is for tests and unusual networks. */
+/**
+ * Where to send calls, and with which credentials. Everything except the subscription and the credential is for tests
+ * and unusual networks.
+ */
 export interface ClientOptions extends Pick<
   ComputeManagementClientOptionalParams,
   'endpoint' | 'cloudSetting' | 'credentials' | 'httpClient'
@@ -35,12 +41,15 @@ export interface ClientOptions extends Pick<
   readonly following?: Following;
 }
 
-/** Twenty seconds: as long as fencing waits before it forces what did not come off. */
+/** Twenty seconds: as long as fencing waits before it forces a detach that did not succeed. */
 const usualFollowing: Following = { everyMs: 2_000, times: 10 };
 
 const READ_RETRIES = 2;
 
-/** Over plain HTTP the SDK sends nothing unless told so, and never a token: an endpoint of tests and demonstrations. */
+/**
+ * Opens a client. Over plain HTTP, the SDK sends nothing unless this is allowed, and it never sends a token. Such an
+ * endpoint is for tests and demonstrations.
+ */
 const open = (
   subscription: string,
   credential: Credential,
@@ -58,8 +67,8 @@ const open = (
 };
 
 /**
- * An order goes through the same policies as a read, with the same token and connections; but it is neither sent again
- * nor sent elsewhere.
+ * Returns the policies for a destructive call. They are the policies of a read, with the same token and connections,
+ * but without retries and redirects.
  */
 const orderPipeline = ({ pipeline }: ComputeManagementClient) => {
   const once = pipeline.clone();
@@ -91,10 +100,10 @@ export const azureClients = ({
 
 type Policy = Parameters<ComputeManagementClient['pipeline']['addPolicy']>[0];
 
-/** The last place before the wire: every wait for a token lies before. */
+/** The last place before the request leaves. Every wait for a token comes before it. */
 const LAST = { afterPhase: 'Sign' } as const;
 
-/** An order leaves by its passage. Questions about it afterwards need none. */
+/** Sends a destructive call through its passage. Later questions about the operation need no passage. */
 const permitted = ({ check, through }: Passage): Policy => ({
   name: 'permitted',
   sendRequest: async (request, next) => {
@@ -105,7 +114,7 @@ const permitted = ({ check, through }: Passage): Policy => ({
   },
 });
 
-/** A proxy that the environment names has put an agent of its own there before. */
+/** Uses our connections, unless a proxy that the environment names has already set its own agent. */
 const connectsBy = ({ http, https }: Connections): Policy => ({
   name: 'connectsByOurs',
   sendRequest: (request, next) => {
@@ -131,8 +140,8 @@ export const endsInTime: Policy = {
 const armError = z.object({ error: z.object({ code: z.string().min(1), message: z.string() }) });
 
 /**
- * The SDK takes a `code` from whatever was answered. What is not in ARM's form is the word of something between us and
- * ARM, such as a proxy's page, and has no code for us.
+ * Drops the body of an error that is not in ARM's form. The SDK takes a `code` from any answer. An answer in another
+ * form comes from something between us and ARM, such as a proxy's page, and its code means nothing to us.
  */
 const onlyArmsErrors: Policy = {
   name: 'onlyArmsErrors',
@@ -145,19 +154,22 @@ const onlyArmsErrors: Policy = {
   },
 };
 
-/** ARM of public Azure, and of the clouds that are apart from it. */
+/** The endpoints of ARM in public Azure and in the sovereign clouds. */
 
 const PUBLIC = 'https://management.azure.com';
 
 /**
- * Each of them is named like the public one, and gives its tokens for its own name.
+ * Each sovereign endpoint has a name like the public one, and its tokens are issued for its own name.
  * https://learn.microsoft.com/azure/azure-government/compare-azure-government-global-azure
  */
 const SOVEREIGN = /^https:\/\/(management\.(?:chinacloudapi\.cn|usgovcloudapi\.net))\/?$/i;
 
 export const armUrl = (endpoint: string | null): string => (endpoint ?? PUBLIC).replace(/\/$/, '');
 
-/** What a token for that endpoint has to be for: any other endpoint stands before the public ARM. */
+/**
+ * Returns the scope of a token for that endpoint. Any endpoint that is not a sovereign one stands in front of public
+ * ARM.
+ */
 export const armScope = (endpoint: string | null): string => {
   const host = SOVEREIGN.exec(endpoint ?? '')?.[1];
   return host === undefined ? `${PUBLIC}/.default` : `https://${host.toLowerCase()}/.default`;

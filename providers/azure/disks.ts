@@ -8,12 +8,13 @@ import { declinedWith, withCloudfenceErrors } from './errors.ts';
 import { diskOf, diskPath, type DiskPath, isMachine, machinePath } from './identity.ts';
 import type { Vm } from './machines.ts';
 
-/** ARM does not know the disk, or the disk's own service does not. */
+/** Codes that say that ARM, or the disk's own service, does not know the disk. */
 const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGroupNotFound', 'NotFound']);
 
 /**
- * A managed disk's own word; null when there is none of that id in this subscription. @throws Unavailable, Denied,
- * Refused
+ * Returns a managed disk as it describes itself. Returns null when this subscription has no disk with that id.
+ *
+ * @throws Unavailable, Denied, Refused
  */
 export const diskById = (clients: AzureClients, id: string, signal: AbortSignal): Promise<Disk | null> =>
   withCloudfenceErrors('disks/read', async () => {
@@ -28,7 +29,7 @@ export const diskById = (clients: AzureClients, id: string, signal: AbortSignal)
     }
   });
 
-/** What is read of a disk, as ARM writes it: the SDK hands on whatever stands in an answer. */
+/** The fields of a disk that Cloudfence reads, in ARM's form. The SDK passes on whatever an answer contains. */
 const inForm = z.object({
   id: z.string(),
   managedBy: z.string().nullish(),
@@ -44,7 +45,7 @@ const thatDisk = (disk: Disk, { id }: DiskPath): Disk => {
   throw new Unavailable(`disks/read was not answered with ${id}: this is no answer of ARM`, { cause: read.error });
 };
 
-/** Everybody that the disk says it is attached to. */
+/** Returns all machines that the disk says it is attached to. */
 const holdersOf = (disk: Disk): readonly string[] =>
   [disk.managedBy ?? '', ...(disk.managedByExtended ?? [])].filter((holder) => holder !== '');
 
@@ -59,13 +60,16 @@ const FREE: ReadonlySet<string> = new Set([
   'activeupload',
 ]);
 
-/** Its state agrees with the holders that it names: none of a free one, and at least one of one in use. */
+/**
+ * True when the disk's state agrees with the holders that it names: none for a free disk, at least one for a disk in
+ * use.
+ */
 const tellsItsHolders = (disk: Disk): boolean => {
   const state = disk.diskState?.toLowerCase() ?? '';
   return holdersOf(disk).length === 0 ? FREE.has(state) : state !== '' && state !== 'unattached';
 };
 
-/** Somebody has it, and it does not say who. */
+/** True when the disk is in use but does not say by which machine. */
 const isHeldByNobodyNamed = (disk: Disk): boolean =>
   holdersOf(disk).length === 0 && IN_USE.has(disk.diskState?.toLowerCase() ?? '');
 
@@ -75,7 +79,7 @@ export const isHeldBy = (disk: Disk, machine: MachineId): boolean =>
 const isShared = (disk: Disk): boolean =>
   (disk.maxShares ?? 1) > 1 || new Set(holdersOf(disk).map((holder) => holder.toLowerCase())).size > 1;
 
-/** What the machine says of its disks, each held against what the disk says itself. */
+/** Returns the disks that the machine names, each compared with what the disk itself says. */
 export const attachedDisks = (
   machine: MachineId,
   vm: Vm,
@@ -98,7 +102,10 @@ const dataDisk = (machine: MachineId, data: DataDisk, disks: ReadonlyMap<string,
   return { disk: id, state, keep: keepReason(machine, disks.get(id) ?? null) };
 };
 
-/** What the disk itself does not confirm is shown and left alone. */
+/**
+ * Returns why Cloudfence leaves a disk alone, or null. It shows an attachment that the disk itself does not confirm,
+ * but does not detach it.
+ */
 export const keepReason = (machine: MachineId, disk: Disk | null): string | null => {
   if (!disk || !isHeldBy(disk, machine)) return 'the disk itself does not show this attachment';
   return isShared(disk) ? 'attached to several machines, or made for it' : null;
@@ -106,7 +113,10 @@ export const keepReason = (machine: MachineId, disk: Disk | null): string | null
 
 const AT_ONCE = 10;
 
-/** Null where the disk cannot tell: it names somebody who cannot be read, or nobody although it is held. */
+/**
+ * Returns the machines that hold the disk. Returns null when the disk cannot tell: it names a holder that cannot be
+ * read, or it is held and names none.
+ */
 export const machinesHolding = (disk: Disk): Holding['by'] | null => {
   if (!tellsItsHolders(disk)) return null;
   const by = holdersOf(disk).map((holder) => machinePath(holder)?.id ?? null);
@@ -114,7 +124,11 @@ export const machinesHolding = (disk: Disk): Holding['by'] | null => {
   return known.length === by.length ? [...new Set(known)] : null;
 };
 
-/** @throws Unavailable, Denied, Refused: all disks are asked, or none has answered */
+/**
+ * Returns the machines that hold each disk. Every disk answers, or the call throws.
+ *
+ * @throws Unavailable, Denied, Refused
+ */
 export const holders = async (
   clients: AzureClients,
   volumes: readonly VolumeHandle[],
@@ -129,14 +143,17 @@ export const holders = async (
   });
 };
 
-/** A disk that nobody holds, or that others do: a holder that cannot be read might be anybody. */
+/**
+ * True when no machine holds the disk, or only machines whose ids can be read. A holder that cannot be read could be
+ * any machine.
+ */
 const isElsewhere = (disk: Disk): boolean =>
   tellsItsHolders(disk) && holdersOf(disk).every((holder) => machinePath(holder) !== null);
 
 /**
- * What the disks say of a machine that ARM does not know. When a machine is deleted its disks go on naming it for a
- * while. Disks attach within their subscription and are read from ours: when all that were attached to it are found, it
- * was of this place.
+ * Returns what the disks say about a machine that ARM does not know. When a machine is deleted, its disks continue to
+ * name it for a while. Disks attach only within their subscription, and Cloudfence reads them from its own. Therefore,
+ * if it finds all disks that were attached to the machine, the machine belonged to this subscription.
  *
  * @throws Unavailable, Denied, Refused
  */

@@ -2,9 +2,12 @@ import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 
-/** What ARM and the credentials answer, in fencing's words. By code and status, never by message. */
+/**
+ * Translates the answers of ARM and the errors of the credentials into Cloudfence errors. Decides by code and status,
+ * never by message.
+ */
 
-/** ARM answered, or the connection failed: then there is a code of the network and no status. */
+/** An answer from ARM, or a failed connection. A failed connection has a network code and no status. */
 const restError = z.object({
   name: z.literal('RestError'),
   code: z.string().optional(),
@@ -13,7 +16,7 @@ const restError = z.object({
 
 const asked = z.object({ request: z.object({ url: z.string() }) });
 
-/** No token could be had. https://learn.microsoft.com/javascript/api/@azure/identity/ */
+/** The credentials gave no token. https://learn.microsoft.com/javascript/api/@azure/identity/ */
 const credentialError = z.object({
   name: z.enum([
     'AuthenticationError',
@@ -24,7 +27,7 @@ const credentialError = z.object({
   statusCode: z.number().optional(),
 });
 
-/** Conflicts that end by themselves: another operation is under way on the same machine, or pushed this one aside. */
+/** Conflicts that end by themselves: another operation is running on the same machine, or has preempted this one. */
 const UNAVAILABLE: ReadonlySet<string> = new Set([
   'AnotherOperationInProgress',
   'Conflict',
@@ -34,7 +37,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   'TooManyRequests',
 ]);
 
-/** ARM's own code for what went wrong, or null when ARM did not answer. */
+/** Returns ARM's own error code, or null when ARM did not answer. */
 export const codeOf = (caught: unknown): string | null => {
   const { code = null, statusCode } = restError.safeParse(caught).data ?? {};
   return statusCode === undefined ? null : code;
@@ -46,7 +49,10 @@ export interface Declined {
   readonly code: string;
 }
 
-/** Null where nobody declined, or somebody who does not speak as ARM does: see `onlyArmsErrors`. */
+/**
+ * Returns how ARM declined the call. Returns null when nothing declined it, or when the answer is not in ARM's form:
+ * see `onlyArmsErrors`.
+ */
 export const declinedWith = (caught: unknown): Declined | null => {
   const { code, statusCode: status = 0 } = restError.safeParse(caught).data ?? {};
   return code === undefined || status < 400 || status >= 500 ? null : { status, code };
@@ -55,27 +61,27 @@ export const declinedWith = (caught: unknown): Declined | null => {
 const isTheirTrouble = (status: number): boolean => status < 400 || status === 408 || status === 429 || status >= 500;
 
 /**
- * Of one credential the first line of its own words; of a whole chain they would fill a page, with headers of answers
- * in it.
+ * Explains why there is no token. For one credential, that is the first line of its own message. The message of a whole
+ * chain would fill a page and contain response headers.
  */
 const whyNoToken = ({ name, message }: Error): string =>
   name === 'AggregateAuthenticationError'
     ? '`az login`, a managed identity or the variables of a service principal would give one'
     : (message.split('\n')[0] ?? '');
 
-/** Who was asked: the SDK keeps the request, and of the network's error no more than its code. */
+/** Returns the host that was asked. The SDK keeps the request, but only the code of a network error. */
 const hostIn = (caught: unknown): string | null => {
   const { url = '' } = asked.safeParse(caught).data?.request ?? {};
   return URL.canParse(url) ? new URL(url).host : null;
 };
 
-/** ARM's own sentence says who may not do what, and where. */
+/** Keeps ARM's own sentence, because it says who may not do what, and where. */
 const answeredInWords = (code: string | undefined, status: number, caught: unknown): string => {
   const sentence = code !== undefined && caught instanceof Error ? sentenceOf(caught.message) : '';
   return `${code ?? `status ${status}`}${sentence === '' ? '' : `: ${sentence}`}`;
 };
 
-/** For people. */
+/** Describes the error for people. */
 const inWords = (caught: unknown, call: string): string => {
   if (caught instanceof Error && credentialError.safeParse(caught).success)
     return `${call} was not sent, for there is no token: ${whyNoToken(caught)}`;
@@ -87,8 +93,8 @@ const inWords = (caught: unknown, call: string): string => {
 };
 
 /**
- * 401 and 403 are about permission, other 4xx decline this very call, 5xx and 429 are the other side's trouble. Without
- * an answer there is nothing to be known: unavailable.
+ * Classifies an error: 401 and 403 mean missing permission, 5xx and 429 mean a problem of the service, and any other
+ * 4xx declines this call. Without an answer nothing is known, so the error is Unavailable.
  */
 export const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
@@ -104,7 +110,7 @@ export const toCloudfenceError = (caught: unknown, call: string): CloudfenceErro
   return new Refused(message, { cause: caught });
 };
 
-/** Runs one call and translates what it throws. */
+/** Runs one call and translates its errors. */
 export const withCloudfenceErrors = async <T>(call: string, run: () => Promise<T>): Promise<T> => {
   try {
     return await run();

@@ -2,8 +2,9 @@ import type { UnservedPlace } from '../../fencing/model/cloud.ts';
 import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /**
- * ARM resource ids. ARM, events and Nodes spell one and the same id in different letter cases, so everything here is in
- * lower case. https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
+ * ARM resource ids. ARM, events, and Nodes spell the same id in different letter cases, so every id here is in lower
+ * case.
+ * https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
  */
 
 interface Place {
@@ -12,7 +13,10 @@ interface Place {
   readonly group: string;
 }
 
-/** A virtual machine of its own, members of flexible scale sets included, or an instance of a uniform scale set. */
+/**
+ * A standalone virtual machine, which includes the members of flexible scale sets, or an instance of a uniform scale
+ * set.
+ */
 export type MachinePath = Place &
   (
     | { readonly kind: 'vm'; readonly name: string }
@@ -27,7 +31,10 @@ export interface SetPath extends Place {
   readonly set: string;
 }
 
-/** No name ends with a dot; `..` would lead elsewhere, and so would a piece of a URL. */
+/**
+ * A resource name never ends with a dot. The pattern rejects `..` and pieces of a URL, because they would lead to
+ * another path.
+ */
 const NAME = String.raw`([^/\\?#%\s]*[^/\\?#%\s.])`;
 const COMPUTE = String.raw`^/subscriptions/${NAME}/resourcegroups/${NAME}/providers/microsoft\.compute`;
 const VM = new RegExp(`${COMPUTE}/virtualmachines/${NAME}$`);
@@ -35,7 +42,7 @@ const INSTANCE = new RegExp(`${COMPUTE}/virtualmachinescalesets/${NAME}/virtualm
 const SET = new RegExp(`${COMPUTE}/virtualmachinescalesets/${NAME}$`);
 const DISK = new RegExp(`${COMPUTE}/disks/${NAME}$`);
 
-/** Disks name an instance by its name, `<set>_<n>`; everything else by its number alone. */
+/** Returns the number of an instance. Disks name an instance `<set>_<n>`. Everything else uses the number alone. */
 const instanceNumber = (set: string, instance: string): string | null => {
   const bare = instance.startsWith(`${set}_`) ? instance.slice(set.length + 1) : instance;
   return /^\d+$/.test(bare) ? bare : null;
@@ -51,7 +58,7 @@ const instancePath = (subscription: string, group: string, set: string, name: st
   return { kind: 'instance', id, subscription, group, set, instance };
 };
 
-/** The machine that an ARM id in any letter case names, or null. */
+/** Returns the machine that an ARM id names, in any letter case, or null. */
 export const machinePath = (text: string): MachinePath | null => {
   const id = text.toLowerCase();
   const [, subscription = '', group = '', name = ''] = VM.exec(id) ?? [];
@@ -74,13 +81,13 @@ export const setPath = (text: string): SetPath | null => {
   return set === '' ? null : { id, subscription, group, set };
 };
 
-/** A virtual machine by its name, in the place of something else. */
+/** Returns the id of the virtual machine with that name in the same subscription and group. */
 export const machineBeside = ({ subscription, group }: Place, name: string): MachineId =>
   `${computeId(subscription, group)}/virtualmachines/${name.toLowerCase()}`;
 
 /**
- * The virtual machine that an id of a flexible scale set's member names, or null: a number is an instance of a uniform
- * set's.
+ * Returns the virtual machine that the id of a flexible scale set's member names, or null. A number is an instance of a
+ * uniform set.
  */
 export const flexibleMember = (text: string): MachinePath | null => {
   const [, subscription, group, set, name] = INSTANCE.exec(text.toLowerCase()) ?? [];
@@ -95,11 +102,11 @@ export const flexibleMember = (text: string): MachinePath | null => {
   return machinePath(`${computeId(subscription, group)}/virtualmachines/${name}`);
 };
 
-/** An instance of a uniform scale set, in the place of something else. */
+/** Returns the id of an instance of a uniform scale set in the same subscription and group. */
 const instanceBeside = ({ subscription, group }: Place, set: string, instance: number): MachineId =>
   `${computeId(subscription, group)}/virtualmachinescalesets/${set.toLowerCase()}/virtualmachines/${instance}`;
 
-/** True when a disk's word on its holder means that machine. */
+/** True when the holder that a disk names is that machine. */
 export const isMachine = (holder: string, machine: MachineId): boolean => machinePath(holder)?.id === machine;
 
 export const sameDisk = (one: string | undefined, disk: DiskId): boolean => one?.toLowerCase() === disk;
@@ -108,8 +115,8 @@ export const sameDisk = (one: string | undefined, disk: DiskId): boolean => one?
 const PREFIX = /^azure:\/\//i;
 
 /**
- * The machine that an identity source names. Only the providerID does: Azure's CSI drivers write the Node's own name,
- * which says nothing.
+ * Returns the machine that an identity source names. Only the providerID names one. Azure's CSI drivers write the
+ * Node's own name, which does not identify a machine.
  */
 export const machineOf = ({ source, value }: IdentitySource): MachineId | null => {
   switch (source) {
@@ -127,7 +134,7 @@ export const machineOf = ({ source, value }: IdentitySource): MachineId | null =
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The first three groups with their bytes the other way round: so older SMBIOS versions give them to the guest.
+ * Reverses the bytes in each of the first three groups. Older SMBIOS versions give the UUID to the guest in this form.
  * https://github.com/Azure/WALinuxAgent/issues/830
  */
 const swapped = (uuid: string): string =>
@@ -136,7 +143,10 @@ const swapped = (uuid: string): string =>
     .map((group, index) => (index < 3 ? (group.match(/../g) ?? []).toReversed().join('') : group))
     .join('-');
 
-/** A guest knows its vmId as its system UUID, in one of two byte orders that cannot be told apart. */
+/**
+ * Returns the possible vmIds. A guest sees its vmId as its system UUID, in one of two byte orders that cannot be
+ * distinguished.
+ */
 export const incarnationsOf = ({ source, value }: IdentitySource): readonly string[] => {
   const id = value.toLowerCase();
   if (!UUID.test(id)) return [];
@@ -153,7 +163,7 @@ export const incarnationsOf = ({ source, value }: IdentitySource): readonly stri
   }
 };
 
-/** A providerID names the subscription. */
+/** Returns the subscription of a Node's machine when it is not the served one. A providerID names the subscription. */
 export const unservedPlace = ({ source, value }: IdentitySource, served: string): UnservedPlace | null => {
   const subscription = source === 'providerID' ? machinePath(value.replace(PREFIX, ''))?.subscription : undefined;
   if (subscription === undefined || subscription === served.toLowerCase()) return null;
@@ -166,16 +176,16 @@ export const unservedPlace = ({ source, value }: IdentitySource, served: string)
 const AZURE_DISK_DRIVER = 'disk.csi.azure.com';
 
 /**
- * The managed disk behind a CSI volume, or null: other drivers' volumes and unmanaged disks are none that could be
- * detached.
+ * Returns the managed disk behind a CSI volume. Returns null for volumes of other drivers and for unmanaged disks,
+ * because they cannot be detached.
  */
 export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null =>
   driver === AZURE_DISK_DRIVER ? (diskPath(handle)?.id ?? null) : null;
 
 /**
- * How the cloud provider names Nodes: after the computer, in lower case. That of a virtual machine mostly bears its
- * name, that of an instance of a uniform scale set the set's name and the number of the instance, in six digits of base
- * 36.
+ * The cloud provider names Nodes after the computer name, in lower case. The computer name of a virtual machine is
+ * usually the name of the machine. The computer name of an instance of a uniform scale set is the name of the set and
+ * the number of the instance, in six digits of base 36.
  * https://github.com/kubernetes-sigs/cloud-provider-azure
  */
 const DIGITS = 6;
@@ -184,13 +194,16 @@ const COMPUTER = new RegExp(`^(.+)([0-9a-z]{${DIGITS}})$`);
 const nodeNameOf = (path: MachinePath): string =>
   path.kind === 'vm' ? path.name : `${path.set}${Number(path.instance).toString(36).padStart(DIGITS, '0')}`;
 
-/** The likeliest name of a machine that ARM knows no more. */
+/** Returns the likeliest Node name of a machine that ARM no longer knows. */
 export const likelyNodeNames = (machine: MachineId): readonly string[] => {
   const path = machinePath(machine);
   return path ? [nodeNameOf(path)] : [];
 };
 
-/** Volumes are made in the group of their machines, unless their storage class says otherwise. */
+/**
+ * Returns the machines that a Node name and a volume suggest. Volumes are created in the group of their machines unless
+ * the storage class says otherwise.
+ */
 export const machinesNamed = (node: string, volume: VolumeHandle): readonly MachineId[] => {
   const beside = diskPath(diskOf(volume) ?? '');
   if (!beside) return [];
@@ -200,13 +213,13 @@ export const machinesNamed = (node: string, volume: VolumeHandle): readonly Mach
   return [...instance, machineBeside(beside, node)];
 };
 
-/** AKS, and Cluster API for Azure (value `owned`). */
+/** The tags of AKS and of Cluster API for Azure (value `owned`). */
 const AKS_NAME = 'aks-managed-cluster-name';
 const CLUSTER_API = 'sigs.k8s.io_cluster-api-provider-azure_cluster_';
 
 /**
- * Names of the clusters that claim a machine by its tags. Azure keeps the case of tag names and does not tell cases
- * apart.
+ * Returns the names of the clusters that claim a machine by its tags. Azure keeps the letter case of tag names but
+ * ignores it in comparisons.
  */
 export const clustersIn = (tags: Readonly<Record<string, string>>): readonly string[] => [
   ...new Set(Object.entries(tags).flatMap(clusterIn)),

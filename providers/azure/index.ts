@@ -7,11 +7,14 @@ import { expand, look } from './look.ts';
 import { holders, witness } from './disks.ts';
 
 export interface AzureCloud extends Cloud {
-  /** Machines in the place of the scale sets among these ids; an event may speak of a set, and a reader cannot ask. */
+  /**
+   * Replaces the scale sets among these ids with their machines. An event may name a set, and a reader of events cannot
+   * call Azure.
+   */
   readonly expand: (machines: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
 }
 
-/** The machines and disks of one Azure subscription, in fencing's words. */
+/** Implements `Cloud` for the machines and disks of one Azure subscription. */
 export const azureCloud = (clients: AzureClients): AzureCloud => ({
   name: 'azure',
   look: (machines, scope, signal) => look(clients, machines, scope, signal),

@@ -9,14 +9,21 @@ import { machineBeside, machinePath, type MachinePath, setPath, type SetPath } f
 import { findVm, type Found, saysSetIsGone, type Vm } from './machines.ts';
 import { missingFacts, seenFacts, unknownFacts } from './power.ts';
 
-/** ARM has no read of many by id. Far below its limits for reads of one caller, and quick enough for a sweep. */
+/**
+ * Reads at once. ARM cannot read several machines by id in one call. The number is far below ARM's limits for one
+ * caller and fast enough for a sweep.
+ */
 const AT_ONCE = 10;
 
 interface Scope {
   readonly disks: boolean;
 }
 
-/** @throws Unavailable, Denied, Refused: a look answers for all machines or for none. */
+/**
+ * Reads the facts of the machines. The look answers for all machines or for none.
+ *
+ * @throws Unavailable, Denied, Refused
+ */
 export const look = async (
   clients: AzureClients,
   machines: readonly MachineId[],
@@ -51,7 +58,7 @@ interface Expected {
 }
 
 /**
- * Where its OS disk was last it is read together with the machine: one wait less, and the proof is the younger for it.
+ * Reads the machine's last known OS disk together with the machine. This saves one wait and leaves the proof younger.
  */
 const expectedOsDisk = async (
   clients: AzureClients,
@@ -62,7 +69,7 @@ const expectedOsDisk = async (
   return id === undefined ? null : { id, disk: await diskById(clients, id, signal) };
 };
 
-/** What was expected counts only where the machine names that very disk now. */
+/** Returns the OS disk. The disk that was read in advance counts only if the machine names that exact disk now. */
 const osDiskOf = async (
   clients: AzureClients,
   machine: MachineId,
@@ -76,7 +83,7 @@ const osDiskOf = async (
   return expected?.id === id ? expected.disk : diskById(clients, id, signal);
 };
 
-/** What ARM says of it, and under which id it can be asked about the answer. */
+/** Returns what ARM says about the machine, and the request id for questions to ARM about the answer. */
 const sayOf = async (
   clients: AzureClients,
   path: MachinePath,
@@ -90,7 +97,7 @@ const sayOf = async (
   return { ...found, requestId };
 };
 
-/** What each of its data disks says itself; null for one that does not exist. */
+/** Returns what each of the machine's data disks says itself. The value is null for a disk that does not exist. */
 const dataDisksOf = async (
   clients: AzureClients,
   vm: Vm,
@@ -101,9 +108,9 @@ const dataDisksOf = async (
 };
 
 /**
- * What is to be looked at when something happened to a whole scale set: its machines, in the place of the set; none
- * when it is gone. Everything else is given back as it came, sets of other subscriptions too: who asked can tell that
- * they are not ours.
+ * Replaces each scale set with its machines, which are to be looked at when something happens to the whole set. A set
+ * that is gone has none. Returns all other ids unchanged, including sets of other subscriptions, because the caller can
+ * tell that they are not ours.
  *
  * @throws Unavailable, Denied, Refused
  */
@@ -122,7 +129,7 @@ export const expand = async (
 };
 
 /**
- * A scale set has a thousand machines at the most.
+ * A scale set has at most a thousand machines.
  * https://learn.microsoft.com/azure/virtual-machine-scale-sets/overview
  */
 const MOST_PAGES = 100;
@@ -143,8 +150,8 @@ const machinesOf = (clients: AzureClients, set: SetPath, signal: AbortSignal): P
 const NUMBER = /^\d*$/;
 
 /**
- * A member of a flexible set is a virtual machine of its own, and may be listed under its name alone: a name may end
- * like a number.
+ * Returns the id of a listed member. A member of a flexible set is a standalone virtual machine and may be listed under
+ * its name alone. The name may end like a number.
  */
 export const memberId = (
   set: SetPath,

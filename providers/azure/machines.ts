@@ -6,7 +6,7 @@ import type { AzureClients } from './client.ts';
 import { type Declined, declinedWith, withCloudfenceErrors } from './errors.ts';
 import { machinePath, type MachinePath } from './identity.ts';
 
-/** What virtual machines and instances of scale sets have in common. */
+/** The fields that virtual machines and scale set instances share. */
 export interface Vm extends Pick<
   VirtualMachine,
   | 'additionalCapabilities'
@@ -24,7 +24,7 @@ export interface Vm extends Pick<
   readonly instanceView?: { readonly statuses?: InstanceViewStatus[] };
 }
 
-/** A long-running operation: its request is on its way by the time that the caller holds it. */
+/** A long-running operation. Its request is on its way by the time that the caller holds it. */
 export type Operation =
   | ReturnType<ComputeManagementClient['virtualMachines']['powerOff']>
   | ReturnType<ComputeManagementClient['virtualMachines']['attachDetachDataDisks']>;
@@ -33,21 +33,21 @@ type Onlooker = (answer: { readonly headers: { readonly get: (name: string) => s
 
 interface ReadingOfVm {
   readonly signal: AbortSignal;
-  /** With its power state, for which ARM has to ask around. */
+  /** Whether to include the power state, which ARM has to collect from other services. */
   readonly withView: boolean;
   readonly onAnswer?: Onlooker;
 }
 
 export interface Ordering {
   readonly signal: AbortSignal;
-  /** Between two questions about the operation (ms), unless ARM says otherwise. */
+  /** The time between two questions about the operation (ms), unless ARM asks for another pace. */
   readonly everyMs: number;
 }
 
 /**
- * The same calls for both kinds of machines. One answer holds the model and, where it is asked for, the instance view.
+ * Reads either kind of machine with the same options. One answer holds the model and, on request, the instance view.
  *
- * @throws Unavailable when the answer is of another machine, or of none; and whatever the SDK throws
+ * @throws Unavailable when the answer is about another machine or about none, and any error of the SDK
  */
 const readVm = async (
   client: ComputeManagementClient,
@@ -68,7 +68,7 @@ const readVm = async (
 const text = z.string().nullish();
 const managed = z.object({ managedDisk: z.object({ id: text }).nullish(), vhd: z.object({ uri: text }).nullish() });
 
-/** What is read of a machine, as ARM writes it: the SDK hands on whatever stands in an answer. */
+/** The fields of a machine that Cloudfence reads, in ARM's form. The SDK passes on whatever an answer contains. */
 const inForm = z.object({
   id: z.string(),
   name: text,
@@ -113,17 +113,17 @@ export const orderPowerOff = (
     : client.virtualMachineScaleSetVMs.powerOff(path.group, path.set, path.instance, options);
 };
 
-/** What ARM makes of a machine's id: a machine; none (`gone`); or nothing that proves either (`doubt`). */
+/** What ARM says about a machine id: a machine, none (`gone`), or nothing that proves either (`doubt`). */
 export type Found = { readonly is: 'seen'; readonly vm: Vm } | { readonly is: 'gone' | 'doubt'; readonly code: string };
 
 type Instance = Extract<MachinePath, { kind: 'instance' }>;
 
-/** They speak of where the machine was looked for, and not of the machine. */
+/** These codes are about the place where ARM looked for the machine, and not about the machine. */
 const OF_THE_PLACE: ReadonlySet<string> = new Set(['ResourceGroupNotFound', 'SubscriptionNotFound']);
-/** Of a machine of its own they do not say what was not found. */
+/** For a standalone machine, these codes do not say what was not found. */
 const VAGUE: ReadonlySet<string> = new Set([...OF_THE_PLACE, 'NotFound', 'ParentResourceNotFound']);
 
-/** The set is gone, and all its instances with it. */
+/** These codes say that the set is gone, and all its instances with it. */
 const SET_IS_GONE: ReadonlySet<string> = new Set(['ResourceNotFound', 'ParentResourceNotFound']);
 
 const NOT_FOUND = 404;
@@ -133,12 +133,15 @@ export const saysSetIsGone = (declined: Declined | null): boolean =>
   declined?.status === NOT_FOUND && SET_IS_GONE.has(declined.code);
 
 /**
- * Pages of one set: it has at most 1,000 instances.
+ * The most pages to read of one set, which has at most 1,000 instances.
  * https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-faq
  */
 const MOST_PAGES = 20;
 
-/** Null where ARM has declined the call for a reason that has nothing to do with what exists. */
+/**
+ * Returns what a declined call says about the machine. Returns null when the reason has nothing to do with whether it
+ * exists.
+ */
 const wordOn = ({ kind }: MachinePath, { status, code }: Declined): 'gone' | 'doubt' | 'ask-its-set' | null => {
   if (status !== NOT_FOUND && (kind === 'vm' || status !== BAD_REQUEST)) return null;
   if (OF_THE_PLACE.has(code)) return 'doubt';
@@ -147,9 +150,9 @@ const wordOn = ({ kind }: MachinePath, { status, code }: Declined): 'gone' | 'do
 };
 
 /**
- * Asks for a machine. ARM itself keeps the list of machines of their own, and says `ResourceNotFound` of one that is
- * not there. The instances of a uniform scale set another service knows, which has several codes for that, and gives
- * some of them to other mistakes as well: there the set's own list decides.
+ * Asks for a machine. ARM itself lists standalone machines and answers `ResourceNotFound` for one that does not exist.
+ * Another service knows the instances of a uniform scale set. It has several codes for a missing instance and uses some
+ * of them for other mistakes as well. For an instance, the list of the set decides.
  * https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-not-found
  *
  * @throws Unavailable, Denied, Refused
@@ -176,7 +179,10 @@ const confirmed = async (clients: AzureClients, path: Instance, code: string, si
   };
 };
 
-/** `unclear`: the list is of no set, of another one, or without end. */
+/**
+ * Returns whether the list of the set contains the instance. `unclear` means that the list belongs to no set or to
+ * another one, or that it has no end.
+ */
 const isListed = async (
   clients: AzureClients,
   path: Instance,
@@ -203,7 +209,7 @@ const isListed = async (
 const isOfSameSet = (member: MachinePath | null, { subscription, group, set }: Instance): boolean =>
   member?.kind === 'instance' && member.subscription === subscription && member.group === group && member.set === set;
 
-/** Who bears the name of a machine now: the one that is meant, or somebody else, or nobody. */
+/** Which machine has the name now: the intended one, or another one or none. */
 export type Bearer =
   | { readonly said: 'meant'; readonly path: MachinePath; readonly vm: Vm }
   | { readonly said: 'other'; readonly why: string };
@@ -212,11 +218,15 @@ const other = (why: string): Bearer => ({ said: 'other', why });
 
 interface Reading {
   readonly signal: AbortSignal;
-  /** Whether its power state is needed, too: a quicker answer leaves the proof younger. */
+  /** Whether the power state is needed, too. A faster answer leaves the proof younger. */
   readonly withView: boolean;
 }
 
-/** @throws Unavailable, Denied, Refused */
+/**
+ * Reads the machine that has the name now and compares it with the intended incarnation.
+ *
+ * @throws Unavailable, Denied, Refused
+ */
 export const readIncarnation = async (
   clients: AzureClients,
   { machine, incarnation }: MachineTarget,

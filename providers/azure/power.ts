@@ -10,18 +10,18 @@ import { attachedDisks } from './disks.ts';
 import { clustersIn, likelyNodeNames } from './identity.ts';
 import type { Vm } from './machines.ts';
 
-/** What ARM's answer says of power, in lower case; null where it says nothing. */
+/** What ARM's answer says about power, in lower case. Null where it says nothing. */
 interface Statuses {
   readonly power: string | null;
   readonly provisioning: string | null;
   readonly hibernation: string | null;
-  /** When the provisioning last came to an end (epoch ms). */
+  /** When the provisioning last ended (epoch ms). */
   readonly provisionedAt: number | null;
 }
 
 /**
- * Statuses come as `<kind>/<value>`, in any letter case, several kinds in one list; two of one kind that differ say
- * nothing.
+ * Returns the status of one kind. Statuses have the form `<kind>/<value>`, in any letter case, and one list mixes
+ * several kinds. Two different values of one kind say nothing.
  */
 const statusOf = (vm: Vm, kind: string) => {
   const prefix = `${kind}/`;
@@ -40,8 +40,8 @@ export const statusesOf = (vm: Vm): Statuses => ({
 });
 
 /**
- * Model and view both tell how the last operation went, the view with an error's code behind; it has succeeded where
- * neither denies it.
+ * Returns how the last operation ended. Both the model and the view report this, and the view appends an error code.
+ * The operation has succeeded only if neither denies it.
  */
 const provisioningOf = (vm: Vm): string | null => {
   const model = vm.provisioningState?.toLowerCase() ?? null;
@@ -49,16 +49,16 @@ const provisioningOf = (vm: Vm): string | null => {
   return model === 'succeeded' && view !== null ? view : model;
 };
 
-/** A machine and, where it could be read, the state of its OS disk, such as `Reserved`. */
+/** A machine and, if it could be read, the state of its OS disk, such as `Reserved`. */
 export interface Seen {
   readonly vm: Vm;
   readonly osDiskState: string | null;
 }
 
 /**
- * What the answer proves. `deallocated` and, seen twice, `stopped` prove something, and only while no operation is
- * under way: a start shows `stopped` for a moment too. Under an operation they are neither off nor on the way up:
- * waited for.
+ * Returns what the answer proves. `deallocated`, and `stopped` in two reads, prove something only while no operation is
+ * running, because a starting machine is also `stopped` for a moment. During an operation these states mean neither off
+ * nor starting, so Cloudfence waits.
  * https://learn.microsoft.com/azure/virtual-machines/states-billing
  */
 export const classify = (seen: Seen): Power => {
@@ -82,12 +82,12 @@ export const classify = (seen: Seen): Power => {
   }
 };
 
-/** Provisioning states of an operation under way. */
+/** Provisioning states of a running operation. */
 const IN_BETWEEN: ReadonlySet<string> = new Set(['creating', 'updating', 'deleting', 'migrating']);
 
 /**
- * Whoever shows a sign of hibernation counts as hibernated. One that can hibernate has to show a plain deallocation:
- * the power state of both is the same, and only the OS disk tells them apart.
+ * True when the machine may be hibernated. Any sign of hibernation counts. A machine that can hibernate must show a
+ * plain deallocation, because hibernation has the same power state and only the OS disk differs.
  * https://learn.microsoft.com/azure/virtual-machines/hibernate-resume
  */
 const mayBeHibernated = ({ vm, osDiskState }: Seen, power: 'stopped' | 'deallocated'): boolean => {
@@ -96,7 +96,10 @@ const mayBeHibernated = ({ vm, osDiskState }: Seen, power: 'stopped' | 'dealloca
   return vm.additionalCapabilities?.hibernationEnabled === true && !(power === 'deallocated' && disk === 'reserved');
 };
 
-/** A detach makes of a deallocated machine one that is being updated. */
+/**
+ * Returns the power, and whether the machine is off apart from a running operation. A detach turns a deallocated
+ * machine into one that is being updated.
+ */
 const powerOf = (seen: Seen): Pick<MachineFacts, 'power' | 'offUnderOperation'> => {
   const power = classify(seen);
   const said = statusesOf(seen.vm).power;
@@ -109,9 +112,9 @@ interface Sighting {
   readonly machine: MachineId;
   readonly vm: Vm;
   readonly requestId: string;
-  /** Null where the OS disk is none that could be read: unmanaged, or gone. */
+  /** Null when the OS disk could not be read, because it is unmanaged or gone. */
   readonly osDisk: Disk | null;
-  /** What the data disks say, by id; null when they were not asked. */
+  /** What the data disks say, by id. Null when they were not asked. */
   readonly dataDisks: ReadonlyMap<string, Disk | null> | null;
 }
 
@@ -138,9 +141,10 @@ export const seenFacts = ({ machine, vm, requestId, osDisk, dataDisks }: Sightin
 };
 
 /**
- * The OS disk is handed over at each start and deallocation; that time tells boots apart. Where it cannot be read, the
- * time of the last operation does, which every detach moves as well, ours and the CSI driver's: such a generation
- * drifts. The two are never mistaken for each other, nor one machine's for that of the next of its name.
+ * Returns the generation. Azure hands over the OS disk at each start and deallocation, and the time of the handover
+ * tells boots apart. If the disk cannot be read, the time of the last operation tells boots apart. Every detach by
+ * Cloudfence or the CSI driver changes that time as well, so such a generation drifts. The text keeps the two kinds
+ * distinct, and it keeps the machine distinct from the next one with its name.
  */
 const generationOf = (vmId: string | null, owned: Date | null, { provisionedAt }: Statuses): string | null => {
   if (vmId === null) return null;
@@ -149,7 +153,7 @@ const generationOf = (vmId: string | null, owned: Date | null, { provisionedAt }
 };
 
 /**
- * Nodes are named after the computer, or after the virtual machine.
+ * Returns the names of the Node, which is named after the computer or after the virtual machine.
  * https://github.com/kubernetes-sigs/cloud-provider-azure
  */
 const nodeNamesOf = ({ osProfile, name }: Vm): readonly string[] =>
@@ -165,7 +169,10 @@ const evidenceOf = (said: Statuses, osDisk: Disk | null, rest: Evidence): Eviden
   readFrom: READ_FROM,
 });
 
-/** ARM does not know the id, which proves nothing by itself: wrong credentials and another tenant look the same. */
+/**
+ * Returns the facts for an id that ARM does not know. That alone proves nothing: with wrong credentials or in another
+ * tenant, the answer looks the same.
+ */
 export const missingFacts = (machine: MachineId, state: string): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'missing',
@@ -173,7 +180,7 @@ export const missingFacts = (machine: MachineId, state: string): MachineFacts =>
   evidence: { state, readFrom: READ_FROM },
 });
 
-/** Nothing is to be proved about it from here. */
+/** Returns the facts when nothing can be proved about the machine from here. */
 export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'unknown',

@@ -14,20 +14,23 @@ import { jsonIn } from '../../fencing/model/json-text.ts';
 import { type ClientOptions, endsInTime } from './client.ts';
 import { withCloudfenceErrors } from './errors.ts';
 
-/** Services of Azure of which one call is wanted: an SDK for each would be many times the size of the call. */
+/**
+ * Calls Azure services of which Cloudfence needs one call each. An SDK for each would be many times the size of the
+ * call.
+ */
 
 export interface RestOptions {
   readonly credential: ClientOptions['credential'];
-  /** In the place of the network. */
+  /** Replaces the network. */
   readonly httpClient?: ComputeManagementClientOptionalParams['httpClient'];
 }
 
 interface RestCall {
   readonly method: 'GET' | 'POST';
   readonly url: string;
-  /** What the token is for. */
+  /** The scope of the token. */
   readonly scope: string;
-  /** What the call is called in messages, such as its permission. */
+  /** The name of the call in messages, such as its permission. */
   readonly name: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -35,7 +38,7 @@ interface RestCall {
 
 const RETRIES = 2;
 
-/** Neither service redirects, and a token must not follow where another one points. */
+/** Builds the policies of a call. Neither service redirects, and a token must not follow a redirect. */
 const pipelineFor = ({ credential }: RestOptions, { scope }: RestCall, overTls: boolean): Pipeline => {
   const pipeline = createPipelineFromOptions({
     retryOptions: { maxRetries: RETRIES },
@@ -50,7 +53,7 @@ const pipelineFor = ({ credential }: RestOptions, { scope }: RestCall, overTls: 
 const problem = z.object({ error: z.object({ code: z.string() }) });
 
 /**
- * The JSON that a call answers, or what `shape` makes of it. Over plain http no token is sent.
+ * Returns the JSON answer of a call, as `shape` parses it. Over plain HTTP, no token is sent.
  *
  * @throws Unavailable, Denied, Refused
  */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { restCall, type RestOptions } from './rest.ts';
 
-/** A message for a queue of Service Bus. */
+/** A message for a Service Bus queue. */
 export interface OutgoingMessage {
   readonly text: string;
-  /** Epoch ms before which nobody gets it; null for at once. */
+  /** Epoch ms before which nobody receives the message. Null means at once. */
   readonly notBefore: number | null;
   readonly properties: Readonly<Record<string, string>>;
 }
@@ -19,7 +19,10 @@ export interface BusOptions extends RestOptions {
 const SCOPE = 'https://servicebus.azure.net/.default';
 const SENDING_LASTS_MS = 10_000;
 
-/** Properties travel as headers, in quotes; what headers or quotes cannot hold is left out. */
+/**
+ * Quotes the value of a property. Properties travel as headers. Characters that headers or quotes cannot contain are
+ * replaced.
+ */
 const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?')}"`;
 
 const headersOf = ({ notBefore, properties }: OutgoingMessage): Readonly<Record<string, string>> => ({
@@ -31,7 +34,8 @@ const headersOf = ({ notBefore, properties }: OutgoingMessage): Readonly<Record<
 });
 
 /**
- * Sends to queues of one namespace. https://learn.microsoft.com/rest/api/servicebus/send-message-to-queue
+ * Returns a function that sends messages to the queues of one namespace.
+ * https://learn.microsoft.com/rest/api/servicebus/send-message-to-queue
  *
  * @throws Unavailable, Denied, Refused
  */

@@ -4,12 +4,12 @@ import { fault, readingOf, unreadable } from './envelope.ts';
 import { about, aboutFirst, kebab, momentIn, nothing, reasonIn, said, type Understood } from './kinds.ts';
 
 /**
- * Alerts of Azure Monitor, as an action group sends them: in the common schema, in the older ones of activity-log and
+ * Azure Monitor alerts as an action group sends them: in the common schema, in the older schemas of activity-log and
  * metric alerts, or the innermost part alone.
  * https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-common-schema
  */
 
-/** What an alert on the activity log tells, or one on a metric. Claims are never looked at. */
+/** The content of an alert on the activity log or on a metric. Cloudfence never reads its claims. */
 const context = z.object({
   operationName: said.nullish(),
   eventSource: said.nullish(),
@@ -51,7 +51,7 @@ const bare = z
   .object({ alertContext: context })
   .transform(({ alertContext }): Alert => ({ outer: {}, inner: alertContext }));
 
-/** By the schema's name, in lower case. */
+/** Schemas by name, in lower case. */
 const schemas: ReadonlyMap<string, z.ZodType<Alert>> = new Map<string, z.ZodType<Alert>>([
   ['azuremonitorcommonalertschema', common],
   ['microsoft.insights/activitylogs', activityLog],
@@ -103,8 +103,9 @@ const understood = ({ inner, outer }: Alert): Understood => {
 };
 
 /**
- * A record of the activity log: as diagnostic settings stream it, in capitals, or as it is listed. Claims and callers
- * are never looked at. https://learn.microsoft.com/azure/azure-monitor/platform/activity-log-schema
+ * A record of the activity log: in capitals, as diagnostic settings stream it, or as it is listed. Cloudfence never
+ * reads its claims and callers.
+ * https://learn.microsoft.com/azure/azure-monitor/platform/activity-log-schema
  */
 const record = z.object({
   operationName: said,

@@ -7,8 +7,8 @@ import { allowance, aside, faultsShowing, hinted } from '../../events/reading.ts
 import { isOurs, knownKinds, momentIn, subjectOf, type Understood } from './kinds.ts';
 
 /**
- * The two schemas of Event Grid. Ids are no UUIDs and times are placeholders in some published samples, so neither is
- * judged; nor is the version of CloudEvents, which one of them spells wrong.
+ * The two schemas of Event Grid. Some published samples have ids that are not UUIDs and placeholder times, so neither
+ * is validated. The version of CloudEvents is not validated either, because one sample misspells it.
  * https://learn.microsoft.com/azure/event-grid/event-schema,
  * https://learn.microsoft.com/azure/event-grid/cloud-event-schema
  */
@@ -24,7 +24,7 @@ const SCHEMAS = 'send the event as Event Grid delivers it';
 
 export const isEnvelope = (raw: object): boolean => 'eventType' in raw || ('specversion' in raw && 'type' in raw);
 
-/** Data that came as a text, or in base64 as CloudEvents may have it. */
+/** Parses data that arrives as text, or in base64 as CloudEvents allows. */
 const opened = (data: unknown): unknown => {
   if (typeof data !== 'string') return data;
   const [only] = jsonIn(data, '$', allowance());
@@ -36,7 +36,7 @@ const withData = (raw: object): object => {
   return 'data' in raw ? { ...raw, data: opened(raw.data) } : raw;
 };
 
-/** The data of an event alone, as a route may have cut it out; null for anything else. */
+/** Reads the data of an event alone, which a route may have cut out. Returns null for anything else. */
 export const readInside = (data: object, where: string): ParsedEvent | null => {
   const type =
     'resourceUri' in data && 'operationName' in data ? 'Microsoft.Resources.ResourceActionSuccess' : kindOfInfo(data);
@@ -80,7 +80,7 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
 
 type Origin = Pick<Hint, 'eventId' | 'time'>;
 
-/** Hints for machines and sets; what an event tells of other resources is no reason to look. */
+/** Returns hints for machines and scale sets. News about other resources is not a reason to look. */
 export const readingOf = (understood: Understood, origin: Origin, where: string): ParsedEvent => {
   if (understood.resources === null) return aside(understood.aside, where);
   const subjects = understood.resources.flatMap((resource) => subjectOf(resource) ?? []);
@@ -102,8 +102,8 @@ export const readingOf = (understood: Understood, origin: Origin, where: string)
 };
 
 /**
- * A CloudEvent whose attributes came as headers and whose body is its data alone, as one document; any other body as it
- * is.
+ * Returns a CloudEvent as one document when its attributes arrive as headers and its body is only its data. Returns any
+ * other body unchanged.
  * https://github.com/cloudevents/spec/blob/main/cloudevents/bindings/http-protocol-binding.md
  */
 export const structured = (headers: Readonly<Record<string, string | undefined>>, body: string): string => {
@@ -115,7 +115,7 @@ export const structured = (headers: Readonly<Record<string, string | undefined>>
   return JSON.stringify({ ...Object.fromEntries(attributes), data: jsonOrText(body) });
 };
 
-/** Values are percent-encoded; one that is not stands for itself. */
+/** Decodes a percent-encoded value. Returns a value that is not valid percent-encoding unchanged. */
 const decoded = (value: string): string => {
   try {
     return decodeURIComponent(value);
@@ -127,7 +127,7 @@ const decoded = (value: string): string => {
 
 const DEEPEST = 4;
 
-/** Who did something, from where and with what token: nobody's business here. */
+/** Fields that say who did something, from where, and with which token. Cloudfence has no need to show them. */
 const PRIVATE: ReadonlySet<string> = new Set([
   'authorization',
   'caller',
@@ -137,10 +137,10 @@ const PRIVATE: ReadonlySet<string> = new Set([
   'identity',
 ]);
 
-/** From the first such word on, a text may hold what its parsed form would hide. */
+/** After the first of these words, a text may contain what is hidden in parsed form. */
 const PRIVATE_IN_TEXT = /"?\\*"?(?:authorization|caller|calleripaddress|claims|httprequest|identity)\b.*$/is;
 
-/** Base64 hides the same from people, and not from anybody who cares. */
+/** Matches long base64 text. Base64 hides the same fields from people, but not from anybody who decodes it. */
 const ENCODED = /^[\w+/=\s-]{80,}$/;
 const LONGEST = 400;
 const shownText = (text: string): string =>
@@ -158,7 +158,7 @@ const shown = (value: unknown, depth: number): unknown => {
   );
 };
 
-/** A short piece of what came, for the person who sent it. */
+/** Returns a short piece of the event for the person who sent it. */
 const excerptOf = (raw: unknown): string =>
   inspect(shown(raw, 0), { depth: DEEPEST, breakLength: Infinity }).slice(0, 300);
 

@@ -1,17 +1,18 @@
 import { z } from 'zod';
 
 /**
- * How Event Grid makes sure that whoever is sent events wants them: by an event of its own, or, with CloudEvents, by an
- * OPTIONS request. https://learn.microsoft.com/azure/event-grid/end-point-validation-cloud-events-schema
+ * How Event Grid checks that a receiver wants its events: with a special event or, for CloudEvents, with an OPTIONS
+ * request.
+ * https://learn.microsoft.com/azure/event-grid/end-point-validation-cloud-events-schema
  */
 
 export const HANDSHAKE = 'Microsoft.EventGrid.SubscriptionValidationEvent';
 
 interface HandshakeRequest {
   readonly method: string;
-  /** By names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Parsed. */
+  /** The parsed body. */
   readonly body: unknown;
 }
 
@@ -22,7 +23,7 @@ interface HandshakeAnswer {
 }
 
 const code = z.object({ validationCode: z.string().min(1) });
-/** In either schema. */
+/** The validation event in either schema. */
 const validation = z.tuple([
   z.union([
     z.object({ eventType: z.literal(HANDSHAKE), data: code }),
@@ -30,7 +31,10 @@ const validation = z.tuple([
   ]),
 ]);
 
-/** Null when the request is no handshake. Whether the origin may send is decided by whoever can reach the function. */
+/**
+ * Returns the answer to a handshake, or null when the request is not one. Whoever can reach the function decides
+ * whether the origin may send.
+ */
 export const handshakeAnswer = ({ method, headers, body }: HandshakeRequest): HandshakeAnswer | null => {
   const asked = headers['webhook-request-origin'];
   if (method === 'OPTIONS' && asked !== undefined)

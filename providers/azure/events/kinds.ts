@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { flexibleMember, machinePath, setPath } from '../identity.ts';
 import { HANDSHAKE } from './handshake.ts';
 
-/** The kinds of Event Grid events that name machines, by their type. None of them proves that a machine is off. */
+/** The kinds of Event Grid events that name machines, by type. No event proves that a machine is off. */
 
 /**
- * An operation that was asked of ARM. Old payloads hold texts where newer ones hold objects, in everything but these.
+ * An operation that ARM was asked for. Old payloads contain text where newer ones contain objects, except in these
+ * fields.
  * https://learn.microsoft.com/azure/event-grid/event-schema-subscriptions
  */
 const operation = (outcome: string) =>
@@ -30,7 +31,7 @@ const health = <Properties extends z.ZodRawShape>(properties: Properties) =>
   });
 
 /**
- * A guest that restarts, or moves while it runs, is none the less up.
+ * A guest that restarts, or that moves while it runs, stays up.
  * https://learn.microsoft.com/azure/service-health/resource-health-vm-annotation
  */
 const STAYS_UP = /^(?:LiveMigration|PlannedFreeze|VirtualMachineRestarted$|VirtualMachineCrashed$)/i;
@@ -65,7 +66,7 @@ const operations = ['write', 'delete', 'action'].flatMap((verb) => [
   [`${RESOURCES}${verb}cancel`, operation('-cancelled')] as const,
 ]);
 
-/** Types in lower case. */
+/** Types are in lower case. */
 export const knownKinds: ReadonlyMap<string, z.ZodType<Understood>> = new Map<string, z.ZodType<Understood>>([
   ...operations,
   [`${HEALTH}resourceannotated`, annotated],
@@ -75,13 +76,16 @@ export const knownKinds: ReadonlyMap<string, z.ZodType<Understood>> = new Map<st
   [HANDSHAKE.toLowerCase(), handshake],
 ]);
 
-/** These senders tell much that is about no machine: none of that is a mistake of whoever made the subscription. */
+/**
+ * True for the senders that send many events that are not about a machine. Such an event is not a mistake of the person
+ * who made the subscription.
+ */
 export const isOurs = (type: string): boolean =>
   /^microsoft\.(?:resources|resourcenotifications|eventgrid|compute)\./i.test(type);
 
 /**
- * Operations of ARM after which a machine may be off, or up again. Our own detaches and those of the disks' driver are
- * operations too, and change nothing about that.
+ * ARM operations after which a machine may be off, or up again. Detaches, by Cloudfence or by the CSI driver, are
+ * operations too but do not change that.
  */
 const TELLING: ReadonlySet<string> = new Set([
   'deallocate/action',
@@ -105,24 +109,32 @@ const TELLING: ReadonlySet<string> = new Set([
 const ON_MACHINES =
   /^microsoft\.compute\/(?:virtualmachinescalesets\/virtualmachines|virtualmachinescalesets|virtualmachines)\//;
 
-/** `Microsoft.Compute/virtualMachines/powerOff/action` is `power-off`; null for an operation that tells nothing. */
+/**
+ * Returns `power-off` for `Microsoft.Compute/virtualMachines/powerOff/action`. Returns null for an operation that says
+ * nothing about power.
+ */
 export const reasonIn = (operation: string): string | null => {
   const name = operation.toLowerCase();
   const verb = ON_MACHINES.test(name) ? name.replace(ON_MACHINES, '') : '';
   return TELLING.has(verb) ? kebab(operation.slice(-verb.length).replace(/\/action$/i, '')) : null;
 };
 
-/** What an event is about. A set stands for machines that only a question to Azure can name. */
+/** The subject of an event. A scale set stands for its machines, which only a call to Azure can list. */
 interface Subject {
   readonly kind: 'machine' | 'set';
-  /** In the place of a machine's id; `expand` of the provider puts the machines in its place. */
+  /**
+   * The id of the machine or of the set. For a set, the provider's `expand` replaces it with the ids of its machines.
+   */
   readonly id: string;
   readonly subscription: string;
-  /** Of resources; in lower case, as the rest. */
+  /** The resource group, in lower case like the other fields. */
   readonly group: string;
 }
 
-/** Null for what is neither a machine nor a scale set, such as a disk, or an extension of a machine. */
+/**
+ * Returns the machine or scale set that an id names. Returns null for anything else, such as a disk or a machine's
+ * extension.
+ */
 export const subjectOf = (resource: string): Subject | null => {
   const machine = machinePath(resource) ?? flexibleMember(resource);
   if (machine) return { kind: 'machine', id: machine.id, subscription: machine.subscription, group: machine.group };
@@ -130,7 +142,7 @@ export const subjectOf = (resource: string): Subject | null => {
   return set && { kind: 'set', id: set.id, subscription: set.subscription, group: set.group };
 };
 
-/** What the inside of an event says: resources to look at and why, or that it is about none. */
+/** The content of an event: the resources to look at and why, or a note that it is about none. */
 export type Understood =
   | { readonly resources: readonly string[]; readonly because: string }
   | { readonly resources: null; readonly aside: string };
@@ -138,8 +150,8 @@ export type Understood =
 export const about = (resource: string, because: string): Understood => ({ resources: [resource], because });
 
 /**
- * An event may name its machines in several places, and something wider in others: the first place that names any is
- * meant.
+ * Takes the first of these places that names a machine or a scale set. An event may name its machines in several places
+ * and something wider in others.
  */
 export const aboutFirst = (places: readonly (readonly string[])[], because: string): Understood => ({
   resources: places.find((place) => place.some((resource) => subjectOf(resource) !== null)) ?? places.flat(),
@@ -148,7 +160,7 @@ export const aboutFirst = (places: readonly (readonly string[])[], because: stri
 
 export const nothing = (aside: string): Understood => ({ resources: null, aside });
 
-/** `powerOff` is `power-off`, `VirtualMachineHostCrashed` is `virtual-machine-host-crashed`. */
+/** Converts `powerOff` to `power-off`, and `VirtualMachineHostCrashed` to `virtual-machine-host-crashed`. */
 export const kebab = (name: string): string =>
   name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1-$2')
@@ -156,11 +168,11 @@ export const kebab = (name: string): string =>
     .replaceAll(/^-|-$/g, '')
     .toLowerCase();
 
-/** Epoch ms, or null for a placeholder or nothing at all. */
+/** Returns epoch ms, or null for a placeholder or a missing time. */
 export const momentIn = (time: string | null | undefined): number | null => {
   const moment = Date.parse(time ?? '');
   return Number.isNaN(moment) ? null : moment;
 };
 
-/** A word of the activity log: alone, or with its translation beside it. */
+/** A value of the activity log: alone, or with its translation beside it. */
 export const said = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);

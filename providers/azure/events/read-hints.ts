@@ -39,7 +39,10 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
   ]);
 };
 
-/** What carries an event as its text or body. https://learn.microsoft.com/rest/api/storageservices/get-messages */
+/**
+ * Keys under which a wrapping carries an event as its text or body.
+ * https://learn.microsoft.com/rest/api/storageservices/get-messages
+ */
 const WRAPPINGS = [
   'body',
   'Body',
@@ -72,16 +75,16 @@ const readObject: Dialect['readObject'] = (raw, where, onward) => {
 };
 
 /**
- * What Event Grid hands to whoever fetches its events.
+ * Returns the events that Event Grid gives to a client that pulls them.
  * https://learn.microsoft.com/azure/event-grid/pull-delivery-overview
  */
 const batchIn = (raw: object) => batchUnder(raw, 'value', ['event']);
 
 /**
- * Reads whatever brings news of virtual machines: Event Grid's events in either schema, alone or many of them, alerts
- * on the activity log and its records, storage queues' and Service Bus' records around them, JSON text (also in base64,
- * one document or one a line), and `{ "resourceId": "/subscriptions/…" }` written by hand. A hint may name a scale set
- * in the place of a machine: `expand` of the provider knows its machines. Never throws, and never passes over anything
- * in silence.
+ * Reads any message about virtual machines: Event Grid events in either schema, one or many of them; alerts on the
+ * activity log, and its records; the records of storage queues and Service Bus around them; JSON text (also in base64,
+ * one document or one per line); and `{ "resourceId": "/subscriptions/…" }` that a person writes. A hint may name a
+ * scale set instead of a machine. The provider's `expand` knows the machines of the set.
+ * Never throws, and never drops anything silently.
  */
 export const readHints = readerOf({ readObject, fault, batchIn, asDelivered: DELIVERED });

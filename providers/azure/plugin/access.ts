@@ -8,13 +8,13 @@ import { withCloudfenceErrors } from '../errors.ts';
 import { restCall, type RestOptions } from '../rest.ts';
 
 export interface AzureAccessOptions extends AksOptions {
-  /** Of clusters whose entry names none. */
+  /** The subscription of clusters whose entry names none. */
   readonly subscription: string | null;
   /** Wall clock, epoch ms. */
   readonly now: () => number;
 }
 
-/** Ways into clusters that AKS manages or Key Vault keeps. Key Vault needs no subscription. */
+/** Gives access to clusters that AKS manages, and to kubeconfigs in Key Vault. Key Vault needs no subscription. */
 export const azureAccess = ({ subscription: usual, now, ...options }: AzureAccessOptions): CloudAccess => ({
   managedCluster: async (entry, signal) => {
     if (!('aks' in entry)) throw notKept('azure', entry);
@@ -39,7 +39,7 @@ export const azureAccess = ({ subscription: usual, now, ...options }: AzureAcces
   },
 });
 
-/** How to reach the API server of an AKS cluster, as the identity whose Entra token this is. */
+/** Reaches the API server of an AKS cluster with the identity of the given Entra token. */
 
 export interface AksCluster {
   readonly subscription: string;
@@ -48,7 +48,7 @@ export interface AksCluster {
 }
 
 export interface AksOptions extends RestOptions {
-  /** URL of another endpoint of ARM. */
+  /** URL of another ARM endpoint. */
   readonly endpoint: string | null;
 }
 
@@ -60,7 +60,7 @@ const credentials = z
   .transform(({ kubeconfigs: [first] }) => Buffer.from(first?.value ?? '', 'base64').toString());
 
 /**
- * The kubeconfig that AKS gives to users: where the API server is, and the authority that vouches for it.
+ * Returns the kubeconfig that AKS gives to users. It names the API server and the authority that vouches for it.
  * https://learn.microsoft.com/rest/api/aks/managed-clusters/list-cluster-user-credentials
  *
  * @throws Unavailable, Denied, Refused
@@ -87,12 +87,12 @@ export const aksKubeconfig = (
 };
 
 /**
- * The application that every AKS cluster with Entra ID is, in every Azure cloud.
+ * The application that represents every AKS cluster with Entra ID, in every Azure cloud.
  * https://learn.microsoft.com/azure/aks/kubelogin-authentication
  */
 const SERVER = '6dae42f8-4368-4678-94ff-3960e28e3630/.default';
 
-/** A token is renewed this long (ms) before its end. */
+/** How long before its end a token is renewed (ms). */
 const RENEWED_BEFORE_MS = 5 * 60_000;
 
 const entraToken = async ({ credential }: RestOptions) => {
@@ -102,7 +102,8 @@ const entraToken = async ({ credential }: RestOptions) => {
 };
 
 /**
- * Hands out the bearer token, and a new one well before the old one ends; not every credential keeps its tokens itself.
+ * Returns a function that gives the bearer token. It requests a new token well before the old one expires, because not
+ * every credential caches its tokens.
  */
 export const aksTokens = (options: RestOptions, now: () => number): (() => Promise<string>) => {
   let held: { readonly token: string; readonly until: number } | null = null;
@@ -115,26 +116,27 @@ export const aksTokens = (options: RestOptions, now: () => number): (() => Promi
 };
 
 export interface VaultSecret {
-  /** Name of a vault of public Azure, the name of any vault's host, or a URL. */
+  /** The name of a vault in public Azure, the host name of any vault, or a URL. */
   readonly vault: string;
   readonly secret: string;
 }
 
 const KEY_VAULT_API_VERSION = '7.4';
 
-/** A bare name is a vault of public Azure. */
+/** Returns the URL of a vault. A bare name is a vault in public Azure. */
 const urlOf = (vault: string): URL => {
   if (/^https?:/i.test(vault)) return new URL(vault);
   return new URL(`https://${vault.includes('.') ? vault : `${vault}.vault.azure.net`}`);
 };
 
-/** `https://vault.azure.net/.default`, and likewise in the clouds that are apart. */
+/** Returns the token scope: `https://vault.azure.net/.default`, or its equivalent in a sovereign cloud. */
 const scopeOf = ({ hostname }: URL): string => `https://${hostname.split('.').slice(1).join('.')}/.default`;
 
 const held = z.object({ value: z.string().min(1) }).transform(({ value }) => value);
 
 /**
- * The text of the newest version of a secret. https://learn.microsoft.com/rest/api/keyvault/secrets/get-secret
+ * Returns the text of the newest version of a secret.
+ * https://learn.microsoft.com/rest/api/keyvault/secrets/get-secret
  *
  * @throws Unavailable, Denied, Refused
  */

@@ -9,11 +9,14 @@ import type { OpenedCloud, CloudProbe } from '../../plugin.ts';
 
 export interface AzureOptions {
   readonly subscription: string | null;
-  /** URL of another endpoint; over plain http no token is sent. */
+  /** URL of another endpoint. Over plain HTTP, no token is sent. */
   readonly endpoint: string | null;
 }
 
-/** An event may speak of a scale set: whoever reads hints puts its machines in its place, with the cloud's `expand`. */
+/**
+ * The Azure cloud with its own `expand`. An event may name a scale set, and the reader's caller uses `expand` to
+ * replace the set with its machines.
+ */
 export interface AzureKit extends OpenedCloud {
   readonly cloud: AzureCloud;
   readonly expand: AzureCloud['expand'];

@@ -8,9 +8,9 @@ import { codeOf } from '../errors.ts';
 import { look } from '../look.ts';
 import { restCall, type RestOptions } from '../rest.ts';
 
-/** What ARM says of the permissions for a fence, as lines of the doctor. */
+/** Asks ARM for the permissions that a fence needs and returns the answers as lines for `cloudfence doctor`. */
 
-/** Roles are given on groups and subscriptions: a few machines stand for all. */
+/** Roles are assigned on groups and subscriptions, so a few machines represent all. */
 const MOST_ASKED = 5;
 
 const kindOf = (machine: MachineId): string =>
@@ -33,7 +33,7 @@ const missingOn = async (
   return missing.length === 0 ? [] : [`${missing.join(' and ')} on ${machine}`];
 };
 
-/** @throws Denied, Unavailable */
+/** Asks about these machines. @throws Denied, Unavailable */
 const asked = async (
   what: string,
   options: PermissionOptions,
@@ -47,7 +47,10 @@ const asked = async (
 };
 
 /**
- * A role that may fence and not ask what it may is no fault: nothing is known, and that is said. @throws Unavailable
+ * Checks the permissions on some machines. A role that may fence but may not ask about its own permissions is not a
+ * fault: the check then says that nothing is known.
+ *
+ * @throws Unavailable
  */
 export const orderChecks = async (
   options: PermissionOptions,
@@ -72,12 +75,12 @@ export const orderChecks = async (
   }
 };
 
-/** A group that nobody has: asking in it shows whether we may ask. */
+/** A group that does not exist. A call in it shows whether we may make the call at all. */
 const NOBODYS_GROUP = 'cloudfence-asks-for-nobody';
 
 /**
- * Whether we may read machines anywhere in the subscription, or where a narrower role reaches at most. Azure has no dry
- * run: whether orders are allowed shows with the first one.
+ * Returns whether we may read machines in the whole subscription, or at most where a narrower role applies. Azure has
+ * no dry run, so only the first destructive call shows whether it is allowed.
  *
  * @throws Denied (no token, or no such subscription), Unavailable
  */
@@ -98,11 +101,14 @@ export const probe = async (
 };
 
 export interface PermissionOptions extends RestOptions {
-  /** URL of another endpoint of ARM. */
+  /** URL of another ARM endpoint. */
   readonly endpoint: string | null;
 }
 
-/** `*` stands for any characters; what a role leaves out of its own actions another role may give. */
+/**
+ * The permissions that ARM lists. `*` stands for any characters. Another role may grant what one role excludes from its
+ * own actions.
+ */
 const permissions = z.object({
   value: z.array(z.object({ actions: z.array(z.string()).default([]), notActions: z.array(z.string()).default([]) })),
 });
@@ -113,10 +119,11 @@ const fits = (pattern: string, action: string): boolean =>
   new RegExp(`^${pattern.replaceAll(/[\\^$.|+?()[\]{}]/g, String.raw`\$&`).replaceAll('*', '.*')}$`, 'i').test(action);
 
 /**
- * Those of the wanted actions that these credentials do not have on a machine. ARM has no dry run, and tells each
- * caller what it may do. https://learn.microsoft.com/rest/api/authorization/permissions/list-for-resource
+ * Returns the wanted actions that these credentials do not have on a machine. ARM has no dry run, but it tells each
+ * caller what that caller may do.
+ * https://learn.microsoft.com/rest/api/authorization/permissions/list-for-resource
  *
- * @throws Denied where not even that may be asked, Unavailable, Refused
+ * @throws Denied when the credentials may not even ask, Unavailable, Refused
  */
 const missingActions = async (
   { endpoint, ...rest }: PermissionOptions,

@@ -3,7 +3,7 @@ import { readHints } from '../events/read-hints.ts';
 import { subjectOf } from '../events/kinds.ts';
 import type { ReadVariable, CloudPlugin } from '../../plugin.ts';
 
-/** Where to ask, for Azure's SDK has no variable of its own for either. */
+/** Returns where to send calls. Azure's SDK has no variable of its own for the subscription or the endpoint. */
 export const azurePlace = (
   variable: ReadVariable,
 ): { readonly subscription: string | null; readonly endpoint: string | null } => ({
