@@ -1,6 +1,8 @@
 import { CloudfenceError } from '../fencing/model/errors.ts';
 
-/** `fail`: a fence would not work. `warn`: it may not, or nobody can tell from here. */
+/**
+ * `fail` means that a fence would not work. `warn` means that it may not work, or that this cannot be known from here.
+ */
 type Verdict = 'ok' | 'warn' | 'fail';
 
 export interface Check {
@@ -10,7 +12,7 @@ export interface Check {
 }
 
 export interface Diagnosis {
-  /** The gravest of all. */
+  /** The worst verdict of all checks. */
   readonly verdict: Verdict;
   readonly checks: readonly Check[];
 }
@@ -24,10 +26,10 @@ export const diagnosisOf = (checks: readonly Check[]): Diagnosis => ({
 
 const written: Record<Verdict, string> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' };
 
-/** For people. */
+/** Formats a check for people. */
 export const checkLine = ({ what, verdict, says }: Check): string => `${written[verdict]}  ${what}  — ${says}`;
 
-/** A check that could not be made has failed, and says why. */
+/** Runs a check. A check that cannot run counts as failed, and its line says why. */
 export const checked = async (what: string, ask: () => Promise<readonly Check[]>): Promise<readonly Check[]> => {
   try {
     return await ask();

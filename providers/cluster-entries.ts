@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 
-/** The ways into a cluster, as people write them; which cloud keeps one, its own key tells. */
+/**
+ * The entries that describe access to a cluster, as people write them. The key of an entry tells which cloud keeps the
+ * access.
+ */
 
 const name = z.string().min(1);
 const context = z.string().min(1).optional();
 
 const kubeconfigCluster = z.strictObject({
   name,
-  /** A file's path, several of them as in KUBECONFIG, or the kubeconfig itself. */
+  /** The path of a file, several paths as in KUBECONFIG, or the kubeconfig itself. */
   kubeconfig: z.string().min(1),
   context,
 });
@@ -22,7 +25,7 @@ const eksCluster = z.strictObject({
   eks: z.strictObject({ cluster: z.string().min(1).optional(), region: z.string().min(1).optional() }),
 });
 
-/** An AKS cluster with Entra ID; the subscription is that of the machines, if not another. */
+/** An AKS cluster with Entra ID. Without a subscription, the subscription of the machines applies. */
 const aksCluster = z.strictObject({
   name,
   aks: z.strictObject({
@@ -32,7 +35,7 @@ const aksCluster = z.strictObject({
   }),
 });
 
-/** `vault` is the name of a Key Vault, the name of its host, or a URL. */
+/** `vault` is the name of a Key Vault, its host name, or a URL. */
 const VAULT = /^(?:https?:\/\/)?[a-z0-9][-a-z0-9.]*(?::\d+)?$/i;
 const keyVaultCluster = z.strictObject({
   name,
@@ -92,7 +95,7 @@ export type KeptKubeconfig =
   | z.infer<typeof keyVaultCluster>
   | z.infer<typeof secretManagerCluster>;
 
-/** Which cloud keeps the way into a cluster, by the key in its entry. */
+/** The cloud that keeps the access to a cluster, by the key in its entry. */
 const keepers = {
   eks: 'aws',
   secret: 'aws',
@@ -103,15 +106,18 @@ const keepers = {
   secretManager: 'gcp',
 } as const;
 
-/** The cloud that an entry speaks of; null for a kubeconfig at hand, which needs none. */
+/** Returns the cloud that an entry needs. Returns null for a local kubeconfig, which needs none. */
 export const keeperOf = (entry: ClusterEntry): string | null =>
   Object.entries(keepers).find(([key]) => key in entry)?.[1] ?? null;
 
-/** Names of the clouds that manage clusters among these: the Nodes of such a cluster are machines of the same cloud. */
+/**
+ * Returns the names of the clouds that manage clusters among these. The Nodes of such a cluster are machines of the
+ * same cloud.
+ */
 export const managedIn = (clusters: readonly ClusterEntry[]): readonly string[] =>
   clusters.flatMap((entry) => ('eks' in entry || 'aks' in entry || 'gke' in entry ? (keeperOf(entry) ?? []) : []));
 
-/** For a kit that is asked for what another cloud keeps. */
+/** Makes the error for a cloud that is asked for access that another cloud keeps. */
 export const notKept = (cloud: string, { name }: ClusterEntry): InvalidConfiguration =>
   new InvalidConfiguration([
     `the way into the cluster ${name} is not kept by ${cloud}, and this install has no other cloud`,

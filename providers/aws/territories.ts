@@ -5,7 +5,7 @@ import type { DiskId, IdentitySource, MachineFacts, MachineId, Witness } from '.
 /**
  * Combines several territories into one cloud. An instance id is unique in all of AWS, and an EBS volume attaches only
  * within its account and zone. Therefore the territory that knows a machine owns it, and the territory that knows a
- * disk may vouch for it.
+ * disk may answer for it.
  * https://docs.aws.amazon.com/ebs/latest/userguide/ebs-attaching-volume.html
  */
 export const cloudOfTerritories = (home: Territory, others: readonly Territory[]): Cloud => {

@@ -2,8 +2,8 @@ import { allowance, type Allowance } from './reading.ts';
 import { jsonIn, mayHoldJson, textOfBytes } from './json-text.ts';
 
 /**
- * What a person may add to any event, anywhere in it. Of what is `unclear`, or `unseen` because there is too much of
- * it, nobody knows whether it asks for one.
+ * A request for a dry run, which a person may add anywhere in any event. With `unclear`, and with `unseen` because
+ * there is too much of it, it is unknown whether the event asks for a dry run.
  */
 export interface DryRunWish {
   readonly says: 'dry' | 'unclear' | 'unseen';
@@ -13,7 +13,7 @@ export interface DryRunWish {
 
 interface Place {
   readonly value: unknown;
-  /** From the place around it. */
+  /** The step from the surrounding place to this one. */
   readonly step: string | number;
   readonly around: Place | null;
 }
@@ -27,11 +27,11 @@ const pathOf = (place: Place, end: string): string => {
 
 const LONGEST_NAME = 20;
 
-/** However it is spelled: whoever means it must not get a fence in its place. */
+/** True for `dryRun` in any spelling. A person who means it must not get a fence instead. */
 const namesIt = (key: string): boolean =>
   key.length <= LONGEST_NAME && key.toLowerCase().replaceAll(/[-_\s]/g, '') === 'dryrun';
 
-/** Words and numbers, of which there may be millions, ask for nothing. */
+/** False for words and numbers. They ask for nothing, and there may be millions of them. */
 const mayAsk = (value: unknown): boolean =>
   typeof value === 'string' ? mayHoldJson(value) : typeof value === 'object' && value !== null;
 
@@ -61,8 +61,8 @@ const wishAt = (place: Place): DryRunWish | null => {
 };
 
 /**
- * The wish for a dry run in a message, wherever it stands: beside an event or in it, in a text, a wrapping, or a
- * carrier that no reader looks into. Goes as deep as there is anything, without a stack that could overflow.
+ * Returns the request for a dry run in a message, wherever it is: beside an event or in it, in a text, in a wrapping,
+ * or in a container that no reader opens. Searches to any depth, without recursion that could overflow the stack.
  */
 export const wishIn = (raw: unknown, where = '$'): DryRunWish | null => {
   const allowed = allowance();

@@ -1,15 +1,18 @@
 import { gunzipSync } from 'node:zlib';
 import type { Allowance } from './reading.ts';
 
-/** One JSON document of a text, and where it stands; or what is wrong with it. */
+/** One JSON document in a text with its path, or what is wrong with it. */
 export type JsonDocument =
   | { readonly where: string; readonly value: unknown }
   | { readonly where: string; readonly problem: string };
 
-/** Editors and shells of Windows put one before a file. */
+/** Windows editors and shells write a byte order mark at the start of a file. */
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
-/** The words of a parser quote what they stumbled over, which may be anybody's; the place is enough. */
+/**
+ * Parses one document. The parser's message quotes the text where it failed, which may contain anybody's data. The
+ * position is enough.
+ */
 const parse = (text: string, where: string): JsonDocument => {
   try {
     const value: unknown = JSON.parse(text);
@@ -21,16 +24,13 @@ const parse = (text: string, where: string): JsonDocument => {
 };
 
 const NO_BASE64 = /[^\w+/=\s-]/;
-/**
- * The first byte of what is worth unpacking: JSON, a byte order mark or white space before it, or the first byte of
- * gzip.
- */
+/** The first bytes of data worth unpacking: JSON, a byte order mark or white space before JSON, or gzip. */
 const BEGINNINGS: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b, 0x22, 0xef, 0x20, 0x09, 0x0a, 0x0d, 0x1f]);
 
 const isPacked = (text: string): boolean =>
   BEGINNINGS.has(Buffer.from(text.slice(0, 8), 'base64')[0]) && !NO_BASE64.test(text);
 
-/** Whether it is worth a try at all: most texts are words. */
+/** True when the text is worth parsing. Most texts are just words. */
 export const mayHoldJson = (text: string): boolean => {
   const [first = ''] = text.slice(0, 1_000).trimStart();
   return '{["'.includes(first) || text.includes('\n') || isPacked(text);
@@ -38,7 +38,10 @@ export const mayHoldJson = (text: string): boolean => {
 
 const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
-/** Null for what is no zip after all, or unpacks to more than is allowed: a text of a few bytes may hold gigabytes. */
+/**
+ * Returns null for data that is not gzip after all, or that unpacks to more than is allowed. A text of a few bytes may
+ * contain gigabytes.
+ */
 const unzipped = (bytes: Uint8Array, most: number): Buffer | null => {
   try {
     return gunzipSync(bytes, { maxOutputLength: Math.max(1, most) });
@@ -48,7 +51,7 @@ const unzipped = (bytes: Uint8Array, most: number): Buffer | null => {
   }
 };
 
-/** Bytes as text, zipped or plain; null for what cannot be unzipped. */
+/** Returns gzipped or plain bytes as text, or null when they cannot be unzipped. */
 export const textOfBytes = (bytes: Uint8Array, { left }: Allowance): string | null => {
   const plain = isZip(bytes) ? unzipped(bytes, left()) : bytes;
   return plain && Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString('utf8');
@@ -65,8 +68,8 @@ const byLines = (text: string, where: string, allowed: Allowance): readonly Json
 };
 
 /**
- * One document, as it stands or in base64, zipped or not, packed as often as may be; or one on each line; none for a
- * blank text.
+ * Returns the documents in a text: one document, plain or in base64, gzipped or not, packed any number of times; or one
+ * document per line. Returns none for a blank text.
  */
 export const jsonIn = (raw: string, where: string, allowance: Allowance): readonly JsonDocument[] => {
   if (!allowance.spend(raw.length)) return [{ where, problem: TOO_MUCH }];

@@ -22,18 +22,21 @@ export const aside = (what: string, where: string): ParsedEvent => ({
   ignored: [{ what: short(what), where: short(where) }],
 });
 
-/** How a cloud's reader says that something cannot be read. */
+/** How a cloud's reader reports that it cannot read something. */
 export interface Faults {
   readonly fault: (what: string, where: string, remedy: string, raw: unknown) => ParsedEvent;
-  /** One fault for each thing that is wrong. */
+  /** Reports one fault for each problem. */
   readonly unreadable: (error: z.ZodError, where: string, remedy: string, raw: unknown) => ParsedEvent;
 }
 
-/** Who writes an event decides about its words, not about the length of our logs. */
+/** The sender of an event decides on its words, but not on the length of our log lines. */
 const LONGEST = 300;
 const short = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
-/** `excerptOf` picks what a fault may show of what came: it ends up in logs. */
+/**
+ * Makes the functions that report faults. `excerptOf` picks what a fault may show of the event, because faults appear
+ * in logs.
+ */
 export const faultsShowing = (excerptOf: (raw: unknown) => string): Faults => {
   const fault: Faults['fault'] = (what, where, remedy, raw) => ({
     hints: [],
@@ -52,7 +55,7 @@ export const faultsShowing = (excerptOf: (raw: unknown) => string): Faults => {
   };
 };
 
-/** Of alternatives the last speaks. */
+/** Returns the issues to report. Of a union's alternatives, the last one counts. */
 const leaves = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
   const alternatives = issue.code === 'invalid_union' ? issue.errors.at(-1) : undefined;
   if (!alternatives || alternatives.length === 0) return [issue];
@@ -67,11 +70,11 @@ const jsonPath = (path: readonly PropertyKey[]): string =>
     .join('');
 
 /**
- * So many faults and asides of one event are told one by one: nothing is lost, for a dead letter holds the event
- * itself.
+ * The number of faults, and of ignored events, that one event reports one by one. Nothing is lost, because a dead
+ * letter contains the event itself.
  */
 const MOST_TOLD = 20;
-/** As many machines as one call to a cloud may name at the most. */
+/** The most machines that one call to a cloud may name. */
 const MOST_MACHINES = 1_000;
 
 const fewFaults = (faults: readonly Fault[]): readonly Fault[] => {
@@ -97,7 +100,7 @@ const shortHint = (hint: Hint): Hint => ({
   eventId: hint.eventId === null ? null : short(hint.eventId),
 });
 
-/** The same, as far as it can be told and dealt with. What goes too far is a fault. */
+/** Limits the result to what Cloudfence can report and process. Machines beyond the limit are reported as a fault. */
 export const bounded = ({ hints, faults, ignored, ...wish }: ParsedEvent): ParsedEvent => {
   const machines = new Set(hints.map(({ machine }) => machine));
   const kept = new Set([...machines].slice(0, MOST_MACHINES));
@@ -115,17 +118,20 @@ export const bounded = ({ hints, faults, ignored, ...wish }: ParsedEvent): Parse
   };
 };
 
-/** What all texts of one event may come to (characters), those that are packed in others counted as well. */
+/** The most characters in all texts of one event, including texts packed in other texts. */
 const MOST_CHARACTERS = 64 * 1024 * 1024;
-/** Entries of lists, and lines, in one event. */
+/** The most list entries and lines in one event. */
 const MOST_ENTRIES = 20_000;
 
-/** How much of one event is read: who writes it decides neither how long that takes nor how much memory it needs. */
+/**
+ * How much of one event is read. The sender of an event must not decide how long that takes or how much memory it
+ * needs.
+ */
 export interface Allowance {
   readonly left: () => number;
-  /** False when that is more than is left. */
+  /** Spends characters. Returns false when that is more than is left. */
   readonly spend: (characters: number) => boolean;
-  /** The same for entries and lines. */
+  /** Spends entries or lines in the same way. */
   readonly count: (entries: number) => boolean;
 }
 

@@ -4,18 +4,19 @@ import { type DryRunWish, wishIn } from './dry-run.ts';
 import { type JsonDocument, jsonIn, textOfBytes } from './json-text.ts';
 
 /**
- * Wrappings inside wrappings, such as an event in a notification in a queue's record in a batch; deeper is nonsense.
+ * The deepest nesting of wrappings, such as an event in a notification in a queue's record in a batch. Anything deeper
+ * is nonsense.
  */
 const DEEPEST = 8;
 
-/** A batch of messages that a queue or a stream hands over at once: none of them has anything to do with the others. */
+/** A batch of messages that a queue or a stream delivers at once. The messages are independent of each other. */
 export interface Batch {
-  /** The key under which they stand. */
+  /** The key under which the messages are. */
   readonly key: string;
   readonly messages: readonly unknown[];
 }
 
-/** The list under that key as a batch, if each of its entries has one of those fields. */
+/** Returns the list under that key as a batch if each of its entries has one of those fields. */
 export const batchUnder = (raw: object, key: string, fields: readonly string[]): Batch | null => {
   const list: unknown = new Map<string, unknown>(Object.entries(raw)).get(key);
   const isMessage = (one: unknown): boolean =>
@@ -23,16 +24,16 @@ export const batchUnder = (raw: object, key: string, fields: readonly string[]):
   return Array.isArray(list) && list.length > 0 && list.every(isMessage) ? { key, messages: list } : null;
 };
 
-/** What one cloud's reader knows beside texts, bytes and lists, which are everywhere the same. */
+/** What one cloud's reader knows in addition to texts, bytes, and lists, which are the same for every cloud. */
 export interface Dialect {
-  /** Reads one object; `onward` goes on with what it is wrapped around, `step` from here. */
+  /** Reads one object. `onward` reads what the object wraps, at the path `step` from here. */
   readonly readObject: (
     raw: object,
     where: string,
     onward: (inside: unknown, step: string) => ParsedEvent,
   ) => ParsedEvent;
   readonly fault: Faults['fault'];
-  /** How an event should come, as an order to whoever sends it. */
+  /** How an event should arrive, as an instruction to its sender. */
   readonly asDelivered: string;
   readonly batchIn: (raw: object) => Batch | null;
 }
@@ -50,7 +51,7 @@ const faultOfList = (
   return fault(`there is too much of it: ${list.length} entries`, where, 'send fewer at a time', null);
 };
 
-/** Reads what came, as deep as it is wrapped. */
+/** Reads an event through all its wrappings. */
 const readingOver = ({ readObject, fault, asDelivered }: Dialect, allowed: Allowance) => {
   const readDocuments = (
     documents: readonly JsonDocument[],
@@ -95,7 +96,10 @@ const doubts = {
   unseen: 'there is too much of it to see whether a dry run is wanted',
 } as const;
 
-/** A wish for a dry run is one for the whole message; where it is in doubt, nothing is done. */
+/**
+ * Applies a request for a dry run to the whole message. If the request is in doubt, the result has no hints, so nothing
+ * is done.
+ */
 const heeded = (reading: ParsedEvent, wish: DryRunWish | null, fault: Faults['fault']): ParsedEvent => {
   if (wish === null) return reading;
   if (wish.says === 'dry')
@@ -109,7 +113,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const without = (raw: object, { key }: Batch): object =>
   Object.fromEntries(Object.entries(raw).filter(([other]) => other !== key));
 
-/** A reader that never throws, and never passes over anything in silence. */
+/** Makes a reader that never throws and never drops anything silently. */
 export const readerOf = (dialect: Dialect): ((raw: unknown) => ParsedEvent) => {
   const { fault, batchIn } = dialect;
   return (raw) => {

@@ -11,9 +11,9 @@ import { instanceAt } from './look.ts';
 const DETACH = 'compute.instances.detachDisk';
 
 /**
- * Detaches the disk from this very incarnation: the numeric id in the place of the name is the only compare-and-swap
- * that Compute Engine has. It knows no force either, and detaches from a running guest just the same: `forced` is the
- * same call.
+ * Detaches the disk from this exact incarnation. The numeric id instead of the name is the only compare-and-swap that
+ * Compute Engine offers. Compute Engine has no forced detach and detaches from a running guest as well, so `forced`
+ * makes the same call.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/detachDisk
  *
  * @throws Unavailable, Denied, Refused, ProofExpired, InvalidInput
@@ -34,7 +34,10 @@ export const detach = async (
   if (refusal) await confirmDetached(clients, named, disk, refusal, signal);
 };
 
-/** Disks are detached by the name of the device, which only the instance knows; null when it does not have the disk. */
+/**
+ * Returns the device name of the disk, which a detach requires and only the instance knows. Returns null when the
+ * instance does not have the disk.
+ */
 const deviceOf = async (
   clients: ComputeClients,
   path: InstancePath,
@@ -45,7 +48,10 @@ const deviceOf = async (
   return instance?.disks?.find((attached) => sourceOf(attached) === disk)?.deviceName ?? null;
 };
 
-/** Null when the disk is gone, or going; else why Compute Engine declined: perhaps because it was gone already. */
+/**
+ * Returns null when the disk is gone or going. Otherwise returns why Compute Engine declined, which may be that the
+ * disk was gone already.
+ */
 const orderedDetach = async (
   clients: ComputeClients,
   path: InstancePath,
@@ -69,8 +75,8 @@ const orderedDetach = async (
 };
 
 /**
- * A refusal may mean "already detached": the disk itself says. Its users are names, so it speaks for a later
- * incarnation as well.
+ * Checks the disk itself, because a refusal may mean "already detached". The disk names its users by name, so its
+ * answer includes a later incarnation.
  */
 const confirmDetached = async (
   clients: ComputeClients,
@@ -91,8 +97,9 @@ const confirmDetached = async (
 const STOP = 'compute.instances.stop';
 
 /**
- * Stops this very incarnation without the time that a graceful shutdown may have. Compute Engine asks what is to become
- * of local SSDs: they are kept, and where they cannot be, the stop is refused. To give them up is a person's decision.
+ * Stops this exact incarnation without the time that a graceful shutdown may take. Compute Engine asks what happens to
+ * local SSDs. Cloudfence keeps them. If they cannot be kept, Compute Engine refuses the stop. Only a person may decide
+ * to give them up.
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/stop
  *
  * @throws Unavailable, Denied, Refused, ProofExpired, InvalidInput
@@ -129,7 +136,10 @@ const orderedStop = (
     ),
   );
 
-/** Its local SSDs are the likeliest reason of a machine that has any, and people can do something about it. */
+/**
+ * Adds the likely reason to a refusal: if the machine has local SSDs, they are the likeliest one, and people can
+ * resolve it.
+ */
 const explained = async (
   clients: ComputeClients,
   machine: string,
@@ -145,7 +155,7 @@ const explained = async (
 };
 
 /**
- * A call of Compute Engine is done when its operation is.
+ * A call to Compute Engine is done when its operation is done.
  * https://cloud.google.com/compute/docs/api/how-tos/api-requests-responses#handling_api_responses
  */
 
@@ -164,12 +174,11 @@ const operationIn = (answer: unknown, call: string): Operation => {
   throw new Unavailable(`${call} did not answer with an operation`, { cause: read.error });
 };
 
-/** A wait may be answered before the operation is done, the earlier the busier the server. */
+/** The number of waits. A wait may return before the operation is done, and a busier server returns earlier. */
 const WAITS = 3;
 
 /**
- * The operation that a call began, at its end; or as it stood after some waits, for whoever ordered it looks again
- * anyway.
+ * Returns the operation that a call began, at its end or as it is after some waits. The caller looks again in any case.
  *
  * @throws Unavailable, Denied, Refused
  */
@@ -190,7 +199,7 @@ const ended = async (
   return last;
 };
 
-/** Codes of operations' errors; others go by the class of the operation's HTTP status. */
+/** Error codes of operations. Other codes are classified by the HTTP status of the operation. */
 const BUSY: ReadonlySet<string> = new Set([
   'INTERNAL_ERROR',
   'QUOTA_EXCEEDED',
@@ -201,7 +210,7 @@ const BUSY: ReadonlySet<string> = new Set([
 ]);
 const DENIED: ReadonlySet<string> = new Set(['PERMISSIONS_ERROR']);
 
-/** What went wrong with an operation that is done, or null. */
+/** Returns what went wrong with an operation that is done, or null. */
 const errorOf = ({ error, httpErrorStatusCode }: Operation, call: string): CloudfenceError | null => {
   const code = error?.errors?.[0]?.code;
   const status = httpErrorStatusCode ?? 0;

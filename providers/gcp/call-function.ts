@@ -3,17 +3,17 @@ import { CloudfenceError, Denied, Unavailable } from '../../fencing/model/errors
 import { credentialsIn } from './client.ts';
 
 /**
- * Another function of the install, called with a token that is made for it.
+ * Calls another function of the install with a token that is made for it.
  * https://cloud.google.com/run/docs/authenticating/service-to-service
  */
 
 export interface FunctionAnswer {
   readonly status: number;
-  /** As it was answered, once parsed if it is JSON. */
+  /** The body of the answer, parsed once if it is JSON. */
   readonly body: unknown;
 }
 
-/** Over plain http no token is sent. */
+/** Makes a client. Over plain HTTP, it sends no token. */
 const clientFor = async (url: string) => {
   if (url.startsWith('http:')) return new PassThroughClient();
   const auth = new GoogleAuth();
@@ -21,7 +21,7 @@ const clientFor = async (url: string) => {
   return auth.getIdTokenClient(url);
 };
 
-/** Whatever is answered but a refusal to let in. @throws Denied, Unavailable */
+/** Calls the function and returns any answer except a denial of access. @throws Denied, Unavailable */
 export const callFunction = async (url: string, body: object, lastsMs: number): Promise<FunctionAnswer> => {
   try {
     const client = await clientFor(url);

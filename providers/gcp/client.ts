@@ -8,29 +8,30 @@ import { connections } from '../../transport/pool.ts';
 import { type Passage, type PermittedCall, underPermit } from '../../transport/under-permit.ts';
 import { isCompute, withCloudfenceErrors } from './errors.ts';
 
-/** The four services that are used, by deep imports: the package's index loads a hundred of them, and 30 MB. */
+/** The four services in use, loaded with deep imports. The package's index loads a hundred services and 30 MB. */
 export interface ComputeClients {
-  /** No credentials are sent. */
+  /** True when no credentials are sent. */
   readonly anonymous: boolean;
   readonly instances: InstancesClient;
   readonly disks: DisksClient;
   readonly regionDisks: RegionDisksClient;
   readonly operations: ZoneOperationsClient;
   /**
-   * Finds the credentials, which every call needs first: for want of them, the SDK itself ends the whole process.
+   * Finds the credentials, which every call must do first. Without credentials, the SDK ends the whole process.
+   *
    * @throws Denied
    */
   readonly ready: () => Promise<void>;
-  /** Sends one destructive call under its permit; a call without one never leaves. */
+  /** Sends one destructive call under its permit. A destructive call without a permit never leaves. */
   readonly permitted: GuardedTransport['permitted'];
 }
 
 interface ClientOptions {
-  /** A new UUID for each destructive call, by which Compute Engine knows a call that arrives twice. */
+  /** Makes a new UUID for each destructive call. Compute Engine uses it to recognize a call that arrives twice. */
   readonly newRequestId: () => string;
-  /** URL of another endpoint, for tests and unusual networks. Over plain http no credentials are sent. */
+  /** URL of another endpoint, for tests and unusual networks. Over plain HTTP, no credentials are sent. */
   readonly endpoint?: string;
-  /** In the place of the network. */
+  /** Replaces the network. */
   readonly fetch?: Fetch;
 }
 
@@ -56,7 +57,7 @@ export const computeClients = ({ newRequestId, endpoint, fetch }: ClientOptions)
   };
 };
 
-/** @throws Denied where there are none */
+/** Finds the credentials. @throws Denied when there are none */
 export const credentialsIn = async (auth: GoogleAuth): Promise<void> => {
   try {
     await auth.getClient();
@@ -65,7 +66,7 @@ export const credentialsIn = async (auth: GoogleAuth): Promise<void> => {
   }
 };
 
-/** The SDK wants the parts of a URL one by one. */
+/** Splits a URL, because the SDK takes its parts one by one. */
 const placeOf = (endpoint: string) => {
   const { protocol, hostname, port } = new URL(endpoint);
   const usual = protocol === 'http:' ? 80 : 443;
@@ -75,26 +76,26 @@ const placeOf = (endpoint: string) => {
 type Adapter = NonNullable<gaxios.GaxiosOptions['adapter']>;
 export type Fetch = NonNullable<gaxios.GaxiosOptions['fetchImplementation']>;
 
-/** What a destructive call has to be sent with. */
+/** The values that a destructive call must be sent with. */
 interface Sending {
   readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
 interface GuardedTransport {
-  /** The last step before the wire: credentials, and every wait for them, lie before it. */
+  /** The last step before the request leaves. Finding credentials, and every wait for them, comes before it. */
   readonly adapter: Adapter;
   readonly permitted: <T>(call: PermittedCall, send: (sending: Sending) => Promise<T>) => Promise<T>;
 }
 
-/** Calls that change something; waiting for an operation and asking what one may do are none. */
+/** True for calls that change something. Waiting for an operation and testing permissions change nothing. */
 const isDestructive = (method: string | undefined, url: URL): boolean =>
   method !== 'GET' && isCompute(url) && !/\/(?:wait|testIamPermissions)$/.test(url.pathname);
 
 /**
- * The SDK has no hook of its own between its credentials and the connection, and none that knows which call is going
- * through. So each destructive call is known by its request id, and one whose passage is not on file is not sent. It is
- * not sent on to where an answer points, either.
+ * Checks the permit between the SDK's credentials and the connection. The SDK has no hook there, and none that knows
+ * which call is passing. Therefore each destructive call is identified by its request id. A call without a registered
+ * passage is not sent. A destructive call does not follow redirects either.
  */
 const guardedTransport = (newRequestId: () => string): GuardedTransport => {
   const passages = new Map<string, Passage>();
@@ -125,17 +126,17 @@ const guardedTransport = (newRequestId: () => string): GuardedTransport => {
   };
 };
 
-/** How long calls may take, and how often they are sent. Times in ms. */
+/** How long calls may take and how often they are sent. Times are in ms. */
 
 const ANSWER_LASTS_MS = 5_000;
 const READ_LASTS_MS = 10_000;
 
-/** Of gRPC, by which the SDK counts whatever the wire. */
+/** A gRPC code. The SDK uses these codes on any transport. */
 const UNAVAILABLE = 14;
 
 /**
- * A read is tried again by the SDK for some seconds: its own default is ten minutes. New for each call, for the SDK
- * writes into it.
+ * Returns the options of a read. The SDK retries it for some seconds, while its own default is ten minutes. The options
+ * are new for each call, because the SDK writes into them.
  */
 export const reading = (signal: AbortSignal) => ({
   signal,
@@ -154,16 +155,16 @@ export const reading = (signal: AbortSignal) => ({
   },
 });
 
-/** A destructive call leaves once or not at all. */
+/** Returns the options of a destructive call, which is sent at most once. */
 export const writing = (signal: AbortSignal) => ({ signal, timeout: ANSWER_LASTS_MS, retry: null });
 
 /**
- * The API answers a wait after two minutes at the latest.
+ * Returns the options of a wait, which the API answers after two minutes at the latest.
  * https://cloud.google.com/compute/docs/reference/rest/v1/zoneOperations/wait
  */
 export const waiting = (signal: AbortSignal) => ({ signal, timeout: 130_000, retry: null });
 
-/** Whether there are credentials, and for which project, in words. @throws Denied, Unavailable */
+/** Says whether there are credentials, and for which project. @throws Denied, Unavailable */
 export const credentialsFound = (clients: ComputeClients, signal: AbortSignal): Promise<string> =>
   withCloudfenceErrors(clients, 'the search for credentials', signal, async () => {
     const { auth } = clients.instances;

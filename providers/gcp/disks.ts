@@ -6,7 +6,7 @@ import { type ComputeClients, reading } from './client.ts';
 import { isNotFound, withCloudfenceErrors } from './errors.ts';
 import { diskPath, type DiskPath, type InstancePath, instancePath, isWithin, pathIn } from './identity.ts';
 
-/** A disk by its id, as it was asked for, and what it says of itself; null when it does not exist. */
+/** A disk with the id that was asked for, and what it says about itself. `disk` is null when it does not exist. */
 export interface AskedDisk {
   readonly id: DiskId;
   readonly path: DiskPath;
@@ -15,7 +15,7 @@ export interface AskedDisk {
 
 const AT_ONCE = 10;
 
-/** Asks each disk itself, by id. @throws Unavailable, Denied, Refused: all of them answer, or none */
+/** Asks each disk itself, by id. Every disk answers, or the call throws. @throws Unavailable, Denied, Refused */
 export const disksById = (
   clients: ComputeClients,
   ids: readonly DiskId[],
@@ -36,7 +36,7 @@ export const diskById = async (clients: ComputeClients, id: DiskId, signal: Abor
   }
 };
 
-/** The SDK makes a disk of any JSON: it has to be this one, in a state. */
+/** Returns the disk if it is the one that was asked for and has a state. The SDK makes a disk from any JSON. */
 const thatDisk = (disk: Disk, path: DiskPath): Disk => {
   if (disk.name === path.disk && disk.status) return disk;
   throw new Unavailable(
@@ -57,28 +57,32 @@ const get = async (clients: ComputeClients, path: DiskPath, signal: AbortSignal)
   )[0];
 };
 
-/** The end of a link to an instance, in any of the forms that the API writes them in. */
+/** The end of a link to an instance, in every form that the API uses. */
 const USER = /(?:^|\/)zones\/([^/]+)\/instances\/([a-z][^/]*)$/;
 
-/** The users of a disk are links to instances by name; a disk is never attached to an instance of another project. */
+/**
+ * True when the disk names the instance. The users of a disk are links to instances by name. A disk is never attached
+ * to an instance of another project.
+ */
 export const names = (disk: Disk, { zone, instance }: InstancePath): boolean =>
   (disk.users ?? []).some((user) => {
     const [, itsZone, itsName] = USER.exec(user) ?? [];
     return itsZone === zone && itsName === instance;
   });
 
-/** Whether each user can be told; one that cannot might be anybody. */
+/** True when every user can be identified. A user that cannot be identified could be any instance. */
 export const tellsItsUsers = ({ users }: Disk): boolean => (users ?? []).every((user) => USER.test(user));
 
 /**
- * The disks that an instance names and that can be asked: a local SSD has no source, and dies with its instance's run.
+ * Returns the disks that an instance names and that can be asked. A local SSD has no source and ends with the run of
+ * its instance.
  */
 export const disksNamedBy = ({ disks }: Instance): readonly DiskId[] =>
   (disks ?? []).map(sourceOf).filter((id) => diskPath(id) !== null);
 
 export const sourceOf = ({ source }: AttachedDisk): DiskId => pathIn(source ?? '');
 
-/** Compute Engine shows no state of an attachment: a disk is attached, or it is not. */
+/** Returns the attached disks. Compute Engine shows no state of an attachment: a disk is attached or it is not. */
 export const attachedDisks = (
   machine: InstancePath,
   { disks }: Instance,
@@ -103,15 +107,15 @@ const isMadeForMany = ({ accessMode }: Disk): boolean =>
   (accessMode ?? '') !== '' && accessMode !== 'READ_WRITE_SINGLE';
 
 /**
- * A disk that is being made or is going away says nothing of where it was attached; nor does one whose users cannot be
- * told.
+ * True when the disk's answer about its attachment counts. A disk that is being created or deleted, or whose users
+ * cannot be identified, does not say where it was attached.
  */
 const standsFirm = ({ disk }: AskedDisk): boolean => disk?.status === 'READY' && tellsItsUsers(disk);
 
 /**
- * What the disks say of an instance that Compute Engine does not know. It answers "not found" for an unknown project in
- * the same form, so only disks of that very project, and of a place from which they could be attached to the instance,
- * vouch for its answer; and all of them have to.
+ * Returns what the disks say about an instance that Compute Engine does not know. Compute Engine answers "not found" in
+ * the same form for an unknown project. Therefore only disks of the same project, and of a place from which they could
+ * be attached to the instance, confirm its answer. All of the disks must confirm it.
  */
 export const witness = async (
   clients: ComputeClients,
@@ -132,7 +136,7 @@ const mayTell = (id: DiskId, machine: InstancePath): boolean => {
   return disk !== null && isWithin(disk, machine);
 };
 
-/** The SDK's own types, by shorter names. */
+/** The SDK's own types under shorter names. */
 export type Instance = google.cloud.compute.v1.IInstance;
 type AttachedDisk = google.cloud.compute.v1.IAttachedDisk;
 type Disk = google.cloud.compute.v1.IDisk;

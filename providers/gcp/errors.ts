@@ -3,9 +3,9 @@ import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/mod
 import { jsonIn } from '../../fencing/model/json-text.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 
-/** What Compute Engine answers when something is wrong, in fencing's words. By code and reason, never by message. */
+/** Translates the errors of Compute Engine into Cloudfence errors. Decides by code and reason, never by message. */
 
-/** The SDK's error: a gRPC code whatever the wire, and the HTTP status when there was an answer. */
+/** The SDK's error: a gRPC code on any transport, and the HTTP status if there was an answer. */
 const thrown = z.object({ code: z.number(), httpStatusCode: z.number().optional() });
 
 /** The body of an answer. https://cloud.google.com/compute/docs/api/troubleshooting */
@@ -16,34 +16,40 @@ const answer = z.object({
   }),
 });
 
-/** Under this key the SDK keeps the body: of its reasons, it hands on none. */
+/** The key under which the SDK keeps the body. The SDK does not pass on any reason from it. */
 const BODY = Symbol.for('google-gax.rawHttpResponsePayload');
 
 const errorIn = (caught: unknown) =>
   caught instanceof Error ? (answer.safeParse(jsonIn(Reflect.get(caught, BODY))).data?.error ?? null) : null;
 
-/** The first reason in the answer, such as `notFound`, or null when nothing that speaks this API has answered. */
+/**
+ * Returns the first reason in the answer, such as `notFound`. Returns null when nothing that uses this API has
+ * answered.
+ */
 export const reasonOf = (caught: unknown): string | null => errorIn(caught)?.errors[0]?.reason ?? null;
 
 export const statusOf = (caught: unknown): number | null => thrown.safeParse(caught).data?.httpStatusCode ?? null;
 
-/** The service itself says that there is no such thing. A page of something between us and it is not its word. */
+/**
+ * True when the service itself says that the object does not exist. A page from something between us and the service
+ * does not count.
+ */
 export const isNotFound = (caught: unknown): boolean =>
   statusOf(caught) === 404 && errorIn(caught)?.code === 404 && reasonOf(caught) === 'notFound';
 
-/** All else that goes this way asks for credentials. */
+/** True for calls to Compute Engine. All other requests on this transport ask for credentials. */
 export const isCompute = ({ pathname }: URL): boolean => pathname.startsWith('/compute/');
 
-/** The request that failed, as far down as the transport keeps it. */
+/** The request that failed, as deep in the error as the transport keeps it. */
 const request = z.object({ cause: z.object({ config: z.object({ url: z.instanceof(URL) }) }) });
 
-/** Declined where a token was asked for: such a service says so with a plain 400. */
+/** True when a request for a token was declined. A token service declines with a plain 400. */
 const declinedToken = (caught: unknown, status: number): boolean => {
   const url = request.safeParse(caught).data?.cause.config.url;
   return url !== undefined && !isCompute(url) && status >= 400 && status < 500;
 };
 
-/** Reasons that come with a status of the 400 class although nothing is wrong with the call. */
+/** Reasons with a 4xx status although nothing is wrong with the call. */
 const BUSY: ReadonlySet<string> = new Set([
   'backendError',
   'internalError',
@@ -54,13 +60,13 @@ const BUSY: ReadonlySet<string> = new Set([
   'operationInProgress',
 ]);
 
-/** By which the SDK counts, whatever the wire. https://grpc.io/docs/guides/status-codes */
+/** The SDK uses gRPC codes on any transport. https://grpc.io/docs/guides/status-codes */
 const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;
 
 /**
- * After its retries the SDK keeps no more than a sentence about all of them: for people, what the network said is in
- * there.
+ * Returns the network's error for people. After its retries, the SDK keeps only one sentence about all of them, which
+ * contains it.
  */
 const networkIn = (caught: unknown): string | null => {
   const sentence = caught instanceof Error ? sentenceOf(caught.message) : '';
@@ -68,8 +74,8 @@ const networkIn = (caught: unknown): string | null => {
 };
 
 /**
- * For people. A sentence is the service's own where a reason stands beside it: it says what was missing, and for which
- * resource.
+ * Describes the error for people. A sentence with a reason beside it comes from the service. It says what was missing,
+ * and for which resource.
  */
 const inWords = (caught: unknown, call: string, reason: string | null, status: number): string => {
   const host = request.safeParse(caught).data?.cause.config.url.host ?? null;
@@ -80,8 +86,9 @@ const inWords = (caught: unknown, call: string, reason: string | null, status: n
 };
 
 /**
- * 401 and 403 are about permission unless their reason is a limit; other 4xx decline this very call; 429 and 5xx are
- * the other side's trouble. Without an answer there is nothing to be known: unavailable.
+ * Classifies an error: 401 and 403 mean missing permission unless their reason is a limit, 429 and 5xx mean a problem
+ * of the service, and any other 4xx declines this call. Without an answer nothing is known, so the error is
+ * Unavailable.
  */
 const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   const ours = ourOwn(caught);
@@ -96,15 +103,15 @@ const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   return status >= 400 ? new Refused(message, { cause: caught }) : new Unavailable(message, { cause: caught });
 };
 
-/** What was thrown on the way to the wire comes back wrapped by the SDK, more than once. */
+/** Finds our own error, thrown before the request left, in an error that the SDK has wrapped more than once. */
 const ourOwn = (caught: unknown): CloudfenceError | null => {
   if (caught instanceof CloudfenceError) return caught;
   return caught instanceof Error && caught.cause !== undefined ? ourOwn(caught.cause) : null;
 };
 
 /**
- * The SDK cancels a request that the signal ends, and yet goes on waiting for credentials that it was promised: whoever
- * gave up waits for neither.
+ * Stops waiting when the signal ends. The SDK then cancels the request but continues to wait for credentials, so a
+ * caller that gives up must wait for neither.
  */
 export const unlessGivenUp = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
   signal.throwIfAborted();
@@ -118,7 +125,7 @@ export const unlessGivenUp = async <T>(signal: AbortSignal, call: () => Promise<
   }
 };
 
-/** Runs one call, once there are credentials and until the signal ends it, and translates what it throws. */
+/** Runs one call when there are credentials, ends it with the signal, and translates its errors. */
 export const withCloudfenceErrors = async <T>(
   { ready }: { readonly ready: () => Promise<void> },
   call: string,

@@ -2,14 +2,14 @@ import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /**
- * Resources as Compute Engine writes them, alone or at the end of a URL.
+ * Resource paths as Compute Engine writes them, alone or at the end of a URL.
  * https://cloud.google.com/compute/docs/reference/rest/v1
  */
 
 export interface InstancePath {
   readonly project: string;
   readonly zone: string;
-  /** The name, or in calls the numeric id. */
+  /** The name or, in calls, the numeric id. */
   readonly instance: string;
 }
 
@@ -17,17 +17,20 @@ export type DiskPath =
   | { readonly project: string; readonly zone: string; readonly disk: string }
   | { readonly project: string; readonly region: string; readonly disk: string };
 
-/** `example.com:` goes before the projects of old domains. */
+/** The projects of old domains have the prefix `example.com:`. */
 const PROJECT = '((?:[a-z0-9.-]+:)?[a-z0-9][a-z0-9-]{0,62})';
 const NAME = '([a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)';
 
 export const INSTANCE_PATH = new RegExp(`^projects/${PROJECT}/zones/${NAME}/instances/${NAME}$`);
 const PROVIDER_ID = new RegExp(`^gce://${PROJECT}/${NAME}/${NAME}$`);
-/** `multi-zone` stands in handles of the Persistent Disk driver for many disks of one name, to be read only. */
+/**
+ * The pattern rejects `multi-zone`, which stands in handles of the Persistent Disk driver for many read-only disks of
+ * one name.
+ */
 const ZONAL_DISK = new RegExp(`^projects/${PROJECT}/zones/(?!multi-zone/)${NAME}/disks/${NAME}$`);
 const REGIONAL_DISK = new RegExp(`^projects/${PROJECT}/regions/${NAME}/disks/${NAME}$`);
 
-/** An unsigned 64-bit number: kept as text, for it may exceed what a number holds exactly. */
+/** An unsigned 64-bit number, kept as text because it may exceed what a JavaScript number holds exactly. */
 export const NUMERIC_ID = /^[1-9][0-9]{0,19}$/;
 
 export const instancePath = (path: string): InstancePath | null => {
@@ -47,14 +50,14 @@ export const diskPath = (path: string): DiskPath | null => {
     : { project: owner, region, disk: replicated };
 };
 
-/** The path in a link such as `https://www.googleapis.com/compute/v1/projects/…`. */
+/** Returns the path in a link such as `https://www.googleapis.com/compute/v1/projects/…`. */
 export const pathIn = (link: string): DiskId => link.slice(Math.max(0, link.indexOf('projects/')));
 
-/** `europe-west1` of `europe-west1-b`. */
+/** Returns `europe-west1` for `europe-west1-b`. */
 export const regionOf = (zone: string): string => zone.slice(0, Math.max(0, zone.lastIndexOf('-')));
 
 /**
- * Whether a disk can be attached to machines of that place at all: they never leave their project, nor their zone or
+ * True when the disk can be attached to machines in that place. Disks never leave their project, or their zone or
  * region.
  */
 export const isWithin = (disk: DiskPath, { project, zone }: InstancePath): boolean =>
@@ -63,9 +66,9 @@ export const isWithin = (disk: DiskPath, { project, zone }: InstancePath): boole
 const PD_DRIVER = 'pd.csi.storage.gke.io';
 
 /**
- * The instance that an identity source names, by the path of its name; null for anything that is no instance of Compute
- * Engine. The Persistent Disk driver's node id is that path; a provider id is `gce://<project>/<zone>/<name>`, or the
- * bare path.
+ * Returns the instance that an identity source names, by the path of its name. The Persistent Disk driver's node id is
+ * that path. A provider id is `gce://<project>/<zone>/<name>` or the bare path. Returns null for anything that is not
+ * an instance of Compute Engine.
  * https://github.com/kubernetes/cloud-provider-gcp
  */
 export const machineOf = ({ source, driver, value }: IdentitySource): MachineId | null => {
@@ -90,13 +93,17 @@ const fromProviderId = (value: string): MachineId | null => {
     : machineIdOf({ project, zone, instance });
 };
 
-/** The numeric id, which only the annotation that GKE writes carries: every other source is passed on with the name. */
+/**
+ * Returns the numeric id. Only the annotation that GKE writes contains it. Every other source passes to a new instance
+ * together with the name.
+ */
 export const incarnationsOf = ({ source, value }: IdentitySource): readonly string[] =>
   source === 'instanceIdAnnotation' && NUMERIC_ID.test(value) ? [value] : [];
 
 /**
- * The disk behind a CSI volume. Null for other drivers' volumes, and for a handle that leaves its project or zone
- * `UNSPECIFIED`, or stands for a disk in each of many zones: such a disk cannot be asked for by id without more.
+ * Returns the disk behind a CSI volume. Returns null for volumes of other drivers and for two kinds of handles: those
+ * with an `UNSPECIFIED` project or zone, and those that stand for one disk in each of many zones. Such a disk cannot be
+ * asked for by id without more information.
  * https://github.com/kubernetes-sigs/gcp-compute-persistent-disk-csi-driver
  */
 export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null =>
@@ -106,8 +113,9 @@ const UNSPECIFIED = /^projects\/UNSPECIFIED\/(?=zones\/|regions\/)/;
 const ANY_ZONE = /(?<=\/)zones\/UNSPECIFIED\//;
 
 /**
- * The same beside one instance. Volumes of the former in-tree plugin name no project, and those that a pod names itself
- * no zone: the driver takes the Node's, and Compute Engine attaches no disk of another project or place.
+ * Returns the disk behind a CSI volume that belongs to one instance. Volumes of the former in-tree plugin name no
+ * project, and volumes that a pod names itself name no zone. The driver uses the project and zone of the Node instead.
+ * Compute Engine attaches no disk of another project or place.
  */
 const diskBeside =
   (machine: MachineId) =>
@@ -129,8 +137,8 @@ export const readingFor: NonNullable<Cloud['readingFor']> = (machine) => ({
 });
 
 /**
- * Names under which the Node of an instance may be registered, likeliest first: GKE takes the instance's name, others
- * its host name, set by hand or one of the internal DNS names.
+ * Returns the names under which the Node of an instance may be registered, likeliest first. GKE uses the instance's
+ * name. Others use its host name, which is set by hand or is one of the internal DNS names.
  * https://cloud.google.com/compute/docs/internal-dns
  */
 export const nodeNamesOf = ({ project, zone, instance }: InstancePath, hostname: string): readonly string[] => {
@@ -139,12 +147,12 @@ export const nodeNamesOf = ({ project, zone, instance }: InstancePath, hostname:
 };
 
 /**
- * GKE labels the instances of its nodes with it.
+ * The label that GKE puts on the instances of its nodes.
  * https://cloud.google.com/kubernetes-engine/docs/how-to/creating-managing-labels
  */
 const CLUSTER = 'goog-k8s-cluster-name';
 
-/** Names of the clusters that claim an instance by its labels. */
+/** Returns the names of the clusters that claim an instance by its labels. */
 export const clustersIn = (labels: Readonly<Record<string, string>> | null | undefined): readonly string[] => {
   const name = labels?.[CLUSTER] ?? '';
   return name === '' ? [] : [name];

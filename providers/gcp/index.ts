@@ -5,7 +5,9 @@ import { detach, powerOff } from './actions.ts';
 import { look } from './look.ts';
 import { witness } from './disks.ts';
 
-/** Compute Engine in fencing's words: every project that the credentials reach, for a machine's id names its own. */
+/**
+ * Implements `Cloud` for Compute Engine, in every project that the credentials reach. A machine's id names its project.
+ */
 export const gcpCloud = (clients: ComputeClients): Cloud => ({
   name: 'gcp',
   look: (machines, scope, signal) => look(clients, machines, scope, signal),
@@ -14,7 +16,7 @@ export const gcpCloud = (clients: ComputeClients): Cloud => ({
   powerOff: (target, permit, signal) => powerOff(clients, target, permit, signal),
   machineOf,
   incarnationsOf,
-  // Whatever project a machine's path names is asked.
+  // Calls go to whatever project the machine's path names.
   unservedPlace: () => null,
   diskOf,
   readingFor,

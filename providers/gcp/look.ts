@@ -10,9 +10,10 @@ import { instancePath, type InstancePath, NUMERIC_ID } from './identity.ts';
 const AT_ONCE = 10;
 
 /**
- * Asks for each instance by itself: the only list that answers for chosen ones would have to be filtered by name.
+ * Asks for each instance separately. The only list that answers for selected instances would need a filter by name. The
+ * look answers for all machines or for none.
  *
- * @throws Unavailable, Denied, Refused: a look answers for all machines or for none
+ * @throws Unavailable, Denied, Refused
  */
 export const look = (
   clients: ComputeClients,
@@ -45,14 +46,14 @@ const lookAt = async (
 /** The end of a link to a zone. */
 const ZONE = /(?:^|\/)zones\/([^/]+)$/;
 
-/** The SDK makes an instance of any JSON. */
+/** True when the answer is the instance that was asked for. The SDK makes an instance from any JSON. */
 const isThat = ({ id, name, zone }: Instance, path: InstancePath): boolean =>
   NUMERIC_ID.test(String(id)) &&
   [name, String(id)].includes(path.instance) &&
   (!zone || ZONE.exec(zone)?.[1] === path.zone);
 
 /**
- * Null when Compute Engine says that there is none. The path may name it by its numeric id.
+ * Returns the instance, or null when Compute Engine says that there is none. The path may contain its numeric id.
  *
  * @throws Unavailable, Denied, Refused
  */

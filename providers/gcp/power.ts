@@ -9,8 +9,8 @@ import { type AskedDisk, attachedDisks, type Instance } from './disks.ts';
 import { clustersIn, type InstancePath, nodeNamesOf } from './identity.ts';
 
 /**
- * What the status of an instance proves. `TERMINATED` is the API's word for an instance that has stopped, and not for
- * one that is deleted; nothing but it and `STOPPED` proves anything. An instance in `REPAIRING` ends in a restart.
+ * Returns what the status of an instance proves. `TERMINATED` is the API's word for an instance that has stopped, not
+ * for a deleted one. Only `TERMINATED` and `STOPPED` prove anything. An instance in `REPAIRING` ends in a restart.
  * https://cloud.google.com/compute/docs/instances/instance-lifecycle
  */
 export const classify = (status: string | null | undefined): Power => {
@@ -41,7 +41,7 @@ export const classify = (status: string | null | undefined): Power => {
 
 const READ_FROM = 'compute.instances.get';
 
-/** `disks`: what the disks themselves say; null when they were not asked. */
+/** Returns the facts of an instance. `disks` is what the disks themselves say, or null when they were not asked. */
 export const seenFacts = (
   machine: MachineId,
   path: InstancePath,
@@ -61,7 +61,10 @@ export const seenFacts = (
   evidence: evidenceOf(instance),
 });
 
-/** The numeric id belongs to it: names are reused, and nothing keeps two instances from starting in one moment. */
+/**
+ * Returns the generation. It includes the numeric id, because names are reused and two instances may start at the same
+ * moment.
+ */
 const generationOf = ({ id, lastStartTimestamp, creationTimestamp }: Instance): string | null => {
   const started = lastStartTimestamp || creationTimestamp;
   return started ? `${String(id)} ${started}` : null;
@@ -90,7 +93,7 @@ const sinceOf = ({
   }
 };
 
-/** The status' message stays out: it is a text for people, without a form. */
+/** Omits the message of the status, which is text for people without a defined form. */
 const evidenceOf = ({ id, status, creationTimestamp, lastStartTimestamp, lastStopTimestamp }: Instance): Evidence => ({
   status: status || 'none',
   id: String(id),
@@ -100,13 +103,16 @@ const evidenceOf = ({ id, status, creationTimestamp, lastStartTimestamp, lastSto
   readFrom: READ_FROM,
 });
 
-/** RFC 3339, with an offset of the data centre's clock. */
+/** Parses an RFC 3339 time with an offset of the data center's clock. */
 const momentOf = (time: string | null | undefined): number | null => {
   const moment = Date.parse(time ?? '');
   return Number.isNaN(moment) ? null : moment;
 };
 
-/** Compute Engine does not know the name, or not the project: it answers both alike. A witness tells. */
+/**
+ * Returns the facts for a name that Compute Engine does not know. It gives the same answer for an unknown project. Only
+ * a witness tells the two apart.
+ */
 export const missingFacts = (machine: MachineId, { zone }: InstancePath): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'missing',
@@ -114,7 +120,7 @@ export const missingFacts = (machine: MachineId, { zone }: InstancePath): Machin
   evidence: { status: 'not found', readFrom: READ_FROM },
 });
 
-/** No path of an instance: there is nobody to be asked about it. */
+/** Returns the facts for an id that is not the path of an instance, so nothing can be asked about it. */
 export const unknownFacts = (machine: MachineId): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'unknown',

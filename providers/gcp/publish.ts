@@ -11,11 +11,11 @@ export interface Message {
 }
 
 export interface PublisherOptions {
-  /** URL of another endpoint; over plain http no credentials are sent. */
+  /** URL of another endpoint. Over plain HTTP, no credentials are sent. */
   readonly endpoint: string | null;
 }
 
-/** To a topic by its full name, `projects/<project>/topics/<topic>`. @throws Denied, Refused, Unavailable */
+/** Publishes to a topic by its full name, `projects/<project>/topics/<topic>`. @throws Denied, Refused, Unavailable */
 export type Publish = (topic: string, message: Message) => Promise<void>;
 
 const GOOGLE = 'https://pubsub.googleapis.com';
@@ -24,7 +24,7 @@ const ANSWER_LASTS_MS = 10_000;
 
 const thrown = z.object({ response: z.object({ status: z.number() }) });
 
-/** By the status, never by what the answer says in words. */
+/** Translates an error by its status, never by the words of the answer. */
 const inOurWords = (caught: unknown, topic: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const status = thrown.safeParse(caught).data?.response.status ?? 0;
@@ -43,7 +43,7 @@ export const publisher = ({ endpoint }: PublisherOptions): Publish => {
   return async (topic, { text, attributes }) => {
     const data = { messages: [{ data: Buffer.from(text).toString('base64'), attributes }] };
     try {
-      // For want of credentials, the library itself ends the whole process.
+      // Without credentials, the library ends the whole process.
       await credentialsIn(auth);
       await auth.request({
         url: `${endpoint ?? GOOGLE}/v1/${topic}:publish`,

@@ -6,15 +6,16 @@ import { unlessGivenUp } from './errors.ts';
 
 /** Who may push: https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions */
 export interface PushRules {
-  /** What the subscription names as its audience, such as the URL of the function. */
+  /** The audience that the subscription names, such as the URL of the function. */
   readonly audience: string;
-  /** E-mail address of the service account that the subscription pushes as. */
+  /** E-mail address of the service account that the subscription uses to push. */
   readonly serviceAccount: string;
-  /** Where the public keys of Google's tokens are had from, as PEM by key id; Google's own place when left out. */
+  /** The URL of the public keys of Google's tokens, as PEM by key id. The default is Google's own URL. */
   readonly certificatesUrl?: string;
   /**
-   * Given only where Cloud Run's own check stands before us: it verifies the token and the account's permission, and
-   * hands the token on with its signature removed. https://cloud.google.com/run/docs/troubleshooting#signature-removed
+   * Set only when Cloud Run checks requests before us. Cloud Run verifies the token and the account's permission, and
+   * passes the token on without its signature.
+   * https://cloud.google.com/run/docs/troubleshooting#signature-removed
    */
   readonly behindCloudRun?: { readonly now: () => number };
 }
@@ -30,10 +31,10 @@ const unsigned = z.object({ iss: z.literal(ISSUERS), aud: z.string(), exp: z.num
 type Certificates = Awaited<ReturnType<OAuth2Client['getFederatedSignonCertsAsync']>>['certs'];
 
 /**
- * Lets a push request through only with a token of Google's that was signed for this audience and for that service
- * account, and has not expired. Takes the Authorization header; the keys are kept for as long as their place allows.
+ * Returns a check of the Authorization header of a push request. It accepts only a Google token that is signed for this
+ * audience and that service account and has not expired. The keys are cached for as long as their server allows.
  *
- * @throws Denied, and Unavailable when the keys cannot be had
+ * @throws Denied, and Unavailable when the keys are not available
  */
 export const pushIdentity = ({
   audience,
@@ -65,7 +66,9 @@ const certificates = async (client: OAuth2Client, signal: AbortSignal): Promise<
   }
 };
 
-/** What the library says of a bad token quotes the token, which opens other doors: that error goes no further. */
+/**
+ * Verifies a token. The library's error quotes a bad token, which may grant access elsewhere, so that error is dropped.
+ */
 const verified = async (
   client: OAuth2Client,
   token: string,
@@ -78,7 +81,10 @@ const verified = async (
   return ticket.getPayload();
 };
 
-/** What Cloud Run has verified already, read once more: it also lets those through whom others allow. */
+/**
+ * Checks the issuer, the audience, and the expiry of a token that Cloud Run has verified. Cloud Run also admits
+ * accounts that other people allow.
+ */
 const unexpired = (token: string, audience: string, now: number): unknown => {
   const read = unsigned.safeParse(payloadOf(token));
   if (read.success && read.data.aud === audience && read.data.exp * 1_000 > now) return read.data;

@@ -5,12 +5,14 @@ import { credentialsIn, type Fetch } from './client.ts';
 import { unlessGivenUp } from './errors.ts';
 import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
 
-/** Services of Google Cloud of which one call is wanted, as the identity that the environment gives. */
+/**
+ * Calls Google Cloud services of which Cloudfence needs one call each, with the identity that the environment gives.
+ */
 
 export interface RestOptions {
-  /** URL of another endpoint for all of them; over plain http no token is sent. */
+  /** URL of another endpoint for all of them. Over plain HTTP, no token is sent. */
   readonly endpoint: string | null;
-  /** In the place of the network. */
+  /** Replaces the network. */
   readonly fetch?: Fetch;
 }
 
@@ -18,14 +20,14 @@ interface RestCall {
   /** The service's own host. */
   readonly host: string;
   readonly path: string;
-  /** What the call is called in messages: its permission. */
+  /** The name of the call in messages: its permission. */
   readonly name: string;
 }
 
 const SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
 const ANSWER_LASTS_MS = 5_000;
 
-/** Renews its tokens itself, some minutes before they end. */
+/** Returns the credentials, which renew their tokens themselves some minutes before they expire. */
 export const platformAuth = ({ fetch }: RestOptions): GoogleAuth =>
   new GoogleAuth({
     scopes: SCOPES,
@@ -40,7 +42,7 @@ const failure = z.object({
   config: z.object({ url: z.instanceof(URL).optional() }).optional(),
 });
 
-/** The service's own sentence, where it speaks as Google's do. */
+/** The service's own sentence, if its answer has Google's form. */
 const said = z.object({ response: z.object({ data: z.object({ error: z.object({ message: z.string().min(1) }) }) }) });
 
 const saidIn = (caught: unknown): string => {
@@ -48,7 +50,7 @@ const saidIn = (caught: unknown): string => {
   return message === undefined ? '' : `: ${sentenceOf(message)}`;
 };
 
-/** By status, never by message; a service that gives out tokens declines with a plain 400. */
+/** Translates an error by its status, never by its message. A token service declines with a plain 400. */
 const inOurWords = (caught: unknown, name: string, host: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const { status = 0, config } = failure.safeParse(caught).data ?? {};
@@ -64,7 +66,7 @@ const inOurWords = (caught: unknown, name: string, host: string): CloudfenceErro
     : new Refused(message, { cause: caught });
 };
 
-/** What is answered, as `shape` makes it out. @throws Unavailable, Denied, Refused */
+/** Returns the answer as `shape` parses it. @throws Unavailable, Denied, Refused */
 export const restGet = async <T>(
   auth: GoogleAuth,
   options: RestOptions,
@@ -86,7 +88,7 @@ export const restGet = async <T>(
   throw new Unavailable(`${call.name} answered with what it never answers with`, { cause: read.error });
 };
 
-/** For services that are called by somebody else. @throws Unavailable, Denied */
+/** Returns a token for a service that other code calls. @throws Unavailable, Denied */
 export const accessToken = async (auth: GoogleAuth): Promise<string | null | undefined> => {
   await credentialsIn(auth);
   return auth.getAccessToken().catch((caught: unknown) => {

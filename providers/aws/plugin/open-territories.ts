@@ -11,7 +11,7 @@ export interface OpenTerritory extends Territory {
   readonly clients: Ec2Clients;
 }
 
-/** The place of this install. The account is null when the configuration does not give it. */
+/** The place of this install. The account is null when it is not given. */
 export interface HomePlace {
   readonly account: string | null;
   readonly region: string;

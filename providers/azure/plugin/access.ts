@@ -60,7 +60,8 @@ const credentials = z
   .transform(({ kubeconfigs: [first] }) => Buffer.from(first?.value ?? '', 'base64').toString());
 
 /**
- * Returns the kubeconfig that AKS gives to users. It names the API server and the authority that vouches for it.
+ * Returns the kubeconfig that AKS gives to users. It contains the address of the API server and its certificate
+ * authority.
  * https://learn.microsoft.com/rest/api/aks/managed-clusters/list-cluster-user-credentials
  *
  * @throws Unavailable, Denied, Refused

@@ -5,12 +5,12 @@ import { aside, faultsShowing, hinted } from '../../events/reading.ts';
 import { instancePath, type InstancePath, machineIdOf, NUMERIC_ID, pathIn, regionOf } from '../identity.ts';
 
 /**
- * An entry of the Cloud Audit Logs.
+ * An entry of Cloud Audit Logs.
  * https://cloud.google.com/logging/docs/reference/audit/auditlog/rest/Shared.Types/AuditLog
  */
 
 const text = z.string().nullish();
-/** Of the libraries that write protobuf as JSON, some write numbers as texts, and words of a list as numbers. */
+/** Some libraries that write protobuf as JSON write numbers as text, or the words of an enumeration as numbers. */
 const number = z
   .union([
     z.number(),
@@ -54,12 +54,16 @@ export const readLogEntry = (raw: object, where: string): ParsedEvent => {
 const ERROR = 500;
 
 /**
- * A status may have words and no code; a code is an error. What the system reports has happened, however severe it is.
+ * True when the call failed. A status may have a message without a code, and only a code is an error. System events
+ * skip this check: what the system reports has happened, however severe it is.
  */
 const hasFailed = ({ severity, protoPayload: { status } }: Entry): boolean =>
   severity === 'ERROR' || severity === ERROR || (status?.code ?? 0) !== 0;
 
-/** Each operation is told twice. An entry that says neither is taken for its end. */
+/**
+ * True for the first of the two entries of an operation. An entry that is marked neither first nor last counts as the
+ * last.
+ */
 const hasOnlyBegun = ({ operation }: Entry): boolean => operation?.first === true && operation.last !== true;
 
 const readMachine = (said: Entry, because: string, raw: object, where: string): ParsedEvent => {
@@ -85,7 +89,7 @@ const readMachine = (said: Entry, because: string, raw: object, where: string): 
   ]);
 };
 
-/** The rest of the world, Nodes among it, names a project by its id. */
+/** Returns the path with the project id, by which everything else, including Nodes, names the project. */
 const withProjectId = (path: InstancePath, projectId: string | null): InstancePath | null => {
   if (!NUMERIC_ID.test(path.project)) return path;
   return projectId === null ? null : instancePath(machineIdOf({ ...path, project: projectId }));
@@ -111,13 +115,16 @@ const momentOf = (time: string | null | undefined): number | null => {
 
 type Meaning =
   | { readonly kind: 'call' | 'system-event'; readonly because: string }
-  /** It is about no instance, or changes nothing about whether one runs. */
+  /** The method is not about an instance, or does not change whether one runs. */
   | { readonly kind: 'none' };
 
 const CALL = /^(?:v1|beta|alpha)\.compute\.instances\.(\w+)$/;
 const SYSTEM_EVENT = /^compute\.instances\.([\w.]+)$/;
 
-/** Calls after which another power state is seen; `reset` is a reboot through which an instance stays RUNNING. */
+/**
+ * Calls after which an instance has another power state. `reset` is absent because the instance stays RUNNING through
+ * that reboot.
+ */
 const CALLS: ReadonlySet<string> = new Set([
   'delete',
   'insert',
@@ -128,7 +135,10 @@ const CALLS: ReadonlySet<string> = new Set([
   'suspend',
 ]);
 
-/** Google adds system events as it goes. Each but these is a reason to look, for a look costs next to nothing. */
+/**
+ * System events that do not change the power. Google adds system events over time. Every other one is a reason to look,
+ * because a look costs almost nothing.
+ */
 const HARMLESS: ReadonlySet<string> = new Set(['migrateOnHostMaintenance', 'reset']);
 
 const kebab = (name: string): string =>
@@ -148,8 +158,9 @@ const meaningOf = (methodName: string): Meaning => {
 };
 
 /**
- * What an excerpt may quote. A log entry says who did what from where, and a fault ends up in logs: so only these
- * values are shown, and of all others, of texts and of whatever is encoded, no more than what kind of value it is.
+ * The fields whose values an excerpt may quote. A log entry says who did what from where, and faults appear in logs.
+ * Therefore an excerpt shows only these values. Of all other values, including texts and encoded data, it shows only
+ * the type.
  */
 const QUOTED: ReadonlySet<string> = new Set([
   '@type',

@@ -7,12 +7,12 @@ import { fault, placeIn, readLogEntry, unreadable } from './log-entry.ts';
 
 interface Wrapped {
   readonly value: unknown;
-  /** The JSON path to what is inside. */
+  /** The JSON path to the wrapped value. */
   readonly step: string;
 }
 
 /**
- * As JSON forms of protobuf hold bytes: in either alphabet, with padding or without.
+ * Bytes in the JSON form of protobuf: in either base64 alphabet, with or without padding.
  * https://protobuf.dev/programming-guides/json
  */
 const NO_BASE64 = /[^\w+/=-]/;
@@ -27,7 +27,7 @@ const delivery = z
   .transform(({ message: inner }): Wrapped => ({ value: inner.data, step: '.message.data' }));
 
 /**
- * As functions of the first generation are handed it.
+ * An event as functions of the first generation receive it.
  * https://cloud.google.com/functions/docs/writing/write-event-driven-functions
  */
 const background = z
@@ -37,7 +37,7 @@ const pulled = z
   .object({ receivedMessages: z.array(z.unknown()) })
   .transform(({ receivedMessages }): Wrapped => ({ value: receivedMessages, step: '.receivedMessages' }));
 
-/** Of entries.list, as people keep them in a file. */
+/** The answer of entries.list, as people keep it in a file. */
 const entries = z
   .object({ entries: z.array(z.unknown()) })
   .transform((list): Wrapped => ({ value: list.entries, step: '.entries' }));
@@ -62,7 +62,7 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
 
 const batchIn = (raw: object): Batch | null => batchUnder(raw, 'receivedMessages', ['message']);
 
-/** What is inside a wrapping, or null when it is none. */
+/** Returns the wrapped value, or null when the object is not a wrapping. */
 const unwrap = (raw: object): Wrapped | null => {
   for (const wrapping of wrappings) {
     const inside = wrapping.safeParse(raw);
@@ -89,7 +89,7 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
   return hinted([{ ...placeIn(asked.data), because: 'by-hand', eventId: null, time: null, replay: null }]);
 };
 
-/** The payload of an entry alone, as whoever passes it on may have cut it out. */
+/** Reads the payload of an entry alone, which a forwarder may have cut out. */
 const readPayload = (payload: object, where: string): ParsedEvent => {
   const { faults, ...rest } = readLogEntry({ protoPayload: payload }, where);
   return {
@@ -114,9 +114,9 @@ const readObject: Dialect['readObject'] = (raw, where, onward) => {
 };
 
 /**
- * Reads whatever brings news of instances: audit log entries, Pub/Sub messages and CloudEvents around them, lists of
- * all of these, JSON text (one document, or one a line), and `{ "instance": "projects/…" }` written by hand. Never
- * throws, never passes over anything in silence, and never quotes who did something.
+ * Reads any message about instances: audit log entries; Pub/Sub messages and CloudEvents around them; lists of all of
+ * these; JSON text (one document, or one per line); and `{ "instance": "projects/…" }` that a person writes.
+ * Never throws, never drops anything silently, and never quotes who did something.
  */
 export const readHints = readerOf({
   readObject,

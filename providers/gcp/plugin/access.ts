@@ -5,7 +5,7 @@ import { notKept } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { accessToken, platformAuth, restGet, type RestOptions } from '../rest.ts';
 
-/** Ways into clusters that GKE manages or Secret Manager keeps. */
+/** Gives access to clusters that GKE manages, and to kubeconfigs in Secret Manager. */
 export const gcpAccess = (options: RestOptions): CloudAccess => {
   const auth = platformAuth(options);
   return {
@@ -21,7 +21,7 @@ export const gcpAccess = (options: RestOptions): CloudAccess => {
   };
 };
 
-/** How to reach the API server of a GKE cluster, as the identity whose OAuth token this is. */
+/** Reaches the API server of a GKE cluster with the identity of the given OAuth token. */
 
 export interface GkeCluster {
   readonly project: string;
@@ -31,7 +31,7 @@ export interface GkeCluster {
 
 export interface GkeEndpoint {
   readonly server: string;
-  /** PEM; null where the endpoint has a name and a public certificate. */
+  /** PEM. Null when the endpoint has a DNS name and a public certificate. */
   readonly ca: string | null;
 }
 
@@ -54,13 +54,20 @@ const described = z.object({
 
 type Described = z.infer<typeof described>;
 
-/** An address that only the cluster's own network reaches gives way to the name that everybody may call. */
+/**
+ * Returns the DNS name of a cluster whose address is reachable only from its own network, if that name accepts external
+ * calls.
+ */
 const named = ({ controlPlaneEndpointsConfig: { dnsEndpointConfig, ipEndpointsConfig } }: Described): string | null => {
   const publicAddress = ipEndpointsConfig.enabled !== false && ipEndpointsConfig.enablePublicEndpoint !== false;
   return publicAddress || !dnsEndpointConfig.allowExternalTraffic ? null : (dnsEndpointConfig.endpoint ?? null);
 };
 
-/** @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet) */
+/**
+ * Returns the endpoint of a GKE cluster.
+ *
+ * @throws Unavailable, Denied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet)
+ */
 export const gkeEndpoint = async (
   auth: GoogleAuth,
   options: RestOptions,
@@ -83,7 +90,7 @@ export const gkeEndpoint = async (
   return { server: `https://${endpoint}`, ca: Buffer.from(masterAuth.clusterCaCertificate, 'base64').toString() };
 };
 
-/** Hands out the token, which the library renews in time. @throws Denied */
+/** Returns a function that gives the token. The library renews the token in time. @throws Denied */
 export const gkeTokens = (auth: GoogleAuth) => async (): Promise<string> => {
   const token = await accessToken(auth);
   if (typeof token !== 'string') throw new Denied('Google Cloud gave no token for GKE');
@@ -92,8 +99,8 @@ export const gkeTokens = (auth: GoogleAuth) => async (): Promise<string> => {
 
 export interface KeptSecret {
   /**
-   * `projects/<project>/secrets/<name>`, or `projects/<project>/locations/<location>/secrets/<name>` for one that stays
-   * in a region.
+   * `projects/<project>/secrets/<name>`, or `projects/<project>/locations/<location>/secrets/<name>` for a regional
+   * secret.
    */
   readonly secret: string;
   /** A number, an alias, or `latest`. */
@@ -105,7 +112,7 @@ const held = z
   .transform(({ payload }) => Buffer.from(payload.data, 'base64').toString());
 
 /**
- * Secrets that stay in a region are served there alone.
+ * Returns the host of a secret. Only its own region serves a regional secret.
  * https://cloud.google.com/secret-manager/regional-secrets/regional-secrets-overview
  */
 const hostOf = (secret: string): string => {
@@ -114,8 +121,10 @@ const hostOf = (secret: string): string => {
 };
 
 /**
- * The text of a secret. https://cloud.google.com/secret-manager/docs/access-secret-version @throws Unavailable, Denied,
- * Refused
+ * Returns the text of a secret.
+ * https://cloud.google.com/secret-manager/docs/access-secret-version
+ *
+ * @throws Unavailable, Denied, Refused
  */
 export const keptSecret = (
   auth: GoogleAuth,

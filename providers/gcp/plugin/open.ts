@@ -9,12 +9,12 @@ import type { OpenedCloud, CloudProbe } from '../../plugin.ts';
 import { orderChecks } from './permissions.ts';
 
 export interface GcpOptions {
-  /** URL of another endpoint; over plain http no credentials are sent. */
+  /** URL of another endpoint. Over plain HTTP, no credentials are sent. */
   readonly endpoint: string | null;
   readonly newRequestId: () => string;
 }
 
-/** A machine names its own project and zone, and there is none to ask for before one is known. */
+/** Probes only the credentials. A machine names its own project and zone, and no machine is known yet. */
 const probeOf = (clients: ComputeClients): CloudProbe => ({
   where: 'gcp',
   ask: async (signal) =>
@@ -24,7 +24,7 @@ const probeOf = (clients: ComputeClients): CloudProbe => ({
 
 const projectOf = (machine: MachineId): string => instancePath(machine)?.project ?? '';
 
-/** One machine stands for all of its project. */
+/** Probes one project. One machine represents all machines of its project. */
 const projectProbe = (
   project: string,
   [machine, ...others]: readonly [MachineId, ...MachineId[]],

@@ -6,9 +6,11 @@ import { withCloudfenceErrors } from '../errors.ts';
 import { diskPath, instancePath } from '../identity.ts';
 import { gcpCloud } from '../index.ts';
 
-/** What Compute Engine says of the permissions for a fence, as lines of the doctor. */
+/**
+ * Asks Compute Engine for the permissions that a fence needs and returns the answers as lines for `cloudfence doctor`.
+ */
 
-/** As they are granted on a project, a few machines stand for all. */
+/** Permissions are granted on a project, so a few machines represent all. */
 const MOST_ASKED = 3;
 
 const denied = (on: string, missing: readonly string[]): readonly string[] =>
@@ -29,7 +31,7 @@ const missingAt = async (
   return [...denied(machine, await onMachine), ...denied(disk?.disk ?? '', await onDisk)];
 };
 
-/** Machines of one project. @throws Denied, Unavailable */
+/** Checks the permissions on machines of one project. @throws Denied, Unavailable */
 export const orderChecks = async (
   clients: ComputeClients,
   machines: readonly MachineId[],
@@ -61,8 +63,9 @@ export const orderChecks = async (
 };
 
 /**
- * Those of the wanted permissions that these credentials do not have on a machine. Whoever knows a resource may ask;
- * the answer is a list, and no call is made in anybody's name. https://cloud.google.com/iam/docs/testing-permissions
+ * Returns the wanted permissions that these credentials do not have on a machine. Anybody who knows a resource may ask.
+ * The answer is a list, and no call is made on anybody's behalf.
+ * https://cloud.google.com/iam/docs/testing-permissions
  *
  * @throws Unavailable, Denied, Refused
  */
@@ -82,7 +85,7 @@ export const missingOnMachine = async (
   return without(wanted, answer.permissions);
 };
 
-/** The same on a disk. @throws Unavailable, Denied, Refused */
+/** Returns the wanted permissions that these credentials do not have on a disk. @throws Unavailable, Denied, Refused */
 export const missingOnDisk = async (
   clients: ComputeClients,
   disk: DiskId,

@@ -3,7 +3,7 @@ import { diskOf, incarnationsOf, INSTANCE_PATH, machineOf, readingFor } from '..
 import { readHints } from '../events/read-hints.ts';
 import type { ReadVariable, CloudPlugin } from '../../plugin.ts';
 
-/** Google's SDK has no variable of its own for another endpoint. */
+/** Returns the URL of another endpoint. Google's SDK has no variable of its own for it. */
 export const gcpEndpoint = (variable: ReadVariable): string | null => variable('CLOUDFENCE_GCP_ENDPOINT');
 
 export const gcp: CloudPlugin = {
