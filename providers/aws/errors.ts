@@ -70,8 +70,8 @@ const QUOTES_THE_REQUEST: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Keeps the service's sentence, because it says who may not do what on which resource. It also holds the text that `aws
- * sts decode-authorization-message` decodes.
+ * Keeps the service's sentence, because it says who may not do what on which resource. It also holds the text for
+ * `aws sts decode-authorization-message`.
  */
 const answeredInWords = ({ name, message }: Error): string => {
   const sentence = QUOTES_THE_REQUEST.has(name) ? '' : sentenceOf(message);

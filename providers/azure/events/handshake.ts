@@ -32,8 +32,8 @@ const validation = z.tuple([
 ]);
 
 /**
- * Returns the answer to a handshake, or null when the request is not one. Whoever can reach the function decides
- * whether the origin may send.
+ * Returns the answer to a handshake, or null when the request is not one. The answer allows any origin: access to the
+ * function decides who may send.
  */
 export const handshakeAnswer = ({ method, headers, body }: HandshakeRequest): HandshakeAnswer | null => {
   const asked = headers['webhook-request-origin'];
