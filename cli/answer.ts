@@ -5,13 +5,13 @@ import type { Reason } from '../fencing/model/reason.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { outcomeLines } from './step-list.ts';
 
-/** Where a command writes; tests hand in another. */
+/** Where a command writes. Tests provide their own. */
 export interface Output {
   readonly line: (text: string) => void;
   readonly complain: (text: string) => void;
 }
 
-/** An outcome of a run that could not even begin: there is nothing to show but why. */
+/** Returns the outcome of a run that could not even begin. Such an outcome contains only the reason. */
 export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome =>
   outcomeOfReason(reasonOf(error), dryRun, error.retry);
 
@@ -34,14 +34,14 @@ export const outcomeOfReason = (reason: Reason, dryRun: boolean, retry = false):
   record: null,
 });
 
-/** One outcome: words for people, or exactly one JSON object. */
+/** Prints one outcome, in words for people or as exactly one JSON object. Returns the exit code. */
 export const answerOne = (outcome: Outcome, json: boolean, { line }: Output): number => {
   if (json) line(JSON.stringify(outcomeJson(outcome)));
   else for (const text of outcomeLines(outcome)) line(text);
   return exitCodeOf([outcome.outcome]);
 };
 
-/** Several outcomes, in words or as one JSON object with `results`. */
+/** Prints several outcomes, in words or as one JSON object with `results`. Returns the exit code. */
 export const answerAll = (outcomes: readonly Outcome[], json: boolean, { line }: Output): number => {
   if (json) line(JSON.stringify({ results: outcomes.map(outcomeJson) }));
   else for (const text of outcomes.flatMap(outcomeLines)) line(text);

@@ -1,8 +1,8 @@
 import type { OutcomeKind } from '../fencing/model/outcome.ts';
 
 /**
- * 0 fenced, released, or a dry run that would do so, or rightly ignored · 1 failed · 2 usage or configuration · 3 still
- * waiting at the time-out · 4 refused · 130 interrupted by Ctrl-C.
+ * Exit codes: 0 fenced, released, a dry run that would do so, or rightly ignored · 1 failed · 2 usage or configuration
+ * · 3 still waiting at the timeout · 4 refused · 130 interrupted by Ctrl-C.
  */
 export const USAGE = 2;
 export const INTERRUPTED = 130;
@@ -18,7 +18,10 @@ const codes: Record<OutcomeKind, number> = {
   refused: 4,
 };
 
-/** Of several outcomes the one that most wants a person decides: a failure, then a refusal, then a wait. */
+/**
+ * Among several outcomes, the one that most needs a person determines the exit code: a failure, then a refusal, then a
+ * wait.
+ */
 const gravest: readonly OutcomeKind[] = ['failed', 'refused', 'waiting'];
 
 export const exitCodeOf = (outcomes: readonly OutcomeKind[]): number => {

@@ -5,22 +5,25 @@ import { because, type Reason } from '../fencing/model/reason.ts';
 import { answerOne, outcomeOfReason, type Output } from './answer.ts';
 import { USAGE } from './exit-code.ts';
 
-/** How a command ends that could not be carried out: a sentence for people, and the JSON that `--json` promises. */
+/**
+ * This module ends a command that could not be carried out: with a sentence for people, and with the JSON that `--json`
+ * promises.
+ */
 
 export interface Asked {
   readonly json: boolean;
   readonly dryRun: boolean;
-  /** Whoever looks for a fault of ours wants to see how an error came about; nobody else does. */
+  /** Print how an error came about. Only people who look for a fault of Cloudfence want to see this. */
   readonly debug: boolean;
 }
 
-/** What the arguments say of it, also when they cannot be parsed. */
+/** Reads these options from the arguments, even when the arguments cannot be parsed. */
 export const askedIn = (argv: readonly string[]): Asked => {
   const said = (option: string): boolean => argv.includes(option);
   return { json: said('--json'), dryRun: said('--dry-run'), debug: said('--debug') };
 };
 
-/** Of a line of a bundle, or a page of a library, nobody learns anything. */
+/** The most characters of a message to show. A line of a bundle, or a page of a library's text, helps nobody. */
 const LONGEST = 300;
 
 const firstLine = (text: string): string => {
@@ -47,11 +50,11 @@ const stackOf = (error: unknown): string => {
   return `${error.stack ?? error.message}${cause}`;
 };
 
-/** The exit code of a command that ended so. */
+/** Reports an error, and returns the exit code of the command that it ended. */
 export const fail = (error: unknown, { json, dryRun, debug }: Asked, output: Output): number => {
   if (error instanceof CommanderError && error.exitCode === 0) return 0;
   const reason = reasonFor(error);
-  // What is wrong with the arguments was said already, with what might have been meant.
+  // Commander has already said what is wrong with the arguments, and what might have been meant.
   if (!(error instanceof CommanderError)) output.complain(`cloudfence: ${reason.says}`);
   if (debug) output.complain(stackOf(error));
   if (json) answerOne(outcomeOfReason(reason, dryRun), true, output);

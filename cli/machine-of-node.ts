@@ -13,12 +13,13 @@ const NODE_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 const SHOWN = 200;
 
-/** What somebody wrote, as it was and no longer than anybody reads. */
+/** Quotes what a person wrote, unchanged but no longer than people read. */
 export const quoted = (text: string): string => JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text);
 
 /**
- * The machine that a Node's name leads to, over all clusters; null when none has such a Node, or can have one.
- * @throws InvalidInput when the Node names no machine, or more than one
+ * Returns the machine that a Node's name leads to, in any of the clusters, or null when no cluster has or can have such
+ * a Node.
+ * @throws InvalidInput when the Node names no machine or more than one, or exists in more than one cluster
  */
 export const machineOfNode = async (node: string, { clusters, cloud, signal }: Ports): Promise<NodeAt | null> => {
   if (!NODE_NAME.test(node)) return null;

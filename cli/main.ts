@@ -17,13 +17,19 @@ const time = (text: string): number => {
   return ms;
 };
 
-/** Nothing is never meant by an option that is given, whatever a variable in a script turned out to be. */
+/**
+ * Rejects an empty value of an option. A person who gives an option never means an empty value, even if a variable in a
+ * script turned out to be empty.
+ */
 const given = (text: string): string => {
   if (text.trim() === '') throw new InvalidArgumentError('It is empty: leave the option out, or say what you mean.');
   return text;
 };
 
-/** Each command is loaded only when it is asked for: `--help` need not wait for a cloud's SDK. */
+/**
+ * Adds the options that commands share. Each command is loaded only when it runs, so that `--help` does not wait for a
+ * cloud's SDK.
+ */
 const withCommonOptions = (command: Command): Command =>
   command
     .option('--cloud <name>', 'the cloud whose machines are meant (default: as each machine tells)', given)
@@ -116,14 +122,14 @@ const program = (done: Done): Command => {
 
 const end = (error: unknown): number => fail(error, askedIn(process.argv), output);
 
-/** Whoever reads along may go, as `| head` does: a fence under way goes on all the same. */
+/** Ignores a reader that closes the pipe, as `| head` does. A fence in progress continues in any case. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
 }
 
-/** What no command awaited: nothing is known of where it stands, so that it ends here. */
+/** Ends the process after an error that no command awaited, because nothing is known about the state that it left. */
 process.once('uncaughtException', (error) => process.exit(end(error)));
 
 try {

@@ -27,13 +27,13 @@ export interface Session {
   readonly clusters: readonly OpenCluster[];
   readonly ports: Ports;
   readonly policy: Policy;
-  /** Mono ms at which the command's time is up. */
+  /** When the command's time is up, in ms of the monotonic clock. */
   readonly deadline: number;
 }
 
 /**
- * Opens the clouds of these machines now, so that what is wrong with a configuration shows at once, and names those of
- * a scale set one by one.
+ * Opens the clouds of these machines now, so that a fault in the configuration shows immediately. Replaces a scale set
+ * by its machines.
  */
 export const openFor = async (machines: readonly MachineId[], { kit, ports }: Session): Promise<readonly MachineId[]> =>
   kit.expand ? kit.expand(machines, ports.signal) : machines;
@@ -46,7 +46,7 @@ const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output:
   return INTERRUPTED;
 };
 
-/** Opens what a command works with, and closes it whatever happens; Ctrl-C aborts what is in flight. */
+/** Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. */
 export const withSession = async (
   options: CommonOptions,
   output: Output,
@@ -73,7 +73,10 @@ export const withSession = async (
   }
 };
 
-/** What is wrong with the configuration shows at once; a cluster out of reach may not even be needed. */
+/**
+ * Opens a cluster now, so that a fault in the configuration shows immediately. A cluster that is out of reach causes
+ * only a message, because the command may not need it.
+ */
 const openNow = async (opened: OpenCluster, output: Output): Promise<void> => {
   try {
     await opened.open();

@@ -3,7 +3,10 @@ import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import type { Outcome, StepReport } from '../fencing/model/outcome.ts';
 
-/** The live list that people read while a machine is fenced: one line a step, one line for each new thing awaited. */
+/**
+ * The live list that people read while a machine is fenced: one line for each step, and one line for each new thing
+ * that the run waits for.
+ */
 
 const clock = (wall: number): string => new Date(wall).toISOString().slice(11, 23);
 
@@ -32,7 +35,7 @@ export const stepList = (write: (line: string) => void): StepList => {
   };
 };
 
-/** The end in words: what came of it, why, and what was left alone. */
+/** Returns the end of a run in words: the outcome, the reason, and what was left alone. */
 export const outcomeLines = ({ outcome, machine, node, cluster, dryRun, reason, left }: Outcome): readonly string[] => [
   `${dryRun ? 'dry run: ' : ''}${outcome}  ${machine}${node === null ? '' : `  node ${node}`}${cluster === null ? '' : `  cluster ${cluster}`}`,
   `  ${reason.says} (${reason.code})`,

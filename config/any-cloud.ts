@@ -11,12 +11,18 @@ import {
 } from '../fencing/model/machine.ts';
 import type { OpenedCloud, CloudProbe, CloudPlugin } from '../providers/plugin.ts';
 
-/** Several clouds as one: each call goes to the cloud whose machine it is about, and that one alone is opened. */
+/**
+ * This module combines several clouds into one. Each call goes to the cloud of the machine that it is about, and only
+ * that cloud is opened.
+ */
 
 type Open = (name: string) => Promise<OpenedCloud>;
 type Registered = readonly CloudPlugin[];
 
-/** Such an id stands in no source; a record that somebody has written by hand may hold one. */
+/**
+ * Returns the facts about an id of no known cloud. No identity source contains such an id, but a record that somebody
+ * has written by hand may.
+ */
 const ofNoCloud = (machine: MachineId): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'unknown',
@@ -37,7 +43,8 @@ const byOwner = (
 type Readings = ReturnType<NonNullable<Cloud['readingFor']>>;
 
 /**
- * By their own clouds: whoever has looked at a machine has opened its cloud, and knows by then what that one serves.
+ * The opened clouds, by name. A run that has looked at a machine has opened the machine's cloud. By then, that cloud
+ * knows which places it serves.
  */
 type Opened = ReadonlyMap<string, Cloud>;
 
@@ -46,7 +53,10 @@ const unservedPlaceOf = (source: IdentitySource, registered: Registered, opened:
   return (cloud && opened.get(cloud.name)?.unservedPlace(source)) ?? null;
 };
 
-/** To find out whose machine it is; what an identity source is worth is judged by the readings of that one cloud. */
+/**
+ * Returns the readings that determine which cloud a machine belongs to. Only the readings of that one cloud judge what
+ * an identity source is worth.
+ */
 const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace']): Readings => {
   const first = <T>(read: (cloud: CloudPlugin) => T | null): T | null =>
     registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
@@ -59,7 +69,7 @@ const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace'
   };
 };
 
-/** Which cloud a call goes to; each is opened by its first call. */
+/** Determines the cloud that a call goes to. The first call to a cloud opens it. */
 const routesTo = (registered: Registered, open: Open) => {
   const owning = async (machine: MachineId): Promise<Cloud> => {
     const owner = ownerOf(machine, registered);
@@ -113,7 +123,7 @@ const cloudOf = (registered: Registered, openKit: Open): Cloud => {
   };
 };
 
-/** A cloud that cannot be opened is a place that does not answer. */
+/** Returns the probes of a cloud. A cloud that cannot be opened counts as a place that does not answer. */
 const probesOf = async (name: string, machines: readonly MachineId[], open: Open): Promise<readonly CloudProbe[]> => {
   try {
     const { probes, probesFor = async () => [] } = await open(name);
@@ -125,7 +135,7 @@ const probesOf = async (name: string, machines: readonly MachineId[], open: Open
   }
 };
 
-/** Puts machines in the place of scale sets. A cloud that cannot be opened for them shows here. */
+/** Replaces scale sets by their machines. A cloud that cannot be opened for this makes the call fail. */
 const expand = async (
   named: readonly MachineId[],
   signal: AbortSignal,
@@ -140,7 +150,10 @@ const expand = async (
   return (await Promise.all(perCloud)).flat();
 };
 
-/** `configured`: names of the clouds that the configuration speaks of. The first of the registered is the likeliest. */
+/**
+ * Combines the registered clouds. The first one is the likeliest. `configured` has the names of the clouds that the
+ * configuration mentions.
+ */
 export const anyCloud = (
   registered: Registered,
   open: Open,
@@ -162,18 +175,21 @@ interface Attempt extends ParsedEvent {
 }
 
 /**
- * How far into an event a reader came before something was wrong: one that knows the wrapping comes further than one
- * that does not.
+ * Returns how far into an event a reader came before it found a fault. A reader that knows the wrapping comes further
+ * than one that does not.
  */
 const depthOf = ({ where }: Fault): number => where.split(/[.[(]/).length;
 
 const deepest = ({ faults }: ParsedEvent): number => Math.max(0, ...faults.map(depthOf));
 
-/** Negative when `one` has understood more. */
+/** Returns a negative number when `one` has understood more. */
 const byUnderstanding = (one: Attempt, other: Attempt): number =>
   other.hints.length - one.hints.length || other.ignored.length - one.ignored.length || deepest(other) - deepest(one);
 
-/** Nobody has understood more of it than another: then it is of none of them, and each says what it would take. */
+/**
+ * Returns the faults of an event that no cloud understood better than another. The event belongs to none of them, so
+ * the remedy says what each cloud accepts.
+ */
 const ofNone = (attempts: readonly Attempt[]): readonly Fault[] => {
   const [first, ...others] = attempts.flatMap(({ faults }) => faults.slice(0, 1));
   if (!first) return [];
@@ -181,7 +197,7 @@ const ofNone = (attempts: readonly Attempt[]): readonly Fault[] => {
   return [{ ...first, remedy: `send ${[...new Set(remedies)].join('; or ')}` }];
 };
 
-/** An event as the cloud reads it that understands the most of it. */
+/** Returns an event as read by the cloud that understands the most of it. */
 export const readByAny = (raw: unknown, clouds: readonly Pick<CloudPlugin, 'name' | 'readHints'>[]): ParsedEvent => {
   const attempts = clouds
     .map(({ name, readHints }): Attempt => ({ name, ...readHints(raw) }))

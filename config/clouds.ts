@@ -9,7 +9,10 @@ import {
   managedIn,
 } from '../providers/cluster-entries.ts';
 
-/** What else a cloud is besides its line here: docs/clouds.md. The first is the likeliest. */
+/**
+ * The clouds that Cloudfence supports. docs/clouds.md says what a cloud needs besides its line here. The first one is
+ * the likeliest.
+ */
 const clouds: Readonly<Record<string, () => Promise<CloudPlugin>>> = {
   aws: async () => (await import('../providers/aws/plugin/register.ts')).aws,
   azure: async () => (await import('../providers/azure/plugin/register.ts')).azure,
@@ -23,7 +26,7 @@ const registered = async (name: string): Promise<CloudPlugin> => {
   return load();
 };
 
-/** Each is made once. What failed is tried again. */
+/** Calls `make` once for each name and keeps the result. After a failure, the next call tries again. */
 const onceEach = <T>(make: (name: string) => Promise<T>): ((name: string) => Promise<T>) => {
   const made = new Map<string, Promise<T>>();
   const makeAnew = (name: string): Promise<T> => {
@@ -36,14 +39,14 @@ const onceEach = <T>(make: (name: string) => Promise<T>): ((name: string) => Pro
 };
 
 interface WantedClouds extends CloudOptions {
-  /** The one whose machines are meant; null where each machine tells its own. */
+  /** The cloud that all machines belong to; null when each machine's id determines its cloud. */
   readonly cloud: string | null;
   readonly clusters: readonly ClusterEntry[];
 }
 
 /**
- * The named cloud, or all of them as one, each loaded and opened by the first machine of its own. A cluster's entry
- * tells by itself which cloud keeps the way into it.
+ * Opens the named cloud, or all clouds as one. In the second case, the first machine of a cloud loads and opens that
+ * cloud. The entry of a cluster determines which cloud keeps the way into that cluster.
  *
  * @throws InvalidConfiguration
  */
@@ -64,7 +67,7 @@ const keeperAmong = (entry: ManagedCluster | KeptKubeconfig, accessOf: AccessOf)
   return accessOf(keeper);
 };
 
-/** The ways into clusters of every cloud: machines may be in one and credentials in another. */
+/** Combines the ways into clusters of every cloud. Machines may be in one cloud, and credentials in another. */
 export const accessByEntry = (accessOf: AccessOf): CloudAccess => ({
   managedCluster: async (entry, signal) => (await keeperAmong(entry, accessOf)).managedCluster(entry, signal),
   secret: async (entry, signal) => (await keeperAmong(entry, accessOf)).secret(entry, signal),

@@ -21,10 +21,10 @@ export interface OpenedCluster {
   readonly close: () => Promise<void>;
 }
 
-/** A secret is read again after this long, and at once after a 401. */
+/** How long to keep a secret before reading it again. After a 401, it is read again immediately. */
 const SECRET_KEPT_FOR_MS = 10 * 60_000;
 
-/** The short form of a kubeconfig, for people who keep a service account's token. */
+/** The short form of a kubeconfig, for people who keep the token of a service account. */
 const tokenAccess = z.strictObject({ server: z.url(), ca: z.string().min(1), token: z.string().min(1) });
 
 const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null): Link => {
@@ -35,11 +35,14 @@ const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null)
   return linkFromToken({ server, ca, token: async () => token });
 };
 
-/** @throws InvalidConfiguration */
+/** Creates a link from the text of a kubeconfig, or of its short form. @throws InvalidConfiguration */
 export const linkFromText = (text: string, context: string | null): Link =>
   linkFromTexts([{ content: text, file: null }], context);
 
-/** Text that a cloud keeps: it may neither run programs nor name files. @throws InvalidConfiguration */
+/**
+ * Creates a link from a text that a cloud keeps. Such a text must not run programs or name files.
+ * @throws InvalidConfiguration
+ */
 const linkFromSecretText = (text: string, context: string | null): Link =>
   linkFromTexts([{ content: text, file: null, fromSecret: true }], context);
 
@@ -49,8 +52,9 @@ const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({
 });
 
 /**
- * One file, or several as the variable KUBECONFIG lists them. Of a list, files that do not exist are passed over, as
- * kubectl does.
+ * Creates a link from one kubeconfig file, or from several in the format of the variable KUBECONFIG. Skips files of the
+ * list that do not exist, as kubectl does.
+ * @throws InvalidConfiguration
  */
 export const linkFromFiles = async (list: string, context: string | null): Promise<Link> => {
   const files = list.split(path.delimiter).filter((file) => file !== '');
@@ -81,7 +85,7 @@ const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSig
     : linkFromFiles(entry.kubeconfig, context);
 };
 
-/** Opens one cluster. Everything that speaks to Kubernetes is loaded with this file, and only then. */
+/** Opens one cluster. The code that communicates with Kubernetes is loaded together with this file, and only then. */
 export const connectCluster = async (
   entry: ClusterEntry,
   access: CloudAccess,

@@ -7,7 +7,10 @@ import { type Check, checked } from '../providers/check.ts';
 import type { OpenedCloud, CloudProbe } from '../providers/plugin.ts';
 import type { OpenCluster } from './open-clusters.ts';
 
-/** Whose checks these are. Where others give the orders, what we ourselves might order says nothing. */
+/**
+ * Whose credentials are checked. If others give the orders, such as a detach, the check skips the orders: what these
+ * credentials may order then says nothing.
+ */
 interface Examined {
   readonly policy: Pick<Policy, 'detach' | 'unreachable'>;
   readonly gives: 'orders' | 'no-orders';
@@ -107,12 +110,13 @@ const placeChecks = async (
 
 interface Examination {
   readonly checks: readonly Check[];
-  /** That Nodes name. */
+  /** The machines that Nodes name. */
   readonly machines: readonly MachineId[];
 }
 
 /**
- * Whether a fence would work from here: credentials, API access, each order and verb, the taint, each Node's identity.
+ * Checks whether a fence would work from here: credentials, API access, each order and verb, the taint, and each Node's
+ * identity.
  */
 export const examine = async (
   kit: OpenedCloud,
@@ -134,7 +138,7 @@ export const examine = async (
   return { checks: [...(await placeChecks(kit, examined, machines, signal)), ...perCluster.flat()], machines };
 };
 
-/** The same without what is no matter of whose credentials these are: the Nodes' identities. */
+/** Runs the same checks without the identities of the Nodes, which do not depend on whose credentials these are. */
 export const examineAccess = async (
   kit: OpenedCloud,
   clusters: readonly OpenCluster[],
@@ -145,14 +149,20 @@ export const examineAccess = async (
   return [...(await placeChecks(kit, { policy, gives: 'orders' }, machines, signal)), ...perCluster.flat()];
 };
 
-/** Whether each Node names its machine, and where names are handed on, which machine of that name. */
+/**
+ * The rest of this module checks whether each Node names its machine and, where a cloud reuses names, which machine of
+ * that name it means.
+ */
 
 const machinesNamed = (
   { identitySources }: NodeIdentity,
   { cloud }: Pick<OpenedCloud, 'cloud'>,
 ): readonly MachineId[] => [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))];
 
-/** A cloud that does not answer has a line of its own: what the Nodes say is shown all the same. */
+/**
+ * Returns what the cloud says about the machines, or nothing when the cloud does not answer. A line of its own reports
+ * that. What the Nodes say is shown in any case.
+ */
 const factsOf = async (
   machines: readonly MachineId[],
   { cloud }: Pick<OpenedCloud, 'cloud'>,
@@ -192,7 +202,7 @@ const judged = (
 
 interface Seen {
   readonly facts: ReadonlyMap<MachineId, MachineFacts>;
-  /** Nodes by the machine that they name. */
+  /** The Node that names each machine, by machine. */
   readonly takenBy: Map<MachineId, string>;
 }
 
@@ -223,7 +233,10 @@ const identityCheck = (
   return { what, ...judged(identity, machine, facts.get(machine), kit) };
 };
 
-/** `named` is told of every machine that a Node names. @throws Unavailable, Denied when the cluster does not answer */
+/**
+ * Checks the identities of a cluster's Nodes, and adds every machine that a Node names to `named`.
+ * @throws Unavailable, Denied when the cluster does not answer
+ */
 const identityChecks = async (
   cluster: string,
   doctor: Doctor,

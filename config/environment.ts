@@ -1,6 +1,4 @@
-/**
- * The only file that reads the environment. The SDKs read their own variables (`AWS_ENDPOINT_URL_EC2` …) themselves.
- */
+/** Only this file reads the environment. The SDKs read their own variables (`AWS_ENDPOINT_URL_EC2` …) themselves. */
 
 export interface Environment {
   /** Path of the configuration file. */
@@ -10,7 +8,7 @@ export interface Environment {
   readonly home: string | null;
 }
 
-/** What a deployed function is told by its environment, beside the above. */
+/** What the environment of a deployed function contains, besides the variables above. */
 export interface FunctionEnvironment {
   /** The configuration itself, as JSON or YAML. */
   readonly settings: string | null;
@@ -20,17 +18,17 @@ export interface FunctionEnvironment {
   readonly deadLetterQueueUrl: string | null;
   readonly archiveArn: string | null;
   readonly busArn: string | null;
-  /** The rules that a replay is meant for: without them it would trigger everybody's. */
+  /** The rules that receive a replay. Without them, a replay would trigger everybody's rules. */
   readonly ruleArns: readonly string[];
-  /** Of the metrics. */
+  /** The namespace of the metrics. */
   readonly namespace: string;
   /** Names of the functions that fence, for the doctor. */
   readonly fencers: readonly string[];
-  /** On what the permissions of the role hang, as the parameter says; null where it is unknown. */
+  /** The tags on which the role's permissions depend, as written in the parameter `onlyTagged`; null when unknown. */
   readonly onlyTagged: string | null;
 }
 
-/** One variable, for a plugin whose SDK has none of its own. */
+/** Reads one variable, for a plugin whose SDK has no variable of its own for the value. */
 export const readVariable = (name: string): string | null => nonEmpty(process.env[name]);
 
 const nonEmpty = (value: string | undefined): string | null => (value === undefined || value === '' ? null : value);
@@ -58,26 +56,29 @@ export const readFunctionEnvironment = (): FunctionEnvironment => ({
   onlyTagged: nonEmpty(process.env['CLOUDFENCE_ONLY_TAGGED']),
 });
 
-/** What a function on Google Cloud is told beside `CLOUDFENCE_SETTINGS`. */
+/** What the environment of a function on Google Cloud contains, besides `CLOUDFENCE_SETTINGS`. */
 export interface GcpFunctionEnvironment {
-  /** The project that it is deployed in, and others whose machines are served. */
+  /** The project that the function is deployed in, and other projects whose machines are served. */
   readonly projects: readonly string[];
-  /** What the tokens of those who push are made for, and as whom they push. */
+  /** The audience of the tokens of push requests, and the account that sends those requests. */
   readonly audience: string | null;
   readonly caller: string | null;
-  /** As whom the function doctor asks, and where: its own account may do nothing but ask. */
+  /**
+   * The account with which the function doctor sends its questions, and the address that it sends them to. That account
+   * has no other permission.
+   */
   readonly doctor: string | null;
   readonly askedAt: string | null;
   /** Whether this process runs in Cloud Run, and not on somebody's laptop. */
   readonly inCloudRun: boolean;
-  /** Where the keys of tokens are had from, when it is not Google's own place. */
+  /** Where to get the keys that verify tokens, if not from Google's own address. */
   readonly certificatesUrl: string | null;
-  /** Whether Cloud Run checks each request before it is handed on. */
+  /** Whether Cloud Run checks each request before it passes the request on. */
   readonly behindCloudRun: boolean;
   /** Full names of topics. */
   readonly againTopic: string | null;
   readonly deadLetterTopic: string | null;
-  /** How long the platform lets a request go on (ms). */
+  /** How long the platform lets a request run, in ms. */
   readonly lasts: number;
 }
 
@@ -96,16 +97,16 @@ export const readGcpFunctionEnvironment = (): GcpFunctionEnvironment => ({
   lasts: Number(nonEmpty(process.env['CLOUDFENCE_TIMEOUT_SECONDS']) ?? '60') * 1_000,
 });
 
-/** What a function on Azure is told beside `CLOUDFENCE_SETTINGS` and its place. */
+/** What the environment of a function on Azure contains, besides `CLOUDFENCE_SETTINGS` and the function's place. */
 interface AzureFunctionEnvironment {
-  /** Host of the Service Bus namespace; the platform's own trigger reads the same variable. */
+  /** Host of the Service Bus namespace. The platform's own trigger reads the same variable. */
   readonly busHost: string | null;
   /** Names of queues. */
   readonly eventsQueue: string | null;
   readonly deadLettersQueue: string | null;
-  /** Names of the resource groups whose machines are served; none stands for all that there are. */
+  /** Names of the resource groups whose machines are served. An empty list means all that there are. */
   readonly groups: readonly string[];
-  /** How long an invocation may go on (ms). */
+  /** How long an invocation may run, in ms. */
   readonly lasts: number;
 }
 
@@ -117,6 +118,9 @@ export const readAzureFunctionEnvironment = (): AzureFunctionEnvironment => ({
   lasts: Number(nonEmpty(process.env['CLOUDFENCE_TIMEOUT_SECONDS']) ?? '60') * 1_000,
 });
 
-/** Lets this process have what a deployed function is given: for a function that is called here instead of there. */
+/**
+ * Sets the variables of a deployed function in this process, for a function that is called here instead of in the
+ * cloud.
+ */
 export const liveAsFunction = (variables: Readonly<Record<string, string>>): void =>
   void Object.assign(process.env, variables);

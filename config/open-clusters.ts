@@ -9,12 +9,12 @@ export interface OpenCluster {
   readonly cluster: Cluster;
   readonly doctor: () => Promise<Doctor>;
   readonly cap: () => Promise<CapDesk>;
-  /** Opens it now, so that what is wrong with the way into it shows at once. @throws CloudfenceError */
+  /** Opens the cluster now, so that a fault in the way into it shows immediately. @throws CloudfenceError */
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** A cluster that is opened, and its client loaded, by the first call that needs it: many events need none. */
+/** Returns a cluster that the first call opens. That call also loads the client. Many events need no cluster at all. */
 const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => ({
   name,
   find: async (...args) => (await opened()).cluster.find(...args),
@@ -51,7 +51,7 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal):
   };
 };
 
-/** What cannot be opened now is tried again at the next call. */
+/** Prepares clusters without opening them. If a cluster cannot be opened, the next call tries again. */
 export const openClusters = (
   entries: readonly ClusterEntry[],
   access: CloudAccess,

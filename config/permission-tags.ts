@@ -2,21 +2,22 @@ import type { PermissionTag, PermissionTags } from '../providers/plugin.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
 
 /**
- * On which tags of instances and volumes the permissions of an install on AWS hang, as its parameter `onlyTagged` says.
+ * This module determines the tags of instances and volumes on which the permissions of an install on AWS depend. The
+ * install's parameter `onlyTagged` says which.
  */
 
-/** As `onlyTagged` may be written. */
+/** The valid values of `onlyTagged`. */
 export const ONLY_TAGGED = /^(?:cluster|any|[^=]+=[^=]*)$/;
 
-/** Whose machine it is: https://github.com/kubernetes/cloud-provider-aws */
+/** Returns the tag that says which cluster an instance belongs to: https://github.com/kubernetes/cloud-provider-aws */
 const ofCluster = (name: string): PermissionTag => ({
   key: `kubernetes.io/cluster/${name}`,
   values: ['owned', 'shared'],
 });
 
 /**
- * The EBS driver tags every volume that it makes; with the cluster's own tag only those of drivers that are told its
- * name.
+ * The tag that the EBS driver gives to every volume that it creates. The driver adds the cluster's own tag only if it
+ * is configured with the cluster's name.
  */
 const ofDriver: PermissionTag = { key: 'ebs.csi.aws.com/cluster', values: ['true'] };
 
@@ -24,7 +25,7 @@ const namesOf = (
   cluster: Pick<ClusterEntry, 'name'> & { readonly eks?: { readonly cluster?: string | undefined } },
 ): readonly string[] => [cluster.name, ...(cluster.eks?.cluster === undefined ? [] : [cluster.eks.cluster])];
 
-/** Null where they hang on none. */
+/** Returns null when the permissions depend on no tag. */
 export const permissionTags = (
   onlyTagged: string | null,
   clusters: readonly Parameters<typeof namesOf>[0][],

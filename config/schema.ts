@@ -7,7 +7,7 @@ import { clusterEntry } from '../providers/cluster-entries.ts';
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
 
-/** A time as people write it, such as `90s` or `10m`, in ms; null when it is none. */
+/** Parses a duration such as `90s` or `10m`. Returns ms, or null when the text is not a duration. */
 export const parseDuration = (text: string): number | null => {
   const [, amount, unit] = DURATION.exec(text.trim()) ?? [];
   if (amount === undefined || unit === undefined) return null;
@@ -22,7 +22,7 @@ export const duration = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** What people write in the configuration file; `docs/configuration.md` explains each line. */
+/** The schema of the configuration file. `docs/configuration.md` explains each line. */
 
 const PERCENT = /^(\d+(?:\.\d+)?) ?%$/;
 
@@ -58,12 +58,12 @@ const policy = z
 
 const ROLE = /^arn:aws[a-z-]*:iam::(\d{12}):role\/[\w+=,.@/-]+$/;
 
-/** Another account or region whose machines are served; docs/aws.md, "Accounts and regions". */
+/** Another account or region whose machines are served. See docs/aws.md, "Accounts and regions". */
 const territory = z
   .strictObject({
     account: z.string().regex(/^\d{12}$/, 'is no account number: write its 12 digits in quotes'),
     region: z.string().regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'is no region'),
-    /** Left out, it is our own account in another region. */
+    /** If left out, the entry is for the install's own account in another region. */
     role: z.string().regex(ROLE, 'is no ARN of an IAM role').optional(),
     externalId: z
       .string()
@@ -85,12 +85,12 @@ const namedTwice = (names: readonly string[]): readonly string[] => [
 
 export const configuration = z
   .strictObject({
-    /** Left out, each machine's own id tells. */
+    /** If left out, each machine's own id determines the cloud. */
     cloud: z.string().min(1).optional(),
     region: z.string().min(1).optional(),
-    /** The reason for which everything is paused. */
+    /** The reason why everything is paused. */
     pause: z.string().min(1).optional(),
-    /** React to everything, write nothing. */
+    /** Reacts to everything and writes nothing. */
     shadow: z.boolean().default(false),
     policy,
     clusters: z.array(clusterEntry).default([]),
@@ -113,14 +113,20 @@ export const policyOf = ({ pause, shadow, policy: rules }: Configuration, dryRun
   dryRun: dryRun || shadow,
 });
 
-/** Every way of a union that was tried complains; the one that came furthest is the one that was meant. */
+/**
+ * Returns the issues of the union member that was meant. Every member that was tried reports issues; the one that came
+ * furthest, with the fewest issues, is the one that was meant.
+ */
 const furthest = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
   const [meant = []] = [...issue.errors].sort((a, b) => a.length - b.length);
   return meant.flatMap((inner) => furthest({ ...inner, path: [...issue.path, ...inner.path] }));
 };
 
-/** A key that runs on past a word is a line that lost its blank, and what follows may be a token. */
+/**
+ * Returns the message of an issue. Cuts an unknown key after its first word: a longer key is a line that lost its
+ * space, and the rest of it may be a token.
+ */
 const messageOf = (issue: z.core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys'
     ? `does not know ${issue.keys.map((key) => `"${/^[\w-]{0,40}/.exec(key)?.[0] ?? ''}"`).join(', ')}`
@@ -133,7 +139,10 @@ const inWords =
     return `${source}${path === '' ? '' : `, at ${path}`}: ${messageOf(issue)}`;
   };
 
-/** The parser's own words quote what stands there, which may be a token: its code and the place say enough. */
+/**
+ * Describes a YAML error by its code and its place. The parser's own message quotes the text at that place, which may
+ * be a token.
+ */
 const yamlFault = (
   source: string,
   counter: LineCounter,
@@ -156,7 +165,7 @@ const yamlIn = (text: string, source: string): unknown => {
 };
 
 /**
- * The configuration in a YAML or JSON text. `source` names it in messages.
+ * Parses the configuration from a YAML or JSON text. `source` names the text in messages.
  * @throws InvalidConfiguration with all faults at once
  */
 export const parseConfiguration = (text: string, source: string): Configuration => {

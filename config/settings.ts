@@ -3,7 +3,7 @@ import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import type { Environment } from './environment.ts';
 import { configuration, type Configuration, parseConfiguration } from './schema.ts';
 
-/** What a person said on the command line; it wins over the file, and the file over the environment. */
+/** Options of the command line. They override the configuration file, and the file overrides the environment. */
 export interface Flags {
   readonly config?: string;
   readonly cloud?: string;
@@ -14,10 +14,13 @@ export interface Flags {
 
 const noFlags: Flags = {};
 
-/** It becomes a part of a host's name. */
+/** A region becomes part of a host name. */
 const REGION = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** @throws InvalidConfiguration with all faults at once */
+/**
+ * Loads the settings from the command line, the configuration file, and the environment.
+ * @throws InvalidConfiguration with all faults at once
+ */
 export const loadSettings = async (environment: Environment, flags: Flags = noFlags): Promise<Configuration> => {
   const path = flags.config ?? environment.config;
   const written =
@@ -34,7 +37,10 @@ export const loadSettings = async (environment: Environment, flags: Flags = noFl
   };
 };
 
-/** A kubeconfig on the command line is the one cluster that is meant; without any, the usual one is. */
+/**
+ * Returns the clusters to work with. A kubeconfig or a context on the command line selects the only cluster. Otherwise,
+ * the clusters of the configuration count. If it has none, the usual kubeconfig selects the only cluster.
+ */
 const clustersFrom = (written: Configuration, environment: Environment, flags: Flags): Configuration['clusters'] => {
   const named = flags.kubeconfig !== undefined || flags.context !== undefined;
   if (written.clusters.length > 0 && !named) return written.clusters;
@@ -49,8 +55,8 @@ const clustersFrom = (written: Configuration, environment: Environment, flags: F
 };
 
 /**
- * Paths of the kubeconfig files that are meant, as in KUBECONFIG. @throws InvalidConfiguration when nothing says where
- * one is
+ * Returns the paths of the kubeconfig files to use, in the format of KUBECONFIG.
+ * @throws InvalidConfiguration when nothing says where one is
  */
 export const kubeconfigFiles = (environment: Environment, flags: Pick<Flags, 'kubeconfig'>): string => {
   const files =
@@ -64,7 +70,10 @@ export const kubeconfigFiles = (environment: Environment, flags: Pick<Flags, 'ku
   return files;
 };
 
-/** As people say it; of other codes the system's own words. https://nodejs.org/api/errors.html#common-system-errors */
+/**
+ * Error codes in plain words. For other codes, the message uses the system's own words.
+ * https://nodejs.org/api/errors.html#common-system-errors
+ */
 const unreadable: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EISDIR: 'it is a folder: name a file',
@@ -77,14 +86,17 @@ const unreadable: Readonly<Record<string, string>> = {
 
 const SHOWN = 200;
 
-/** Why a file cannot be read, in words: `what` it was to be, which file, and what is wrong with that. */
+/**
+ * Returns in words why a file cannot be read: what the file was for (`what`), which file it is, and what is wrong with
+ * it.
+ */
 export const whyUnreadable = (path: string, what: string, error: unknown): string => {
   const { code = '', message = String(error) }: { readonly code?: unknown; readonly message?: string } =
     error instanceof Error ? error : {};
   return `${what} ${path.length > SHOWN ? `${path.slice(0, SHOWN)}…` : path} cannot be read: ${unreadable[String(code)] ?? message}`;
 };
 
-/** @throws InvalidConfiguration when the file cannot be read */
+/** Reads the text of a file. @throws InvalidConfiguration when the file cannot be read */
 export const fileText = async (path: string, what: string): Promise<string> => {
   try {
     return await readFile(path, 'utf8');

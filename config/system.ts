@@ -8,12 +8,12 @@ interface SystemClock {
   readonly timeout: (ms: number) => AbortSignal;
 }
 
-/** What a timer of the platform can hold: 24 days. */
+/** The longest time that a timer of the platform can hold: 24 days. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * The machine's two clocks as one that never runs slow: a function that was frozen with its whole machine may find its
- * monotonic clock standing where it was, and only the wall clock tells that the proof in its hands has grown old.
+ * Combines the machine's two clocks into one that never runs slow. When a function is frozen together with its machine,
+ * the monotonic clock may stand still. Only the wall clock then shows that a proof has become old.
  */
 export const systemClock = (
   wallClock: () => number = Date.now,
@@ -33,5 +33,5 @@ export const systemClock = (
   };
 };
 
-/** Names one run, and so the fences that it begins. */
+/** Returns a new name for a run, and so for the fences that the run begins. */
 export const newRunId = (): string => randomUUID();

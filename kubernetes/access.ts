@@ -9,17 +9,17 @@ import { bearer, httpsLink, type Link, POOL, retire } from './exchange.ts';
 import { keepSecret, keepSecretIn, selfContained, withoutOutput } from './kubeconfig-trust.ts';
 
 /**
- * A kubeconfig's content, and the file that it came from, to whose folder its relative paths refer; null where it came
- * from none.
+ * The content of a kubeconfig and the file that it came from.
+ * Relative paths in the content refer to the folder of that file. `file` is null for content that came from no file.
  */
 export interface KubeConfigText {
   readonly content: string;
   readonly file: string | null;
-  /** A cloud keeps it: it may neither run programs nor name files. */
+  /** True for a kubeconfig that a cloud keeps. Such a kubeconfig must not run programs or name files. */
   readonly fromSecret?: boolean;
 }
 
-/** The parser's own words may quote a line with a token in it, so that not even the cause has them. */
+/** Omits the parser's message, even as the cause, because it may quote a line that contains a token. */
 const notAKubeConfig = (file: string | null): InvalidConfiguration =>
   new InvalidConfiguration([
     `the kubeconfig${file === null ? '' : ` ${file}`} is none: it must be YAML or JSON with clusters, users and contexts`,
@@ -43,8 +43,8 @@ const parsed = ({ content, file, fromSecret = false }: KubeConfigText): KubeConf
 };
 
 /**
- * As kubectl does it, and unlike `mergeConfig`, which throws where two files know one name: the first that says
- * something wins.
+ * Merges kubeconfigs as kubectl does: the first one that defines a name wins. The client's `mergeConfig` differs,
+ * because it throws when two files define the same name.
  */
 const mergeInto = (merged: KubeConfig, next: KubeConfig): KubeConfig => {
   for (const cluster of next.getClusters()) if (!merged.getCluster(cluster.name)) merged.addCluster(cluster);
@@ -54,7 +54,11 @@ const mergeInto = (merged: KubeConfig, next: KubeConfig): KubeConfig => {
   return merged;
 };
 
-/** The context by name, or the file's current one. What it names must be there too. */
+/**
+ * Selects the context by name, or keeps the file's current one. The kubeconfig must contain the cluster and the user of
+ * that context.
+ * @throws InvalidConfiguration
+ */
 const choose = (config: KubeConfig, context: string | null): void => {
   if (context !== null) config.setCurrentContext(context);
   const name = config.getCurrentContext();
@@ -76,8 +80,9 @@ const linkOf = (config: KubeConfig): Link =>
   });
 
 /**
- * A link as kubeconfigs describe it, merged in their order: tokens, client certificates and exec plugins, as the client
- * supports them. https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
+ * Creates a link from kubeconfigs, merged in the given order. Supports tokens, client certificates, and exec plugins to
+ * the extent that the client library does.
+ * https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
  * @throws InvalidConfiguration
  */
 export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: string | null): Link => {
@@ -89,7 +94,7 @@ export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: s
   return linkOf(config);
 };
 
-/** The same for content that came from no file. @throws InvalidConfiguration */
+/** Creates a link from one kubeconfig whose content came from no file. @throws InvalidConfiguration */
 export const linkFromKubeConfig = (content: string, context: string | null): Link =>
   linkFromKubeConfigs([{ content, file: null }], context);
 
@@ -103,7 +108,7 @@ const optionsOf = async (config: KubeConfig): Promise<RequestOptions> => {
   }
 };
 
-/** Who asks, as KubeConfig says it anew for each request: it renews what has expired. */
+/** Authenticates each request. Asks KubeConfig every time, because KubeConfig renews expired credentials. */
 const kubeConfigAuthentication = (config: KubeConfig): SecurityAuthentication => ({
   getName: () => 'kubeconfig',
   applySecurityAuthentication: async (request) => {
@@ -122,7 +127,10 @@ const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptio
   ...(servername !== undefined && { servername }),
 });
 
-/** A server in the clear is one without credentials, or on this machine. */
+/**
+ * Creates the connection pool for the current cluster. A server on plain http gets no credential or runs on this
+ * machine: `keepSecretIn` has checked that.
+ */
 const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {
   const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
   const clear = server.startsWith('http:');
@@ -133,7 +141,10 @@ const madeFrom = (config: KubeConfig, options: RequestOptions): ClearAgent => {
     : new HttpsProxyAgent({ ...POOL, ...trustOf(options), proxy: proxyUrl });
 };
 
-/** One pool for all requests; a new one only when an exec plugin has handed out another client certificate. */
+/**
+ * Returns one pool for all requests. Creates a new pool only when an exec plugin provides a different client
+ * certificate.
+ */
 const kubeConfigAgent = (config: KubeConfig): (() => Promise<ClearAgent>) => {
   let shared: { readonly agent: ClearAgent; readonly certificate: string } | null = null;
   return async () => {
@@ -148,36 +159,40 @@ const kubeConfigAgent = (config: KubeConfig): (() => Promise<ClearAgent>) => {
 
 interface TokenAccess {
   readonly server: string;
-  /** The certificate authority (PEM) that vouches for the server; null where a public one does. */
+  /** The certificate authority (PEM) of the server's certificate; null when a public authority issued it. */
   readonly ca: string | null;
-  /** Asked before each request, so that it can renew a token in time. */
+  /** Called before each request, so that it can renew a token in time. */
   readonly token: () => Promise<string>;
 }
 
-/** A link to a managed API server, whose tokens the cloud hands out. @throws InvalidConfiguration */
+/** Creates a link to a managed API server. The cloud provides the tokens. @throws InvalidConfiguration */
 export const linkFromToken = ({ server, ca, token }: TokenAccess): Link => {
   keepSecret(server);
   const agent = new Agent({ ...POOL, ...(ca !== null && { ca }) });
   return httpsLink({ server, authentication: bearer(token), agent: async () => agent });
 };
 
-/** Credentials as they come from a secret, and how long they may be kept. */
+/** Credentials from a secret, and how long to keep them. */
 interface Refreshing {
   readonly open: () => Promise<Link>;
   /** Wall clock, epoch ms. */
   readonly now: () => number;
-  /** Ms after which the secret is read again. */
+  /** How long to keep the credentials before reading the secret again, in ms. */
   readonly keptFor: number;
 }
 
 const UNAUTHORIZED = 401;
-/** A secret that was just read is not read again for a 401: it is the wrong one, and says so. */
+/**
+ * A 401 does not cause another read of a secret that was read this recently. Such a secret is wrong, and the caller
+ * sees the 401.
+ */
 const FRESH_FOR_MS = 5_000;
 
 /**
- * A link whose credentials live in a secret: read again after a while, and at once when the API server says that it
- * does not know them any more. A request that was answered with 401 had no effect, so it may be sent again, even a
- * destructive one: under the same permit.
+ * Creates a link whose credentials live in a secret. The link reads the secret again after `keptFor`, and immediately
+ * when the API server no longer accepts the credentials.
+ * A request that was answered with 401 had no effect. The link may therefore send it again under the same permit, even
+ * if it is destructive.
  */
 export const refreshingLink = async ({ open, now, keptFor }: Refreshing): Promise<Link> => {
   let held = { link: await open(), since: now() };

@@ -28,7 +28,10 @@ const patchFence = async ({ reader, writer }: ApiSession, step: FenceStep): Prom
   return 'done';
 };
 
-/** Only the very Node that was read after the proof: a kubelet that came back has written to it since. */
+/**
+ * Deletes exactly the Node that was read after the proof. If the kubelet has come back, it has written to the Node
+ * since then, and the precondition on resourceVersion fails.
+ */
 const deleteNode = (desk: ApiSession, { name, uid, resourceVersion }: NodeTarget): Promise<StepResult> =>
   deleting(
     uid,
@@ -39,7 +42,7 @@ const deleteNode = (desk: ApiSession, { name, uid, resourceVersion }: NodeTarget
     () => readNode(desk.reader, name),
   );
 
-/** Carries one step out: one write, sent once, with its preconditions inside. */
+/** Applies one step: sends one write once, with its preconditions in the request. */
 export const apply = (desk: ApiSession, step: ClusterStep): Promise<StepResult> => {
   switch (step.do) {
     case 'mark':
@@ -63,10 +66,10 @@ export const apply = (desk: ApiSession, step: ClusterStep): Promise<StepResult> 
   }
 };
 
-/** The most bytes that the API server takes in a note. */
+/** The most bytes that the API server accepts in the note of an Event. */
 const NOTE_BYTES = 1024;
 
-/** Cut between characters, never inside one. */
+/** Shortens a message to `NOTE_BYTES`. Cuts between characters, never inside one. */
 const shortened = (message: string): string => {
   const bytes = Buffer.from(message);
   if (bytes.length <= NOTE_BYTES) return message;
@@ -74,7 +77,10 @@ const shortened = (message: string): string => {
   return `${cut}…`;
 };
 
-/** https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ */
+/**
+ * Creates an Event about the Node.
+ * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+ */
 export const tell = async (
   writer: Writer,
   about: { readonly node: string; readonly uid: string | null },

@@ -16,8 +16,8 @@ import { attachmentIdentitySource } from './node.ts';
 import { readVolume } from './volumes.ts';
 
 /**
- * The name that Kubernetes gives a volume's VolumeAttachment to a Node: pkg/volume/csi/csi_attacher.go,
- * getAttachmentName.
+ * Returns the name that Kubernetes gives to the VolumeAttachment of a volume to a Node. See getAttachmentName in
+ * pkg/volume/csi/csi_attacher.go.
  */
 export const attachmentName = ({ driver, handle }: VolumeHandle, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
@@ -40,7 +40,9 @@ export const attachmentFacts = (attachment: V1VolumeAttachment): AttachmentFacts
 export const readAttachment = (reader: Reader, name: string): Promise<V1VolumeAttachment | null> =>
   reader.readIfPresent(StorageV1Api, (storage) => storage.readVolumeAttachment({ name }));
 
-/** The machine that the attacher noted on the attachment, or null when it noted none of this cloud. */
+/**
+ * Returns the machine that the attacher recorded on the attachment, or null when it recorded no machine of this cloud.
+ */
 const notedMachine = (
   attachment: V1VolumeAttachment,
   { machineOf }: Pick<NodeQuery, 'machineOf'>,
@@ -49,31 +51,37 @@ const notedMachine = (
   return source && machineOf(source);
 };
 
-/** An attachment that bears another machine's id is that of another Node of the same name. */
+/**
+ * Returns a filter that keeps the attachments which may belong to the queried machine. An attachment that records
+ * another machine belongs to another Node of the same name.
+ */
 export const notAnothers =
   (clues: NodeQuery) =>
   (attachment: V1VolumeAttachment): boolean =>
     [clues.machine, null].includes(notedMachine(attachment, clues));
 
-/** All attachments of the cluster, a page at a time. */
+/** Yields all attachments of the cluster, one page at a time. */
 const attachmentPages = (reader: Reader): AsyncGenerator<readonly V1VolumeAttachment[]> =>
   pages((paging) => reader.read(StorageV1Api, (storage) => storage.listVolumeAttachment(paging)));
 
-/** Attachments to a Node of this name, found in the list of all. */
+/** Lists the attachments to a Node of this name. Searches the list of all attachments. */
 export const attachmentsOn = async (reader: Reader, node: string): Promise<readonly V1VolumeAttachment[]> => {
   const found: V1VolumeAttachment[] = [];
   for await (const page of attachmentPages(reader)) found.push(...page.filter(({ spec }) => spec.nodeName === node));
   return found;
 };
 
-/** The machine's among them: none is left out because the Node's status does not name it any more. */
+/**
+ * Lists those attachments to a Node of this name that may belong to the queried machine. The search does not use the
+ * Node's status, so it also finds attachments that the status no longer names.
+ */
 export const searchAttachments = async (
   reader: Reader,
   node: string,
   clues: NodeQuery,
 ): Promise<readonly V1VolumeAttachment[]> => (await attachmentsOn(reader, node)).filter(notAnothers(clues));
 
-/** The PersistentVolumes that the attachments attach, as they stand now. */
+/** Reads the current PersistentVolumes of the attachments. */
 export const readSources = async (
   reader: Reader,
   attachments: readonly V1VolumeAttachment[],
@@ -83,7 +91,9 @@ export const readSources = async (
   return volumes.filter((volume) => volume !== null);
 };
 
-/** Attachments to one Node that tell the same of its machine, by name; a null source tells nothing. */
+/**
+ * The names of attachments to one Node that record the same identity source. A null source means that they record none.
+ */
 export interface Attached {
   readonly source: IdentitySource | null;
   readonly names: readonly string[];
@@ -107,7 +117,8 @@ const note = (found: Map<string, Map<string, Noted>>, attachment: V1VolumeAttach
 };
 
 /**
- * Of the Nodes that are sure only one id a driver is kept: enough to see that another one is noted under the same name.
+ * Keeps one machine id per driver for each Node with a fresh Lease: enough to detect a second machine under the same
+ * Node name.
  */
 const watchful = () => {
   const ids = new Map<string, string>();
@@ -139,9 +150,9 @@ const readAttached = async (
 };
 
 /**
- * Attachments to Nodes without a fresh Lease, and to those under whose name one driver noted two machines: a living
- * Node may have got the name of a dead one. The list is read again for the latter, who are rare, and so is not kept
- * whole.
+ * Lists the attachments of two kinds of Nodes: Nodes without a fresh Lease, and Nodes for whose name one driver
+ * recorded two machines. In the second case, a living Node may have the name of a dead one.
+ * Nodes of the second kind are rare. The function reads the list again for them, so that it never keeps the whole list.
  */
 export const readDoubtful = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ByNode> => {
   const { contested, watch } = watchful();
@@ -158,11 +169,11 @@ export const readDoubtful = async (reader: Reader, fresh: ReadonlySet<string>): 
 };
 
 export interface LeftAttachments {
-  /** Those that the attacher noted down for this very machine. */
+  /** Attachments on which the attacher recorded exactly this machine. */
   readonly own: readonly V1VolumeAttachment[];
-  /** Those to a Node of the machine's names for which no machine was noted down. */
+  /** Attachments to a Node with one of the machine's names, on which no machine is recorded. */
   readonly silent: readonly V1VolumeAttachment[];
-  /** Names of Nodes to which another machine's disks are attached: another Node has come under that name since. */
+  /** Names of Nodes to which another machine's disks are attached. Another Node has taken each of these names. */
   readonly anothers: ReadonlySet<string>;
 }
 
@@ -179,7 +190,10 @@ const sorted = (attachments: readonly V1VolumeAttachment[], { clues, named = [] 
   return { own, silent, anothers: new Set(another.map(({ spec }) => spec.nodeName)) };
 };
 
-/** The one list of everything that a look without a Node needs, and only as long as it is not known what is in it. */
+/**
+ * Searches the list of all attachments for everything that a look without a Node needs. This is necessary only while
+ * the machine's attachments are unknown.
+ */
 const listLeft = async (reader: Reader, request: LookRequest): Promise<LeftAttachments> => {
   const own: V1VolumeAttachment[] = [];
   const silent: V1VolumeAttachment[] = [];
@@ -193,7 +207,10 @@ const listLeft = async (reader: Reader, request: LookRequest): Promise<LeftAttac
   return { own, silent, anothers };
 };
 
-/** What the list of all attachments, or those of it that are known to matter, says of a machine without a Node. */
+/**
+ * Returns what the attachments show about a machine without a Node. Reads only `request.attachments` if they are known,
+ * and the list of all attachments otherwise.
+ */
 export const leftAttachments = async (reader: Reader, request: LookRequest): Promise<LeftAttachments> => {
   if (!request.attachments) return listLeft(reader, request);
   const read = await Promise.all(request.attachments.map((name) => readAttachment(reader, name)));
@@ -216,7 +233,10 @@ export const deleteAttachment = (
     () => readAttachment(reader, name),
   );
 
-/** Any change of an attachment's metadata makes the attacher try again at once, whatever its backoff. */
+/**
+ * Nudges the attacher, or takes the nudge off. Any change of an attachment's metadata makes the attacher try again
+ * immediately, regardless of its back-off.
+ */
 export const nudge = async (
   { writer, now }: ApiSession,
   { name, uid }: AttachmentTarget,

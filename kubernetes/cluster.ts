@@ -14,9 +14,9 @@ export interface ClusterOptions {
   readonly name: string;
   readonly link: Link;
   readonly clock: Clock;
-  /** How long one request may take, in ms. */
+  /** The longest time that one request may take, in ms. */
   readonly callLasts?: number;
-  /** From 0 to 1: how long to pause when many write the ledger at once. */
+  /** Returns a number from 0 to 1 that scales the pause when many clients write the ledger at the same time. */
   readonly jitter?: () => number;
 }
 
@@ -25,7 +25,10 @@ const CALL_LASTS_MS = 10_000;
 export const connectionOf = ({ link, clock, callLasts = CALL_LASTS_MS }: ClusterOptions): Connection =>
   connect(link, clock, callLasts);
 
-/** A Kubernetes cluster behind the interface that fencing needs. Close the link when it is not needed any more. */
+/**
+ * Returns a Kubernetes cluster behind the interface that fencing needs. Close the link when you no longer need the
+ * cluster.
+ */
 export const clusterOf = (options: ClusterOptions): Cluster => {
   const { reader, writer, clock } = connectionOf(options);
   const version = versionReader(clock);

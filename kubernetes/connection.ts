@@ -14,13 +14,13 @@ import type { Permit } from '../fencing/model/permit.ts';
 import { apiExceptionIn, saysAbsent, saysChanged, toCloudfenceError } from './errors.ts';
 import { lineOf, type Link } from './exchange.ts';
 
-/** Time, as far as calls to an API server need it. */
+/** The clock functions that calls to an API server need. */
 export interface Clock {
   /** Epoch ms. */
   readonly now: () => number;
   /** Rejects when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** A signal that aborts after so many ms. */
+  /** Returns a signal that aborts after `ms` milliseconds. */
   readonly deadline: (ms: number) => AbortSignal;
 }
 
@@ -32,11 +32,14 @@ export const systemClock: Clock = {
 
 const TRIES = 4;
 const FIRST_PAUSE_MS = 200;
-/** A server that wants to be left alone for longer gets its wish: the caller comes back, or the queue does. */
+/**
+ * The longest pause before another try. If a server asks for a longer one, the read fails. The caller or the queue
+ * tries again later.
+ */
 const PATIENCE_MS = 5_000;
 
 /**
- * `Retry-After` in ms; its date form is not used by Kubernetes.
+ * Returns the pause that `Retry-After` asks for, in ms. Kubernetes does not use the date form of that header.
  * https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
 const askedPause = (headers: Readonly<Record<string, string>>): number | null => {
@@ -44,7 +47,9 @@ const askedPause = (headers: Readonly<Record<string, string>>): number | null =>
   return Number.isFinite(seconds) ? seconds * 1_000 : null;
 };
 
-/** How long to wait before the same read may be tried again, or null when it may not. */
+/**
+ * Returns how long to wait before the next try of the same read, in ms, or null when the read must not be tried again.
+ */
 const pauseAfter = (error: unknown, tries: number): number | null => {
   if (error instanceof CloudfenceError) return null;
   const exception = apiExceptionIn(error);
@@ -54,8 +59,8 @@ const pauseAfter = (error: unknown, tries: number): number | null => {
 };
 
 /**
- * Tries a read again after 429, 5xx and broken connections. Never meant for writes: whether one took effect, only a
- * look can tell.
+ * Retries a read after 429, 5xx, and broken connections. Do not use it for writes: only another look can tell whether a
+ * write took effect.
  */
 const retried = async <T>(read: () => Promise<T>, { sleep }: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<T> => {
   for (let tries = 1; ; tries += 1) {
@@ -69,7 +74,7 @@ const retried = async <T>(read: () => Promise<T>, { sleep }: Pick<Clock, 'sleep'
   }
 };
 
-/** How the requests of one call are sent. */
+/** How to send the requests of one call. */
 interface Sending {
   readonly signal: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
@@ -78,13 +83,13 @@ interface Sending {
 
 interface Watched extends Sending {
   readonly deadline: () => AbortSignal;
-  /** Hears the request line, for messages. */
+  /** Receives the request line, for messages. */
   readonly note: (line: string) => void;
 }
 
 /**
- * The client's configuration for one call: everything that must hold for the request is done where it is sent, after
- * all else.
+ * Returns the client's configuration for one call. Everything that must hold for the request is applied where the
+ * request is sent, after all other processing.
  */
 const configurationFor = (link: Link, sending: Watched): Configuration => {
   const send = (request: RequestContext) => {
@@ -102,7 +107,7 @@ const configurationFor = (link: Link, sending: Watched): Configuration => {
 
 /** The part of a Kubernetes list that paging needs. */
 interface Page<T> {
-  /** Null in a list of metadata that is empty, whatever the client's types say. */
+  /** Null in an empty list of metadata, despite the client's types. */
   readonly items: T[] | null;
   readonly metadata?: { readonly _continue?: string };
 }
@@ -110,7 +115,7 @@ interface Page<T> {
 export const PAGE_SIZE = 500;
 
 /**
- * Half a million objects: more than three times what a cluster is built for.
+ * Allows half a million objects: more than three times what a cluster is designed for.
  * https://kubernetes.io/docs/setup/best-practices/cluster-large/
  */
 const MOST_PAGES = 1_000;
@@ -129,8 +134,8 @@ async function* following<T>(readPage: (paging: Paging) => Promise<Page<T>>): As
 }
 
 /**
- * Reads a list page by page, so that no more than one page is ever held. An expired list ends with Unavailable, and so
- * does one that never ends.
+ * Reads a list page by page and holds at most one page at a time. An expired list and a list that never ends both fail
+ * with Unavailable.
  */
 export const pages = <T>(readPage: (paging: Paging) => Promise<Page<T>>): AsyncGenerator<readonly T[]> =>
   bounded(following(readPage), MOST_PAGES, 'a list');
@@ -141,29 +146,29 @@ type ApiClass<Api> = new (configuration: Configuration) => Api;
 type Ask = <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promise<T>;
 
 /**
- * Reads under one signal: tried a few times each, and consistent, because no read asks the cache (resourceVersion
- * unset).
+ * Reads under one signal. Each read is tried a few times. Reads are consistent, because none of them asks the cache
+ * (resourceVersion is unset).
  */
 export interface Reader {
   /** @throws Unavailable, Denied, Refused */
   readonly read: Ask;
-  /** Null when the API server says that the object does not exist. */
+  /** Returns null when the API server says that the object does not exist. */
   readonly readIfPresent: <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promise<T | null>;
-  /** A list of which only the items' metadata is sent. */
+  /** Reads a list for which the API server sends only the metadata of the items. */
   readonly readMetadata: Ask;
 }
 
-/** Writes under one signal and one permit, each sent once and never again. */
+/** Writes under one signal and one permit. Each write is sent once and never again. */
 export interface Writer {
   readonly write: Ask;
-  /** The body is a merge patch and not a JSON Patch. */
+  /** Sends the body as a merge patch, not as a JSON Patch. */
   readonly mergePatch: Ask;
 }
 
 export interface Connection {
   readonly clock: Clock;
   readonly reader: (signal: AbortSignal) => Reader;
-  /** A null permit is for what destroys nothing. */
+  /** Pass a null permit for writes that destroy nothing. */
   readonly writer: (permit: Permit | null, signal: AbortSignal) => Writer;
   readonly close: () => Promise<void>;
 }
@@ -177,7 +182,7 @@ const nullIfAbsent = (error: unknown): null => {
   throw error;
 };
 
-/** `callLasts`: how many ms a single request may take. */
+/** Creates readers and writers over a link. `callLasts` is the longest time that a single request may take, in ms. */
 export const connect = (link: Link, clock: Clock, callLasts: number): Connection => {
   const asking =
     (sending: Sending, tries: 'again' | 'once'): Ask =>
@@ -210,7 +215,10 @@ export const connect = (link: Link, clock: Clock, callLasts: number): Connection
   return { clock, reader: readerFor, writer: writerFor, close: link.close };
 };
 
-/** Where a step is carried out: reads are free, each write leaves under the step's permit. */
+/**
+ * The access to the API server with which a step is applied. Reads need no permit. Each write is sent under the step's
+ * permit.
+ */
 export interface ApiSession {
   readonly reader: Reader;
   readonly writer: Writer;
@@ -218,10 +226,11 @@ export interface ApiSession {
 }
 
 /**
- * A DELETE under the object's uid. Gone, or followed by another object of the same name, is success: what was meant is
- * no more.
- * @throws Refused in the server's words when the object still stands: another precondition did not hold, or the
- * cluster's own rules forbid it (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
+ * Deletes an object with its uid as a precondition. The delete succeeds if the object is gone, or if another object has
+ * its name now: in both cases, the intended object no longer exists.
+ * @throws Refused with the server's message when the object still exists. Either another precondition failed, or the
+ * cluster's own rules forbid the delete
+ * (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
  */
 export const deleting = async (
   uid: string,

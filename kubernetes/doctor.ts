@@ -17,15 +17,18 @@ export interface NodeIdentity {
   readonly created: number;
 }
 
-/** What can be said of a cluster before anything has happened in it. All methods throw `Unavailable` or `Denied`. */
+/**
+ * What Cloudfence can check in a cluster before anything has happened there. All methods throw `Unavailable` or
+ * `Denied`.
+ */
 export interface Doctor {
-  /** Nobody vouches for the API server: its certificate is not looked at. */
+  /** Returns true when nothing verifies the API server's certificate. */
   readonly unverified: () => boolean;
   readonly permissions: (signal: AbortSignal) => Promise<readonly CheckedPermission[]>;
   readonly version: (signal: AbortSignal) => Promise<ServerVersion>;
-  /** Whether there is a ledger in which fences are counted. */
+  /** Returns whether the ledger that counts fences exists. */
   readonly ledger: (signal: AbortSignal) => Promise<boolean>;
-  /** What names the machine of each Node, a page of Nodes at a time. */
+  /** Yields the identity sources of each Node, one page of Nodes at a time. */
   readonly identities: (signal: AbortSignal) => AsyncGenerator<readonly NodeIdentity[]>;
 }
 
@@ -57,13 +60,13 @@ export const doctorOf = ({ reader, writer, clock }: Connection, { unverified }: 
   };
 };
 
-/** One verb that Cloudfence calls: what `doctor` asks about and what the RBAC manifest has to grant. */
+/** One verb that Cloudfence uses. `doctor` checks whether it is allowed, and the RBAC manifest must grant it. */
 export interface NeededPermission {
   readonly verb: 'get' | 'list' | 'create' | 'patch' | 'delete';
   readonly group: string;
   readonly resource: string;
   readonly subresource?: string;
-  /** Set where a Role in this namespace is enough. */
+  /** Set when a Role in this namespace is enough. */
   readonly namespace?: string;
   readonly name?: string;
   readonly for: string;
@@ -128,7 +131,7 @@ export const neededPermissions: readonly NeededPermission[] = [
 export interface ServerVersion {
   readonly text: string;
   /**
-   * The out-of-service taint detaches volumes by default since 1.26.
+   * Whether the out-of-service taint detaches volumes by default. It does since 1.26.
    * https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/#non-graceful-node-shutdown
    */
   readonly taintSupported: boolean;
@@ -137,7 +140,10 @@ export interface ServerVersion {
 const FIRST_WITH_TAINT = 26;
 const LASTS_MS = 3_600_000;
 
-/** A version that cannot be read counts as one without the taint: then pods and attachments go one by one. */
+/**
+ * Parses a server version. An unreadable version counts as one without the taint. Cloudfence then deletes pods and
+ * attachments one by one.
+ */
 export const versionOf = (gitVersion: string): ServerVersion => {
   const [, major = '0', minor = '0'] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
   return {
@@ -146,7 +152,10 @@ export const versionOf = (gitVersion: string): ServerVersion => {
   };
 };
 
-/** Asks for the server's version once an hour: control planes are upgraded under running clients. */
+/**
+ * Returns a reader of the server's version. It asks the server again after an hour, because control planes are upgraded
+ * while clients run.
+ */
 export const versionReader = ({ now }: Pick<Clock, 'now'>): ((reader: Reader) => Promise<ServerVersion>) => {
   let known: { readonly version: ServerVersion; readonly until: number } | null = null;
   return async (reader) => {

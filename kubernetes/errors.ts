@@ -25,12 +25,15 @@ const isOurs = (error: unknown): error is CloudfenceError => error instanceof Cl
 
 export const apiExceptionIn = (error: unknown): ApiException<unknown> | null => inChain(error, isApiException);
 
-/** The client hands a body out as unparsed text; what is no Status did not come from the API server itself. */
+/**
+ * Returns the Status in an answer, or null. The client provides the body as unparsed text. A body that is not a Status
+ * did not come from the API server itself.
+ */
 const statusOf = ({ body }: ApiException<unknown>): Status | null => status.safeParse(jsonIn(body)).data ?? null;
 
 /**
- * The API server itself says that the named object does not exist; a proxy's 404, or one for an unknown path, does not
- * count.
+ * Reports whether the API server itself says that the named object does not exist. A 404 from a proxy, or for an
+ * unknown path, does not count.
  */
 export const saysAbsent = (error: unknown): boolean => {
   const exception = apiExceptionIn(error);
@@ -38,7 +41,7 @@ export const saysAbsent = (error: unknown): boolean => {
   return said?.reason === 'NotFound' && said.details.name !== '';
 };
 
-/** A precondition or a test in the request did not hold. */
+/** Reports whether a precondition or a test in the request failed. */
 export const saysChanged = (error: unknown): boolean => [409, 422].includes(apiExceptionIn(error)?.code ?? 0);
 
 const wording = (exception: ApiException<unknown>): string => {
@@ -53,14 +56,18 @@ const kindOf = (exception: ApiException<unknown>): typeof ClusterUnavailable | t
   return code === 408 || code === 410 || code === 429 || code >= 500 || fromElsewhere ? ClusterUnavailable : Refused;
 };
 
-/** Node's own sentence names the host; where all addresses of a name were tried in vain, it is empty. */
+/**
+ * Returns why there was no answer. Node.js names the host in its message. The message is empty when Node.js tried all
+ * addresses of a name without success.
+ */
 const whyNone = (error: unknown): string => {
   const sentence = error instanceof Error ? error.message : String(error);
   return sentence === '' ? (noAnswer(error) ?? 'nothing is known of why') : sentence;
 };
 
 /**
- * What went wrong, in fencing's errors; `call` is the request line. Mapped by code and reason, never by message text.
+ * Converts an error to one of fencing's errors. `call` is the request line. The kind depends on the code and the
+ * reason, never on the text of the message.
  */
 export const toCloudfenceError = (error: unknown, call: string): CloudfenceError => {
   const ours = inChain(error, isOurs);

@@ -11,25 +11,30 @@ import type { Permit } from '../fencing/model/permit.ts';
 import { underPermit } from '../transport/under-permit.ts';
 
 /**
- * One pool for all calls: the client on its own makes a new agent, and so a new TLS connection, for each request.
- * An idle connection is kept for less than load balancers keep theirs, because one of theirs that ended is found out
- * only by a write that fails. TCP's own probes begin after 30 s, as in Kubernetes' clients in Go.
+ * Settings of the one pool for all calls. Without a shared pool, the client makes a new agent, and so a new TLS
+ * connection, for each request.
+ * The pool closes an idle connection earlier than load balancers do. If the load balancer closed it first, only a
+ * failed write would reveal that.
+ * TCP keep-alive probes begin after 30 s, as in the Kubernetes clients in Go.
  */
 export const POOL = { keepAlive: true, keepAliveMsecs: 30_000, maxSockets: 4, timeout: 10_000 } as const;
 
-/** Ends a pool as its calls end: idle connections are closed now, the others when their answer is there. */
+/**
+ * Closes a pool without cutting off its calls. Closes idle connections now, and each other connection when its answer
+ * has arrived.
+ */
 export const retire = (agent: Agent): void => {
   agent.maxFreeSockets = 0;
   for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
 };
 
-/** A way to one API server: where it is, how a request proves who asks, and how it gets there. */
+/** A way to one API server: its address, how a request authenticates, and how it is sent. */
 export interface Link {
   readonly server: string;
-  /** Nobody vouches for the server: its certificate is not looked at. */
+  /** Returns true when nothing verifies the server's certificate. */
   readonly unverified: () => boolean;
   readonly authentication: SecurityAuthentication;
-  /** Sends one request, once, and under its permit if it has one. */
+  /** Sends one request once, under its permit if it has one. */
   readonly send: (request: RequestContext, permit: Permit | null) => Promise<ResponseContext>;
   readonly close: () => Promise<void>;
 }
@@ -39,7 +44,7 @@ export const bearer = (token: () => Promise<string>): SecurityAuthentication => 
   applySecurityAuthentication: async (request) => request.setHeaderParam('Authorization', `Bearer ${await token()}`),
 });
 
-/** Another means of transport than HTTPS, such as an API server in the same process. Header names are lower-case. */
+/** A transport other than HTTPS, such as an API server in the same process. Header names are lowercase. */
 export type Transport = (
   request: {
     readonly method: string;
@@ -50,7 +55,7 @@ export type Transport = (
   signal: AbortSignal | undefined,
 ) => Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }>;
 
-/** A request's body; empty for none. @throws InvalidInput */
+/** Returns a request's body, or an empty string when there is none. @throws InvalidInput */
 const textOf = (request: RequestContext): string => {
   const body = request.getBody();
   if (body === undefined) return '';
@@ -66,11 +71,11 @@ const pathOf = (request: RequestContext): string => {
 const lowerCased = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** For messages. */
+/** Returns the request line, for messages. */
 export const lineOf = (request: RequestContext): string =>
   `${request.getHttpMethod()} ${new URL(request.getUrl()).pathname}`;
 
-/** A whole answer in the client's shape. */
+/** Converts a complete answer to the client's type. */
 const responseOf = ({ status, headers, body }: Awaited<ReturnType<Transport>>): ResponseContext =>
   new ResponseContext(
     status,
@@ -106,7 +111,7 @@ export const transportLink = (transport: Transport, token: string): Link => ({
 
 type Answer = Awaited<ReturnType<Transport>>;
 
-/** One request as it is to go over the wire; header names in any case. */
+/** One request as it is sent. Header names may be in any case. */
 interface Outgoing {
   readonly method: string;
   readonly url: string;
@@ -115,12 +120,15 @@ interface Outgoing {
 }
 
 interface Way {
-  /** Makes the connections, and so decides whether they are TLS. */
+  /** Creates the connections, and so decides whether they use TLS. */
   readonly agent: Agent;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The length is said for every method: of a DELETE Node would send the body, ours are preconditions, and no length. */
+/**
+ * Sets Content-Length for every method. Node.js sends the body of a DELETE without a length, and these requests carry
+ * preconditions in the body.
+ */
 const headersOf = ({ headers, body }: Outgoing): Readonly<Record<string, string | number>> => ({
   'Accept-Encoding': 'gzip',
   ...headers,
@@ -128,8 +136,8 @@ const headersOf = ({ headers, body }: Outgoing): Readonly<Record<string, string 
 });
 
 /**
- * A request that waits for a connection says nothing when it is destroyed: whoever gave it up does not wait for its
- * word.
+ * Sends a request and waits for its answer. Rejects as soon as the signal aborts, because a request that still waits
+ * for a connection emits no event when it is destroyed.
  */
 const answerTo = (outgoing: Outgoing, { agent, signal }: Way): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
@@ -153,7 +161,7 @@ const single = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> 
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
   );
 
-/** Sends one request, once, and reads its whole answer. @throws what Node throws when there is none */
+/** Sends one request once and reads its complete answer. @throws the error of Node.js when there is no answer */
 export const exchange = async (outgoing: Outgoing, way: Way): Promise<Answer> => {
   const answer = await answerTo(outgoing, way);
   return { status: answer.statusCode ?? 0, headers: single(answer.headers), body: await textIn(unzipped(answer)) };
@@ -162,14 +170,15 @@ export const exchange = async (outgoing: Outgoing, way: Way): Promise<Answer> =>
 interface HttpsEnds {
   readonly server: string;
   readonly authentication: SecurityAuthentication;
-  /** The shared pool of connections, as it is to be used for the next request. */
+  /** Returns the shared pool of connections for the next request. */
   readonly agent: () => Promise<Agent>;
   readonly unverified?: boolean;
 }
 
 /**
- * By Node's own HTTPS, which the cloud's SDK has loaded already: the client's own way, undici, is half a megabyte more
- * of code and 20 MB of memory. HTTP/1.1, because an idle HTTP/2 session may be dead when a frozen function thaws.
+ * Creates a link over the HTTPS of Node.js, which the cloud's SDK has already loaded. The client's own transport,
+ * undici, would add half a megabyte of code and 20 MB of memory.
+ * The link uses HTTP/1.1, because an idle HTTP/2 session may be dead when a frozen function thaws.
  */
 export const httpsLink = ({ server, authentication, agent, unverified = false }: HttpsEnds): Link => ({
   server,
@@ -192,6 +201,6 @@ export const httpsLink = ({ server, authentication, agent, unverified = false }:
       ),
     );
   },
-  // Where not even the pool can be had, there is nothing to close.
+  // If there is no pool, there is nothing to close.
   close: () => agent().then(retire, () => undefined),
 });

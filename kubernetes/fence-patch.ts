@@ -45,13 +45,20 @@ const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [
   testRecord(node, target),
 ];
 
-/** It says itself whose it is: what stands beside it may be removed without it. */
+/**
+ * Returns Cloudfence's out-of-service taint. Its value says whose taint it is, so Cloudfence still recognizes it after
+ * somebody removes the label beside it.
+ */
 const ourTaint = (record: FenceRecord): TaintOf => ({
   ...OUT_OF_SERVICE,
   value: taintText(fenceInBoot(record.fence, record, record)),
 });
 
-/** A taint that came up since, and that is not ours, must not become ours by being recorded so. */
+/**
+ * Returns the taints that the mark adds. An out-of-service taint that somebody else added since the read must not
+ * become Cloudfence's own by being recorded as such.
+ * @throws Refused when there is such a taint
+ */
 const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: StepTo<'mark'>): readonly TaintOf[] => {
   const stands = hasTaint(node, OUT_OF_SERVICE.key);
   if (addOutOfService && stands && !hasOwnTaint(node))
@@ -61,7 +68,10 @@ const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: 
   return [...(addOutOfService && !stands ? [ourTaint(record)] : []), ...(quarantined ? [] : [QUARANTINE])];
 };
 
-/** The label of our out-of-service taint never stands without that: it would tell that somebody else had removed it. */
+/**
+ * Returns the labels of a fence. The label of Cloudfence's out-of-service taint never exists without the taint. Alone,
+ * it would say that somebody else had removed the taint.
+ */
 const labelsOf = (record: FenceRecord): Labels => ({
   [FENCED_LABEL]: record.fence,
   ...(record.outOfService === 'ours' && record.released === null && { [TAINT_LABEL]: ourTaint(record).value }),
@@ -77,13 +87,13 @@ const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
 
 const ownTaint = (node: V1Node): readonly TaintKind[] => (hasOwnTaint(node) ? [OUT_OF_SERVICE] : []);
 
-/** Our out-of-service taint goes, and with it the label beside it. */
+/** Removes Cloudfence's out-of-service taint, and with it the label beside it. */
 const withoutOwnTaint = (node: V1Node): NodePatch => [
   ...removeTaints(node, ownTaint(node)),
   ...removeLabels(node, [TAINT_LABEL]),
 ];
 
-/** A parked fence names itself by our label, also one that an earlier version began. */
+/** Parks a fence. A parked fence always has the label with its id, even if an earlier version began it. */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
   ...asSeen(node, target),
   testBoot(target),
@@ -93,8 +103,8 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
 ];
 
 /**
- * Neither the boot nor, where the record is lost, the record is tested: the taint has to go, whatever a kubelet writes
- * meanwhile.
+ * Lifts the out-of-service taint. The patch does not test the boot, and it does not test a lost record: the taint must
+ * go, whatever a kubelet writes in the meantime.
  */
 const liftPatch = (node: V1Node, { node: target, record }: StepTo<'readmit-volumes'>): NodePatch =>
   record === null
@@ -113,13 +123,17 @@ const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'readmit-pod
   ...(target.recordText === null ? [] : [removeRecord]),
 ];
 
-/** It says nothing of a fence, and none is begun or ended by it. */
+/**
+ * Sets or removes the label that says when the machine was first seen stopping. The label says nothing about a fence,
+ * and it neither begins nor ends one.
+ */
 const stoppingPatch = (node: V1Node, stopping: FirstStopping | null): NodePatch =>
   stopping ? putLabels(node, { [STOPPING_LABEL]: stoppingText(stopping) }) : removeLabels(node, [STOPPING_LABEL]);
 
 /**
- * Releasing a fence requires something of it that can be told from others': its record, its label, or our
- * out-of-service taint.
+ * Verifies that the Node has a fence of Cloudfence. Releasing a fence requires something that distinguishes it from
+ * those of others: its record, its label, or Cloudfence's out-of-service taint.
+ * @throws Refused when the Node had none of them
  */
 const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void => {
   if (recordText === null && label === null && !hasOwnTaint(node))
@@ -149,7 +163,7 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
   }
 };
 
-/** Whether an earlier try of this very step has taken effect, although its answer was lost. */
+/** Reports whether an earlier try of exactly this step took effect although its answer was lost. */
 const isDone = (node: V1Node, step: FenceStep): boolean => {
   const text = recordTextOf(node);
   switch (step.do) {
@@ -168,7 +182,10 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
   }
 };
 
-/** The one patch that takes this step, or `already`. @throws Refused when the Node is not as the step saw it. */
+/**
+ * Returns the one patch for this step, or `already` when the step took effect before.
+ * @throws Refused when the Node is not as the step saw it
+ */
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   stillAsSeen(node, step.node);

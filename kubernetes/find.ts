@@ -21,7 +21,8 @@ type Names = readonly string[];
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 
 /**
- * One that names the machine against its own providerID is none: a kubelet could keep any machine from being fenced.
+ * Reports whether a Node claims the machine. A Node whose own providerID names another machine does not. Otherwise a
+ * kubelet could prevent the fence of any machine.
  */
 const isClaimant = (identitySources: readonly IdentitySource[], clues: NodeQuery): boolean =>
   namesMachine(identitySources, clues) && !isImposter(identitySources, clues);
@@ -29,7 +30,10 @@ const isClaimant = (identitySources: readonly IdentitySource[], clues: NodeQuery
 const proven = (nodes: readonly V1Node[], clues: NodeQuery): Names =>
   nodes.filter((node) => isClaimant(nodeIdentitySources(node), clues)).map(nameOf);
 
-/** Its CSINode is asked only where the Node itself says nothing of any machine of this cloud. */
+/**
+ * Reports whether the Node of this name claims the machine. Reads its CSINode only when the Node itself names no
+ * machine of this cloud.
+ */
 const isMachines = async (reader: Reader, name: string, clues: NodeQuery): Promise<boolean> => {
   const node = await readNode(reader, name);
   if (!node) return false;
@@ -41,7 +45,10 @@ const isMachines = async (reader: Reader, name: string, clues: NodeQuery): Promi
   );
 };
 
-/** The likeliest name alone first: mostly it is right, and then one GET was all. */
+/**
+ * Tries the guessed names. The likeliest name goes first and alone, because it is usually right, and then one GET is
+ * enough.
+ */
 const byGuessedName = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
   const [likeliest, ...others] = new Set(clues.nodeNames.filter((name) => name !== ''));
   for (const names of [likeliest === undefined ? [] : [likeliest], others]) {
@@ -63,8 +70,8 @@ const byLabel = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
 };
 
 /**
- * `complete`: every Node has an annotation that speaks of some machine of this cloud, so none can hide behind its
- * providerID.
+ * Finds Nodes by their annotations. `complete` is true when every Node has an annotation that names some machine of
+ * this cloud. Then no Node is known by its providerID alone.
  */
 const byAnnotation = async (
   reader: Reader,
@@ -89,10 +96,13 @@ const byProviderID = async (reader: Reader, clues: NodeQuery): Promise<Names> =>
   return names;
 };
 
-/** More Nodes than these are not asked one by one. */
+/** The most Nodes to read one by one. */
 const MOST_GETS = 100;
 
-/** The annotation alone was read: the Nodes' own providerIDs may contradict it. */
+/**
+ * Keeps the Nodes that claim the machine. Only their annotations were read so far, and a Node's own providerID may
+ * contradict its annotation.
+ */
 const claimants = async (reader: Reader, names: Names, clues: NodeQuery): Promise<Names> => {
   if (names.length > MOST_GETS) return byProviderID(reader, clues);
   const nodes = await Promise.all(names.map((name) => readNode(reader, name)));
@@ -103,8 +113,8 @@ const claimants = async (reader: Reader, names: Names, clues: NodeQuery): Promis
 };
 
 /**
- * Names of the Nodes that prove to be the machine's, by the cheapest way that finds any. A name is a clue and never
- * proof.
+ * Returns the names of the Nodes that prove to be the machine's. Tries the cheapest way first and stops at the first
+ * one that finds a Node. A name helps to find a Node and is never proof.
  */
 export const find = async (reader: Reader, clues: NodeQuery): Promise<Names> => {
   for (const way of [byGuessedName, byLabel]) {

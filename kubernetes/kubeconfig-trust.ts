@@ -1,7 +1,10 @@
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { Denied, InvalidConfiguration } from '../fencing/model/errors.ts';
 
-/** What a kubeconfig is trusted with: where a token may go, and what it may have this process do. */
+/**
+ * This module limits what a kubeconfig is trusted with: where a token may go, and what the kubeconfig may make this
+ * process do.
+ */
 
 type User = ReturnType<KubeConfig['getUsers']>[number];
 
@@ -9,11 +12,17 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 const hostOf = (server: string): string => (URL.canParse(server) ? new URL(server).hostname : '');
 
-/** Over plain http whoever is on the way reads along; through a proxy that is somebody even for this very machine. */
+/**
+ * Reports whether others can read what is sent to the server. Over plain http, anybody on the network path can. Through
+ * a proxy, this is true even for a server on this machine.
+ */
 const isInClear = (server: string, proxied: boolean): boolean =>
   /^http:/i.test(server) && (proxied || !LOOPBACK.test(hostOf(server)));
 
-/** @throws InvalidConfiguration where a credential would be sent in the clear */
+/**
+ * Verifies that a credential for this server is not sent in the clear.
+ * @throws InvalidConfiguration when it would be
+ */
 export const keepSecret = (server: string, proxied = false): void => {
   if (!isInClear(server, proxied)) return;
   throw new InvalidConfiguration([
@@ -27,7 +36,7 @@ const hasCredential = (user: User | null): boolean =>
     (credential) => credential !== undefined && credential !== null && credential !== '',
   );
 
-/** @throws InvalidConfiguration */
+/** Verifies that the credential of the current user is not sent in the clear. @throws InvalidConfiguration */
 export const keepSecretIn = (config: KubeConfig): void => {
   const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
   if (hasCredential(config.getCurrentUser())) keepSecret(server, Boolean(proxyUrl));
@@ -39,8 +48,9 @@ const userFaults = ({ name, exec, authProvider, certFile, keyFile }: User): read
 ];
 
 /**
- * A kubeconfig that a cloud keeps is text that others may write: it must neither run programs with this process' rights
- * nor read its files. @throws InvalidConfiguration
+ * Verifies that a kubeconfig from a secret is self-contained. Others may be able to write such a text, so it must not
+ * run programs with the rights of this process, and must not read its files.
+ * @throws InvalidConfiguration
  */
 export const selfContained = (config: KubeConfig): void => {
   const faults = [
@@ -66,7 +76,8 @@ const notStarted = (caught: unknown): string | null =>
   caught instanceof Error && 'syscall' in caught && 'code' in caught ? String(caught.code) : null;
 
 /**
- * In our words and without a cause: what a credential plugin prints may be the credential, and the client quotes it.
+ * Returns an error in Cloudfence's own words and without a cause. A credential plugin may print the credential itself,
+ * and the client quotes that output.
  */
 export const withoutOutput = (config: KubeConfig, caught: unknown): Denied | InvalidConfiguration => {
   const user = programOf(config);

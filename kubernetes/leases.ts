@@ -7,7 +7,8 @@ import { isFenced } from './node-facts.ts';
 import { namesMachine, nodeIdentitySources } from './node.ts';
 
 /**
- * The client declares a date but hands a MicroTime out as the text that came, with its microseconds; both are taken.
+ * Returns a Lease's renewTime as text, or null. The client declares a date but returns a MicroTime as the original
+ * text, with its microseconds. This function accepts both.
  */
 const renewTimeOf = (lease: { readonly spec?: { readonly renewTime?: unknown } }): string | null => {
   const time = lease.spec?.renewTime;
@@ -16,7 +17,7 @@ const renewTimeOf = (lease: { readonly spec?: { readonly renewTime?: unknown } }
 };
 
 /**
- * When the Node's kubelet last renewed its Lease, as it stands there, or null.
+ * Returns when the Node's kubelet last renewed its Lease, as the Lease states it, or null.
  * https://kubernetes.io/docs/concepts/architecture/leases/
  */
 export const readLease = async (reader: Reader, node: string): Promise<string | null> => {
@@ -26,24 +27,27 @@ export const readLease = async (reader: Reader, node: string): Promise<string | 
   return lease && renewTimeOf(lease);
 };
 
-/** Names of all Leases of kubelets, sorted by whether they are renewed. */
+/** The names of all kubelet Leases, sorted by whether they are renewed. */
 interface Leases {
   readonly fresh: ReadonlySet<string>;
   readonly stale: ReadonlySet<string>;
-  /** Dated so far ahead that the node's clock, and not a renewal, makes them look fresh. */
+  /** Leases with a time so far in the future that the node's clock, and not a renewal, makes them look fresh. */
   readonly ahead: ReadonlySet<string>;
 }
 
-/** Against what a Lease's renewTime is judged, in ms. */
+/** What a Lease's renewTime is compared with, in ms. */
 export interface Freshness {
-  /** Epoch. */
+  /** Epoch ms. */
   readonly now: number;
   readonly staleFor: number;
 }
 
 const AHEAD_MS = 60_000;
 
-/** A Lease without a time that can be read counts as stale: it only asks for a look. */
+/**
+ * Classifies a Lease by its renewTime. A Lease without a readable time counts as stale, because a stale Lease only
+ * leads to a look.
+ */
 const kindOf = (renewed: string | null, { now, staleFor }: Freshness): keyof Leases => {
   const time = Date.parse(renewed ?? '');
   if (time > now + AHEAD_MS) return 'ahead';
@@ -62,9 +66,11 @@ export const readLeases = async (reader: Reader, freshness: Freshness): Promise<
 
 interface Counted {
   readonly zone: string;
-  /** Fenced: that it is silent says nothing of the network, and that it stands nothing of its zone. */
+  /**
+   * True for a fenced Node. Its silence says nothing about the network, and its existence says nothing about its zone.
+   */
   readonly parked: boolean;
-  /** Something on it names the machine that is asked about. */
+  /** True when something on the Node names the queried machine. */
   readonly claims: boolean;
 }
 
@@ -76,7 +82,10 @@ const counted = (node: V1Node, machine: Machine): Counted => ({
   claims: namesMachine(nodeIdentitySources(node), machine),
 });
 
-/** Whole Nodes, for only those have their providerID: this is asked before a power-off, and otherwise never. */
+/**
+ * Reads whole Nodes, because only whole Nodes include the providerID. This list is read before a power-off, and at no
+ * other time.
+ */
 const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<string, Counted>> => {
   const nodes = new Map<string, Counted>();
   for await (const page of pages((paging) => reader.read(CoreV1Api, (core) => core.listNode(paging)))) {
@@ -86,10 +95,10 @@ const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<
 };
 
 /**
- * Lists unreachable Nodes, and all that claim the machine. In doubt the result argues against acting: another Node
- * without any Lease counts as unreachable, this one only when its Lease is there and stale. Nodes without a zone label
- * form a zone of their own. A silent Node under a fence is parked: it is neither unreachable nor a sign of life of its
- * zone.
+ * Lists the unreachable Nodes, the Nodes of the same zone, and all Nodes that claim the machine.
+ * In doubt, the result argues against acting. Another Node without any Lease counts as unreachable. This Node counts as
+ * unreachable only when its Lease exists and is stale. Nodes without a zone label form a zone of their own.
+ * A silent Node under a fence is parked: it counts neither as unreachable nor as a sign of life of its zone.
  */
 export const surveyConnectivity = async (
   reader: Reader,

@@ -19,11 +19,12 @@ import { LEDGER } from './names.ts';
 import { type CapLift, capLiftIn, countNodes, endLift, liftCap, readSettings } from './settings-map.ts';
 
 /**
- * The one ConfigMap in which fences are entered before they begin. Every write names the version that was read: of many
- * that claim the last free place at once, the API server lets one through, and the others read again.
+ * This module keeps the ledger: the one ConfigMap in which Cloudfence enters a fence before the fence begins.
+ * Every write names the version that was read. When many runs claim the last free place at the same time, the API
+ * server accepts one write, and the other runs read again.
  */
 
-/** What a claim is made over; `jitter` draws from 0 to 1. */
+/** What a claim needs. `jitter` returns a number from 0 to 1. */
 export interface Registry {
   readonly reader: Reader;
   readonly writer: Writer;
@@ -32,7 +33,7 @@ export interface Registry {
   readonly jitter: () => number;
 }
 
-/** Thirty at once need thirty turns at most, and most of them fewer. */
+/** Thirty writers at the same time need at most thirty turns each, and most of them need fewer. */
 const TRIES = 60;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
@@ -44,15 +45,16 @@ const readMap = ({ reader }: Pick<Registry, 'reader'>): Promise<V1ConfigMap | nu
 
 const entriesIn = (map: V1ConfigMap | null): readonly LedgerEntry[] => readLedger(map?.data?.[key] ?? '');
 
-/** Null when there is no ledger. */
+/** Returns the entries of the ledger, or null when there is no ledger. */
 export const readEntries = async (reader: Reader): Promise<readonly LedgerEntry[] | null> => {
   const map = await readMap({ reader });
   return map && entriesIn(map);
 };
 
 /**
- * RBAC cannot allow creating one ConfigMap and no other: so the manifest brings it, and only an administrator's tools
- * make it anew.
+ * Creates the ledger. RBAC cannot allow the creation of one ConfigMap and of no other. Therefore the manifest contains
+ * the ConfigMap, and only an administrator's tools can create it again.
+ * @throws Denied with the remedy
  */
 const create = async ({ writer }: Registry, entries: readonly LedgerEntry[]): Promise<void> => {
   const body = { metadata: { namespace, name }, data: { [key]: writtenLedger(entries) } };
@@ -67,7 +69,7 @@ const create = async ({ writer }: Registry, entries: readonly LedgerEntry[]): Pr
   }
 };
 
-/** False when somebody else has written since. */
+/** Writes the ledger. Returns false when somebody else has written it since the read. */
 const isWritten = async (
   registry: Registry,
   map: V1ConfigMap | null,
@@ -100,7 +102,11 @@ const rest = async ({ clock, signal }: Registry, ms: number): Promise<void> => {
   }
 };
 
-/** Reads, decides and writes until nobody has written in between. What is decided is decided on what stands. */
+/**
+ * Reads, decides, and writes, until nobody else has written in between. Each decision is therefore about the entries
+ * that are there.
+ * @throws Unavailable after `TRIES` tries, or when the time is up
+ */
 const change = async <T>(
   registry: Registry,
   decide: (entries: readonly LedgerEntry[]) => { readonly says: T; readonly write: readonly LedgerEntry[] | null },
@@ -114,7 +120,7 @@ const change = async <T>(
   throw new Unavailable(`${namespace}/${name} was written by others ${TRIES} times while a fence was to be entered`);
 };
 
-/** Denied is a matter of the manifest of an older version, most of all. */
+/** Adds the remedy to a Denied error. The usual cause is a manifest of an older version. */
 const withMend = (error: unknown): never => {
   if (!(error instanceof Denied) || error.message.includes('rbac.yaml')) throw error;
   throw new Denied(
@@ -133,11 +139,17 @@ const claimed = async (registry: Registry, { machine, boot, cap, onlyAsked }: Cl
   });
 };
 
-/** @throws Denied, Unavailable */
+/**
+ * Decides on a claim under the cap. Enters an admitted claim in the ledger, unless the caller only asks.
+ * @throws Denied, Unavailable
+ */
 export const claim = (registry: Registry, wanted: Claim): Promise<Admission> =>
   claimed(registry, wanted).catch(withMend);
 
-/** Whether anything had to be written for it. */
+/**
+ * Enters in the ledger that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of
+ * the machine.
+ */
 export const conclude = (registry: Registry, machine: MachineId): Promise<void> =>
   change(registry, (entries) => ({
     says: undefined,
@@ -145,19 +157,22 @@ export const conclude = (registry: Registry, machine: MachineId): Promise<void> 
   }));
 
 /**
- * The ledger as text: one line for a fence, short enough that thousands fit into one ConfigMap.
- * `<machine> <boot> <begun, epoch s> <o(pen) or f(inished)> <nodes>`; a boot that nobody knows is `-`.
+ * The ledger as text has one line for each fence. A line is so short that thousands fit into one ConfigMap.
+ * `<machine> <boot> <begun, epoch s> <o(pen) or f(inished)> <nodes>`; an unknown boot is `-`.
  */
 const LINE = /^([\w-]{10}) ([\w-]{6}|-) (\d{1,12}) ([of]) (\d{1,7})$/;
 
 const digest = (text: string, length: number): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, length);
 
-/** Ids of machines are up to 300 characters long. */
+/** Shortens a machine id. Machine ids are up to 300 characters long. */
 const shortMachine = (machine: string): string => digest(machine, 10);
 const shortBoot = (boot: string): string => digest(boot, 6);
 
-/** Whoever wrote a line that cannot be read: it counts as a fence begun now, and is aged from the next write on. */
+/**
+ * Returns the entry for a line that cannot be read, whoever wrote it. The line counts as a fence that begins now. From
+ * the next write on, the entry ages.
+ */
 const unreadable = (line: string): LedgerEntry => ({
   machine: shortMachine(line),
   boot: '',
@@ -193,16 +208,16 @@ const writtenLedger = (entries: readonly LedgerEntry[]): string =>
     )
     .join('\n');
 
-/** How the cap of one cluster stands. */
+/** The state of one cluster's cap. */
 export interface CapStanding extends CapUse {
   readonly lifted: CapLift | null;
-  /** The fences that count, the oldest first. */
+  /** The fences that count, oldest first. */
   readonly fences: readonly Pick<LedgerEntry, 'begun' | 'finished'>[];
 }
 
-/** What people do about the cap. All methods throw `Unavailable` or `Denied`. */
+/** What people can do about the cap. All methods throw `Unavailable` or `Denied`. */
 export interface CapDesk {
-  /** Null when there is no ledger in which fences could be counted. */
+  /** Returns null when there is no ledger that could count fences. */
   readonly standing: (cap: Policy['cap'], signal: AbortSignal) => Promise<CapStanding | null>;
   readonly lift: (lift: CapLift, signal: AbortSignal) => Promise<void>;
   readonly endLift: (signal: AbortSignal) => Promise<void>;

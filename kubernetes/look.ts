@@ -49,7 +49,9 @@ const usesElsewhere = (pod: V1Pod, claim: Claim, node: string): boolean => {
   );
 };
 
-/** The Node of the pod that uses the claim now, anywhere but on this Node; null while it is scheduled nowhere. */
+/**
+ * Returns the Node of the pod that uses the claim now, other than this Node, or null while no such pod is scheduled.
+ */
 const nodeUsing = async (reader: Reader, claim: Claim, node: string): Promise<string | null> => {
   const readPage = (paging: { limit: number; _continue?: string }) =>
     reader.read(CoreV1Api, (core) => core.listNamespacedPod({ ...paging, namespace: claim.namespace }));
@@ -60,7 +62,10 @@ const nodeUsing = async (reader: Reader, claim: Claim, node: string): Promise<st
   return null;
 };
 
-/** The volume's facts with its next attachment, when one is asked for and a pod elsewhere uses it. */
+/**
+ * Returns the volume's facts with its next attachment. Reads the next attachment only if `follow` names the volume and
+ * a pod on another Node uses it.
+ */
 const followed = async (
   reader: Reader,
   seen: SeenVolume,
@@ -74,7 +79,10 @@ const followed = async (
   return { ...facts, successor: successor && attachmentFacts(successor) };
 };
 
-/** What attach-detach has attached; what the kubelet says that it uses is no more than its word. */
+/**
+ * Returns the volumes that the attach-detach controller has attached. The volumes in use are not among them, because
+ * those are only what the kubelet says.
+ */
 const volumesReported = ({ status }: V1Node) =>
   (status?.volumesAttached ?? []).flatMap(({ name }) => volumeNamed(name) ?? []);
 
@@ -84,7 +92,8 @@ const volumesOnStatus = (node: V1Node) => [
 ];
 
 /**
- * PersistentVolumes of attachments that only the list of all shows: those of a drained Node are on no status any more.
+ * Finds volumes through attachments that only the list of all attachments shows. The attachments of a drained Node no
+ * longer appear in any status.
  */
 const searched = async (reader: Reader, { search = false, clues }: LookRequest, node: string) => {
   const attachments = search ? await searchAttachments(reader, node, clues) : [];
@@ -95,15 +104,16 @@ const searched = async (reader: Reader, { search = false, clues }: LookRequest, 
 };
 
 /**
- * Once all attachments of a Node under fence are gone, their successors are looked at whether or not that is asked for:
- * a run before this one may have died between nudging one of them and taking the nudge off.
+ * Returns the volumes whose successor attachments are read even if the caller does not ask for them: all of them, once
+ * all attachments of a Node under fence are gone. An earlier run may have died after it nudged a successor and before
+ * it took that nudge off.
  */
 const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly SeenVolume[]): readonly string[] =>
   record?.phase === 'fencing' && volumes.every(({ facts }) => facts.attachment === null)
     ? volumes.map(({ facts }) => facts.key)
     : [];
 
-/** Looks at the Node of this name; null when none stands there that names the machine. */
+/** Looks at the Node of this name. Returns null when there is no Node of this name that names the machine. */
 const lookAtNode = async (reader: Reader, request: LookRequest, name: string): Promise<NodeLook | null> => {
   const [standing, lease, pods] = await Promise.all([
     readStanding(reader, name),
@@ -135,15 +145,19 @@ const lookAtNode = async (reader: Reader, request: LookRequest, name: string): P
 };
 
 /**
- * A kubelet renews its Lease every 10 s and is given up after 40 s: somebody lives under a name whose Lease is younger.
+ * A kubelet renews its Lease every 10 s and counts as lost after 40 s. If a Lease is younger, a kubelet lives under
+ * that name.
  */
 const LEASE_LIVES_MS = 40_000;
 
-/** A time that lies ahead, or cannot be read, is doubt, and doubt speaks for a living kubelet. */
+/**
+ * Reports whether a Lease belongs to a living kubelet. A time that is in the future or unreadable is a doubt, and in
+ * doubt the kubelet counts as alive.
+ */
 const isAlive = (lease: string | null, now: number): boolean =>
   lease !== null && !(Date.parse(lease) < now - LEASE_LIVES_MS);
 
-/** What is read of one name under which the machine's Node once stood. */
+/** What was read about one name that the machine's Node once had. */
 interface NameRead {
   readonly node: string;
   readonly pods: readonly V1Pod[];
@@ -151,7 +165,7 @@ interface NameRead {
   readonly standing: StandingNode | null;
 }
 
-/** The Node is asked for last, because one that comes up in between may have got pods already. */
+/** Reads everything about one name, the Node last. A Node that appears in between may already have pods. */
 const readName = async (reader: Reader, node: string): Promise<NameRead> => {
   const [pods, lease] = await Promise.all([readNodePods(reader, node), readLease(reader, node)]);
   return { node, pods, lease, standing: await readStanding(reader, node) };
@@ -173,7 +187,10 @@ interface Traces {
 const rememberedOf = ({ remembered, clues }: LookRequest): FenceRecord | null =>
   remembered?.machine === clues.machine ? remembered : null;
 
-/** Another machine uses the name by now: its pods and its Lease are none of ours, whether or not its Node stands. */
+/**
+ * Reports whether another machine uses the name now. The pods and the Lease of that name then do not belong to the
+ * queried machine, whether or not a Node exists.
+ */
 const isTaken = ({ node, lease, standing }: NameRead, { left, now }: Traces): boolean =>
   standing !== null || left.anothers.has(node) || isAlive(lease, now);
 
@@ -181,9 +198,11 @@ const keysOf = (volumes: readonly V1PersistentVolume[], bare: readonly VolumeHan
   new Set([...volumes.flatMap((volume) => handleOf(volume) ?? []), ...bare].map(volumeKey));
 
 /**
- * Pods are bound to a name, not to a machine. Only those are the dead machine's that its fence noted down, or that use
- * a volume which is still attached to it; any other pod without a Node is left to Kubernetes' own garbage collection.
- * One that is not deleted anyway and whose claim cannot be resolved counts as well: it may want what is attached.
+ * Returns the pods of the dead machine. Pods are bound to a name, not to a machine. A pod belongs to the dead machine
+ * if the machine's fence recorded the pod, or if the pod uses a volume that is still attached to the machine.
+ * A pod that tolerates the taint, and so is not deleted anyway, also counts if one of its claims cannot be resolved: it
+ * may want what is attached.
+ * Cloudfence leaves any other pod without a Node to Kubernetes' own garbage collection.
  */
 const ownPods = (
   pods: readonly PodFacts[],
@@ -245,14 +264,15 @@ const namesOf = (request: LookRequest, { own, silent }: LeftAttachments): readon
 };
 
 /**
- * The machine's own Node under one of the names: only its CSINode may name the machine, and then no search finds it.
+ * Looks at the machine's own Node, if it has one of these names. If only the CSINode names the machine, no search finds
+ * the Node.
  */
 const ownNode = async (reader: Reader, request: LookRequest, names: readonly NameRead[]): Promise<NodeLook | null> => {
   const own = names.find(({ standing }) => standing && namesMachine(standing.identitySources, request.clues));
   return own ? lookAtNode(reader, request, own.node) : null;
 };
 
-/** Looks for a machine whose Node is gone, or has been replaced by one of the same name. */
+/** Looks for a machine whose Node is gone, or was replaced by another Node of the same name. */
 const lookAfterNode = async (reader: Reader, request: LookRequest, now: () => number): Promise<NodeLook> => {
   const left = await leftAttachments(reader, request);
   const names = await Promise.all(namesOf(request, left).map((name) => readName(reader, name)));
@@ -274,14 +294,14 @@ const lookForMachine = async (reader: Reader, request: LookRequest, now: () => n
   return found ?? lookAfterNode(reader, request, now);
 };
 
-/** What a look needs beside the API server that it reads. */
+/** What a look needs besides the API server that it reads. */
 interface LookAids {
   readonly version: (reader: Reader) => Promise<ServerVersion>;
   /** Epoch ms. */
   readonly now: () => number;
 }
 
-/** Reads everything that a decision about one machine needs, in parallel where one read does not need another. */
+/** Reads everything that a decision about one machine needs. Reads that do not depend on each other run in parallel. */
 export const look = async (reader: Reader, { version, now }: LookAids, request: LookRequest): Promise<ClusterFacts> => {
   const [found, surroundings, { taintSupported }] = await Promise.all([
     lookForMachine(reader, request, now),

@@ -1,59 +1,69 @@
 /**
- * The keys under which Cloudfence reads and writes, and the well-known ones that it meets. One place, so that docs and
- * RBAC can quote it.
+ * The keys that Cloudfence reads and writes, including well-known keys of others. They are in one place, so that docs
+ * and RBAC can quote it.
  */
 
-/** Kubernetes looks at the key only. Our value names the fence and the boot; node-facts.ts reads it. */
+/**
+ * Kubernetes looks only at the key. The value that Cloudfence writes names the fence and the boot; node-facts.ts reads
+ * it.
+ */
 export const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', effect: 'NoSchedule' } as const;
-/** What everybody else writes as its value, and what earlier versions wrote. */
+/** The value that everybody else writes, and that earlier versions of Cloudfence wrote. */
 export const OUT_OF_SERVICE_VALUE = 'nodeshutdown';
 export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' } as const;
 
 /**
- * Under `node-restriction.kubernetes.io/`, where a kubelet may not write. The value names the fence; node-facts.ts
- * reads it.
+ * A kubelet cannot write labels under `node-restriction.kubernetes.io/`. The value names the fence; node-facts.ts reads
+ * it.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
 export const FENCED_LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
-/** What earlier versions wrote as the label's value. */
+/** The label's value in earlier versions. */
 export const FENCED_BEFORE = 'true';
 /**
- * The out-of-service taint on this Node is ours. It has the taint's own value, and goes with the taint, in one write:
- * whoever takes the one off alone leaves a trace.
+ * Says that the out-of-service taint on this Node is Cloudfence's own. The label has the same value as the taint, and
+ * one write removes both. If somebody removes only one of them, the other one remains as a trace.
  */
 export const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 
-/** When the machine was first seen `stopping`, where its cloud gives no time: the value names the time and the boot. */
+/**
+ * Says when the machine was first seen `stopping`, for clouds that give no time. The value names the time and the boot.
+ */
 export const STOPPING_LABEL = 'cloudfence.node-restriction.kubernetes.io/stopping';
 
 export const RECORD_ANNOTATION = 'cloudfence.dev/fence';
 export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';
-/** On a Node, where no kubelet may write. */
+/** A label of a Node, which no kubelet can write. */
 export const OPT_OUT_LABEL = 'cloudfence.node-restriction.kubernetes.io/opt-out';
 export const NUDGE_ANNOTATION = 'cloudfence.dev/nudge';
 
-/** Labels whose value may be the machine's id; found by them, a Node still has to prove it. */
+/**
+ * Labels whose value may be the machine's id. A Node that is found by such a label must still prove that it is the
+ * machine's.
+ */
 export const INSTANCE_LABELS = ['cloudfence.dev/instance', 'alpha.eksctl.io/instance-id'] as const;
 
-/** Annotations whose value is the machine's immutable id: a person's word, and Google's. */
+/**
+ * Annotations whose value is the machine's immutable id. A person sets the first one, and Google sets the second one.
+ */
 export const INSTANCE_ID_ANNOTATIONS = ['cloudfence.dev/instance-id', 'container.googleapis.com/instance_id'] as const;
 
-/** Where the people who run the cluster switch Cloudfence: it may only read this. */
+/** The ConfigMap with which the people who run the cluster control Cloudfence. Cloudfence may only read it. */
 export const SETTINGS = { namespace: 'kube-system', name: 'cloudfence' } as const;
 export const PAUSE_KEY = 'pause';
 export const CAP_LIFT = { until: 'cap-lifted-until', reason: 'cap-lifted-because' } as const;
 
-/** Where fences are counted: only Cloudfence, and administrators, may write this. */
+/** The ConfigMap that counts fences. Only Cloudfence and administrators may write it. */
 export const LEDGER = { namespace: 'kube-system', name: 'cloudfence-ledger', key: 'fences' } as const;
 
 export const LEASE_NAMESPACE = 'kube-node-lease';
-/** Events about objects without a namespace are kept here. */
+/** The namespace of Events about objects that have no namespace. */
 export const EVENT_NAMESPACE = 'default';
 export const REPORTER = 'cloudfence.dev';
 
 /** A JSON map from CSI driver to the id under which the driver knows the machine. */
 export const CSI_NODE_IDS = 'csi.volume.kubernetes.io/nodeid';
-/** The same id, as external-attacher notes it on a VolumeAttachment. */
+/** The same id, as external-attacher records it on a VolumeAttachment. */
 export const ATTACHED_NODE_ID = 'csi.alpha.kubernetes.io/node-id';
 export const MIRROR_POD = 'kubernetes.io/config.mirror';
 export const ZONE_LABEL = 'topology.kubernetes.io/zone';

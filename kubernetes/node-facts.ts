@@ -18,7 +18,7 @@ import { optOutsOfNode } from './node.ts';
 
 type MarkedTaint = Pick<V1Taint, 'key' | 'effect' | 'value'>;
 
-/** As much of a Node as says what of ours stands on it. */
+/** The part of a Node that shows what Cloudfence has put on it. */
 interface Marked {
   readonly metadata?: Pick<V1ObjectMeta, 'labels' | 'annotations'>;
   readonly spec?: { readonly taints?: readonly MarkedTaint[] };
@@ -26,7 +26,10 @@ interface Marked {
 
 const READINESS = ['True', 'False'] as const;
 
-/** Attach-detach and PodGC look at the taint's key only, and so does this. */
+/**
+ * Reports whether the Node has a taint with this key. The attach-detach controller and PodGC look only at the key, and
+ * so does this function.
+ */
 export const hasTaint = ({ spec }: V1Node, key: string): boolean =>
   (spec?.taints ?? []).some((taint) => taint.key === key);
 
@@ -36,13 +39,16 @@ export const labelOf = ({ metadata }: Marked): string | null => metadata?.labels
 
 const TOMBSTONE = /^(.+)_removed_([0-9a-z]+)$/;
 
-/** The label's value where somebody else removed the fence in one boot; else the value is the fence itself. */
+/**
+ * Returns the label's value for a tombstone: somebody else removed the fence in this boot. Without a tombstone, the
+ * label's value is the fence id alone.
+ */
 export const tombstoneText = ({ fence, boot }: Tombstone): string => `${fence}_removed_${boot}`;
 
-/** Two hashes of seven characters: nobody writes such a value by chance. */
+/** Two hashes of seven characters. Nobody writes such a value by chance. */
 const TAINTED = /^(.+)_in_([0-9a-z]{14})$/;
 
-/** The value of our out-of-service taint, and of the label beside it. */
+/** Returns the value of Cloudfence's out-of-service taint and of the label beside it. */
 export const taintText = ({ fence, boot }: FenceInBoot): string => `${fence}_in_${boot}`;
 
 const taintedFor = ({ metadata }: V1Node): FenceInBoot | null => {
@@ -57,7 +63,10 @@ const tombstoneIn = (label: string | null): Tombstone | null => {
 
 const STOPPING = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\dZ)_in_([0-9a-z]+)$/;
 
-/** A label's value has no colon. A moment within a second counts as its end: nothing is ever older than it is. */
+/**
+ * Returns the value of the stopping label. A label's value cannot contain a colon. Rounds the time up to a full second,
+ * so that nothing ever appears older than it is.
+ */
 export const stoppingText = ({ at, boot }: FirstStopping): string =>
   `${new Date(Math.ceil(at / 1_000) * 1_000)
     .toISOString()
@@ -72,15 +81,15 @@ const stoppingIn = (text: string | null): FirstStopping | null => {
   return boot === undefined || Number.isNaN(at) ? null : { at, boot };
 };
 
-/** A fence of ours stands on it. Metadata is enough to tell. */
+/** Reports whether the Node has a fence of Cloudfence. The metadata of the Node is enough for the answer. */
 export const isFenced = (node: V1Node): boolean => {
   const label = labelOf(node);
   return label !== null && tombstoneIn(label) === null;
 };
 
 /**
- * Earlier versions noted only in the record whose taint it is; once they had taken theirs off, one that stands is
- * somebody else's.
+ * Reports whether the record of an earlier version says that the taint is Cloudfence's own. Earlier versions noted this
+ * only in the record. Once they had removed their taint, a taint on the Node belongs to somebody else.
  */
 const notedAsOurs = (node: Marked): boolean => {
   const record = labelOf(node) === FENCED_BEFORE ? parseRecord(recordTextOf(node) ?? '') : null;
@@ -88,8 +97,8 @@ const notedAsOurs = (node: Marked): boolean => {
 };
 
 /**
- * The taint's own value says so, which goes and comes with it; of one that an earlier version set, the label beside it
- * does.
+ * Reports whether this is Cloudfence's own out-of-service taint. The value of the taint says so, because it comes and
+ * goes with the taint. For a taint that an earlier version set, the label beside it says so.
  */
 const isOurs = (node: Marked, { key, effect, value = OUT_OF_SERVICE_VALUE }: MarkedTaint): boolean => {
   if (key !== OUT_OF_SERVICE.key || effect !== OUT_OF_SERVICE.effect) return false;
@@ -100,13 +109,16 @@ const isOurs = (node: Marked, { key, effect, value = OUT_OF_SERVICE_VALUE }: Mar
 };
 
 /**
- * The out-of-service taint stands, and it is ours by what no kubelet may write: neither the taints of its Node nor that
- * label.
+ * Reports whether the Node has Cloudfence's own out-of-service taint. The answer depends on what no kubelet can write:
+ * the taints of its Node and that label.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
 export const hasOwnTaint = (node: Marked): boolean => (node.spec?.taints ?? []).some((taint) => isOurs(node, taint));
 
-/** A fence of ours stands on it, or what is left of one whose label somebody has removed; a tombstone is none. */
+/**
+ * Reports whether the Node has a fence of Cloudfence, or the rest of a fence whose label somebody has removed. A
+ * tombstone does not count.
+ */
 export const bearsFence = (node: V1Node): boolean =>
   hasOwnTaint(node) || hasTaint(node, QUARANTINE.key) || isFenced(node);
 

@@ -5,7 +5,7 @@ import type { NodeTarget } from '../fencing/model/steps.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION } from './names.ts';
 import { recordTextOf } from './node-facts.ts';
 
-/** https://www.rfc-editor.org/rfc/rfc6902, as far as a fence needs it. */
+/** The part of JSON Patch that a fence needs: https://www.rfc-editor.org/rfc/rfc6902 */
 type Operation =
   | { readonly op: 'test' | 'add' | 'replace'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string };
@@ -24,18 +24,27 @@ const test = (path: string, value: unknown): Operation => ({ op: 'test', path, v
 export const testUid = ({ uid }: NodeTarget): Operation => test('/metadata/uid', uid);
 export const testBoot = ({ bootID }: NodeTarget): Operation => test('/status/nodeInfo/bootID', bootID);
 
-/** The fence as our label names it, which no kubelet may write; where there was no label, there is none to test. */
+/**
+ * Tests the fence that Cloudfence's label names, which no kubelet can write. If there was no label, there is nothing to
+ * test.
+ */
 export const testLabel = ({ label }: NodeTarget): NodePatch =>
   label === null ? [] : [test(pointer('metadata', 'labels', FENCED_LABEL), label)];
 
-/** The record as it was read; where none was read, nothing at all may have been written since. */
+/**
+ * Tests that the record is as it was read. If there was no record, tests that nothing at all has been written since.
+ */
 export const testRecord = (node: V1Node, { recordText }: NodeTarget): Operation =>
   recordText === null ? testUnwritten(node) : test(RECORD_PATH, recordText);
 
 const testUnwritten = ({ metadata }: V1Node): Operation =>
   test('/metadata/resourceVersion', metadata?.resourceVersion ?? '');
 
-/** What the step saw must still stand; so a record or a boot that came in between is never written over. */
+/**
+ * Verifies that the Node is still as the step saw it, so that a step never overwrites a record or a boot that came in
+ * between.
+ * @throws Refused when it is not
+ */
 export const stillAsSeen = (node: V1Node, target: NodeTarget): void => {
   if (node.metadata?.uid !== target.uid) throw new Refused(`another Node is named ${target.name} now`);
   if (recordTextOf(node) !== target.recordText)
@@ -44,7 +53,11 @@ export const stillAsSeen = (node: V1Node, target: NodeTarget): void => {
 
 export const writtenRecord = (record: FenceRecord): string => JSON.stringify(record);
 
-/** A map that is not there is added whole: JSON Patch cannot add to it, and two who add it must not both succeed. */
+/**
+ * Writes the record. If the Node has no annotations, the patch adds the whole map, because JSON Patch cannot add to a
+ * missing map. The patch then also tests that nothing was written since: of two clients that add the map, only one may
+ * succeed.
+ */
 export const putRecord = (node: V1Node, record: FenceRecord): NodePatch => {
   const value = writtenRecord(record);
   if (node.metadata?.annotations) return [{ op: 'add', path: RECORD_PATH, value }];
@@ -55,14 +68,14 @@ export const putRecord = (node: V1Node, record: FenceRecord): NodePatch => {
 };
 export type Labels = Readonly<Record<string, string>>;
 
-/** A map that is not there is added whole, with all labels at once. */
+/** Writes labels. If the Node has no labels, the patch adds the whole map with all labels at once. */
 export const putLabels = (node: V1Node, labels: Labels): NodePatch => {
   if (!node.metadata?.labels)
     return [testUnwritten(node), { op: 'add', path: pointer('metadata', 'labels'), value: labels }];
   return Object.entries(labels).map(([key, value]) => ({ op: 'add', path: pointer('metadata', 'labels', key), value }));
 };
 
-/** Only what stands is removed: JSON Patch refuses to remove what is not there. */
+/** Removes the labels that are there. JSON Patch refuses to remove what is not there. */
 export const removeLabels = (node: V1Node, keys: readonly string[]): NodePatch =>
   keys
     .filter((key) => node.metadata?.labels?.[key] !== undefined)
@@ -75,7 +88,7 @@ export const addTaints = (node: V1Node, taints: readonly TaintOf[]): NodePatch =
   return [testUnwritten(node), { op: 'add', path: '/spec/taints', value: taints }];
 };
 
-/** Its value, too: whoever has written another one has made it theirs. */
+/** Tests a taint, including its value. If somebody has written another value, the taint is theirs now. */
 const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => [
   test(`${path}/key`, key),
   test(`${path}/effect`, effect),
@@ -83,7 +96,8 @@ const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => 
 ];
 
 /**
- * By index, the last one first so that the others keep theirs; each index is tested for the taint that was read there.
+ * Removes taints by index. Removes the last one first, so that the others keep their index. Tests each index for the
+ * taint that was read there.
  */
 export const removeTaints = (node: V1Node, taints: readonly TaintKind[]): NodePatch =>
   (node.spec?.taints ?? [])

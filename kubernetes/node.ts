@@ -14,7 +14,9 @@ import { type IdentitySource, ownMachine } from '../fencing/model/machine.ts';
 import type { Reader } from './connection.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, INSTANCE_ID_ANNOTATIONS, OPT_OUT_ANNOTATION, OPT_OUT_LABEL } from './names.ts';
 
-/** What a look finds of the Node itself; the cluster around it is the same for both ways of looking. */
+/**
+ * What a look finds about the Node itself. The facts about the cluster around it are the same for both ways of looking.
+ */
 export type NodeLook = Omit<ClusterFacts, 'surroundings' | 'taintSupported'>;
 
 export const readNode = (reader: Reader, name: string): Promise<V1Node | null> =>
@@ -23,7 +25,7 @@ export const readNode = (reader: Reader, name: string): Promise<V1Node | null> =
 export const readCsiNode = (reader: Reader, name: string): Promise<V1CSINode | null> =>
   reader.readIfPresent(StorageV1Api, (storage) => storage.readCSINode({ name }));
 
-/** A Node and everything on it and its CSINode that may name the machine. */
+/** A Node, with everything on it and on its CSINode that may name the machine. */
 export interface StandingNode {
   readonly node: V1Node;
   readonly identitySources: readonly IdentitySource[];
@@ -34,7 +36,10 @@ export const readStanding = async (reader: Reader, name: string): Promise<Standi
   return node && { node, identitySources: [...nodeIdentitySources(node), ...csiNodeIdentitySources(csiNode)] };
 };
 
-/** Any value opts out, `false` included: doubt about what somebody meant must not lead to a fence. */
+/**
+ * Returns the reason of an opt-out, or null when there is none. Any value opts out, including `false`: doubt about what
+ * somebody meant must not lead to a fence.
+ */
 const optOutText = (reason: string | undefined): string | null =>
   reason === undefined ? null : reason.trim() || 'no reason given';
 
@@ -45,7 +50,10 @@ const optOut = (by: OptOut['by'], key: string, reason: string | undefined, off: 
     : [{ by, key, says, remedy: `kubectl ${by === 'label' ? 'label' : 'annotate'} ${off} ${key}-` }];
 };
 
-/** The label, which no kubelet can write, before the annotation, which the Node's own can. */
+/**
+ * Lists the opt-outs of a Node. The label comes before the annotation, because no kubelet can write the label, but the
+ * Node's own kubelet can write the annotation.
+ */
 export const optOutsOfNode = ({ name = '', labels, annotations }: V1ObjectMeta = {}): readonly OptOut[] => [
   ...optOut('label', OPT_OUT_LABEL, labels?.[OPT_OUT_LABEL], `node ${name}`),
   ...optOut('annotation', OPT_OUT_ANNOTATION, annotations?.[OPT_OUT_ANNOTATION], `node ${name}`),
@@ -56,10 +64,12 @@ export const optOutOfPod = ({ name = '', namespace = '', annotations }: V1Object
 
 const nodeIds = jsonText.pipe(z.record(z.string(), z.string()));
 
-/** No Node has so many CSI drivers; what its kubelet writes beyond is not read. */
+/**
+ * The most CSI drivers to read. No Node has so many, and Cloudfence does not read what a kubelet writes beyond them.
+ */
 const MOST_DRIVERS = 50;
 
-/** What the nodeid annotation says; an annotation that cannot be read names nobody. */
+/** Returns the identity sources in the nodeid annotation. An annotation that cannot be read names no machine. */
 export const annotatedIdentitySources = (metadata: V1ObjectMeta | undefined): readonly IdentitySource[] => {
   const read = nodeIds.safeParse(metadata?.annotations?.[CSI_NODE_IDS]);
   return Object.entries(read.data ?? {})
@@ -88,13 +98,13 @@ export const attachmentIdentitySource = ({ metadata, spec }: V1VolumeAttachment)
 };
 
 /**
- * The Node's own providerID names another machine. It cannot be changed once it is set, so that whatever else on the
- * Node, CSINode or annotation, names this machine, was written by a kubelet that is not its.
+ * Reports whether the Node's own providerID names another machine. A providerID cannot change once it is set. If a
+ * CSINode or an annotation of such a Node names this machine, a kubelet of another machine wrote it.
  */
 export const isImposter = (identitySources: readonly IdentitySource[], { machine, machineOf }: NodeQuery): boolean =>
   ![machine, null].includes(ownMachine(identitySources, machineOf));
 
-/** At least one source names the machine. Whether another one contradicts, fencing judges. */
+/** Reports whether at least one source names the machine. Fencing judges whether another source contradicts it. */
 export const namesMachine = (
   identitySources: readonly IdentitySource[],
   { machine, machineOf }: Pick<NodeQuery, 'machine' | 'machineOf'>,

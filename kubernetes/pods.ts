@@ -14,7 +14,7 @@ import { MIRROR_POD, OUT_OF_SERVICE } from './names.ts';
 import { optOutOfPod } from './node.ts';
 import { claimKey, claimsOf, handleOf, inlineBackings, inlineHandles, isUnknown, volumeKey } from './volumes.ts';
 
-/** All pods that are bound to the Node's name. */
+/** Lists all pods that are bound to the Node's name. */
 export const readNodePods = async (reader: Reader, node: string): Promise<readonly V1Pod[]> => {
   const pods: V1Pod[] = [];
   const readPage = (paging: { limit: number; _continue?: string }) =>
@@ -25,7 +25,10 @@ export const readNodePods = async (reader: Reader, node: string): Promise<readon
   return pods;
 };
 
-/** What cannot be resolved is said so: which volume it is, nobody knows then. */
+/**
+ * Returns the facts about a pod. Lists claims and volumes that cannot be resolved as unresolved, because nobody knows
+ * which volume they mean.
+ */
 export const podFactsOf = (pod: V1Pod, claimed: ReadonlyMap<string, V1PersistentVolume>): PodFacts => {
   const claims = claimsOf(pod).map((claim) => [claimKey(claim), claimed.get(claimKey(claim))] as const);
   const handles = [...claims.flatMap(([, volume]) => (volume && handleOf(volume)) ?? []), ...inlineHandles([pod])];
@@ -74,20 +77,20 @@ const podFacts = (pod: V1Pod, uses: Pick<PodFacts, 'volumes' | 'unresolved'>): P
 };
 
 /**
- * It names the taint, whatever the effect, or it tolerates everything. A catch-all for one effect only is not meant for
- * this taint.
+ * Reports whether a toleration is meant for the out-of-service taint: it names the taint, with any effect, or it
+ * tolerates everything. A toleration of every taint with one effect is not meant for this taint.
  */
 const meant = ({ key = '', operator, effect = '' }: V1Toleration): boolean =>
   key === OUT_OF_SERVICE.key || (operator === 'Exists' && key === '' && effect === '');
 
-/** The pod is meant to stay on a Node that is out of service, such as a CSI node plugin. */
+/** Reports whether the pod is meant to stay on a Node that is out of service, such as a CSI node plugin. */
 export const toleratesOutOfService = ({ spec }: V1Pod): boolean => (spec?.tolerations ?? []).some(meant);
 
 const readPod = (reader: Reader, { namespace, name }: PodTarget): Promise<V1Pod | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPod({ namespace, name }));
 
 /**
- * Without grace: there is no kubelet left that could use it.
+ * Deletes a pod without a grace period, because there is no kubelet left that could use it.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination-forced
  */
 export const deletePod = ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
@@ -110,7 +113,7 @@ const failedStatus = ({ uid }: PodTarget) => [
 const isOver = (pod: V1Pod | null, { uid }: PodTarget): boolean =>
   pod === null || pod.metadata?.uid !== uid || isFinished(pod);
 
-/** Tells the Job controller that the pod is over, so that it lets go of its finalizer. */
+/** Sets a pod to failed, so that the Job controller sees that the pod is over and removes its finalizer. */
 export const failPod = async ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
   if (isOver(await readPod(reader, pod), pod)) return 'already';
   const { namespace, name } = pod;

@@ -3,12 +3,12 @@ import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import { Unavailable } from '../fencing/model/errors.ts';
 import type { Connection } from './connection.ts';
 
-/** The account of infra/kubernetes/rbac.yaml, and the Secret that holds a token of it. */
+/** The service account of infra/kubernetes/rbac.yaml, and the Secret that holds one of its tokens. */
 const NAMESPACE = 'kube-system';
 const ACCOUNT = 'cloudfence';
 const SECRET = 'cloudfence-token';
 
-/** Kubernetes fills the Secret within moments, or the account is not there. */
+/** Kubernetes fills the Secret within moments. If it does not, the account does not exist. */
 const FILLED_WITHIN_MS = 10_000;
 const POLL_MS = 200;
 
@@ -46,7 +46,8 @@ const filled = async ({ clock, reader }: Connection, signal: AbortSignal): Promi
 };
 
 /**
- * A token of Cloudfence's service account that lasts until its Secret is deleted; the Secret is made if there is none.
+ * Returns a token of Cloudfence's service account. The token is valid until its Secret is deleted. Creates the Secret
+ * if there is none.
  * https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#manual-secret-management-for-serviceaccounts
  * @throws Unavailable, Denied, Refused
  */

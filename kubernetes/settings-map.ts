@@ -5,10 +5,10 @@ import { pages, type Reader, type Writer } from './connection.ts';
 import { saysAbsent } from './errors.ts';
 import { CAP_LIFT, FENCED_LABEL, PAUSE_KEY, SETTINGS, TAINT_LABEL } from './names.ts';
 
-/** The ConfigMap in which the people who run a cluster switch Cloudfence: it only reads it. */
+/** The ConfigMap with which the people who run a cluster control Cloudfence. Cloudfence only reads it. */
 type SettingsMap = Readonly<Record<string, string>>;
 
-/** Somebody may fence past the cap until then (epoch ms), and why. */
+/** A person's decision that fences may exceed the cap until a time (epoch ms), and why. */
 export interface CapLift {
   readonly until: number;
   readonly reason: string;
@@ -27,7 +27,7 @@ const pauseIn = (settings: SettingsMap): string | null => {
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** The lift that counts now, or null: what cannot be read lifts nothing. */
+/** Returns the lift that is in effect now, or null. A value that cannot be read lifts nothing. */
 export const capLiftIn = (settings: SettingsMap, now: number): CapLift | null => {
   const text = settings[CAP_LIFT.until]?.trim() ?? '';
   const until = RFC_3339.test(text) ? Date.parse(text) : NaN;
@@ -35,7 +35,10 @@ export const capLiftIn = (settings: SettingsMap, now: number): CapLift | null =>
   return counts ? { until, reason: settings[CAP_LIFT.reason]?.trim() || 'no reason given' } : null;
 };
 
-/** Sets keys, or takes them away with null; only people may. A map that is not there yet is made. */
+/**
+ * Sets keys, and removes those with a null value. Creates the ConfigMap if it does not exist yet. Only people may do
+ * this.
+ */
 const writeSettings = async (writer: Writer, data: Readonly<Record<string, string | null>>): Promise<void> => {
   const { namespace, name } = SETTINGS;
   try {
@@ -60,21 +63,24 @@ export const liftCap = (writer: Writer, { until, reason }: CapLift): Promise<voi
 export const endLift = (writer: Writer): Promise<void> =>
   writeSettings(writer, { [CAP_LIFT.until]: null, [CAP_LIFT.reason]: null });
 
-/** A list of metadata that is empty comes with null for its items, whatever the client's types say. */
+/** A list of metadata. Its items are null when the list is empty, despite the client's types. */
 interface CountedList {
   readonly items: readonly V1Node[] | null;
   readonly metadata?: { readonly remainingItemCount?: number };
 }
 
-/** One item's metadata and the server's own count of the rest: the same cost at any size of cluster. */
+/**
+ * Counts the Nodes: one item's metadata, and the server's own count of the rest. The cost is the same for any size of
+ * cluster.
+ */
 export const countNodes = async (reader: Reader): Promise<number> => {
   const { items, metadata }: CountedList = await reader.readMetadata(CoreV1Api, (core) => core.listNode({ limit: 1 }));
   return (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0);
 };
 
 /**
- * Names of the Nodes that bear our label, be it a tombstone, or the one beside our taint: a person may have removed
- * either.
+ * Returns the names of the Nodes with Cloudfence's label, even if it is a tombstone, or with the label beside
+ * Cloudfence's taint. A person may have removed either of them.
  */
 export const labelledNodes = async (reader: Reader): Promise<ReadonlySet<string>> => {
   const names = new Set<string>();
@@ -87,7 +93,7 @@ export const labelledNodes = async (reader: Reader): Promise<ReadonlySet<string>
   return names;
 };
 
-/** What else goes on in the cluster. */
+/** Reads what else is going on in the cluster. */
 export const readSurroundings = async (reader: Reader): Promise<Surroundings> => ({
   paused: pauseIn(await readSettings(reader)),
 });

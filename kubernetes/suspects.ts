@@ -12,14 +12,14 @@ import { labelledNodes } from './settings-map.ts';
 
 const GETS_AT_ONCE = 8;
 /**
- * When more Nodes than this stand out, it is mostly the network or the API server: then reading all of them in pages is
- * cheaper.
+ * The most Nodes to read one by one. When more Nodes stand out, the cause is mostly the network or the API server, and
+ * reading all Nodes in pages is cheaper.
  */
 const MOST_GETS = 100;
 
 interface Traces {
   readonly fresh: ReadonlySet<string>;
-  /** Those that bear a label of ours, which may be a tombstone. */
+  /** Nodes with a label of Cloudfence, which may be a tombstone. */
   readonly labelled: ReadonlySet<string>;
   readonly attached: ReadonlyMap<string, readonly Attached[]>;
 }
@@ -41,7 +41,10 @@ const leftBehind = (node: string, left: readonly Attached[]): readonly Suspect[]
 
 const missing = (node: string, { attached }: Traces): readonly Suspect[] => leftBehind(node, attached.get(node) ?? []);
 
-/** An identity source that none of the Node's own bears out, be it in full or as the end of a providerID. */
+/**
+ * Reports whether none of the Node's own identity sources confirms an attachment's source, either in full or as the end
+ * of a providerID.
+ */
 const isStrange =
   (own: readonly IdentitySource[]) =>
   ({ source }: Attached): boolean =>
@@ -55,7 +58,8 @@ const whySuspect = (standing: V1Node, { fresh, labelled }: Traces): Suspect['bec
 };
 
 /**
- * The Node itself, if it stands out, and the machine that bore its name before, if anything is still attached to that.
+ * Returns the Node itself, if it stands out, and the machine that had its name before, if anything is still attached to
+ * that machine.
  */
 const judged = ({ node: standing, identitySources }: StandingNode, traces: Traces): readonly Suspect[] => {
   const { attached } = traces;
@@ -78,7 +82,7 @@ const judged = ({ node: standing, identitySources }: StandingNode, traces: Trace
   ];
 };
 
-/** Its CSINode is asked only where the Node itself says nothing. */
+/** Reads a Node's CSINode only when the Node itself has no identity source. */
 const withIdentitySources = async (reader: Reader, node: V1Node): Promise<StandingNode> => {
   const own = nodeIdentitySources(node);
   return {
@@ -114,9 +118,9 @@ const judgeInPages = async (
 };
 
 /**
- * Names that a sweep should look at. Four lists in pages, of which only names and ids are kept, and the Nodes that
- * stand out. A Node with neither a Lease nor anything attached is not found: there is nothing on it that waits for a
- * detach.
+ * Returns what a sweep should look at. Reads four lists in pages, of which it keeps only names and ids, and the Nodes
+ * that stand out.
+ * Does not find a Node with neither a Lease nor an attachment: nothing on such a Node waits for a detach.
  */
 export const suspects = async (reader: Reader, freshness: Freshness): Promise<readonly Suspect[]> => {
   const { fresh, stale, ahead } = await readLeases(reader, freshness);

@@ -6,24 +6,26 @@ import { attachmentFacts, attachmentName, attachmentsOn, readAttachment } from '
 import { claimKey, handleOf, readVolume, volumeKey } from './volumes.ts';
 import type { Reader } from './connection.ts';
 
-/** All places where a Node's volumes are named. */
+/** All places that name the volumes of a Node. */
 export interface VolumeTraces {
   readonly node: string;
-  /** On the Node's status, where its kubelet writes what it likes. */
+  /** On the Node's status, where its kubelet can write anything. */
   readonly onStatus: readonly VolumeHandle[];
   /** Named by a pod or an attachment itself, without a PersistentVolume. */
   readonly bare: readonly VolumeHandle[];
-  /** Keys of those that the Node's status reports as attached. */
+  /** Keys of the volumes that the Node's status reports as attached. */
   readonly reported: ReadonlySet<string>;
-  /** In fencing records. */
+  /** In fence records. */
   readonly remembered: readonly NamedVolume[];
-  /** PersistentVolumes that were just read, by way of claims or attachments. */
+  /** PersistentVolumes that this look has just read, through claims or attachments. */
   readonly read: readonly V1PersistentVolume[];
-  /** Whether an attachment under the computed name is this Node's and not that of a later one of the same name. */
+  /**
+   * Returns whether an attachment with the computed name belongs to this Node and not to a later Node of the same name.
+   */
   readonly owns: (attachment: V1VolumeAttachment) => boolean;
 }
 
-/** A volume with what only the look itself needs. */
+/** A volume's facts, and what only the look itself needs. */
 export interface SeenVolume {
   readonly facts: VolumeFacts;
   readonly volume: V1PersistentVolume | null;
@@ -45,7 +47,10 @@ const namedByRead = ({ read }: VolumeTraces) =>
     return handle ? [named(handle, volume.metadata?.name)] : [];
   });
 
-/** More PersistentVolumes than these never go by one handle, but a record may be written to say so. */
+/**
+ * The most PersistentVolume names to read for one handle. No handle ever has more, but somebody may write a record that
+ * says so.
+ */
 const MOST_NAMES = 5;
 
 const candidatesOf = (all: VolumeTraces): readonly Candidate[] => {
@@ -66,7 +71,10 @@ const claimedBy = ({ spec }: V1PersistentVolume): string | null => {
   return namespace === undefined || name === undefined ? null : claimKey({ namespace, name });
 };
 
-/** The PersistentVolume that carries this very handle: a name alone may stand for another volume by now. */
+/**
+ * Returns the PersistentVolume with exactly this handle. A name alone is not enough, because it may mean another volume
+ * by now.
+ */
 const carrying = async (
   reader: Reader,
   candidate: VolumeHandle,
@@ -115,14 +123,14 @@ const seen = async (
 };
 
 /**
- * A Node has about 128 attachments at the most. Where more are named, somebody makes them up, and they are not asked
- * for one by one.
+ * The most volumes to read one by one. A Node has at most about 128 attachments. If more are named, somebody makes them
+ * up.
  */
 const MOST_ASKED = 300;
 
 /**
- * What one list of all attachments shows on the Node, and what others than its kubelet name: of a record, as much as a
- * Node can have.
+ * Reads the volumes that one list of all attachments shows on the Node, and those that a source other than the Node's
+ * kubelet names. Of a record, it believes as many as a Node can have.
  */
 const readBelievable = async (
   reader: Reader,
@@ -143,7 +151,7 @@ const readBelievable = async (
   );
 };
 
-/** Every volume that hangs on the Node, each once, with its attachment and PersistentVolume as they stand now. */
+/** Returns each volume of the Node once, with its current attachment and PersistentVolume. */
 export const readVolumes = (reader: Reader, traces: VolumeTraces): Promise<readonly SeenVolume[]> => {
   const candidates = candidatesOf(traces);
   if (candidates.length > MOST_ASKED) return readBelievable(reader, traces, candidates);

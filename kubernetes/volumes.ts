@@ -10,7 +10,7 @@ import {
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import type { Reader } from './connection.ts';
 
-/** What is below a volume: a CSI volume, nothing that CSI ever attaches, or nobody knows. */
+/** What is behind a volume: a CSI volume, something that CSI never attaches, or something unknown. */
 type Backing = VolumeHandle | 'never-attached' | 'unknown';
 
 /** Kinds that no CSI driver attaches: files, networks, and the former plugins that attach on their own. */
@@ -38,7 +38,10 @@ const NEVER_ATTACHED = new Set([
   'storageos',
 ]);
 
-/** A kind that is neither known nor handed over is one of a newer server: the client drops what it has no model for. */
+/**
+ * Classifies a volume that Kubernetes does not hand over to CSI. If its kind is not known either, it comes from a newer
+ * server: the client drops what it has no model for.
+ */
 const otherKind = (volume: object): Backing =>
   Object.keys(volume).some((kind) => NEVER_ATTACHED.has(kind)) ? 'never-attached' : 'unknown';
 
@@ -57,14 +60,14 @@ const backingOf = ({ metadata, spec }: V1PersistentVolume): Backing => {
 
 const asHandle = (backing: Backing): VolumeHandle | null => (typeof backing === 'string' ? null : backing);
 
-/** The CSI volume behind a PersistentVolume, or null when none is known. */
+/** Returns the CSI volume behind a PersistentVolume, or null when none is known. */
 export const handleOf = (volume: V1PersistentVolume): VolumeHandle | null => asHandle(backingOf(volume));
 
 export const isUnknown = (volume: V1PersistentVolume): boolean => backingOf(volume) === 'unknown';
 
 /**
- * Volumes of a pod that name no claim, with what is below them. A CSI volume of the pod's own is ephemeral, and never
- * attached.
+ * Returns the volumes of a pod that name no claim, with what is behind each. A CSI volume of the pod's own is ephemeral
+ * and never attached.
  */
 export const inlineBackings = ({ spec }: V1Pod): readonly (readonly [string, Backing])[] =>
   (spec?.volumes ?? [])
@@ -75,8 +78,8 @@ export const inlineHandles = (pods: readonly V1Pod[]): readonly VolumeHandle[] =
   pods.flatMap((pod) => inlineBackings(pod).flatMap(([, backing]) => asHandle(backing) ?? []));
 
 /**
- * The volume of an attachment that has no PersistentVolume because a pod named the volume itself.
- * pkg/volume/csi/csi_attacher.go, Attach
+ * Returns the volume of an attachment that has no PersistentVolume because a pod named the volume itself; null for any
+ * other attachment. See Attach in pkg/volume/csi/csi_attacher.go.
  */
 export const attachedInline = ({ spec }: V1VolumeAttachment): VolumeHandle | null =>
   spec.source.inlineVolumeSpec ? asHandle(backingOf({ spec: spec.source.inlineVolumeSpec })) : null;
@@ -86,8 +89,8 @@ const UNIQUE_NAME = /^kubernetes\.io\/csi\/([^^]+)\^(.+)$/;
 export const volumeKey = ({ driver, handle }: VolumeHandle): string => `${driver}^${handle}`;
 
 /**
- * Reads a unique volume name of a Node's status, `kubernetes.io/csi/<driver>^<handle>`; null for volumes of another
- * kind.
+ * Parses a unique volume name of a Node's status, `kubernetes.io/csi/<driver>^<handle>`. Returns null for volumes of
+ * another kind.
  */
 export const volumeNamed = (uniqueName: string): VolumeHandle | null => {
   const [, driver, handle] = UNIQUE_NAME.exec(uniqueName) ?? [];
@@ -95,9 +98,10 @@ export const volumeNamed = (uniqueName: string): VolumeHandle | null => {
 };
 
 /**
- * In-tree volumes as the CSI drivers see them to which Kubernetes hands them over: csi-translation-lib v0.36.3,
- * plugins/*.go, TranslateInTreePVToCSI and TranslateInTreeInlineVolumeToCSI. The handle is the translated one, without
- * what a driver or the attacher fills in later: the name of the VolumeAttachment is made of it.
+ * The rest of this section translates in-tree volumes to the volumes of the CSI drivers that Kubernetes hands them over
+ * to: csi-translation-lib v0.36.3, plugins/*.go, TranslateInTreePVToCSI and TranslateInTreeInlineVolumeToCSI. The
+ * handle is the translated one, without what a driver or the attacher fills in later, because Kubernetes makes the name
+ * of the VolumeAttachment from it.
  */
 
 type InTree = Pick<
@@ -109,27 +113,33 @@ type InTree = Pick<
     'awsElasticBlockStore' | 'azureDisk' | 'gcePersistentDisk' | 'cinder' | 'portworxVolume' | 'vsphereVolume'
   >;
 
-/** A handle; that no CSI driver ever attaches it; or null, where the translation itself fails. */
+/**
+ * A CSI volume; `never-attached` when no CSI driver ever attaches the volume; or null when the translation itself
+ * fails.
+ */
 type Translation = VolumeHandle | 'never-attached' | null;
 
 const csi = (driver: string, handle: string): VolumeHandle => ({ driver, handle });
 
 const EBS_URL = /^aws:\/\/[^/]*\/+(vol-[^/]*)\/*$/;
 
-/** KubernetesVolumeIDToEBSVolumeID: a URL that ends with the volume's id, or the bare id. */
+/** Does what KubernetesVolumeIDToEBSVolumeID does: takes a URL that ends with the volume's id, or the bare id. */
 const ebs = (id: string): Translation => {
   const handle = id.startsWith('aws://') ? EBS_URL.exec(id)?.[1] : id;
   return handle === undefined || handle === '' ? null : csi('ebs.csi.aws.com', handle);
 };
 
-/** Blobs of the time before managed disks have no CSI driver. */
+/** Translates an Azure disk. Blobs from the time before managed disks have no CSI driver. */
 const azure = (kind: string | undefined, uri: string): Translation =>
   (kind ?? 'Managed').toLowerCase() === 'managed' ? csi('disk.csi.azure.com', uri) : 'never-attached';
 
 const MULTI_ZONE = '__';
 const regionOf = (zone: string): string => zone.slice(0, Math.max(0, zone.lastIndexOf('-')));
 
-/** `zones`: the text of the volume's zone label. gceGetRegionFromZones refuses zones of more than one region. */
+/**
+ * Returns the zone or the region in the path of a disk, or null. `zones` is the text of the volume's zone label.
+ * gceGetRegionFromZones refuses zones of more than one region.
+ */
 const gcePlace = (zones: string): string | null => {
   const all = zones.split(MULTI_ZONE);
   if (all.length === 1) return `zones/${zones === '' ? 'UNSPECIFIED' : zones}`;
@@ -143,8 +153,8 @@ const gce = (name: string, zones: string): Translation => {
 };
 
 /**
- * Undefined where the volume is none of those that were handed over. `zones`: its zone label; empty for a volume that a
- * pod names itself.
+ * Translates an in-tree volume. Returns undefined for a volume that Kubernetes does not hand over to CSI. `zones` is
+ * the text of its zone label; it is empty for a volume that a pod names itself.
  */
 const translatedInTree = (volume: Partial<InTree>, zones: string): Translation | undefined => {
   const { awsElasticBlockStore, azureDisk, gcePersistentDisk, cinder, portworxVolume, vsphereVolume } = volume;
@@ -156,7 +166,7 @@ const translatedInTree = (volume: Partial<InTree>, zones: string): Translation |
   return vsphereVolume && csi('csi.vsphere.vmware.com', vsphereVolume.volumePath);
 };
 
-/** A claim, as a pod names it. */
+/** A PersistentVolumeClaim, as a pod names it. */
 export interface Claim {
   readonly namespace: string;
   readonly name: string;
@@ -168,7 +178,7 @@ const claimName = (pod: V1Pod, volume: V1Volume): string | null => {
 };
 
 /**
- * Claims of a pod, those of its generic ephemeral volumes included.
+ * Lists the claims of a pod, including those of its generic ephemeral volumes.
  * https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#persistentvolumeclaim-naming
  */
 export const claimsOf = (pod: V1Pod): readonly Claim[] =>
@@ -185,7 +195,7 @@ export const readVolume = (reader: Reader, name: string): Promise<V1PersistentVo
 const readClaim = (reader: Reader, { namespace, name }: Claim): Promise<V1PersistentVolumeClaim | null> =>
   reader.readIfPresent(CoreV1Api, (core) => core.readNamespacedPersistentVolumeClaim({ namespace, name }));
 
-/** The volume that is bound to the claim from both sides; null when there is none (yet, or any more). */
+/** Returns the volume that is bound to the claim in both directions, or null when there is none yet, or no longer. */
 const readBound = async (reader: Reader, claim: Claim): Promise<V1PersistentVolume | null> => {
   const volumeName = (await readClaim(reader, claim))?.spec?.volumeName ?? '';
   const volume = volumeName === '' ? null : await readVolume(reader, volumeName);
@@ -194,12 +204,12 @@ const readBound = async (reader: Reader, claim: Claim): Promise<V1PersistentVolu
 };
 
 /**
- * More claims than these no Node's pods have: those beyond are not asked for, and count as claims that cannot be
- * resolved.
+ * The most claims to read. The pods of no Node have more. Claims beyond this number are not read, and count as claims
+ * that cannot be resolved.
  */
 const MOST_CLAIMS = 1_000;
 
-/** The PersistentVolumes behind the pods' claims, by claim key; claims without one are left out. */
+/** Returns the PersistentVolumes behind the pods' claims, by claim key. Omits claims without one. */
 export const readClaimed = async (
   reader: Reader,
   pods: readonly V1Pod[],

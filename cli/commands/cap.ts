@@ -6,11 +6,11 @@ import type { Output } from '../answer.ts';
 import { withSession, type CommonOptions, type Session } from '../session.ts';
 
 export interface CapOptions extends CommonOptions {
-  /** For so long (ms). */
+  /** How long to lift the cap, in ms. */
   readonly lift?: number;
   readonly reason?: string;
   readonly end?: boolean;
-  /** The one cluster that is meant. */
+  /** The only cluster to work on. */
   readonly cluster?: string;
 }
 
@@ -29,7 +29,11 @@ const refuseMisuse = ({ lift, reason, end = false }: CapOptions): void => {
     throw new InvalidInput(`--lift takes more than nothing and at most ${patience.longestLift / HOUR_MS}h`);
 };
 
-/** Of several clusters each is shown, but a person says whose cap is lifted. */
+/**
+ * Returns the clusters to work on. The command shows all of them, but if there are several, you name the one whose cap
+ * you lift, or whose lift you end.
+ * @throws InvalidInput
+ */
 const meant = ({ clusters }: Session, { cluster, lift, end = false }: CapOptions): readonly OpenCluster[] => {
   const names = clusters.map((one) => one.cluster.name).join(', ');
   if (cluster === undefined && clusters.length > 1 && (lift !== undefined || end))
@@ -81,8 +85,8 @@ const show = (
 };
 
 /**
- * Shows how far the cap is used up, lifts it for a while, or ends that. With a person's own credentials: the functions
- * may only read it.
+ * Shows how much of the cap is used, lifts the cap for a while, or ends a lift. Uses a person's own credentials,
+ * because the functions may only read the lift.
  */
 export const cap = async (options: CapOptions, output: Output): Promise<number> => {
   refuseMisuse(options);

@@ -6,11 +6,11 @@ import { showOn } from '../../demo/stages.ts';
 import { newsLines, wrapped, WIDTH } from '../../demo/table.ts';
 
 export interface DemoOptions {
-  /** The cloud that it plays on, if not the likeliest. */
+  /** The cloud that the demo plays on, if not the likeliest one. */
   readonly cloud?: string;
   readonly scenario: string;
   readonly seed: string;
-  /** Cloudfence's identity may not patch Nodes, so that one can see the demo fail. */
+  /** Denies Cloudfence the permission to patch Nodes, so that you can see the demo fail. */
   readonly withoutMark?: boolean;
   readonly json?: boolean;
 }
@@ -30,7 +30,10 @@ const titleLines = ({ scenario, seed, mayMark }: Demo): readonly string[] => [
   '',
 ];
 
-/** Plays a scenario in the sandbox. 0 when it ends as it should, judged by the sandbox's objects, else 1. */
+/**
+ * Plays a scenario in the sandbox. Returns 0 when the scenario ends as it should, judged by the sandbox's objects, and
+ * 1 otherwise.
+ */
 export const demo = async (options: DemoOptions, { line }: Output): Promise<number> => {
   const json = options.json ?? false;
   const played: Demo = {

@@ -4,8 +4,8 @@ import type { Output } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
 /**
- * Says in words whether a fence would work from here: with the credentials of whoever asks, for they would give the
- * orders.
+ * Says in words whether a fence would work from here. Checks the credentials of the person who runs the command,
+ * because those would give the orders.
  */
 export const doctor = (options: CommonOptions, output: Output): Promise<number> =>
   withSession(options, output, async ({ kit, clusters, policy, ports }) => {

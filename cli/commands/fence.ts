@@ -6,7 +6,7 @@ import { answerOne, type Output } from '../answer.ts';
 import { machineOfNode, quoted } from '../machine-of-node.ts';
 import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';
 
-/** An instance id as it is, or the instance that a Node's name leads to. */
+/** Returns an instance id as it is, or the instance that a Node's name leads to. @throws InvalidInput */
 const machineNamed = async (target: string, { kit, ports }: Session): Promise<MachineId> => {
   const machine = kit.cloud.machineOf({ source: 'providerID', driver: null, value: target });
   if (machine !== null) return machine;

@@ -16,7 +16,7 @@ export interface KubeconfigOptions {
   readonly timeout: number;
 }
 
-/** Prints a kubeconfig of the service account that infra/kubernetes/rbac.yaml makes, and nothing beside it. */
+/** Prints a kubeconfig of the service account that infra/kubernetes/rbac.yaml creates, and nothing else. */
 export const kubeconfig = async (
   { context, name, server, timeout, ...flags }: KubeconfigOptions,
   output: Output,
@@ -32,12 +32,12 @@ export const kubeconfig = async (
 };
 
 export interface AccountKubeconfig {
-  /** Paths of the kubeconfig files of a person who may make Secrets in kube-system, as in KUBECONFIG. */
+  /** Paths of the kubeconfig files of a person who may create Secrets in kube-system, in the format of KUBECONFIG. */
   readonly kubeconfig: string;
   readonly context: string | null;
-  /** What the cluster is to be called. */
+  /** The name of the cluster in the new kubeconfig. */
   readonly name: string;
-  /** Where the functions reach the API server, if not where this person does. */
+  /** Where the functions reach the API server, if not at the address that this person uses. */
   readonly server: string | null;
 }
 
@@ -52,7 +52,7 @@ const written = (name: string, server: string, { token, ca }: AccountToken): str
   });
 
 /**
- * A kubeconfig for Cloudfence's own service account. Whoever has the text has the account's rights.
+ * Returns a kubeconfig for Cloudfence's own service account. Anyone who has the text has the rights of the account.
  * @throws InvalidConfiguration, Unavailable, Denied, Refused
  */
 export const accountKubeconfig = async (

@@ -43,7 +43,7 @@ const nodeNamed = async (node: string, session: Session): Promise<NodeAt> => {
   return found;
 };
 
-/** A Node that carries our label, and what its record names, if that can be read. */
+/** A Node with a fence of Cloudfence, and the machine that its record names; null when the record cannot be read. */
 interface Fenced {
   readonly cluster: string;
   readonly node: string;
@@ -62,7 +62,11 @@ const allFenced = async ({ ports }: Session): Promise<readonly Fenced[]> => {
   return perCluster.flat();
 };
 
-/** The machine of a record that cannot be read is the one that the Node's identity sources name. */
+/**
+ * Returns the machine of a fenced Node. If the record cannot be read, the machine is the one that the Node's identity
+ * sources name.
+ * @throws InvalidInput
+ */
 const machineAt = async ({ cluster, node, machine }: Fenced, { ports }: Session): Promise<NodeAt> => {
   if (machine !== null) return { cluster, node, machine };
   const found = await machineOfNode(node, {
@@ -73,7 +77,7 @@ const machineAt = async ({ cluster, node, machine }: Fenced, { ports }: Session)
   return found;
 };
 
-/** One Node that cannot be told by anything holds up no other. */
+/** Releases one fence. If nothing identifies the machine of this Node, the release of the other Nodes continues. */
 const releaseFenced = async (fenced: Fenced, accepted: string | null, session: Session): Promise<Outcome> => {
   try {
     return await releaseOne(await machineAt(fenced, session), accepted, session);
@@ -90,7 +94,7 @@ const refuseMisuse = (node: string | undefined, { accept, all = false }: Release
   if (accept?.trim() === '') throw new InvalidInput('--accept wants a reason: say what you checked');
 };
 
-/** Takes fences back: by the same proof as ever, or on the word of a person. */
+/** Releases fences, with the usual proof or on a person's word. */
 export const release = async (node: string | undefined, options: ReleaseOptions, output: Output): Promise<number> => {
   refuseMisuse(node, options);
   const { json = false, accept: accepted = null } = options;

@@ -19,7 +19,7 @@ const refuseFaults = ({ faults }: ParsedEvent): void => {
     );
 };
 
-/** @throws InvalidInput */
+/** Reads the event from a file. @throws InvalidInput */
 const eventText = async (file: string): Promise<string> => {
   try {
     return await readFile(file, 'utf8');
@@ -29,8 +29,9 @@ const eventText = async (file: string): Promise<string> => {
 };
 
 /**
- * Takes an event, or many, as if it had just arrived. What cannot be read is named, and then nothing is done at all.
- * `dryRun` may stand anywhere in it.
+ * Handles an event, or many, as if it had just arrived. If a part of it cannot be read, the command names that part and
+ * does nothing at all.
+ * `dryRun` may be anywhere in the event.
  */
 export const replay = (file: string, options: CommonOptions, output: Output): Promise<number> =>
   withSession(options, output, async (session) => {

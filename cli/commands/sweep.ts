@@ -4,7 +4,10 @@ import { newRunId } from '../../config/system.ts';
 import { answerAll, outcomeOfError, type Output } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
-/** A cluster that gave no answer is a result too: its nodes are unknown, not fine. */
+/**
+ * Returns the outcome for a cluster that gave no answer. This is a result too: the state of its Nodes is unknown, not
+ * fine.
+ */
 const unansweredBy = ({ cluster, error }: Swept['unreachable'][number], dryRun: boolean): Outcome => ({
   ...outcomeOfError(error, dryRun),
   cluster,
