@@ -34,10 +34,10 @@ const change =
     if (instance) apply(world, instance);
   };
 
-/** The states that the rule in EventBridge lets through. */
+/** The states that the EventBridge rule forwards. */
 const FORWARDED: ReadonlySet<string> = new Set(['stopped', 'terminated', 'running']);
 
-/** The SDK's own clients; each attempt of theirs waits for its turn before it leaves. */
+/** Returns the SDK's own clients. Each of their attempts waits for its turn before it leaves. */
 const clientsAt = (endpoint: string, inTurn: InTurn) => {
   const clients = ec2Clients({
     region: SANDBOX_REGION,
@@ -57,12 +57,15 @@ const clientsAt = (endpoint: string, inTurn: InTurn) => {
   };
 };
 
-/** The record as Lambda hands it to a function: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html */
+/**
+ * Returns the batch that Lambda passes to a function.
+ * https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+ */
 const sqsBatchOf = ({ id, body, received }: Message): object => ({
   Records: [{ messageId: id, body, attributes: { ApproximateReceiveCount: String(received) }, eventSource: 'aws:sqs' }],
 });
 
-/** Lambda with the real handler. */
+/** Simulates Lambda with the real handler. */
 const lambda = (now: () => number): Platform => ({
   foreign: (item) => foreign(item, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
   measured: (measures) => metricLine('Cloudfence', now(), measures),

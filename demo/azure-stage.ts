@@ -38,14 +38,14 @@ const scene = (world: AzureWorld): Scene => {
   return { volume, holder, spare, nodeOf: (id) => names.get(id) ?? '' };
 };
 
-/** `aks-pool-vmss_1` for an instance of a scale set. */
+/** Returns a short name, such as `aks-pool-vmss_1` for an instance of a scale set. */
 const shortName = (id: string): string => {
   const path = machinePath(id);
   if (path === null) return id;
   return path.kind === 'vm' ? path.name : `${path.set}_${path.instance}`;
 };
 
-/** No token is sent over plain http. */
+/** Returns no token, because the SDK sends no token over plain HTTP. */
 const credential = { getToken: async () => null };
 
 const clientsAt = (endpoint: string, inTurn: InTurn) => {

@@ -14,18 +14,18 @@ import type { World } from '../sandbox/world.ts';
 import type { Turns } from './platform.ts';
 import type { CloudStage } from './stage.ts';
 
-/** The world behind two real sockets of this computer. */
+/** The addresses of the simulated world, which is served on two real sockets of this computer. */
 export interface Doors {
   readonly kubernetes: { readonly url: string; readonly ca: string; readonly token: string };
   readonly cloud: { readonly url: string };
-  /** Requests that came through so far. */
+  /** Counts the requests received so far. */
   readonly requests: () => { readonly kubernetes: number; readonly cloud: Readonly<Record<string, number>> };
   readonly close: () => Promise<void>;
 }
 
 const TOKEN = 'demo-token';
 
-/** Breaks nothing, but hears of each request before it has any effect. */
+/** Injects no fault. It only reports each request before the request has any effect. */
 const heard = (arrived: () => void): Faults => ({
   before: () => {
     arrived();
@@ -33,7 +33,7 @@ const heard = (arrived: () => void): Faults => ({
   },
 });
 
-/** `arrived` is called at each request, before it has any effect. */
+/** Serves the world on two sockets. Calls `arrived` for each request, before the request has any effect. */
 export const openDoors = async <P extends ClusterParts>(
   world: World<P>,
   stage: CloudStage<P>,
@@ -53,13 +53,13 @@ export const openDoors = async <P extends ClusterParts>(
   };
 };
 
-/** Around how long a call takes, in ms of virtual time. */
+/** Typical duration of a call, in ms of virtual time. */
 const TAKES = { kubernetes: 8, cloud: 80 } as const;
 
-/** Half as long again at most, half as long at least. */
+/** Returns a random duration between 0.5 and 1.5 times `ms`. */
 const around = (ms: number, random: () => number): number => Math.round(ms * (0.5 + random()));
 
-/** The SDK's own clients; each attempt of theirs waits for its turn before it leaves. */
+/** Returns the cloud's adapter on the SDK's own clients. Each of their attempts waits for its turn before it leaves. */
 export const cloudBehind = <P extends ClusterParts>(
   { cloud }: Doors,
   stage: CloudStage<P>,
@@ -67,7 +67,7 @@ export const cloudBehind = <P extends ClusterParts>(
   random: () => number,
 ): Cloud => stage.cloudBehind(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
 
-/** An answer is complete when its body has come, too. */
+/** Reads the whole body, because an answer is complete only with its body. */
 const complete = async (answer: ReturnType<Link['send']>): ReturnType<Link['send']> => {
   const response = await answer;
   const body = await response.body.text();
@@ -93,7 +93,7 @@ export const clusterBehind = (
   return { cluster: clusterOf({ name: 'demo', link: { ...link, send }, clock }), close: link.close };
 };
 
-/** Cloudfence's own identity in the sandbox's cluster: what it asks for in a real one, and not one verb more. */
+/** Cloudfence's identity in the simulated cluster: exactly the permissions that it asks for in a real one. */
 
 const marks = ({ verb, resource }: (typeof neededPermissions)[number]): boolean =>
   verb === 'patch' && resource === 'nodes';

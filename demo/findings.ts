@@ -7,7 +7,7 @@ import type { World } from '../sandbox/world.ts';
 import { nudgedAttachments, outOfService, oursOn, quarantined, refusalOf } from './ours.ts';
 import { databasePod, oldAttachmentStands, oldNode, type Story } from './stage.ts';
 
-/** One question about the end of the story; `wrong` answers with what is amiss, or null when all is as it should be. */
+/** One question about the end of the story. `wrong` returns what is wrong, or null if everything is as expected. */
 export interface Question {
   readonly name: string;
   readonly wrong: <P extends ClusterParts>(world: World<P>, story: Story<P>) => string | null;

@@ -20,7 +20,7 @@ const machine = (world: WholeGceWorld, path: string): Machine => {
     : { state: 'deleted', power: 'gone', boot: 0 };
 };
 
-/** As somebody orders it through the API: the audit log tells of it. */
+/** Performs an operation as if someone had requested it through the API, so that the audit log contains it. */
 const order =
   (type: Operation['type'], apply: (world: WholeGceWorld, instance: Instance) => void) =>
   (world: WholeGceWorld, path: string): void => {
@@ -30,11 +30,11 @@ const order =
     apply(world, instance);
   };
 
-/** An answer is complete when its body has come, too. */
+/** Reads the whole body, because an answer is complete only with its body. */
 const complete = async (answer: Response): Promise<Response> =>
   new Response(await answer.arrayBuffer(), { status: answer.status, headers: answer.headers });
 
-/** UUIDs one after the other, so that one seed is one history. */
+/** Returns consecutive UUIDs, so that one seed always gives one history. */
 const requestIds = (): (() => string) => {
   let serial = 0;
   return () => `00000000-0000-4000-8000-${String((serial += 1)).padStart(12, '0')}`;

@@ -7,15 +7,17 @@ import type { World } from '../sandbox/world.ts';
 import { outOfService, quarantined, refusalOf } from './ours.ts';
 import { databasePod, type Machine, oldAttachmentStands, oldNode, type Story } from './stage.ts';
 
-/** One thing that happens once, read off the world's objects: never off what Cloudfence says of itself. */
+/**
+ * Something that happens once. It is read from the world's objects, never from what Cloudfence reports about itself.
+ */
 export interface Milestone {
   readonly name: string;
-  /** On a cloud of that title. */
+  /** Returns the title for the named cloud. */
   readonly title: (cloud: string) => string;
-  /** Cloudfence alone does such a thing: there is nothing to wait for without it. */
+  /** True if only Cloudfence does this. Without Cloudfence there is nothing to wait for. */
   readonly ours: boolean;
   readonly reached: <P extends ClusterParts>(world: World<P>, story: Story<P>, earlier: ReadonlySet<string>) => boolean;
-  /** More words for the moment at which it happens. */
+  /** Returns a longer text for the moment at which it happens. */
   readonly says?: (world: World<ClusterParts>, story: Pick<Story, 'node'>) => string;
 }
 

@@ -13,13 +13,13 @@ import { hasTaint } from '../sandbox/cluster/controllers/taints.ts';
 import type { EventObject, NodeObject } from '../sandbox/cluster/objects.ts';
 import type { World } from '../sandbox/world.ts';
 
-/** Traces of Cloudfence in a cluster, as anybody with kubectl sees them. */
+/** Traces of Cloudfence in a cluster, as anyone with kubectl can see them. */
 
-/** Somebody else's taint of the same key is none of ours. */
+/** Ignores a taint with the same key that someone else set. */
 export const outOfService = (node: NodeObject): boolean => hasOwnTaint(node);
 export const quarantined = (node: NodeObject): boolean => hasTaint(node, QUARANTINE.key);
 
-/** What Cloudfence has left on a Node, in a word each. */
+/** Lists what Cloudfence left on a Node, in one word each. */
 export const oursOn = (node: NodeObject): readonly string[] => [
   ...(outOfService(node) ? ['out-of-service'] : []),
   ...(quarantined(node) ? ['quarantine'] : []),
@@ -32,7 +32,7 @@ export const nudgedAttachments = (world: World<ClusterParts>): readonly string[]
     .filter(({ metadata }) => metadata.annotations?.[NUDGE_ANNOTATION] !== undefined)
     .map(({ metadata }) => metadata.name);
 
-/** The first Event by which Cloudfence told that it refused to fence this Node. */
+/** Returns the first Event in which Cloudfence reports that it refused to fence this Node. */
 export const refusalOf = (world: World<ClusterParts>, node: string): EventObject | undefined =>
   all(world, 'events').find(
     (event) =>

@@ -10,35 +10,35 @@ import { processItems } from '../functions/invocation.ts';
 import { acknowledgeAll, parseMessage } from '../functions/messages.ts';
 import type { Wiring } from '../functions/wiring.ts';
 
-/** All that is between the cloud and the function, with what they may do to a message: wait, and deliver it again. */
+/** Simulates everything between the cloud and the function. A message can wait and can be delivered again. */
 
-/** Something that the cloud tells whoever listens. */
+/** An event that the cloud publishes. */
 export interface Announcement {
   readonly id: string;
   /** The event itself. */
   readonly event: object;
-  /** In a word or two. */
+  /** A summary in a word or two. */
   readonly says: string;
 }
 
 export interface Message {
   readonly id: string;
   readonly body: string;
-  /** What it brings, in words. */
+  /** Describes the content of the message. */
   readonly brings: string;
-  /** When it may be received (epoch ms). */
+  /** When the message becomes visible (epoch ms). */
   readonly visibleAt: number;
-  /** How often it has been received. */
+  /** How many times the message was received. */
   readonly received: number;
 }
 
 export interface Queue {
-  /** Takes in what the cloud has announced since the last time. */
+  /** Takes in the announcements since the last call. */
   readonly collect: () => void;
   readonly receive: (now: number) => Message | null;
-  /** Takes in a message of the function's own. */
+  /** Adds a message that the function sends. */
   readonly send: (body: string, delaySeconds: number) => void;
-  /** Gives a message back; false when it has been received too often and goes to the dead-letter queue. */
+  /** Returns a message to the queue. False if it was received too often and moves to the dead-letter queue. */
   readonly giveBack: (message: Message, now: number) => boolean;
 }
 
@@ -46,15 +46,15 @@ const VISIBLE_AGAIN_AFTER_MS = 5_000;
 const RECEIVED_AT_MOST = 5;
 const UNDER_WAY_MS = { least: 400, most: 1_200 } as const;
 
-/** Where announcements come from. */
+/** The source of announcements. */
 interface Source {
   readonly title: string;
   readonly now: () => number;
-  /** All so far; null for what nobody listens to. */
+  /** All announcements so far. An entry is null if no one subscribes to it. */
   readonly announcements: () => readonly (Announcement | null)[];
 }
 
-/** Only what is announced from `since` on (an index into the announcements) is delivered. */
+/** Returns a queue that delivers only announcements from `since` on (an index into the announcements). */
 export const queueFrom = ({ title, now, announcements }: Source, since: number, random: () => number): Queue => {
   let collected = since;
   let sent = 0;
@@ -88,15 +88,15 @@ export const queueFrom = ({ title, now, announcements }: Source, since: number, 
 };
 
 /**
- * Virtual time as a function's process meets it over real sockets: a call takes as long as it is told to, calls side by
- * side overlap, and whatever ends first comes first. Only one call is on the wire at a time, so that the speed of this
- * computer has no say in the order of things and one seed is one history.
+ * Virtual time as a function's process meets it over real sockets: a call takes the time that it is given, concurrent
+ * calls overlap, and the call that ends first completes first. Only one call is in flight at a time, so that the speed
+ * of this computer does not affect the order and one seed gives one history.
  */
 export interface Turns {
-  /** A call that ends `ms` from now; `exchange` has to have its whole answer when it settles. */
+  /** Makes a call that ends `ms` from now. `exchange` must have the whole answer when it settles. */
   readonly call: <T>(ms: number, exchange: () => Promise<T>) => Promise<T>;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** The doors say that the call on the wire has reached them: its time passes now. */
+  /** Reports that the call in flight has reached its socket. The call's time passes at that moment. */
   readonly arrived: () => void;
 }
 
@@ -108,14 +108,14 @@ interface Turn {
 const earliest = (turns: readonly Turn[]): Turn | undefined =>
   turns.reduce<Turn | undefined>((best, other) => (best && best.at <= other.at ? best : other), undefined);
 
-/** `passUntil` lets the world reach a moment that may be over already. */
+/** Orders calls by virtual time. `passUntil` advances the world to a moment, which can already be in the past. */
 export const turnsOver = (now: () => number, passUntil: (at: number) => void): Turns => {
   const waiting = new Set<Turn>();
   let onTheWire = now();
   let taking = false;
   const takeAll = async (): Promise<void> => {
     taking = true;
-    // What the last answer set off asks for its own turn before the next is chosen.
+    // Work that the last answer triggers requests its turn before the next turn is chosen.
     await quiet();
     for (let turn = earliest([...waiting]); turn; turn = earliest([...waiting])) {
       waiting.delete(turn);
@@ -141,7 +141,7 @@ export const turnsOver = (now: () => number, passUntil: (at: number) => void): T
   };
 };
 
-/** What a deployed function is made of. */
+/** What a deployed function is built from. */
 export interface Parts {
   readonly cloud: Cloud;
   readonly cluster: Cluster;
@@ -150,7 +150,7 @@ export interface Parts {
   readonly queue: Queue;
 }
 
-/** A function in small, with a time limit in virtual time for each invocation. */
+/** A simulated deployment of the function. Each invocation has a time limit in virtual time. */
 export interface DeployedFunction {
   readonly onMessage: (message: Message) => Promise<{ readonly again: boolean; readonly ends: readonly End[] }>;
   readonly sweep: () => Promise<void>;
@@ -158,17 +158,17 @@ export interface DeployedFunction {
 
 const end = z.object({ decision: z.string(), because: z.string(), says: z.string() });
 
-/** How a run came to its end, as the function logged it. */
+/** How a run ended, as the function logged it. */
 export type End = z.infer<typeof end>;
 
-/** Virtual ms. */
+/** The time limit of an invocation (virtual ms). */
 const LASTS_MS = 30_000;
 
 const isEnd = (line: object): boolean => !('step' in line) || line.step === null;
 
-/** What differs from platform to platform. */
+/** What differs between platforms. */
 export interface Platform extends Pick<Wiring, 'foreign' | 'measured'> {
-  /** The platform's own handler: true when the message has to come again. */
+  /** Calls the platform's own handler. Returns true if the message must be delivered again. */
   readonly handle: (
     message: Message,
     wiring: Wiring,
@@ -232,7 +232,7 @@ interface Reader {
   readonly owns: (machine: MachineId) => boolean;
 }
 
-/** What every platform's handler comes down to, without the envelopes of any. */
+/** Returns a platform with what all handlers have in common, without any platform's envelopes. */
 export const plainPlatform = ({ readHints, owns }: Reader): Platform => ({
   foreign: ({ machine }) => (owns(machine) ? null : 'it is a machine of another place'),
   measured: () => ({}),

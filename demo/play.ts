@@ -16,7 +16,7 @@ import { type CloudStage, type Story, storyOf } from './stage.ts';
 export interface Demo {
   readonly scenario: Scenario;
   readonly seed: number;
-  /** False: Cloudfence's identity is not allowed to patch Nodes. */
+  /** False if Cloudfence's identity may not patch Nodes. */
   readonly mayMark: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Played<P extends ClusterParts = ClusterParts> {
   readonly verdict: Verdict;
 }
 
-/** Ms of virtual time. */
+/** How long the demo watches both worlds (ms of virtual time). */
 export const WATCHED_MS = 620_000;
 const NIGHT = Date.UTC(2026, 0, 5, 3);
 const WAIT_MS = 250;
@@ -39,7 +39,9 @@ interface Run extends Counter {
   readonly turns: Turns;
 }
 
-/** A cluster at rest, on a real cluster's terms: its cloud controller looks after Nodes whose machines are gone. */
+/**
+ * Creates a cluster at rest that behaves like a real one: its cloud controller deletes Nodes whose machines are gone.
+ */
 const worldAtRest = <P extends ClusterParts>(stage: CloudStage<P>, seed: number) => {
   const world = stage.create({ seed, now: NIGHT });
   world.parts.cluster.knobs.cloudController = true;
@@ -48,7 +50,7 @@ const worldAtRest = <P extends ClusterParts>(stage: CloudStage<P>, seed: number)
   return { world, story: storyOf(world, scene, stage) };
 };
 
-/** Plays the scenario in both worlds to the end of the watch, telling what happens as it happens. */
+/** Plays the scenario in both worlds until the watch ends, and reports each event as it happens. */
 export const play = async <P extends ClusterParts>(
   stage: CloudStage<P>,
   demo: Demo,
@@ -96,7 +98,7 @@ const untilWatched = async (world: World<ClusterParts>, sweeps: boolean, run: Ru
 
 type LaneName = 'kubernetes alone' | 'with cloudfence';
 
-/** One of the two worlds, and when each milestone was reached there (ms after the start). */
+/** One of the two worlds, and when it reached each milestone (ms after the start). */
 export interface Lane<P extends ClusterParts = ClusterParts> {
   readonly name: LaneName;
   readonly world: World<P>;
@@ -116,13 +118,13 @@ export type Tell = (news: News) => void;
 interface Lanes<P extends ClusterParts = ClusterParts> {
   readonly alone: Lane<P>;
   readonly fenced: Lane<P>;
-  /** Ms since the stories began to differ. */
+  /** Ms since the two stories began to differ. */
   readonly elapsed: () => number;
-  /** Lets time pass in both worlds alike, and tells what happens there. */
+  /** Advances time equally in both worlds, and reports what happens. */
   readonly passUntil: (at: number) => void;
 }
 
-/** How often the worlds are looked at (ms): the times of milestones are as exact as that. */
+/** How often the demo reads the worlds (ms). The times of milestones have this precision. */
 const LOOK_EVERY_MS = 50;
 
 type OpenLane<P extends ClusterParts> = Lane<P> & { readonly reached: Map<string, number> };
@@ -132,7 +134,7 @@ const stopwatch = (now: () => number): (() => number) => {
   return () => now() - start;
 };
 
-/** From here on the given world is the one with Cloudfence, and a fork of it is left to Kubernetes alone. */
+/** Forks the world. The given world continues with Cloudfence, and the fork with Kubernetes alone. */
 const lanesFrom = <P extends ClusterParts>(
   world: World<P>,
   story: Story<P>,
@@ -169,7 +171,7 @@ const lanesFrom = <P extends ClusterParts>(
   return { alone, fenced, elapsed, passUntil };
 };
 
-/** One delivery of a message, and what the function made of it. */
+/** One delivery of a message, and what the function did with it. */
 interface Delivery {
   /** Ms after the start. */
   readonly at: number;
@@ -179,7 +181,7 @@ interface Delivery {
   readonly ends: readonly End[];
 }
 
-/** Where messages are handed over. */
+/** What `deliver` needs to hand over a message. */
 interface Counter {
   readonly lanes: Lanes;
   readonly queue: Queue;
@@ -187,7 +189,7 @@ interface Counter {
   readonly tell: Tell;
 }
 
-/** Hands one message to the function, and does with it what a queue does with the function's answer. */
+/** Hands one message to the function, and then treats it as a queue would after the function's answer. */
 const deliver = async (
   message: Message,
   { lanes, queue, deployed, tell }: Counter,
@@ -214,7 +216,7 @@ const ordinal = (n: number): string => ['', 'first', 'second', 'third', 'fourth'
 
 interface Finding {
   readonly finding: string;
-  /** What is amiss, or null when all is as it should be. */
+  /** What is wrong, or null if everything is as expected. */
   readonly wrong: string | null;
 }
 

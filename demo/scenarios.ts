@@ -9,7 +9,7 @@ import * as milestone from './milestones.ts';
 import type { Milestone } from './milestones.ts';
 import { type Machine, oldNode, type Story } from './stage.ts';
 
-/** Something that people do while the clocks run, in both worlds. */
+/** Something that people do in both worlds while time passes. */
 interface Act {
   /** Ms after the start of the story. */
   readonly at: number;
@@ -19,17 +19,17 @@ interface Act {
 
 export interface Scenario {
   readonly name: string;
-  /** What is going to be shown, in a sentence. */
+  /** Says in one sentence what the scenario shows. */
   readonly shows: string;
-  /** What all times are counted from, such as `after the stop`. */
+  /** The moment from which all times are counted, such as `after the stop`. */
   readonly since: string;
-  /** Lets the trouble come, and time pass until it is there: at that moment the two stories begin to differ. */
+  /** Causes the trouble and advances time until it has happened. The two stories differ from that moment on. */
   readonly strikes: <P extends ClusterParts>(world: World<P>, story: Story<P>) => void;
   readonly acts: readonly Act[];
-  /** The cloud announces nothing: only the sweep finds it. */
+  /** True if the cloud announces nothing, so that only the sweep finds it. */
   readonly unannounced: boolean;
   readonly milestones: readonly Milestone[];
-  /** What has to be so in the end. */
+  /** What must be true at the end. */
   readonly asks: readonly Question[];
 }
 
@@ -137,7 +137,10 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** @throws InvalidInput */
+/**
+ * Returns the scenario of that name.
+ * @throws InvalidInput if there is none
+ */
 export const scenarioNamed = (name: string): Scenario => {
   const known = scenarios.find((scenario) => scenario.name === name);
   if (!known)

@@ -6,9 +6,9 @@ import { DATABASE_POD } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
 import type { Announcement, DeployedFunction, Parts } from './platform.ts';
 
-/** A database with one disk on one of two nodes, by the ids of its cloud. */
+/** A database with one disk on one of two Nodes, by the ids of its cloud. */
 export interface Scene {
-  /** The disk, and the instance that holds it now. */
+  /** The disk. `holder` is the instance that holds it now. */
   readonly volume: string;
   readonly holder: string;
   readonly spare: string;
@@ -16,7 +16,7 @@ export interface Scene {
 }
 
 export interface Machine {
-  /** In the cloud's own words. */
+  /** The state in the cloud's own words. */
   readonly state: string;
   readonly power: 'running' | 'off' | 'gone' | 'between';
   readonly boot: number;
@@ -27,53 +27,55 @@ interface Holder {
   readonly state: string;
 }
 
-/** The cloud's API behind a real socket of this computer. */
+/** The cloud's API on a real socket of this computer. */
 interface CloudDoor {
   readonly url: string;
   readonly calls: () => Readonly<Record<string, number>>;
   readonly close: () => Promise<void>;
 }
 
-/** A call of the cloud, which waits for its turn before it leaves. */
+/** Runs a call to the cloud, which waits for its turn before it leaves. */
 export type InTurn = <T>(exchange: () => Promise<T>) => Promise<T>;
 
 /**
- * All that the demo has to know of the cloud below its cluster. The stories, and what becomes of them, are the same on
- * each.
+ * Everything that the demo knows about the cloud below its cluster. The stories and their ends are the same on every
+ * cloud.
  */
 export interface CloudStage<P extends ClusterParts> {
   readonly name: string;
-  /** What people call the service that the instances are of. */
+  /** The common name of the service that runs the instances. */
   readonly title: string;
-  /** What its API is called in JSON. */
+  /** The key of this API in the JSON output. */
   readonly api: string;
   readonly create: (start: { readonly seed: number; readonly now: number }) => World<P>;
   readonly scene: (world: World<P>) => Scene;
   readonly machine: (world: World<P>, instance: string) => Machine;
-  /** For a table: ids and names may be long. */
+  /** Shortens an id for a table, because ids and names can be long. */
   readonly shortName: (instance: string) => string;
   readonly shortNode: (node: string) => string;
-  /** Scenarios that show nothing here, and why. */
+  /** Scenarios that show nothing on this cloud, and why. */
   readonly without: Readonly<Record<string, string>>;
   readonly holders: (world: World<P>, volume: string) => readonly Holder[];
   readonly harm: (world: World<P>) => readonly { readonly what: string }[];
   readonly stop: (world: World<P>, instance: string) => void;
-  /** For good. */
+  /** Destroys the machine for good. */
   readonly destroy: (world: World<P>, instance: string) => void;
   readonly start: (world: World<P>, instance: string) => void;
-  /** Everything so far, oldest first; null for what the install does not listen to. */
+  /** Returns all announcements so far, oldest first. An entry is null if the install does not subscribe to it. */
   readonly announcements: (world: World<P>) => readonly (Announcement | null)[];
-  /** An announcement may come before what it announces: then it is the sweep that sees the end. */
+  /**
+   * True if an announcement can arrive before the change that it announces. The sweep then sees the end of that change.
+   */
   readonly sweeps: boolean;
-  /** `arrived` is called at each request, before it has any effect. */
+  /** Calls `arrived` for each request, before the request has any effect. */
   readonly openDoor: (world: World<P>, arrived: () => void) => Promise<CloudDoor>;
   readonly cloudBehind: (url: string, inTurn: InTurn) => Cloud;
   readonly deploy: (parts: Parts) => DeployedFunction;
 }
 
-/** What stood before the machine failed: by these uids one tells the old from the new. */
+/** The state before the machine failed. These uids tell the old objects from the new ones. */
 export interface Story<P extends ClusterParts = ClusterParts> extends Scene {
-  /** The cloud that it plays on. */
+  /** The cloud on which the story plays. */
   readonly stage: CloudStage<P>;
   /** The Node of the machine that fails. */
   readonly node: string;
@@ -100,11 +102,11 @@ export const storyOf = <P extends ClusterParts>(world: World<P>, scene: Scene, s
   };
 };
 
-/** The pod that bears the database's name now, old or new. */
+/** Returns the pod that has the database's name now, old or new. */
 export const databasePod = (world: World<ClusterParts>): PodObject | undefined =>
   standing(world, 'pods', DATABASE_POD.name, DATABASE_POD.namespace);
 
-/** The very Node object of before, if it still stands. */
+/** Returns the original Node object if it still exists. */
 export const oldNode = (
   world: World<ClusterParts>,
   { node, nodeUid }: Pick<Story, 'node' | 'nodeUid'>,

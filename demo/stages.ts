@@ -5,7 +5,7 @@ import { type Demo, play, type Tell } from './play.ts';
 import type { Scenario } from './scenarios.ts';
 import type { CloudStage } from './stage.ts';
 
-/** How a demo came out, whatever cloud it was played on. */
+/** The result of a demo, on any cloud. */
 interface Shown {
   readonly right: boolean;
   readonly lines: readonly string[];
@@ -32,8 +32,7 @@ const playable = <P extends ClusterParts>(stage: CloudStage<P>): Playable => ({
 });
 
 /**
- * Each is loaded only when it is played. A cloud is a line here, and its stage. It plays on the first where nobody
- * says.
+ * Loads a stage only when it is played. Each cloud has one line here, and its stage. The first cloud is the default.
  */
 const stages: Readonly<Record<string, () => Promise<Playable>>> = {
   aws: async () => playable((await import('./aws-stage.ts')).awsStage),
@@ -41,7 +40,10 @@ const stages: Readonly<Record<string, () => Promise<Playable>>> = {
   gcp: async () => playable((await import('./gcp-stage.ts')).gcpStage),
 };
 
-/** @throws InvalidInput where there is no such cloud, and for a scenario that shows nothing on it */
+/**
+ * Returns how to show the scenario on a cloud.
+ * @throws InvalidInput if there is no such cloud, or if the scenario shows nothing on it
+ */
 export const showOn = async (said: string | undefined, { name }: Pick<Scenario, 'name'>): Promise<Show> => {
   const cloud = said ?? Object.keys(stages)[0] ?? '';
   const load = Object.hasOwn(stages, cloud) ? stages[cloud] : undefined;

@@ -6,7 +6,7 @@ import { oursOn } from './ours.ts';
 import { type Lane, type News, type Played, WATCHED_MS } from './play.ts';
 import { databasePod, type Story } from './stage.ts';
 
-/** Both timelines side by side, and how both worlds stand in the end. */
+/** Prints both timelines side by side, and the state of both worlds at the end. */
 
 const COLUMNS = [36, 32, 32] as const;
 
@@ -86,17 +86,17 @@ export const verdictLines = <P extends ClusterParts>({
   ];
 };
 
-/** What people read at a terminal: plain text, at most this many columns wide. */
+/** The maximum width of what people read at a terminal (columns of plain text). */
 export const WIDTH = 100;
 
-/** `+m:ss.s` */
+/** Returns the time as `+m:ss.s`. */
 const clockTime = (ms: number): string => {
   const tenths = Math.round(ms / 100);
   const seconds = ((tenths % 600) / 10).toFixed(1).padStart(4, '0');
   return `+${Math.floor(tenths / 600)}:${seconds}`;
 };
 
-/** Breaks a text between words; a word that is longer than a line is cut. */
+/** Breaks a text between words. A word that is longer than a line is split. */
 export const wrapped = (text: string, width: number): readonly string[] => {
   const lines: string[] = [];
   let line = '';
@@ -109,7 +109,7 @@ export const wrapped = (text: string, width: number): readonly string[] => {
   return line === '' ? lines : [...lines, line];
 };
 
-/** Wraps a text under a first column that only the first line has. */
+/** Wraps a text beside a first column that only the first line has. */
 const hanging = (head: string, text: string): readonly string[] =>
   wrapped(text, WIDTH - head.length).map((line, at) => `${at === 0 ? head : ' '.repeat(head.length)}${line}`);
 
@@ -120,17 +120,20 @@ interface PodAtTheEnd {
   readonly node: string | null;
   readonly phase: string;
   readonly deleting: boolean;
-  /** Below its node: whatever Kubernetes knows, a machine that is off runs no pod, and one that runs may run it on. */
+  /**
+   * Whether the machine under the pod's Node runs. Whatever Kubernetes knows, a pod cannot run on a machine that is
+   * off, and can still run on a machine that runs.
+   */
   readonly machineRuns: boolean;
 }
 
-/** How a world stands when the watch is over. */
+/** The state of a world when the watch ends. */
 interface AtTheEnd {
-  /** Instances that hold the disk, with their states. */
+  /** The instances that hold the disk, with their states. */
   readonly disk: readonly { readonly instance: string; readonly state: string }[];
   readonly pod: PodAtTheEnd | null;
   readonly harm: readonly string[];
-  /** What Cloudfence has left on the Node; null when there is no such Node (any more). */
+  /** What Cloudfence left on the Node, or null if the Node no longer exists. */
   readonly leftOnNode: readonly string[] | null;
 }
 
@@ -162,7 +165,10 @@ const podAtTheEnd = <P extends ClusterParts>(
   };
 };
 
-/** The whole demo as one JSON object: times in ms after the start, null for what never came. */
+/**
+ * Returns the whole demo as one JSON object. Times are in ms after the start, and null for a milestone that was never
+ * reached.
+ */
 export const playedJson = <P extends ClusterParts>({
   demo,
   story,

@@ -5,7 +5,10 @@ import type { Command } from '../fencing/loop/next-command.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import { decision } from './metrics.ts';
 
-/** One JSON line for each step and each end, under the same names everywhere. Never a secret, never the environment. */
+/**
+ * One JSON line for each step and each outcome, with the same field names on every platform. It never contains a secret
+ * or the environment.
+ */
 interface DecisionLine {
   readonly decision: string;
   readonly because: string;
@@ -23,7 +26,7 @@ interface DecisionLine {
   readonly requestId: string | null;
 }
 
-/** A line of a log is read by people; the whole of a longer story is in the answer, or in the dead letter. */
+/** Limits the text of a log line, because people read it. The full text is in the answer or in the dead letter. */
 const LONGEST_SAYS = 4_000;
 const short = (says: string): string => (says.length > LONGEST_SAYS ? `${says.slice(0, LONGEST_SAYS - 1)}…` : says);
 
@@ -43,7 +46,7 @@ const blank: DecisionLine = {
   requestId: null,
 };
 
-/** What was just done, or null when the command was no step. */
+/** Returns the line for the latest step, or null if the command was not a step. */
 export const stepLine = (command: Command, known: RunState, event: string | null): DecisionLine | null => {
   const step = known.steps.at(-1);
   if ((command.do !== 'act' && command.do !== 'imagine') || !step) return null;
@@ -85,7 +88,7 @@ export const faultLine = ({ what, where, remedy }: Fault): DecisionLine => ({
   says: `${what}; ${remedy}`,
 });
 
-/** What became of a message, in a word and a sentence. */
+/** Returns the line for what happened to a message: one word and one sentence. */
 export const messageLine = (what: string, because: string, says: string, instance: string | null): DecisionLine => ({
   ...blank,
   decision: what,
@@ -94,9 +97,12 @@ export const messageLine = (what: string, because: string, says: string, instanc
   instance,
 });
 
-/** What is told of an error: to whoever called, one sentence; to the log, all of it. */
+/** Descriptions of an error: the caller gets one sentence, and the log gets all details. */
 
-/** An error of ours says what, where and how to mend it. Of any other a stranger is told that it was one. */
+/**
+ * Returns the message of a CloudfenceError, which says what is wrong, where, and how to fix it. For any other error, it
+ * returns the error's first line and refers to the log.
+ */
 export const sentenceOf = (error: unknown): string => {
   if (error instanceof CloudfenceError) return error.message;
   const [said = ''] = (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).split('\n');
@@ -105,7 +111,7 @@ export const sentenceOf = (error: unknown): string => {
 
 const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
-/** For the log alone. */
+/** Returns the line for an unexpected failure. Only the log may contain it, because it can include a stack. */
 export const failureLine = (because: string, error: unknown): object => ({
   ...messageLine('failed', because, sentenceOf(error), null),
   ...(error instanceof CloudfenceError ? {} : { stack: stackOf(error) }),

@@ -27,7 +27,10 @@ const fencesIn = async ({ ports }: DoctorWiring, signal: AbortSignal): Promise<r
   return perCluster.flat();
 };
 
-/** Where others fence under roles of their own, theirs are judged, and not the doctor's, which may only look. */
+/**
+ * Runs all checks. If other functions fence under roles of their own, this checks their access instead of the doctor's,
+ * which may only read.
+ */
 const diagnosed = async (
   { kit, opened, policy, fencers = [] }: DoctorWiring,
   signal: AbortSignal,
@@ -43,8 +46,9 @@ const diagnosed = async (
 };
 
 /**
- * Checks from inside the function, whose network and identity are not a laptop's; `{"question": "fences"}` lists the
- * fences that stand, which a removal asks for first.
+ * Runs the checks from inside the function, whose network and identity differ from those of a laptop. `{"question":
+ * "fences"}` lists the standing fences; removing an install asks for them first.
+ * @throws InvalidInput
  */
 export const doctor =
   (wired: () => Promise<DoctorWiring>) =>
@@ -56,13 +60,16 @@ export const doctor =
     return asked.data.question === 'fences' ? { fences: await fencesIn(wiring, signal) } : diagnosed(wiring, signal);
   };
 
-/** Whether whoever asked is to be told by more than words that a fence would not work. */
+/** Reports whether the function must signal failure by more than text, because a fence would not work. */
 export const isFailing = (answer: DoctorAnswer): answer is Diagnosis =>
   'verdict' in answer && answer.verdict === 'fail';
 
-/** The functions that fence, asked by the doctor: their role may do what its own may not, and the other way round. */
+/**
+ * The doctor asks the functions that fence about their access, because their roles and its own role permit different
+ * things.
+ */
 
-/** Machines named in a question: enough to try orders on, and few enough for any message. */
+/** Limits the machines in one question: enough to try operations on, and few enough for any message. */
 const MOST_NAMED = 20;
 
 const accessQuestion = z.strictObject({
@@ -76,8 +83,8 @@ const accessAnswer = z.object({
 export type AccessAnswer = z.infer<typeof accessAnswer>;
 
 /**
- * What a function that fences says of its own access when the doctor asks; null for everything that is no such
- * question.
+ * Returns what a fencing function reports about its own access when the doctor asks. Returns null if the event is not
+ * such a question.
  */
 export const accessOf = async (event: unknown, wired: () => Promise<DoctorWiring>): Promise<AccessAnswer | null> => {
   const asked = accessQuestion.safeParse(event);
@@ -101,7 +108,7 @@ const told = async (
   });
 };
 
-/** A line for all that is well, and one for each thing that is not. */
+/** Returns one check if all are ok, or each check that is not ok. */
 const checksBy = async (
   fencer: Fencer,
   machines: readonly MachineId[],

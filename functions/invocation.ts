@@ -15,17 +15,17 @@ import { decision, measuresOf, unreachableMeasures } from './metrics.ts';
 import type { Wiring } from './wiring.ts';
 
 /**
- * How long the platform lets an invocation go on; what Lambda hands in says it:
+ * Reports how long the platform lets the invocation continue. Lambda's context has this method.
  * https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html
  */
 export interface TimeLimit {
   readonly getRemainingTimeInMillis: () => number;
 }
 
-/** Left at the end of an invocation to answer in good order (ms). */
+/** Time reserved at the end of an invocation for a proper answer (ms). */
 const MARGIN_MS = 3_000;
 
-/** Clusters that could not be asked, and why: those that answered again meanwhile are not among them. */
+/** Clusters that did not answer, with the reason. A cluster that answers a later request is removed. */
 type Unreachable = ReadonlyMap<string, string>;
 
 const noticed = (unreachable: Map<string, string>, answer: CommandResult, { place }: RunState): void => {
@@ -42,13 +42,13 @@ interface Invocation {
   readonly ports: Ports;
   /** Mono ms at which runs end, well before the platform ends the process. */
   readonly deadline: number;
-  /** As far as is known by now. */
+  /** The unreachable clusters known so far. */
   readonly unreachable: Unreachable;
 }
 
 /**
- * Work under one invocation: logs each step, and aborts whatever is in flight before the handler returns, because a
- * frozen process must not finish a call when it thaws.
+ * Runs `work` within one invocation. It logs each step, and aborts all pending calls before the handler returns,
+ * because a frozen process must not complete a call when it resumes.
  */
 export const withinInvocation = async <T>(
   { ports, log }: Wiring,
@@ -75,17 +75,17 @@ export const withinInvocation = async <T>(
 interface RunOptions {
   readonly policy: Policy;
   /**
-   * The queue takes over long waits, for less than a process that is paid for sleeping; without one the run waits
-   * itself.
+   * Whether the queue takes over long waits, which costs less than a process that sleeps. Without a queue, the run
+   * itself waits.
    */
   readonly queued: boolean;
   readonly vouched: string | null;
 }
 
-/** So many items that are not ours are told of one by one. */
+/** Limits how many items that this install does not serve are logged one by one. */
 const MOST_TOLD = 20;
 
-/** Those that are ours, and a word about the others. */
+/** Returns the items that this install serves, and logs the others. */
 const oursAmong = (items: readonly WorkItem[], { foreign, log }: Wiring): readonly WorkItem[] => {
   const judged = items.map((item) => ({ item, why: foreign(item) }));
   const others = judged.flatMap(({ item, why }) => (why === null ? [] : [{ machine: item.machine, why }]));
@@ -97,8 +97,8 @@ const oursAmong = (items: readonly WorkItem[], { foreign, log }: Wiring): readon
 };
 
 /**
- * Looks at each machine once, however many messages name it, and says what came of it; once more where a message wants
- * a dry run of what others want in earnest.
+ * Looks at each machine once, however many messages name it, and logs the outcome. If one message wants a dry run and
+ * others do not, the machine gets one look of each kind.
  */
 export const processItems = async (
   items: readonly WorkItem[],
@@ -147,14 +147,14 @@ const tellOutcome = (outcome: Outcome, item: WorkItem | null, wiring: Wiring): v
   wiring.log({ ...outcomeLine(outcome, item?.event ?? null), ...(measures.length > 0 && wiring.measured(measures)) });
 };
 
-/** For whoever is to hear of it: nobody knows what goes on in a cluster that does not answer. */
+/** Logs that a cluster did not answer and measures it, because its state is unknown. */
 export const tellUnreachable = (cluster: string, why: string, { log, measured }: Wiring): void =>
   log({ ...messageLine('failed', 'cluster-unreachable', why, null), cluster, ...measured(unreachableMeasures) });
 
-/** How a person wants one machine fenced; which one, each cloud says in its own way. */
+/** The options of a person's request to fence one machine. Each cloud adds the field that names the machine. */
 export const fenceRequestFields = {
   dryRun: z.boolean().default(false),
-  /** A person vouches that the machine is off; the configuration has to allow it. */
+  /** A person vouches that the machine is off. The configuration must allow it. */
   assertOff: z.boolean().default(false),
   reason: z.string().min(1).optional(),
 };
@@ -165,7 +165,10 @@ interface FenceRequest {
   readonly reason?: string | undefined;
 }
 
-/** @throws InvalidInput: `example` is what should have been sent */
+/**
+ * Reads a request to fence.
+ * @throws InvalidInput if the request cannot be read; the error shows `example`, a valid request
+ */
 export const parseFenceRequest = <T extends FenceRequest>(event: unknown, schema: z.ZodType<T>, example: string): T => {
   const reasoned = schema.refine(({ assertOff, reason }) => !assertOff || reason !== undefined, {
     path: ['reason'],
@@ -186,12 +189,12 @@ export const runFenceRequest = (
   return answerByHand(messages, { policy, vouched: assertOff ? (reason ?? null) : null }, wiring, limit);
 };
 
-/** The same JSON as the CLI: one object for one machine, `results` for several. */
+/** The JSON that the CLI prints: one object for one machine, `results` for several. */
 export type ByHandAnswer = OutcomeJson | { readonly results: readonly OutcomeJson[] };
 
 /**
- * Runs what a person sent, to its end or to the end of the invocation: there is no queue to wait in.
- * @throws InvalidInput, before anything is done, for what cannot be read
+ * Runs what a person sent until it ends or the invocation ends, because there is no queue to wait in.
+ * @throws InvalidInput, before any action, if the input cannot be read
  */
 const answerByHand = async (
   messages: readonly Message[],
@@ -208,17 +211,17 @@ const answerByHand = async (
 };
 
 /**
- * Takes what a person sent as if it had just arrived, and answers as the CLI does. `dryRun` may stand anywhere in it,
- * and is meant for the message that it stands in.
+ * Processes what a person sent as if it had just arrived, and answers as the CLI does. `dryRun` can be anywhere in the
+ * input, and applies to the message that contains it.
  *
- * @throws InvalidInput, before anything is done
+ * @throws InvalidInput, before any action
  */
 export const replayByHand = (messages: readonly Message[], wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> =>
   answerByHand(messages, { policy: wiring.policy, vouched: null }, wiring, limit);
 
 /**
- * Which dry runs have been told of: once for each boot of a machine, however often a sweep finds it. A dry run writes
- * nothing, so this is remembered by the process alone: another one, or one that has begun anew, tells it once more.
+ * Remembers which dry runs have been logged: one per boot of a machine, however often a sweep finds it. A dry run
+ * writes nothing, so only this process remembers. Another process, or a restarted one, logs it again.
  */
 const toldBy = new WeakMap<Wiring['ports'], Map<string, string>>();
 
@@ -231,14 +234,14 @@ const keyOf = (outcome: Outcome['outcome'], { machine }: Boot): string => `${out
 const isWould = (outcome: Outcome['outcome']): outcome is 'would-fence' | 'would-release' =>
   outcome === 'would-fence' || outcome === 'would-release';
 
-/** Whether that was told already. */
+/** Reports whether this process has already logged that dry run. */
 export const wasTold = (
   outcome: 'would-fence' | 'would-release',
   boot: Boot,
   { ports }: Pick<Wiring, 'ports'>,
 ): boolean => toldBy.get(ports)?.get(keyOf(outcome, boot)) === bootOf(boot);
 
-/** False for the end of a dry run that was told already; from now on it was. */
+/** Returns false for a dry run that was already logged. Otherwise, it remembers the dry run and returns true. */
 export const isNews = (outcome: Outcome, wiring: Pick<Wiring, 'ports'>): boolean => {
   if (!isWould(outcome.outcome)) return true;
   if (wasTold(outcome.outcome, outcome, wiring)) return false;

@@ -11,23 +11,23 @@ import { fenceRecord } from '../fencing/model/record.ts';
 import { faultLine, messageLine } from './decision-log.ts';
 import { decision, type Measured, metric } from './metrics.ts';
 
-/** One machine that a message wants looked at. */
+/** One machine that a message asks to look at. */
 export interface WorkItem {
   readonly machine: MachineId;
   readonly event: string | null;
   /** When the event says that it happened (epoch ms). */
   readonly eventAt: number | null;
-  /** How often it was sent again. */
+  /** How many times the item was sent again. */
   readonly attempts: number;
   readonly account: string | null;
   readonly region: string | null;
-  /** Its message wants a dry run. */
+  /** Whether its message asks for a dry run. */
   readonly dryRun: boolean;
 }
 
-/** A message of a queue, or an event that came without one. */
+/** A message from a queue, or an event that arrived without one. */
 export interface Message {
-  /** Null when there is no queue to give it back to. */
+  /** Null if there is no queue that could deliver it again. */
   readonly messageId: string | null;
   readonly body: string;
   readonly items: readonly WorkItem[];
@@ -45,7 +45,10 @@ const workItemOf = ({ machine, eventId, time, account, region, dryRun }: Hint): 
   dryRun: dryRun === true,
 });
 
-/** A reader that breaks over one message breaks over nothing else: the message is one that cannot be read. */
+/**
+ * Reads the event. If the reader throws, only this message becomes a fault, so that one message cannot break the
+ * others.
+ */
 const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
   try {
     return readEvent();
@@ -67,15 +70,15 @@ const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
   }
 };
 
-/** A dry run, be it that its message wants one or that nothing else is done here. */
+/** Reports whether the item runs dry, because its message asks for it or because the policy allows only dry runs. */
 export const isDry = ({ dryRun }: Pick<WorkItem, 'dryRun'>, policy: Pick<Policy, 'dryRun'>): boolean =>
   policy.dryRun || dryRun;
 
 const keyOf = (item: WorkItem, policy: Policy): string => `${item.machine} ${isDry(item, policy)}`;
 
 /**
- * Of several items about one machine the one that speaks for all, for dry runs and in earnest: the one that was sent
- * again least often, of equals the first.
+ * Returns one leading item for each machine and kind of run (dry or not): the item that was sent again least often, or
+ * the first of equals.
  */
 export const leadingItems = (items: readonly WorkItem[], policy: Policy): ReadonlySet<WorkItem> => {
   const leading = new Map<string, WorkItem>();
@@ -86,7 +89,7 @@ export const leadingItems = (items: readonly WorkItem[], policy: Policy): Readon
   return new Set(leading.values());
 };
 
-/** A message of our own has this key, whatever else it says. */
+/** Cloudfence's own messages have this key, whatever else they contain. */
 const ownMessage = z.looseObject({ cloudfence: z.unknown() });
 
 export const isOwnMessage = (body: string): boolean => {
@@ -102,8 +105,9 @@ export const notByThisDoor: Fault = {
 };
 
 /**
- * A message of our own, or anything that the provider can read. Nobody vouches for who wrote it into the queue: one of
- * our own is a hint like any other, with a count. Without a queue (null for its id) there is none of our own.
+ * Reads one of Cloudfence's own messages, or anything that the provider can read. The queue does not prove who wrote a
+ * message, so an own message is a hint like any other, with a count. Input without a queue (its id is null) cannot be
+ * an own message.
  */
 export const parseMessage = (messageId: string | null, body: string, readEvent: () => ParsedEvent): Message => {
   if (messageId === null && isOwnMessage(body))
@@ -125,44 +129,44 @@ export const parseMessage = (messageId: string | null, body: string, readEvent: 
 
 export const describeFault = ({ what, where, remedy }: Fault): string => `${what} (at ${where}): ${remedy}`;
 
-/** More than any id of ours or of a cloud's (characters). */
+/** Longer than any id of Cloudfence or of a cloud (characters). */
 const LONGEST = 1_000;
 
 /**
- * The queue is the timer: what has to wait is sent again, with a count of its own, because a queue's receive count is
- * for errors. It says nothing but which machine to look at: what is done there is derived anew, also below a Node that
- * is gone.
+ * A work item that has to wait, sent to the queue again with a delay: the queue is the timer. It has its own count,
+ * because the queue's receive count is for errors. It says only which machine to look at. The next look derives
+ * everything else again, even if the Node is gone.
  */
 const lookAgain = z
   .object({
     cloudfence: z.literal('look-again'),
     machine: z.string().min(1).max(LONGEST),
-    /** How often it was sent again. */
+    /** How many times the item was sent again. */
     hops: z.int().min(1),
     because: z.string().max(LONGEST),
     event: z.string().max(LONGEST).nullable(),
     eventAt: z.number().nullable(),
     /**
-     * For people who find it among the dead letters. No run believes it: whoever can write to the queue could have
-     * written it.
+     * Information for people who find the message in the dead-letter queue. No run trusts it, because anyone who can
+     * write to the queue could have written it.
      */
     record: fenceRecord.nullable().catch(null),
-    /** What wanted a dry run wants one to the end. */
+    /** Whether it stays a dry run: an item that began as a dry run never becomes a real run. */
     dryRun: z.boolean().default(false),
   })
   .readonly();
 
 export type LookAgain = z.infer<typeof lookAgain>;
 
-/** After so many hops, about ten minutes, the sweep is the timer. */
+/** After this many attempts, about ten minutes, the queue stops and the next sweep continues. */
 export const MOST_ATTEMPTS = 12;
 
-/** What SQS can hold a message back for; elsewhere it is long enough as well. */
+/** The longest delay that SQS supports. It is also long enough on the other clouds. */
 const LONGEST_DELAY_S = 900;
 const SHORTEST_DELAY_S = 2;
 const GROWTH = 1.5;
 
-/** Seconds until the next look: what the run asked for, and longer with each attempt. */
+/** Returns the seconds until the next look: at least what the run asked for, and longer with each attempt. */
 const delayFor = ({ lookAgainIn }: Pick<Outcome, 'lookAgainIn'>, attempts: number): number =>
   Math.min(
     LONGEST_DELAY_S,
@@ -175,7 +179,7 @@ const nextLook = (
 ): LookAgain => ({
   cloudfence: 'look-again',
   machine: outcome.machine,
-  // Messages are in flight during an upgrade: the field keeps its name.
+  // The field keeps its old name, because messages can be in the queue during an upgrade.
   hops: before.attempts + 1,
   because: outcome.reason.code,
   event: before.event,
@@ -184,7 +188,7 @@ const nextLook = (
   dryRun: before.dryRun,
 });
 
-/** Why a message is dead, beside the message itself: nobody has to search the logs for it. */
+/** A dead message together with its reason, so that people do not have to search the logs. */
 export interface DeadLetter {
   readonly reason: string;
   readonly body: string;
@@ -195,10 +199,13 @@ export interface Queues {
   readonly dead: (letter: DeadLetter) => Promise<void>;
 }
 
-/** Queues refuse an attribute that is too long together with its message; the reason's beginning is enough. */
+/**
+ * Limits the reason (characters), because a queue rejects a message whose attribute is too long. The beginning of the
+ * reason is enough.
+ */
 export const LONGEST_REASON = 1_000;
 
-/** Where the ends of messages go. */
+/** What `acknowledgeAll` uses to end messages. */
 interface Outbox {
   readonly policy: Policy;
   readonly queues: Queues;
@@ -212,8 +219,8 @@ export interface Unacknowledged<D extends Message> {
 }
 
 /**
- * Ends each message: with a log line, another look later, or a dead letter. Returns those that have to come again, and
- * why. One message of a batch speaks for each machine (`leadingItems`), so that its next look is ordered once.
+ * Ends each message with a log line, a later look, or a dead letter. Returns the messages that must be delivered again,
+ * and why. One message of a batch leads for each machine (`leadingItems`), so that its next look is requested once.
  */
 export const acknowledgeAll = async <D extends Message>(
   messages: readonly D[],
@@ -239,7 +246,7 @@ const whyOf = ({ items }: Message, outcomes: readonly Outcome[]): string => {
   return failed ? `${failed.reason.code}: ${failed.reason.says}` : 'a queue could not be reached';
 };
 
-/** False when the message has to come again. A queue that cannot be reached is a reason to come again. */
+/** Returns false if the message must be delivered again, also when a queue cannot be reached. */
 const isAcknowledged = async (
   message: Message,
   outcomes: readonly Outcome[],
@@ -280,7 +287,7 @@ const acknowledgeItem = async (
   if (!outcome) return true;
   const failed = outcome.outcome === 'failed' && !wantsAnotherLook(outcome);
   if (failed && outcome.retry) return false;
-  // Another message of this batch speaks for the same machine.
+  // Another message of this batch leads for the same machine.
   if (!leading.has(item)) return true;
   if (failed)
     await outbox.queues.dead({ body: message.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
@@ -289,9 +296,9 @@ const acknowledgeItem = async (
 };
 
 /**
- * A machine that is only over the cap is next when another fence is finished: the queue is sooner there than the sweep.
- * What failed while Kubernetes still frees something comes again by our own count: a queue's would call it dead too
- * early.
+ * Reports whether Cloudfence looks at the machine again soon. A machine that is only over the cap is next when another
+ * fence ends, and the queue gets there sooner than the sweep. A failure while Kubernetes still frees something is
+ * counted here, because the queue's receive count would turn it into a dead letter too early.
  */
 const wantsAnotherLook = ({ outcome, reason, lookAgainIn }: Outcome): boolean =>
   outcome === 'waiting' || reason.code === 'cap-reached' || (outcome === 'failed' && lookAgainIn !== null);
@@ -319,15 +326,15 @@ const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }:
 
 const SHOWN = 8;
 
-/** Bytes that are no text, such as a zip, are written as readers understand them as well. */
+/** Returns the bytes as UTF-8 text, or as base64 if they are not text, such as a zip. Readers understand both. */
 const textOfBytes = (bytes: Uint8Array): string => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return isUtf8(buffer) ? buffer.toString('utf8') : buffer.toString('base64');
 };
 
 /**
- * What came, as the text that it was before a platform parsed it. What is nested too deep to be written is cut off:
- * nobody could read it either.
+ * Returns the text that the input was before a platform parsed it. Values that are nested too deeply to serialize are
+ * cut off, because no reader could use them.
  */
 export const textOf = (body: unknown): string => {
   if (typeof body === 'string') return body;

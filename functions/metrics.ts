@@ -1,27 +1,27 @@
 import type { Outcome, StepReport } from '../fencing/model/outcome.ts';
 
-/** Every name under which logs and metrics speak: dashboards and alarms are written against these. */
+/** All names in logs and metrics. Dashboards and alarms depend on them. */
 
 export const metric = {
   /** One for each end of a run, by outcome. */
   outcomes: 'Outcomes',
   /** One for each refusal, by the code of its reason. */
   refusals: 'Refusals',
-  /** One for each refusal by the cap: many machines vanished at once. A dry run does not count. */
+  /** One for each refusal by the cap, which means that many machines vanished at once. Dry runs do not count. */
   capReached: 'CapReached',
   /**
-   * One for each boot of a machine that a dry run, or shadow mode, would have fenced; the same for what it would have
-   * released.
+   * One for each boot of a machine that a dry run or shadow mode would have fenced. `wouldRelease` counts releases in
+   * the same way.
    */
   wouldFence: 'WouldFence',
   wouldRelease: 'WouldRelease',
-  /** One for each time that a cluster could not be asked, by a sweep or about an event. */
+  /** One for each time that a cluster does not answer a sweep or a run for an event. */
   clusterUnreachable: 'ClusterUnreachable',
-  /** Machines that are proven off and whose fence is not finished, as a sweep found them. */
+  /** Machines that are proven off and whose fence is not finished, as counted by a sweep. */
   deadNodeUnfenced: 'DeadNodeUnfenced',
-  /** Messages that nobody could read. */
+  /** Messages that could not be read. */
   notUnderstood: 'NotUnderstood',
-  /** ms from the event to the first read that said off, and then from step to step. */
+  /** Duration from the event to the first read that said the machine is off, and then from step to step (ms). */
   eventToProof: 'EventToProof',
   proofToMark: 'ProofToMark',
   markToPodsGone: 'MarkToPodsGone',
@@ -30,7 +30,7 @@ export const metric = {
 
 export const dimension = { outcome: 'Outcome', reason: 'Reason' } as const;
 
-/** Decisions of a log line that are no outcome of a run. */
+/** Values of `decision` in a log line that are not outcomes of a run. */
 export const decision = {
   step: 'step',
   notUnderstood: 'not-understood',
@@ -40,7 +40,7 @@ export const decision = {
   foreign: 'foreign',
 } as const;
 
-/** Logged as fields of a line, which each platform makes a metric of in its own way. */
+/** A measure. It is logged as fields of a line, and each platform turns those into a metric in its own way. */
 export interface Measured {
   readonly name: string;
   readonly value: number;
@@ -48,7 +48,7 @@ export interface Measured {
   readonly by?: Readonly<Record<string, string>>;
 }
 
-/** The measures and what they are measured by, as fields under their own names. */
+/** Returns the measures and their dimensions as fields under their own names. */
 export const metricFields = (measured: readonly Measured[]): Readonly<Record<string, string | number>> => ({
   ...Object.assign({}, ...measured.map(({ by }) => by ?? {})),
   ...Object.fromEntries(measured.map(({ name, value }) => [name, value])),
@@ -62,7 +62,10 @@ const endOf = (step: StepReport | undefined): number | null => (step ? step.at +
 const span = (name: string, from: number | null, to: number | null): readonly Measured[] =>
   from === null || to === null || to < from ? [] : [{ name, value: to - from, unit: 'Milliseconds' }];
 
-/** How long each phase of a finished fence took. `eventAt` is when the event says that it happened, to the second. */
+/**
+ * Returns how long each phase of a finished fence took. `eventAt` is when the event says that it happened, to the
+ * second.
+ */
 const phases = ({ outcome, dryRun, provenAt, steps }: Outcome, eventAt: number | null): readonly Measured[] => {
   if (outcome !== 'fenced' || dryRun) return [];
   const marked = endOf(done(steps, 'mark')[0]);
@@ -79,7 +82,8 @@ const phases = ({ outcome, dryRun, provenAt, steps }: Outcome, eventAt: number |
 const one = (name: string): Measured => ({ name, value: 1, unit: 'Count' });
 
 /**
- * A dry run is counted apart: it never counts as a fence or a release, not even of a machine that is fenced already.
+ * Counts the end of a run. A dry run is counted separately and never counts as a fence or a release, even if the
+ * machine is already fenced.
  */
 const endsOf = ({ outcome, dryRun }: Outcome): readonly Measured[] => {
   if (dryRun && (outcome === 'fenced' || outcome === 'released')) return [];
@@ -101,6 +105,6 @@ export const measuresOf = (outcome: Outcome, eventAt: number | null): readonly M
   ...phases(outcome, eventAt),
 ];
 
-/** A machine is off, and its fence is not at an end: what an alarm waits for. */
+/** Reports whether a machine is off and its fence is not finished. An alarm watches this number. */
 export const isDeadAndUnfenced = ({ outcome, provenAt }: Outcome): boolean =>
   provenAt !== null && (outcome === 'refused' || outcome === 'waiting' || outcome === 'failed');

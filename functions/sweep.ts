@@ -32,7 +32,10 @@ export const sweep =
     };
   };
 
-/** In shadow mode every sweep finds the same machines, and would take the same steps. */
+/**
+ * Reports whether a step is worth logging. In shadow mode every sweep finds the same machines and would take the same
+ * steps.
+ */
 const isNewsOfSweep =
   (wiring: Wiring) =>
   ({ do: what }: Command, { request, machine }: RunState): boolean => {

@@ -5,14 +5,14 @@ import type { OpenedCloud } from '../providers/plugin.ts';
 import type { WorkItem, Queues } from './messages.ts';
 import type { Measured } from './metrics.ts';
 
-/** All that a function of ours is made of; tests hand in another. */
+/** Everything that a function depends on. Tests pass their own. */
 export interface Wiring {
   readonly ports: Omit<Ports, 'signal' | 'observe'>;
   readonly policy: Policy;
-  /** Why an item is none of this install's, in words; null when it is one. */
+  /** Returns in words why this install does not serve the item, or null if it does. */
   readonly foreign: (item: Pick<WorkItem, 'machine' | 'account' | 'region'>) => string | null;
   readonly queues: Queues;
-  /** Measures as fields of a log line, in the form that this platform makes metrics of. */
+  /** Returns measures as fields of a log line, in the form that this platform turns into metrics. */
   readonly measured: (measures: readonly Measured[]) => object;
   readonly newRunId: () => string;
   readonly log: (line: object) => void;
@@ -22,21 +22,21 @@ export interface Wiring {
 export interface Fencer {
   readonly name: string;
   /**
-   * What it answers to a question. @throws Refused where it fails as a whole; Denied, Unavailable where it cannot be
-   * asked
+   * Returns the function's answer to a question.
+   * @throws Refused if the function fails as a whole; Denied or Unavailable if it cannot be asked
    */
   readonly ask: (question: object, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** What the doctor asks beside. */
+/** The wiring of the doctor, which also needs the opened cloud and clusters. */
 export interface DoctorWiring extends Wiring {
   readonly kit: OpenedCloud;
   readonly opened: readonly OpenCluster[];
-  /** Functions that fence as somebody else than the doctor; left out where all are one identity. */
+  /** Functions that fence under an identity other than the doctor's. Absent if all functions share one identity. */
   readonly fencers?: readonly Fencer[];
 }
 
-/** Makes it on the first call and keeps what worked; what failed is tried anew at the next. */
+/** Calls `make` once and caches the result. After a failure, the next call tries again. */
 export const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
   let made: Promise<T> | null = null;
   return () => {

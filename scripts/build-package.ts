@@ -5,11 +5,11 @@ import { bundle, bundleCli, root } from './bundle.ts';
 import { writeDeclarations } from './declarations.ts';
 import { foldersIn, librariesIn, licensesText } from './licenses.ts';
 
-/** Builds everything that `npm pack` puts into the package beside files of the checkout: `package.json` lists both. */
+/** Builds everything that `npm pack` adds to the files of the checkout. `package.json` lists both. */
 
 const FOLDER = 'dist/lib';
 
-/** Each cloud that has a plugin is an export of its own. */
+/** Returns one export for each cloud that has a plugin. */
 const cloudEntries = async (): Promise<Readonly<Record<string, string>>> => {
   const folders = await readdir(path.join(root, 'providers'));
   const registers = folders.map((cloud): [string, string] => [

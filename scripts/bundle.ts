@@ -6,14 +6,14 @@ import { slimLibraries } from '../infra/serverless/slim-libraries.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Libraries in the old format of modules take it for granted. */
+/** Defines `require` in each bundle, because CommonJS libraries assume it. */
 const REQUIRE =
   "import { createRequire as requireFrom$ } from 'node:module'; const require = requireFrom$(import.meta.url);";
 
 export interface Wanted {
-  /** Sources by the name of their bundle. */
+  /** Source files by the name of their bundle. */
   readonly entries: Readonly<Record<string, string>>;
-  /** A folder that holds nothing else. */
+  /** The output folder. It contains nothing else. */
   readonly folder: string;
   readonly sourcemap: boolean;
 }
@@ -24,7 +24,8 @@ const filesIn = async (folder: string): Promise<readonly string[]> => {
 };
 
 /**
- * Bundles the entries with their libraries. What is loaded on first use is a file of its own, shared by all entries.
+ * Bundles the entries with their libraries. Code that is loaded on first use becomes a separate file, which all entries
+ * share.
  */
 export const bundle = async ({ entries, folder, sourcemap }: Wanted): Promise<Metafile> => {
   const outdir = path.join(root, folder);
@@ -56,15 +57,15 @@ export const bundle = async ({ entries, folder, sourcemap }: Wanted): Promise<Me
       await writeFile(file, contents);
     }),
   );
-  // A process that runs the old bundle may still need its parts, but only until now.
+  // Removes the files of the previous bundle last, because a process that runs it can still need them until now.
   const written = new Set(outputFiles.map(({ path: file }) => file));
   await Promise.all((await filesIn(outdir)).filter((file) => !written.has(file)).map((file) => rm(file)));
   return metafile;
 };
 
 /**
- * Bundles the CLI with its libraries into dist/cli: to find and read thousands of their files takes longer than a
- * fence's own calls. Each command's and each cloud's part is a file of its own, loaded when it is needed.
+ * Bundles the CLI with its libraries into dist/cli, because finding and reading thousands of library files takes longer
+ * than the calls of a fence. The code of each command and of each cloud is a separate file, loaded when needed.
  */
 export const bundleCli = (): Promise<Metafile> =>
   bundle({ entries: { cloudfence: 'cli/main.ts' }, folder: 'dist/cli', sourcemap: true });

@@ -1,5 +1,5 @@
-// Says in one sentence what would otherwise be a riddle: an older Node can neither run TypeScript as it stands nor load
-// the Kubernetes client.
+// Explains in one sentence what would otherwise be an obscure error: an older Node can neither run TypeScript files
+// directly nor load the Kubernetes client.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 if (major < 22 || (major === 22 && minor < 18)) {

@@ -1,5 +1,6 @@
-// Run after `npm install`. Some npm mirrors carry only the platform packages of their own platform; npm then leaves the
-// others out of the lock, and `npm ci` refuses a lock that does not name them all. This names them.
+// Adds the missing platform packages to the lock file. Run it after `npm install`. Some npm mirrors carry only the
+// packages of their own platform. npm then omits the others from the lock file, and `npm ci` rejects a lock file that
+// does not name them all.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const systems = ['darwin', 'win32', 'linux', 'android', 'freebsd', 'openharmony', 'sunos', 'aix', 'netbsd', 'openbsd'];
@@ -8,7 +9,7 @@ const processors = ['x64', 'arm64', 'arm', 'ia32', 'ppc64', 'riscv64', 's390x', 
 const file = new URL('../package-lock.json', import.meta.url);
 const lock = JSON.parse(readFileSync(file, 'utf8'));
 
-/** The entry for a platform package, or null when the name tells no platform. */
+/** Returns the entry for a platform package, or null if its name contains no platform. */
 const entryFor = (name, version, dev) => {
   const words = name.split(/[^a-z0-9]+/i);
   const os = words.find((word) => systems.includes(word));

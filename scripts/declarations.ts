@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 import { root } from './bundle.ts';
 
 /**
- * Writes the types of the package: the declarations that its entries reach, and no others. The types of the one library
- * that they name are copied beside them, so that the package needs no other one.
+ * Writes the types of the package: only the declarations that its entries reach. It copies the types of the one library
+ * that they name beside them, so that the package needs no other package.
  */
 
 /**
- * Libraries whose types ours are made of. Any other one would drag in declarations that nobody who uses the package
- * needs.
+ * Libraries whose types the package's own types use. Any other library would pull in declarations that users of the
+ * package do not need.
  */
 const LIBRARIES: readonly string[] = ['zod'];
 
@@ -45,7 +45,7 @@ const emitInto = async (folder: string, sources: readonly string[]): Promise<voi
 const declared = (file: string): string => file.replace(/\.(?:ts|js)$/, '.d.ts');
 
 interface Copied {
-  /** Where declarations come from, and where they go. */
+  /** The source and the destination of the declarations. */
   readonly from: string;
   readonly to: string;
   readonly done: Set<string>;
@@ -64,7 +64,7 @@ const libraryNamed = (name: string, file: string): string => {
   );
 };
 
-/** Copies a declaration and what it imports, in turn. */
+/** Copies a declaration file and, recursively, what it imports. */
 const copy = async (file: string, copied: Copied): Promise<void> => {
   if (copied.done.has(file)) return;
   copied.done.add(file);
@@ -83,9 +83,9 @@ const copy = async (file: string, copied: Copied): Promise<void> => {
 };
 
 export interface Declarations {
-  /** Sources by the name of their entry. */
+  /** Source files by the name of their entry. */
   readonly entries: Readonly<Record<string, string>>;
-  /** Where the declarations of entries lie; what they import lies in `types` beside it. */
+  /** The folder of the entries' declarations. The declarations that they import are in its subfolder `types`. */
   readonly folder: string;
 }
 
@@ -95,7 +95,10 @@ const writeEntry = async (folder: string, types: string, name: string, source: s
   await writeFile(file, `export * from '${pathTo(file, path.join(types, source.replace(/\.ts$/, '.js')))}';\n`);
 };
 
-/** @returns the folders of the libraries whose types are shipped */
+/**
+ * Writes the declarations of all entries.
+ * @returns the folders of the libraries whose types are shipped
+ */
 export const writeDeclarations = async ({ entries, folder }: Declarations): Promise<readonly string[]> => {
   const work = await mkdtemp(path.join(tmpdir(), 'cloudfence-types-'));
   const types = path.join(root, folder, 'types');

@@ -4,7 +4,10 @@ import type { Metafile } from 'esbuild';
 import { z } from 'zod';
 import { root } from './bundle.ts';
 
-/** The licenses of the libraries that a bundle contains: most of them ask to be shipped with the code. */
+/**
+ * Collects the licenses of the libraries in a bundle, because most licenses require that they are shipped with the
+ * code.
+ */
 
 const manifest = z.object({ name: z.string(), version: z.string(), license: z.string().optional() });
 
@@ -16,7 +19,9 @@ export type Library = z.infer<typeof library>;
 
 const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
 
-/** Folders of the packages whose code is in the outputs. What was read and left out is not shipped. */
+/**
+ * Returns the folders of the packages whose code is in the outputs. A file that was read but left out is not shipped.
+ */
 export const foldersIn = ({ outputs }: Metafile): readonly string[] => {
   const files = Object.values(outputs).flatMap(({ inputs }) =>
     Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : [])),

@@ -12,7 +12,7 @@ import { billOfMaterials } from './sbom.ts';
 
 /**
  * Makes a release: everything that is needed to install Cloudfence without a checkout. The same commit gives the same
- * bytes: nothing in it tells a time but that of the commit, or SOURCE_DATE_EPOCH where it is set.
+ * bytes. The only time in a release is that of the commit, or SOURCE_DATE_EPOCH if it is set.
  */
 
 const run = promisify(execFile);
@@ -60,7 +60,7 @@ const filesIn = async (): Promise<readonly string[]> =>
     .map((entry) => path.relative(out, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/'))
     .sort();
 
-/** As `sha256sum --check SHA256SUMS` reads it. */
+/** Returns the checksums in the format that `sha256sum --check SHA256SUMS` reads. */
 const sums = async (): Promise<string> => {
   const lines = (await filesIn()).map(
     async (file) =>

@@ -10,7 +10,7 @@ import { zipped } from '../infra/serverless/cloud-packages.ts';
 import { root } from './bundle.ts';
 import { foldersIn } from './licenses.ts';
 
-/** The functions of each cloud as zips, with the document that tells how they are installed. */
+/** Writes the functions of each cloud as zips, with the document that installs them. */
 
 const service = z.object({
   provider: z.object({ name: z.string() }),
@@ -19,9 +19,9 @@ const service = z.object({
 
 export interface ReleasedService {
   readonly cloud: string;
-  /** Null for the cloud that `serverless` itself knows. */
+  /** Null for the cloud that `serverless` supports itself. */
   readonly deployable: DeployableCloud | null;
-  /** The sources of its functions; those of one app share one. */
+  /** The source files of its functions. Functions of one app share one file. */
   readonly sources: readonly string[];
 }
 
@@ -47,7 +47,10 @@ export const services = async (): Promise<readonly ReleasedService[]> =>
 
 const nameOf = (source: string): string => path.basename(source, '.ts');
 
-/** `serverless` keeps the folder of a bundle in its zip, and names it in the handler. */
+/**
+ * Returns the folder inside the zip. `serverless` keeps the folder of a bundle in its zip, and the handler's name
+ * includes it.
+ */
 const folderInZip = (name: string, { deployable }: ReleasedService): string =>
   deployable === null ? `dist/functions/${name}/` : '';
 
@@ -61,7 +64,10 @@ const zipOf = async (folder: string, within: string): Promise<Buffer> =>
     ),
   );
 
-/** Writes the zips of a service. @returns the folders of the libraries in them */
+/**
+ * Writes the zips of a service.
+ * @returns the folders of the libraries in them
+ */
 export const writeZips = async (released: ReleasedService, into: string): Promise<readonly string[]> => {
   const work = await mkdtemp(path.join(tmpdir(), 'cloudfence-functions-'));
   const libraries: string[] = [];

@@ -9,7 +9,7 @@ import { root } from './bundle.ts';
 const CLUSTERS = JSON.stringify([{ name: 'placeholder', secret: 'placeholder' }]);
 
 /**
- * Writes the CloudFormation template: what `serverless package` makes, with parameters in the place of a stage's file.
+ * Writes the CloudFormation template: the output of `serverless package`, with parameters in place of a stage's file.
  */
 export const writeStack = async (version: string, into: string): Promise<void> => {
   const work = await mkdtemp(path.join(tmpdir(), 'cloudfence-stack-'));

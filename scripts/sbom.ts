@@ -7,7 +7,8 @@ import { root } from './bundle.ts';
 import type { Library } from './licenses.ts';
 
 /**
- * The bill of materials, CycloneDX: what npm says of the lock file, of those libraries alone that a release contains.
+ * Builds the CycloneDX bill of materials from what npm reports about the lock file, limited to the libraries in the
+ * release.
  */
 
 const component = z.looseObject({ 'bom-ref': z.string(), name: z.string(), version: z.string() });
@@ -24,7 +25,10 @@ const uuid = (text: string): string =>
     .digest('hex')
     .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-5$3-a$4-$5');
 
-/** All are devDependencies, since the bundles contain them: in a release they are required. */
+/**
+ * Marks a library as required. In the lock file all libraries are devDependencies, because the bundles contain them,
+ * but a release requires them.
+ */
 const shippedAs = ({ properties: _ofTheCheckout, ...one }: z.infer<typeof component>) => ({
   ...one,
   scope: 'required',
@@ -50,7 +54,7 @@ export const billOfMaterials = async (libraries: readonly Library[], madeAt: Dat
   const dependencies = whole.dependencies
     .filter(({ ref }) => refs.has(ref))
     .map((one) => ({ ...one, dependsOn: one.dependsOn.filter((ref) => refs.has(ref)) }));
-  // npm names the component by its folder, and itself by its version: neither belongs to what is released.
+  // npm takes the component's name from the folder, and adds itself with its version. Neither belongs in a release.
   const { tools: _npm, ...metadata } = whole.metadata;
   const described = {
     ...metadata,

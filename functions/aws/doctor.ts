@@ -4,7 +4,10 @@ import type { DoctorWiring } from '../wiring.ts';
 import { lambda, type LambdaFunction } from './lambda.ts';
 import { wireOnce } from './wire.ts';
 
-/** What is not well, a line each. It has no stack: Lambda would hand that to whoever asked. */
+/**
+ * Lists each check that is not ok, one per line. The error carries no stack, because Lambda would return it to the
+ * caller.
+ */
 const failing = ({ checks }: Diagnosis): Error => {
   const wrong = checks.filter(({ verdict }) => verdict !== 'ok');
   const error = new Error(
@@ -15,7 +18,10 @@ const failing = ({ checks }: Diagnosis): Error => {
   return error;
 };
 
-/** Lambda has no status but that of a function that threw: all checks are in the log then. */
+/**
+ * Runs the doctor in Lambda. Lambda has no status code: only a function that throws counts as failed. If a check fails,
+ * this function logs all checks and throws.
+ */
 export const doctor = (wired: () => Promise<DoctorWiring>): LambdaFunction<DoctorAnswer> => {
   const answering = lambda(diagnose(wired));
   return async (event, limit) => {

@@ -6,7 +6,8 @@ import type { DoctorWiring } from '../wiring.ts';
 export type LambdaFunction<Answer> = (event: unknown, limit: TimeLimit) => Promise<Answer>;
 
 /**
- * Lambda answers with the stack of what is thrown. https://docs.aws.amazon.com/lambda/latest/dg/nodejs-exceptions.html
+ * Returns a copy of the error without its stack, because Lambda returns the stack of a thrown error to the caller.
+ * https://docs.aws.amazon.com/lambda/latest/dg/nodejs-exceptions.html
  */
 const withoutStack = (error: unknown): Error => {
   const told = new Error(sentenceOf(error));
@@ -15,7 +16,7 @@ const withoutStack = (error: unknown): Error => {
   return told;
 };
 
-/** A function as Lambda calls it: what went wrong is told in a sentence, and its stack stays in the log. */
+/** Wraps a function for Lambda. The caller gets an error as one sentence; the stack stays in the log. */
 export const lambda =
   <Answer>(work: LambdaFunction<Answer>): LambdaFunction<Answer> =>
   async (event, limit) => {
@@ -27,7 +28,7 @@ export const lambda =
     }
   };
 
-/** The same of a function that fences: the doctor may ask it what its role lets it do. */
+/** Wraps a function that fences in the same way. It also answers the doctor's question about what its role permits. */
 export const fencing = <Answer>(
   wired: () => Promise<DoctorWiring>,
   work: (wired: () => Promise<DoctorWiring>) => LambdaFunction<Answer>,

@@ -6,15 +6,15 @@ import type { Wiring } from '../wiring.ts';
 import { fencing } from './lambda.ts';
 import { wireOnce } from './wire.ts';
 
-/** The messages that the queue is to deliver again, because something failed; all others are acknowledged. */
+/** Lists the messages that the queue delivers again because something failed. SQS deletes all others. */
 interface BatchAnswer {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
 
 /**
- * Takes a batch of SQS messages. Each is acknowledged with a stated end, sent again with a delay, sent to the
- * dead-letter queue with its reason, or, when something failed, given back for redelivery. One message never decides
- * over another. An event that came without a queue is answered as if a person had sent it.
+ * Processes a batch of SQS messages. Each message is acknowledged with a stated outcome, sent again with a delay, sent
+ * to the dead-letter queue with its reason, or, after a failure, returned for redelivery. The result of one message
+ * never affects another message. An event that arrives without a queue gets the answer that a person would get.
  */
 export const onEvent =
   (wired: () => Promise<Wiring>) =>
@@ -35,10 +35,11 @@ export const onEvent =
 export const handler = fencing(wireOnce(), onEvent);
 
 /**
- * https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html: body and messageId are all that is needed of a record.
+ * Reads only the body and the messageId of a record.
+ * https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
  */
 const sqsRecord = z.looseObject({ messageId: z.string(), body: z.string() });
-/** What stands beside the records is meant for all of them. */
+/** Fields beside `Records` apply to every record. */
 const sqsBatch = z.looseObject({ Records: z.array(sqsRecord).min(1) });
 
 export const messagesIn = (event: unknown): readonly Message[] => {

@@ -8,7 +8,7 @@ import { fencing } from './lambda.ts';
 import { messagesIn } from './on-event.ts';
 import { wireOnce } from './wire.ts';
 
-/** `{"replay": {"from": "2026-01-01T00:00:00Z", "to": "…"}}`: every archived event of that time once more. */
+/** `{"replay": {"from": "2026-01-01T00:00:00Z", "to": "…"}}` replays every archived event of that period. */
 const archiveRange = z.object({
   replay: z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) }),
 });
@@ -25,8 +25,8 @@ const rangeIn = (event: unknown): z.infer<typeof archiveRange>['replay'] | null 
 };
 
 /**
- * Takes any event, a whole batch, or `{"instanceId": "i-…", "dryRun": true}`, as if it had just arrived, and answers as
- * the CLI does.
+ * Accepts any event, a whole batch, or `{"instanceId": "i-…", "dryRun": true}`, and processes it as if it had just
+ * arrived. Answers as the CLI does. A `replay` range starts an EventBridge replay instead.
  */
 export const replay =
   (wired: () => Promise<Wiring>, start: typeof startReplay = startReplay) =>
@@ -40,15 +40,18 @@ export const handler = fencing(wireOnce(), replay);
 
 interface ReplayStarted {
   readonly replay: string;
-  /** STARTING, as EventBridge says: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_StartReplay.html */
+  /**
+   * The state that EventBridge reports, such as STARTING.
+   * https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_StartReplay.html
+   */
   readonly state: string;
 }
 
-/** The same range twice in the same state is the same replay: its name follows from what is asked for. */
+/** Derives the name from the archive and the range, so that the same request always names the same replay. */
 const nameFor = (from: string, to: string, archive: string): string =>
   `cloudfence-${createHash('sha256').update(`${archive} ${from} ${to}`).digest('hex').slice(0, 16)}`;
 
-/** Starts an EventBridge replay of the archive; its events arrive at the queue as any others do, and are only hints. */
+/** Starts an EventBridge replay of the archive. Its events arrive at the queue like all others, and are only hints. */
 const startReplay = async (
   { from, to }: { readonly from: string; readonly to: string },
   { archiveArn, busArn, ruleArns, region }: Pick<FunctionEnvironment, 'archiveArn' | 'busArn' | 'ruleArns' | 'region'>,

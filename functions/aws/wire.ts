@@ -15,14 +15,19 @@ import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
 import { type Measured, metricFields } from '../metrics.ts';
 import { type DoctorWiring, type Fencer, once } from '../wiring.ts';
 
-/** Deployed, the environment carries the configuration itself; on a laptop it names a file. */
+/**
+ * Returns the configuration. A deployed function has it in its environment; on a laptop the environment names a file.
+ */
 const settingsFrom = ({ settings, region }: FunctionEnvironment): Promise<Configuration> | Configuration => {
   if (settings === null) return loadSettings(readEnvironment());
   const written = parseConfiguration(settings, 'CLOUDFENCE_SETTINGS');
   return { ...written, ...(region !== null && { region: written.region ?? region }) };
 };
 
-/** Less than the shortest time-out of a function, so that the doctor itself can still say who did not answer. */
+/**
+ * Limits how long a fencing function may take to answer. It is shorter than the shortest function timeout, so that the
+ * doctor can still report which function did not answer.
+ */
 const FENCER_ANSWERS_MS = 8_000;
 
 const wire = async (): Promise<DoctorWiring> => {
@@ -43,7 +48,7 @@ const wire = async (): Promise<DoctorWiring> => {
       requestHandler: { requestTimeout: FENCER_ANSWERS_MS },
     });
   const clock = systemClock();
-  // Our own first.
+  // The install's own territory comes first.
   const territories = [{ account, region: settings.region ?? null }, ...settings.territories];
   return {
     ports: { cloud: kit.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
@@ -72,7 +77,7 @@ const named = (url: string | null, variable: string): string => {
   return url;
 };
 
-/** The SDK is loaded when something has to be sent: most events need no queue. */
+/** Loads the SDK only when there is a message to send, because most events need no queue. */
 const sqsQueues = (client: () => Promise<SQSClient>, { queueUrl, deadLetterQueueUrl }: QueueUrls): Queues => ({
   again: async (message, delaySeconds) => {
     const { SendMessageCommand } = await import('@aws-sdk/client-sqs');
@@ -98,13 +103,13 @@ const sqsQueues = (client: () => Promise<SQSClient>, { queueUrl, deadLetterQueue
   },
 });
 
-/** An account and region whose machines this install looks after; null where the environment does not say. */
+/** An account and region whose machines this install serves. A field is null if the environment does not set it. */
 interface ServedTerritory {
   readonly account: string | null;
   readonly region: string | null;
 }
 
-/** An account number; samples and documentation have words in its place. */
+/** Matches an account number. Samples and documentation have words in its place. */
 const ACCOUNT = /^\d{12}$/;
 
 const agrees = (told: string | null, served: string | null): boolean =>
@@ -114,8 +119,9 @@ const placeOf = ({ account, region }: ServedTerritory): string =>
   `account ${account ?? '(unknown)'} in ${region ?? 'any region'}`;
 
 /**
- * Why an item is not ours, or null. An install serves its own region of its own account, and the territories that it is
- * configured with: elsewhere the same id is not found, and "not found" must never come near a proof.
+ * Returns why this install does not serve the item, or null if it does. An install serves its own region of its own
+ * account, and the configured territories. Elsewhere the same id is not found, and "not found" must never contribute to
+ * a proof.
  */
 export const foreign = (
   { account, region }: Pick<WorkItem, 'account' | 'region'>,
@@ -139,8 +145,8 @@ interface MetricLine {
 }
 
 /**
- * CloudWatch's embedded metric format, a log line that is a metric too: one line for what was measured at one moment,
- * each measure under its own dimensions.
+ * Returns a log line in CloudWatch's embedded metric format, which is also a metric. One line holds all measures of one
+ * moment, each under its own dimensions.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 export const metricLine = (
@@ -159,7 +165,7 @@ export const metricLine = (
   ...metricFields(measured),
 });
 
-/** What Lambda answers for a function that threw. */
+/** The payload that Lambda returns for a function that threw. */
 const failed = z.object({ errorMessage: z.string() });
 
 const asked = async (
@@ -179,6 +185,6 @@ const asked = async (
   throw new Refused(`it fails: ${failed.safeParse(said).data?.errorMessage ?? answer.FunctionError}`);
 };
 
-/** The functions of this install that fence, by their names. */
+/** Returns the functions of this install that fence, by name. */
 const lambdaFencers = (client: () => Promise<LambdaClient>, names: readonly string[]): readonly Fencer[] =>
   names.map((name) => ({ name, ask: async (question, signal) => asked(await client(), name, question, signal) }));

@@ -4,7 +4,7 @@ import { onEvent as onEventOver } from './on-event.ts';
 import { wireOnce } from './wire.ts';
 
 /**
- * All functions of an app are in one process, as Azure has it: these have the identity that fences.
+ * Registers the functions that run under the identity that fences. Azure runs all functions of an app in one process.
  * https://learn.microsoft.com/azure/azure-functions/functions-reference-node
  */
 
@@ -16,7 +16,7 @@ export const replay = replayOver(wired);
 export const fence = fenceOver(wired);
 export const doctor = doctorOver(wired);
 
-/** Names between per cent signs are settings of the app. */
+/** Azure replaces a name between percent signs with the app setting of that name. */
 app.serviceBusQueue('on-event', {
   connection: 'CLOUDFENCE_BUS',
   queueName: '%CLOUDFENCE_EVENTS_QUEUE%',

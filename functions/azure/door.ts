@@ -3,8 +3,8 @@ import { webhook as webhookOver } from './webhook.ts';
 import { wireOnce } from './wire.ts';
 
 /**
- * What is open to the outside is an app of its own, whose identity may put a message into the queue of events and
- * nothing else.
+ * Registers the endpoint that is open to the internet. It is an app of its own, whose identity can only send messages
+ * to the events queue.
  */
 
 export const webhook = webhookOver(wireOnce());

@@ -23,14 +23,18 @@ export const fence = (wired: Wired): HttpFunction =>
   });
 
 /**
- * Takes any event, a list of them, or `{"resourceId": "/subscriptions/…", "dryRun": true}`, as if it had just arrived.
+ * Accepts any event, a list of events, or `{"resourceId": "/subscriptions/…", "dryRun": true}`, and processes it as if
+ * it had just arrived.
  */
 export const replay = (wired: Wired): HttpFunction =>
   byHand(wired, async (event, { wiring, limit }) =>
     replayByHand([await expanded(sentByHand(event), wiring.expand, limit)], wiring, limit),
   );
 
-/** For a timer, which takes no answer; what was found is in the log, and handed back for tests and runs by hand. */
+/**
+ * Runs the sweep for a timer, which ignores the answer. The log has the findings; tests and manual runs use the return
+ * value.
+ */
 export const sweep =
   (wired: Wired) =>
   async (_timer: unknown, context: Logging): Promise<SweepAnswer> => {

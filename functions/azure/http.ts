@@ -6,7 +6,8 @@ import { decision } from '../metrics.ts';
 import type { AzureWiring, Wired } from './wire.ts';
 
 /**
- * What is used of the platform's request. https://learn.microsoft.com/azure/azure-functions/functions-reference-node
+ * The part of the platform's request that Cloudfence uses.
+ * https://learn.microsoft.com/azure/azure-functions/functions-reference-node
  */
 interface HttpRequest {
   readonly method: string;
@@ -32,8 +33,8 @@ const failure = (error: unknown): HttpAnswer =>
   json(error instanceof InvalidInput ? 400 : 500, { error: sentenceOf(error) });
 
 /**
- * A function that a person calls, with a key. Errors are answered in a sentence; how an unexpected one came about stays
- * in the log.
+ * Wraps a function that a person calls with a key. The caller gets an error as one sentence; the stack of an unexpected
+ * error stays in the log.
  */
 export const byHand =
   <Answer extends object>(
@@ -57,14 +58,17 @@ export interface Invoked {
   readonly limit: TimeLimit;
 }
 
-/** An invocation logs under its own name, and has as long as the app's configuration says. */
+/**
+ * Returns the wiring and the time limit of one invocation. The invocation logs under its own name, and the app's
+ * configuration sets its time limit.
+ */
 export const invoked = async (wired: Wired, context: Logging): Promise<Invoked> => {
   const began = performance.now();
   const wiring = { ...(await wired()), log: logTo(context) };
   return { wiring, limit: { getRemainingTimeInMillis: () => began + wiring.lasts - performance.now() } };
 };
 
-/** As far as a log goes, what the platform hands to each invocation. */
+/** The logging methods of the context that the platform passes to each invocation. */
 export interface Logging {
   readonly log: (text: string) => void;
   readonly warn: (text: string) => void;
@@ -81,7 +85,7 @@ const levels: Readonly<Record<string, Level>> = {
   [decision.handedToSweep]: 'warn',
 };
 
-/** One line of JSON each, in the table AppTraces of Application Insights, with the invocation that it is of. */
+/** Logs one line of JSON per entry. Application Insights stores it in the table AppTraces with its invocation. */
 const logTo =
   (context: Logging) =>
   (line: object): void => {

@@ -14,7 +14,10 @@ interface Opened {
   readonly failures: readonly Unacknowledged<Received>[];
 }
 
-/** What Azure does not answer about now is tried again; the rest of the batch goes on. */
+/**
+ * Expands the items of each message. If Azure does not answer for a message, that message is tried again and the rest
+ * of the batch continues.
+ */
 const opened = async (batch: readonly Received[], { wiring, limit }: Invoked): Promise<Opened> => {
   const ready: Received[] = [];
   const failures: Unacknowledged<Received>[] = [];
@@ -29,9 +32,10 @@ const opened = async (batch: readonly Received[], { wiring, limit }: Invoked): P
 };
 
 /**
- * Takes a batch of Service Bus messages. Each ends with a stated outcome, is sent again with a delay, or is sent to the
- * queue of dead letters with its reason; one message never decides over another. Only when not even that can be sent
- * does this throw, and Service Bus delivers the batch again, which is harmless: each look sees what is there.
+ * Processes a batch of Service Bus messages. Each message ends with a stated outcome, is sent again with a delay, or is
+ * sent to the dead-letter queue with its reason. The result of one message never affects another message. If none of
+ * these can be sent, this function throws and Service Bus delivers the batch again. That is harmless, because each look
+ * reads the current state.
  */
 export const onEvent =
   (wired: Wired) =>
@@ -46,14 +50,15 @@ export const onEvent =
   };
 
 /**
- * A message that failed, in an envelope that counts: Service Bus would bring it back at once, ten times in a second.
+ * Wraps a failed message in an envelope with a count of its failures. Without it, Service Bus would redeliver the
+ * message at once, ten times in a second.
  */
 const retry = z.strictObject({ cloudfence: z.literal('retry'), failures: z.int().min(1), body: z.string() }).readonly();
 
 type Retry = z.infer<typeof retry>;
 
 interface Received extends Message {
-  /** How often it has failed before. */
+  /** How many times the message failed before. */
   readonly failures: number;
 }
 
@@ -64,12 +69,13 @@ const receivedAt = (text: string, at: number): Received => {
 };
 
 /**
- * Messages of a queue, one or a batch of them; the platform parses JSON by itself when a message says that it is some.
+ * Returns the messages of a queue trigger, which passes one message or a batch. The platform parses a message that
+ * declares itself to be JSON.
  */
 const receivedIn = (messages: unknown): readonly Received[] =>
   (Array.isArray(messages) ? messages : [messages]).map((message, at) => receivedAt(textOf(message), at));
 
-/** What a person sends. */
+/** Reads a message that a person sends. */
 export const sentByHand = (sent: unknown): Message => {
   const text = textOf(sent);
   return parseMessage(null, text, () => readHints(text));
@@ -80,7 +86,7 @@ const machinesOf = async (item: WorkItem, expand: Expand, signal: AbortSignal): 
   return machines.map((machine) => ({ ...item, machine }));
 };
 
-/** Left for what is to be done with the machines (ms). */
+/** Time reserved for the work on the machines (ms). */
 const MARGIN_MS = 5_000;
 
 const goneSet = ({ machine }: WorkItem): IgnoredEvent => ({
@@ -88,7 +94,10 @@ const goneSet = ({ machine }: WorkItem): IgnoredEvent => ({
   where: '$',
 });
 
-/** An event may speak of a whole scale set: its machines take its place. @throws Unavailable, Denied, Refused */
+/**
+ * Replaces a scale set with its machines, because an event can be about a whole scale set.
+ * @throws Unavailable, Denied, Refused
+ */
 export const expanded = async (message: Message, expand: Expand, limit: TimeLimit): Promise<Message> => {
   const signal = AbortSignal.timeout(Math.max(0, Math.floor(limit.getRemainingTimeInMillis() - MARGIN_MS)));
   const items = await Promise.all(message.items.map((item) => machinesOf(item, expand, signal)));
@@ -96,14 +105,17 @@ export const expanded = async (message: Message, expand: Expand, limit: TimeLimi
   return { ...message, items: items.flat(), ignored: [...message.ignored, ...gone.map(goneSet)] };
 };
 
-/** Waits of 5 s to 15 minutes, an hour in all: an outage of the cloud or of a cluster makes no dead letters. */
+/**
+ * Waits of 5 s to 15 minutes add up to about an hour, so that an outage of the cloud or of a cluster creates no dead
+ * letters.
+ */
 const MOST_FAILURES = 10;
 const SHORTEST_WAIT_S = 5;
 const LONGEST_WAIT_S = 900;
 
 const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_S, SHORTEST_WAIT_S * 2 ** (failures - 1));
 
-/** Sends a failed message once more, later each time, and in the end to the dead letters. */
+/** Sends a failed message again with a longer delay each time, and finally sends it to the dead-letter queue. */
 const tryAgain = async (
   { body, failures }: Received,
   why: string,

@@ -12,17 +12,20 @@ const empty = (status: number): HttpAnswer => ({ status, headers: {}, body: '' }
 const TAKEN = empty(202);
 const LATER = empty(503);
 /**
- * What a queue of the basic tier takes, its headers aside.
+ * The largest message that a queue of the basic tier accepts, without its headers (bytes).
  * https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas
  */
 const LARGEST_MESSAGE = 190_000;
 const TOO_LARGE = empty(413);
-/** An OPTIONS request that shakes no hands brings no event. */
+/** An OPTIONS request that is not a handshake brings no event. */
 const NOT_ALLOWED = empty(405);
 
 const WHY = describeFault(notByThisDoor);
 
-/** A message of our own that came by this door was not written by us: it goes where people look, and nowhere else. */
+/**
+ * Rejects a message in Cloudfence's own format, because Cloudfence never sends its messages through this endpoint. The
+ * message goes to the dead-letter queue, where people look, and nowhere else.
+ */
 const refused = async (body: string, wired: Wired, context: Logging): Promise<HttpAnswer> => {
   const { wiring } = await invoked(wired, context);
   wiring.log(messageLine(decision.notUnderstood, 'own-message', WHY, null));
@@ -42,8 +45,8 @@ const queued = async (text: string, wired: Wired, context: Logging): Promise<Htt
 };
 
 /**
- * Takes what an action group or a push subscription of Event Grid posts, and answers the handshakes of both schemas. An
- * action group waits for ten seconds only, so events are queued here and read by `on-event`.
+ * Accepts posts of an action group or of an Event Grid push subscription, and answers the handshakes of both schemas.
+ * An action group waits only ten seconds, so this function queues the events and `on-event` reads them.
  */
 export const webhook =
   (wired: Wired): HttpFunction =>

@@ -17,17 +17,17 @@ import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
 import { type DoctorWiring, once } from '../wiring.ts';
 
-/** Machines in the place of what an event may name instead, such as a scale set. */
+/** Replaces what an event names, such as a scale set, with its machines. */
 export type Expand = (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
 
 export interface AzureWiring extends DoctorWiring {
   readonly queues: BusQueues;
   readonly expand: Expand;
-  /** How long an invocation may go on (ms). */
+  /** How long an invocation may run (ms). */
   readonly lasts: number;
 }
 
-/** Made once for a process. */
+/** Returns the wiring, which is built once per process. */
 export type Wired = () => Promise<Omit<AzureWiring, 'log'>>;
 
 const settingsFrom = (settings: string | null): Promise<Configuration> | Configuration =>
@@ -49,7 +49,7 @@ const wire: Wired = async () => {
   const environment = readAzureFunctionEnvironment();
   const { subscription, endpoint } = azurePlace(readVariable);
   const settings = await settingsFrom(readFunctionEnvironment().settings);
-  // With the SDK, which the start of an instance need not wait for.
+  // The import loads the SDK. An instance can start without it.
   const { openAzure } = await import('../../providers/azure/plugin/open.ts');
   const kit = await openAzure({ subscription, endpoint });
   const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
@@ -80,7 +80,7 @@ interface QueueNames {
   readonly deadLettersQueue: string | null;
 }
 
-/** Both queues, and the first of them for what is no look at a machine. */
+/** Both queues. `events` sends any text to the events queue, not only a request to look again at a machine. */
 interface BusQueues extends Queues {
   readonly events: (text: string, delaySeconds: number) => Promise<void>;
 }
@@ -92,8 +92,8 @@ const named = (queue: string | null, variable: string): string => {
 };
 
 /**
- * The queue is the timer: Service Bus holds a message back until it is due. The sender is loaded when something has to
- * be sent, as most events need no queue.
+ * Sends messages with a delay: Service Bus holds a message back until it is due, so the queue is the timer. The sender
+ * is loaded only when there is a message to send, because most events need no queue.
  */
 export const busQueues = (
   send: () => Promise<Send>,
@@ -118,16 +118,19 @@ export const busQueues = (
   };
 };
 
-/** Whose machines an install serves. */
+/** The subscription and the resource groups whose machines an install serves. */
 export interface Served {
   readonly subscription: string | null;
-  /** Names of resource groups; none stands for all that there are. */
+  /** Names of resource groups. An empty list means all groups. */
   readonly groups: readonly string[];
 }
 
 type Told = Pick<WorkItem, 'machine' | 'account'>;
 
-/** Why an item is not ours, or null: an id names its subscription and its group itself. */
+/**
+ * Returns why this install does not serve the item, or null if it does. A machine id names its subscription and its
+ * resource group.
+ */
 export const foreign = ({ machine, account }: Told, { subscription: served, groups }: Served): string | null => {
   const subject = subjectOf(machine);
   const told = subject?.subscription ?? account?.toLowerCase() ?? null;
@@ -142,8 +145,8 @@ const isServed = (machine: Told['machine'], served: Served): boolean =>
   foreign({ machine, account: null }, served) === null;
 
 /**
- * A scale set that is not served is left as it is told: ARM would deny its list, and whoever runs the item says why it
- * is not ours.
+ * Expands only the scale sets that this install serves, and leaves the others as they are. ARM would deny listing them,
+ * and the run of the item reports why this install does not serve it.
  */
 export const expandServed =
   (expand: Expand, served: Served): Expand =>

@@ -10,7 +10,10 @@ export const doctor = (wired: () => Promise<GcpWiring>): Answering =>
     (answer) => (isFailing(answer) ? 500 : 200),
   );
 
-/** Deployed, it runs as an account that may do nothing but ask; called on a laptop, it looks for itself. */
+/**
+ * Reports whether the doctor forwards its questions. A deployed doctor runs as an account that may only ask the
+ * function that fences. On a laptop it runs the checks itself.
+ */
 const asksOthers = (): boolean => {
   const { inCloudRun, askedAt } = readGcpFunctionEnvironment();
   return inCloudRun && askedAt !== null;

@@ -13,7 +13,7 @@ import type { TimeLimit } from '../invocation.ts';
 import type { GcpWiring } from './wire.ts';
 
 /**
- * What the Functions Framework hands in: the body is parsed already when it is JSON.
+ * The request as the Functions Framework passes it. The framework has already parsed a JSON body.
  * https://cloud.google.com/run/docs/write-functions
  */
 export interface HttpRequest {
@@ -36,8 +36,8 @@ const failure = (error: unknown): HttpAnswer => ({
 });
 
 /**
- * Errors are answered in a sentence: whoever may call is let in by then. How an unexpected one came about stays in the
- * log.
+ * Answers errors with one sentence, because the platform has already authorized the caller. The stack of an unexpected
+ * error stays in the log.
  */
 const answered = async (answer: Answering, request: HttpRequest, limit: TimeLimit): Promise<HttpAnswer> => {
   try {
@@ -48,7 +48,7 @@ const answered = async (answer: Answering, request: HttpRequest, limit: TimeLimi
   }
 };
 
-/** A function as Google Cloud calls it. */
+/** Wraps a function in the form that Google Cloud calls. */
 export const httpFunction =
   (answer: Answering): HttpFunction =>
   async (request, response) => {
@@ -65,7 +65,10 @@ const statusFor = (error: CloudfenceError, hasToken: boolean): number => {
   return hasToken ? 403 : 401;
 };
 
-/** The answer to whoever is not let in, which says no more than that; null for those who may push. */
+/**
+ * Returns the answer to a caller that is not authorized, which states no more than that. Returns null for a caller that
+ * may push.
+ */
 export const turnedAway = async ({ headers }: HttpRequest, { letIn, log }: GcpWiring): Promise<HttpAnswer | null> => {
   const authorization = headers.authorization ?? null;
   try {
@@ -79,8 +82,8 @@ export const turnedAway = async ({ headers }: HttpRequest, { letIn, log }: GcpWi
 };
 
 /**
- * The doctor's questions, put to a function that runs as the account which fences: only there is its access the one
- * that counts.
+ * The doctor forwards its questions to a function that runs as the account that fences, because only that account's
+ * access decides whether a fence works.
  */
 
 const question = z.looseObject({ question: z.string() });
@@ -88,14 +91,17 @@ const question = z.looseObject({ question: z.string() });
 export const isQuestion = (body: unknown): boolean => question.safeParse(body).success;
 
 const answer = z.looseObject({});
-/** Left of the time that the platform gives, to say that nobody answered (ms). */
+/** Time reserved to report that the function did not answer (ms). */
 const MARGIN_MS = 3_000;
 
-/** Whoever asks nothing wants to know everything. */
+/** A request without a question asks for all checks. */
 const asked = (body: unknown): object =>
   question.safeParse(body).data ?? { ...z.looseObject({}).safeParse(body).data, question: 'checks' };
 
-/** Hands the question on, and what is answered back as it is. @throws InvalidConfiguration, Denied, Unavailable */
+/**
+ * Forwards the question, and returns the answer unchanged.
+ * @throws InvalidConfiguration, Denied, Unavailable
+ */
 export const asking =
   (environment: () => Pick<GcpFunctionEnvironment, 'askedAt'>): Answering =>
   async ({ body }, limit) => {
@@ -115,7 +121,8 @@ export const asking =
   };
 
 /**
- * What a person sends is JSON, and so is the answer. Cloud Run lets in those only who may invoke; nobody pushes here.
+ * Wraps a function that a person calls with JSON and that answers with JSON. Cloud Run admits only callers that may
+ * invoke the function, and no push subscription calls it.
  */
 export const answering =
   <Answer extends object>(

@@ -5,15 +5,16 @@ import { acknowledgeAll, type Message, parseMessage, textOf } from '../messages.
 import { type Answering, httpFunction, turnedAway } from './http.ts';
 import { type GcpWiring, NOT_BEFORE, wireOnce } from './wire.ts';
 
-/** Pub/Sub and Eventarc take any 2xx for an acknowledgement, and bring everything else again. */
+/** Pub/Sub and Eventarc treat any 2xx as an acknowledgment, and redeliver after any other status. */
 const DONE = { status: 204 };
 const TOO_EARLY = { status: 429 };
 const AGAIN = { status: 503 };
 
 /**
- * Takes what Pub/Sub pushes: a log entry by the sink, or a message of our own that waited; and CloudEvents of Eventarc.
- * It is acknowledged with a stated end, published again with a time before which nobody need look, or published as a
- * dead letter with its reason; only what failed is given back.
+ * Processes what Pub/Sub pushes (a log entry from the sink, or one of Cloudfence's own messages that waited) and
+ * CloudEvents from Eventarc. The message is acknowledged with a stated outcome, published again with the time before
+ * which no look is needed, or published as a dead letter with its reason. Only a failed message is returned for
+ * redelivery.
  */
 export const onEvent =
   (wired: () => Promise<GcpWiring>): Answering =>
@@ -35,7 +36,10 @@ export const onEvent =
 
 export const handler = httpFunction(onEvent(wireOnce()));
 
-/** https://cloud.google.com/pubsub/docs/push#receive_push; CloudEvents of a topic have the same inside. */
+/**
+ * The body of a push. CloudEvents of a topic contain the same.
+ * https://cloud.google.com/pubsub/docs/push#receive_push
+ */
 const push = z.object({
   message: z.object({
     data: encoded.default(''),
@@ -46,14 +50,17 @@ const push = z.object({
 
 interface Pushed {
   readonly message: Message;
-  /** Epoch ms before which a message that waits need not be looked at. */
+  /** The time until which a waiting message needs no look (epoch ms). */
   readonly notBefore: number | null;
 }
 
 const momentIn = (text: string | undefined): number | null =>
   text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 
-/** A subscription that takes the wrapping off sends the data alone, of a type that the platform may not parse. */
+/**
+ * Reads a pushed body. A subscription that unwraps payloads sends only the data, with a content type that the platform
+ * may not parse.
+ */
 export const messageIn = (body: unknown): Pushed => {
   const read = push.safeParse(body);
   if (!read.success) return { message: parseMessage(null, textOf(body), () => readHints(body)), notBefore: null };

@@ -4,8 +4,8 @@ import { doctor } from './doctor.ts';
 import { type GcpWiring, wireOnce } from './wire.ts';
 
 /**
- * For Cloud Scheduler, which takes any 2xx for done. The function doctor asks here as well, because what it asks is to
- * be judged as the account that fences: it is let in for its questions, and for nothing else.
+ * Runs the sweep for Cloud Scheduler, which treats any 2xx as success. The doctor function also sends its questions
+ * here, because this function runs as the account that fences. The doctor is authorized for its questions only.
  */
 export const sweep =
   (wired: () => Promise<GcpWiring>): Answering =>

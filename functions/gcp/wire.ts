@@ -19,18 +19,24 @@ import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
 import { decision, metricFields } from '../metrics.ts';
 import { type DoctorWiring, once } from '../wiring.ts';
 
-/** Who may push, which the platform's own functions are asked for beside. */
+/** The wiring, with the checks of who may call. */
 export interface GcpWiring extends DoctorWiring {
-  /** @throws Denied, Unavailable */
+  /**
+   * Checks that the caller may push.
+   * @throws Denied, Unavailable
+   */
   readonly letIn: (authorization: string | null) => Promise<void>;
-  /** Who may ask the questions of the doctor there; the same errors. */
+  /**
+   * Checks that the caller may ask the doctor's questions.
+   * @throws Denied, Unavailable
+   */
   readonly letAsk: (authorization: string | null) => Promise<void>;
 }
 
 const settingsFrom = (settings: string | null): Promise<Configuration> | Configuration =>
   settings === null ? loadSettings(readEnvironment()) : parseConfiguration(settings, 'CLOUDFENCE_SETTINGS');
 
-/** Checked for each request, under its own time limit. */
+/** Time limit for checking the token of one request (ms). */
 const KEYS_LAST_MS = 10_000;
 
 const doorOf = (
@@ -79,7 +85,10 @@ const wire = async (): Promise<GcpWiring> => {
 
 export const wireOnce = (): (() => Promise<GcpWiring>) => once(wire);
 
-/** Epoch ms, as an attribute of a message that waits: docs/decisions/0006-waiting-on-pub-sub.md. */
+/**
+ * The attribute of a waiting message that holds the time before which no look is needed (epoch ms):
+ * docs/decisions/0006-waiting-on-pub-sub.md.
+ */
 export const NOT_BEFORE = 'notBefore';
 
 interface TopicNames {
@@ -93,7 +102,7 @@ const named = (topic: string | null, variable: string): string => {
   return topic;
 };
 
-/** The client is loaded when something has to be sent: most events need no queue. */
+/** Loads the client only when there is a message to send, because most events need no queue. */
 export const topicQueues = (
   publish: () => Promise<Publish>,
   { againTopic, deadLetterTopic }: TopicNames,
@@ -113,7 +122,10 @@ export const topicQueues = (
   },
 });
 
-/** Attributes are measured in bytes: https://cloud.google.com/pubsub/quotas */
+/**
+ * Shortens the reason to the limit in bytes, because Pub/Sub measures attributes in bytes.
+ * https://cloud.google.com/pubsub/quotas
+ */
 const shortened = (reason: string): string =>
   Buffer.from(reason)
     .subarray(0, LONGEST_REASON)
@@ -121,8 +133,8 @@ const shortened = (reason: string): string =>
     .replace(/\uFFFD+$/, '');
 
 /**
- * Why an item is not ours, or null. An install serves its own project, and the projects that it is configured with; a
- * machine names its project itself, whoever brings word of it.
+ * Returns why this install does not serve the item, or null if it does. An install serves its own project and the
+ * configured projects. A machine id names its project, whatever the source of the event.
  */
 export const foreign = (
   { machine, account }: Pick<WorkItem, 'machine' | 'account'>,
@@ -133,7 +145,10 @@ export const foreign = (
   return `the machine is of the project ${project ?? '(unknown)'}; this install serves ${projects.join(', ')}. To serve it too, name it in \`projects\` (docs/gcp.md, "Other projects")`;
 };
 
-/** As Cloud Logging reads it from a line of JSON. https://cloud.google.com/logging/docs/structured-logging */
+/**
+ * The severity that Cloud Logging reads from a line of JSON.
+ * https://cloud.google.com/logging/docs/structured-logging
+ */
 type Severity = 'INFO' | 'WARNING' | 'ERROR';
 
 const severities: Readonly<Record<string, Severity>> = {
@@ -145,7 +160,7 @@ const severities: Readonly<Record<string, Severity>> = {
   'not-let-in': 'WARNING',
 };
 
-/** The line that it is everywhere, with the two fields that Cloud Logging shows. */
+/** Adds the two fields that Cloud Logging shows to the common log line. */
 const logLine = (line: object): string => {
   const { decision: what, says } = { decision: '', says: '', ...line };
   return JSON.stringify({ severity: severities[what] ?? 'INFO', message: `${what}: ${says}`, ...line });
