@@ -57,7 +57,8 @@ export const bundle = async ({ entries, folder, sourcemap }: Wanted): Promise<Me
       await writeFile(file, contents);
     }),
   );
-  // Removes the files of the previous bundle last, because a process that runs it can still need them until now.
+  // Removes the files of the previous bundle last, because a process that runs it can need them while the new ones are
+  // written.
   const written = new Set(outputFiles.map(({ path: file }) => file));
   await Promise.all((await filesIn(outdir)).filter((file) => !written.has(file)).map((file) => rm(file)));
   return metafile;

@@ -33,9 +33,9 @@ const opened = async (batch: readonly Received[], { wiring, limit }: Invoked): P
 
 /**
  * Processes a batch of Service Bus messages. Each message ends with a stated outcome, is sent again with a delay, or is
- * sent to the dead-letter queue with its reason. The result of one message never affects another message. If none of
- * these can be sent, this function throws and Service Bus delivers the batch again. That is harmless, because each look
- * reads the current state.
+ * sent to the dead-letter queue with its reason. The result of one message never affects another message. If a message
+ * cannot even be sent to a queue, this function throws and Service Bus delivers the batch again. That is harmless,
+ * because each look reads the current state.
  */
 export const onEvent =
   (wired: Wired) =>

@@ -7,7 +7,7 @@ export const IDENTITY_API = '2023-01-31';
 export const AUTHORIZATION_API = '2022-04-01';
 
 /**
- * Roles of Azure's own that its Functions host asks for.
+ * Azure's built-in roles that its Functions host requires.
  * https://learn.microsoft.com/azure/role-based-access-control/built-in-roles
  */
 export const builtIn = {
@@ -31,9 +31,9 @@ export const identitiesOf = ({ names, parameters }: Install): readonly string[] 
   ...(parameters.keylessDelivery ? [names.deliveryId] : []),
 ];
 
-/** Who may do what where. */
+/** A role that an identity has on a scope. */
 export interface Grant {
-  /** Full ids of the role, of what it is on, and of the identity. */
+  /** Full ids of the role, of the scope (`on`), and of the identity (`to`). */
   readonly role: string;
   readonly on: string;
   readonly to: string;
@@ -42,13 +42,15 @@ export interface Grant {
 export const assignmentId = ({ names }: Install, { role, on, to }: Grant): string =>
   `${on}/providers/Microsoft.Authorization/roleAssignments/${names.assignment(role, on, to)}`;
 
-/** How the template around it spells what the grant is on; without a scope it is what the template is deployed into. */
+/**
+ * How the surrounding template names the scope. Without `scope`, the scope is the target of that template's deployment.
+ */
 interface Spelt {
   readonly scope?: string;
   readonly dependsOn: readonly string[];
 }
 
-/** The type of the principal is named because a new one may not be known everywhere yet. */
+/** Names the type of the principal, because Azure may not know a new principal everywhere yet. */
 export const assignment = (
   { names }: Install,
   { role, on, to }: Grant,
@@ -69,14 +71,14 @@ export const assignment = (
 const roleOf = ({ names }: Install, role: string): string =>
   `${names.scope}/providers/Microsoft.Authorization/roleDefinitions/${role}`;
 
-/** Event Grid's own identity may send to the one queue, and nothing else. */
+/** Lets Event Grid's own identity send to the events queue, and nothing else. */
 export const deliveryGrant = (install: Install): Grant => ({
   role: roleOf(install, builtIn.busSender),
   on: install.names.queueId(EVENTS),
   to: install.names.deliveryId,
 });
 
-/** What the Functions host and Azure's logs ask of each app: on what is its own. */
+/** Grants what the Functions host and Azure's logs require for each app, on the app's own resources. */
 const hostGrants = (install: Install, { identityId: to, storageId, containerId }: App): readonly Grant[] => [
   { role: roleOf(install, builtIn.blobOwner), on: storageId, to },
   { role: roleOf(install, builtIn.blobContributor), on: containerId, to },
@@ -97,7 +99,7 @@ const queueGrants = (install: Install): readonly Grant[] => {
   ];
 };
 
-/** What the apps, and Event Grid, may do in the install's own group. */
+/** All grants of the apps and of Event Grid in the install's own group. */
 export const ownGrants = (install: Install): readonly Grant[] => [
   ...appNames.flatMap((name) => hostGrants(install, install.names.apps[name])),
   ...queueGrants(install),

@@ -1,4 +1,7 @@
-/** Templates of Azure Resource Manager. https://learn.microsoft.com/azure/azure-resource-manager/templates/syntax */
+/**
+ * Templates of Azure Resource Manager.
+ * https://learn.microsoft.com/azure/azure-resource-manager/templates/syntax
+ */
 
 export interface TemplateResource {
   readonly type: string;
@@ -34,8 +37,8 @@ export const subscriptionTemplate = (resources: readonly TemplateResource[]): Te
 });
 
 /**
- * What is deployed into a group, from a template of the subscription. All ids in it are written out, so that none is
- * relative to it.
+ * Deploys resources into a group from a template of the subscription. All ids in it are full ids, so that none is
+ * relative to the template.
  */
 export const inGroup = (
   name: string,
@@ -57,6 +60,6 @@ export const inGroup = (
 export const nestedId = (groupId: string, name: string): string =>
   `${groupId}/providers/Microsoft.Resources/deployments/${name}`;
 
-/** A property of a resource that only Azure knows. */
+/** Returns an expression for a property of a resource whose value only Azure knows. */
 export const known = (id: string, api: string, property: string): string =>
   `[reference('${id}', '${api}').${property}]`;

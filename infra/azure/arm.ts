@@ -15,16 +15,17 @@ import { toCloudfenceError } from '../../providers/azure/errors.ts';
 import type { RestOptions } from '../../providers/azure/rest.ts';
 
 /**
- * Azure Resource Manager, as far as a deployment calls it; and hosts that take the same token, or a key of their own.
+ * The calls of Azure Resource Manager (ARM) that a deployment makes, and calls to hosts that accept the same token or a
+ * key of their own.
  */
 
 interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** From the first slash, with the query; or a URL of another host. */
+  /** A path from the first slash, including the query, or the URL of another host. */
   readonly path: string;
   readonly body?: object | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For another host: whether it gets a token, and for what. */
+  /** For another host: the scope of the token, or null for a call without a token. */
   readonly scope?: string | null;
 }
 
@@ -35,21 +36,31 @@ interface Answer {
 }
 
 export interface Arm {
-  /** Whatever is answered. @throws Unavailable when nothing is, Denied without a token */
+  /**
+   * Returns any answer.
+   * @throws Unavailable without an answer, Denied without a token
+   */
   readonly ask: (call: Call) => Promise<Answer>;
-  /** @throws Denied, Refused, Unavailable for any answer but a good one */
+  /**
+   * Returns a successful answer.
+   * @throws Denied, Refused, Unavailable for any other answer
+   */
   readonly call: (call: Call) => Promise<Answer>;
-  /** The same; null when ARM itself says that there is no such thing. A 404 of anybody else's throws. */
+  /**
+   * Like `call`, but returns null if ARM itself says that the resource does not exist. A 404 from any other server
+   * throws.
+   * @throws Denied, Refused, Unavailable
+   */
   readonly find: (call: Call) => Promise<Answer | null>;
   readonly wait: (ms: number) => Promise<void>;
 }
 
 export interface ArmOptions {
   readonly credential: RestOptions['credential'];
-  /** URL of another endpoint, for tests and clouds that are apart. */
+  /** URL of another endpoint, for tests and sovereign clouds. */
   readonly endpoint: string | null;
   readonly wait: (ms: number) => Promise<void>;
-  /** In the place of the network's. */
+  /** Replaces the client that uses the network. */
   readonly httpClient?: HttpClient;
 }
 
@@ -72,19 +83,19 @@ const problem = z.object({
   error: z.object({ code: z.string(), message: z.string().default(''), details: z.unknown().optional() }),
 });
 
-/** The innermost reasons are what helps. */
+/** Returns ARM's error with its details, because the innermost reason is the helpful one. */
 const reasonOf = (body: unknown): string => {
   const said = problem.safeParse(body).data?.error;
   if (!said) return '';
   return ` ${said.code}: ${said.message}${said.details === undefined ? '' : ` ${JSON.stringify(said.details)}`}`;
 };
 
-/** ARM's own code for why it declines; null where what answered is not ARM, such as a proxy. */
+/** Returns ARM's error code, or null if another server answered, such as a proxy. */
 const codeOf = ({ body }: Pick<Answer, 'body'>): string | null => problem.safeParse(body).data?.error.code ?? null;
 
 /**
- * With these ARM says that a thing, or its group, is not there; others such as SubscriptionNotFound say that it was
- * asked wrongly.
+ * Codes by which ARM says that a resource or its group does not exist. Other codes, such as SubscriptionNotFound, say
+ * that the request is wrong.
  */
 const ABSENT: ReadonlySet<string> = new Set([
   'ResourceNotFound',
@@ -145,10 +156,13 @@ export const armAt = ({ credential, endpoint, wait, httpClient = createDefaultHt
   return { ask, call, find, wait };
 };
 
-/** Long-running operations. https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations */
+/**
+ * Long-running operations.
+ * https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
+ */
 
 const BETWEEN_MS = 5_000;
-/** Half an hour. */
+/** The number of polls: half an hour at the default pace. */
 const TIMES = 360;
 
 const stateOf = z.object({ status: z.string() });
@@ -167,7 +181,10 @@ const pace = ({ headers }: Answer): number => {
 const placeOf = ({ headers }: Answer): string | undefined =>
   headers.get('azure-asyncoperation') ?? headers.get('location');
 
-/** Orders something, and waits for its end; what the end says. @throws Denied, Refused, Unavailable */
+/**
+ * Starts an operation, waits for its end, and returns the final answer.
+ * @throws Denied, Refused, Unavailable
+ */
 export const carriedOut = async (arm: Arm, order: Call): Promise<Answer> => {
   const begun = await arm.call(order);
   const place = placeOf(begun);

@@ -6,7 +6,10 @@ import { type Install, PACKAGE } from './install.ts';
 import { type App, appOf, httpFunctions } from './names.ts';
 import { WORKSPACE_API } from './watching.ts';
 
-/** The app as it stands. Nothing of it is taken from what a deployment once said: that is gone when its history is. */
+/**
+ * Reads the current state of the app. It does not use the outputs of a deployment, because those disappear with the
+ * deployment history.
+ */
 
 const site = z.object({
   tags: z.record(z.string(), z.string()).nullish(),
@@ -18,16 +21,19 @@ const site = z.object({
 });
 
 export interface Site {
-  /** The package that it runs, by its hash. */
+  /** The hash of the package that the app runs. */
   readonly published: string | null;
   readonly state: string;
-  /** Where its functions are called. */
+  /** The host under which its functions are called. */
   readonly host: string;
-  /** Host of the door for packages. */
+  /** The host that accepts packages. */
   readonly door: string | null;
 }
 
-/** Null when ARM says that there is none. @throws CloudfenceError for any doubt */
+/**
+ * Returns the app, or null if ARM says that it does not exist.
+ * @throws CloudfenceError in any other case
+ */
 export const readSite = async (
   arm: Arm,
   { site: name, siteId }: Pick<App, 'site' | 'siteId'>,
@@ -46,7 +52,10 @@ export const readSite = async (
   };
 };
 
-/** https://learn.microsoft.com/rest/api/appservice/web-apps/list-function-keys */
+/**
+ * Returns the default key, or any other one.
+ * https://learn.microsoft.com/rest/api/appservice/web-apps/list-function-keys
+ */
 const keys = z.record(z.string(), z.unknown()).transform((all, context) => {
   const key = [all['default'], ...Object.values(all)].find((one) => typeof one === 'string');
   if (key !== undefined) return key;
@@ -55,8 +64,9 @@ const keys = z.record(z.string(), z.unknown()).transform((all, context) => {
 });
 
 /**
- * An app without it has stopped half-way through a deployment, or never came to its package: what it did before that
- * nobody knows.
+ * Returns the key of a function. An app without the function stopped halfway through a deployment, or never received
+ * its package. Its earlier actions are unknown.
+ * @throws Refused if the app has no such function
  */
 const keyOf = async (arm: Arm, { site, siteId }: App, name: string): Promise<string> => {
   const answer = await arm.find({
@@ -68,8 +78,9 @@ const keyOf = async (arm: Arm, { site, siteId }: App, name: string): Promise<str
 };
 
 /**
- * What a function answers, called with its key where the app itself says that it is; undefined when ARM says that there
- * is no such app. Whatever else is in the way throws: a removal takes no answer for "no fence stands".
+ * Returns what a function answers to a call with its key at the host that the app reports. Returns undefined if ARM
+ * says that the app does not exist. Any other obstacle throws, because a removal must not take a missing answer for "no
+ * fence stands".
  */
 export const invoke = async (arm: Arm, install: Install, name: string, payload: unknown): Promise<unknown> => {
   const called = appOf(name);
@@ -102,7 +113,10 @@ const LOGS = 'https://api.loganalytics.azure.com';
 const LOGS_SCOPE = 'https://api.loganalytics.io/.default';
 const MOST_LINES = 100;
 
-/** The latest lines, the oldest first. https://learn.microsoft.com/azure/azure-monitor/logs/api/overview */
+/**
+ * Returns the latest lines, oldest first.
+ * https://learn.microsoft.com/azure/azure-monitor/logs/api/overview
+ */
 export const logLines = async (
   arm: Arm,
   install: Install,

@@ -18,7 +18,10 @@ const answered = z.object({ status: z.int(), body: z.string() });
 
 const context = { log: console.error, warn: console.error, error: console.error };
 
-/** Stands for the Functions host: a request with that body. Lines of the log go to standard error. */
+/**
+ * Stands in for the Functions host: it calls the handler with a request that has the payload as its body. Log lines go
+ * to standard error.
+ */
 export const invokeLocally = async (exported: unknown, payload: unknown): Promise<unknown> => {
   const text = JSON.stringify(payload);
   const request = { method: 'POST', headers: [['content-type', 'application/json']], text: async () => text };
@@ -29,13 +32,13 @@ export const invokeLocally = async (exported: unknown, payload: unknown): Promis
 };
 
 /**
- * host.json, with which the Functions host starts.
+ * The content of host.json, with which the Functions host starts.
  * https://learn.microsoft.com/azure/azure-functions/functions-host-json
  */
 export const host = {
   version: '2.0',
   extensionBundle: { id: 'Microsoft.Azure.Functions.ExtensionBundle', version: '[4.*, 5.0.0)' },
-  // Each invocation ends well before, by CLOUDFENCE_TIMEOUT_SECONDS.
+  // CLOUDFENCE_TIMEOUT_SECONDS ends each invocation well before this limit.
   functionTimeout: '00:05:00',
   extensions: {
     serviceBus: { maxMessageBatchSize: 10, maxConcurrentCalls: 1, maxAutoLockRenewalDuration: '00:05:00' },
@@ -43,7 +46,7 @@ export const host = {
   },
   logging: {
     logLevel: { default: 'Warning', 'Host.Results': 'Information', Function: 'Information' },
-    // Each line is a decision.
+    // No sampling, because each line is a decision.
     applicationInsights: { samplingSettings: { isEnabled: false } },
   },
 };
@@ -63,7 +66,8 @@ const whenRight = (prefix: string) => (checked: CheckedInstall) => {
 
 export const azureDeployable: DeployableCloud = {
   defaults: 'infra/azure/parameters.yml',
-  // The worker loads what `main` names: https://learn.microsoft.com/azure/azure-functions/functions-reference-node
+  // The worker loads the file in `main`:
+  // https://learn.microsoft.com/azure/azure-functions/functions-reference-node
   manifest: { type: 'commonjs', main: 'index.js' },
   files: { 'host.json': `${JSON.stringify(host)}\n` },
   released: async (defaults) => ({ file: 'template.json', content: releasedTemplate(defaults) }),

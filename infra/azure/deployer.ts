@@ -18,7 +18,10 @@ import {
 import { hashOf, publish } from './publish.ts';
 import { templateOf } from './template.ts';
 
-/** As it stands: the tag of an app's package is not the template's to change. */
+/**
+ * Returns the install with the packages that its apps run now. The template must not change the tag of an app's
+ * package.
+ */
 const asItStands = async (arm: Arm, install: Install): Promise<Install> => {
   const published = async (name: AppName): Promise<string | null> =>
     (await readSite(arm, install.names.apps[name]))?.published ?? null;
@@ -32,7 +35,7 @@ const preview = async (arm: Arm, install: Install, say: Say): Promise<void> => {
   if (changes.length === 0) say('nothing would change');
 };
 
-/** All functions of an app are one package. */
+/** Returns the package of an app. All functions of an app share one package. */
 const packageOf = (name: AppName, functions: readonly PackagedFunction[]): Buffer => {
   const found = functions.find((one) => appOf(one.name) === name);
   if (!found) throw new Refused('nothing is packaged');
@@ -48,8 +51,8 @@ const upload = async (arm: Arm, app: App, zip: Buffer, say: Say): Promise<void> 
 };
 
 /**
- * What would change is asked first, so that nothing is said to be done that was not. ARM's preview does not see into
- * every nested deployment, so its silence counts only for a template that was deployed before.
+ * Deploys the install. It previews the changes first, so that it reports only what changes. ARM's preview does not see
+ * into every nested deployment, so an empty preview counts only for a template that was deployed before.
  */
 const deploy = async (arm: Arm, wanted: Install, functions: readonly PackagedFunction[], say: Say): Promise<void> => {
   const packages = appNames.map((name) => ({ app: wanted.names.apps[name], zip: packageOf(name, functions) }));
@@ -63,7 +66,7 @@ const deploy = async (arm: Arm, wanted: Install, functions: readonly PackagedFun
     await applyTemplate(arm, install);
   }
   const template = templateOf(install);
-  // First what an identity may do, for nobody finds that once the identity is gone.
+  // Removes the role assignments first, because they can no longer be found once their identity is gone.
   await removeAssignments(arm, install, template, say);
   await removeLeftovers(arm, install, template, say);
   for (const { app, zip } of packages) await upload(arm, app, zip, say);

@@ -9,14 +9,14 @@ import { templateOf } from './template.ts';
 const pathOf = ({ names }: Install, verb = ''): string =>
   `${names.scope}/providers/Microsoft.Resources/deployments/${names.deployment}${verb}?api-version=${DEPLOYMENTS_API}`;
 
-/** What was last asked for, beside the app's package. Kept as a tag of the deployment. */
+/** The tag of the deployment that holds the hash of the last deployed template, without the apps' packages. */
 const TEMPLATE = 'cloudfence-template';
 const hashOf = (install: Install): string =>
   createHash('sha256')
     .update(JSON.stringify(templateOf({ ...install, published: noPackages })))
     .digest('hex');
 
-/** A preview takes no tags. */
+/** A preview accepts no tags. */
 const questionOf = (install: Install) => ({
   location: install.parameters.location,
   properties: { mode: 'Incremental', template: templateOf(install) },
@@ -25,7 +25,7 @@ const orderOf = (install: Install) => ({ ...questionOf(install), tags: { [TEMPLA
 
 const deployed = z.object({ tags: z.record(z.string(), z.string()).nullish() });
 
-/** Whether the last deployment that Azure remembers was of this very template. */
+/** Reports whether the last deployment that Azure remembers used this exact template. */
 export const isLastDeployed = async (arm: Arm, install: Install): Promise<boolean> => {
   const answer = await arm.find({ method: 'GET', path: pathOf(install) });
   return answer !== null && deployed.parse(answer.body).tags?.[TEMPLATE] === hashOf(install);
@@ -56,7 +56,10 @@ const changes = z.object({ properties: z.object({ changes: z.array(change).defau
 
 type Change = z.infer<typeof change>;
 
-/** The preview works out no `reference()`, so that what is asked of another resource always looks changed. */
+/**
+ * Reports whether a value is an unresolved expression. The preview does not evaluate `reference()`, so a value from
+ * another resource always looks changed.
+ */
 const isUnknown = (after: unknown): boolean => typeof after === 'string' && /^\[(?!\[).*\]$/s.test(after);
 
 const isChange = ({ propertyChangeType, after, children }: Difference): boolean => {
@@ -66,14 +69,14 @@ const isChange = ({ propertyChangeType, after, children }: Difference): boolean 
 
 const known = (one: Change): Change => (one.delta ? { ...one, delta: one.delta.filter(isChange) } : one);
 
-/** A change that says of what, and of nothing that counts, is none. */
+/** Reports whether a change counts. A modification without a relevant difference does not. */
 const counts = ({ changeType, delta }: Change): boolean =>
   !UNCHANGED.has(changeType) && !(changeType === 'Modify' && delta?.length === 0);
 
 const UNCHANGED: ReadonlySet<string> = new Set(['NoChange', 'Ignore', 'NoEffect']);
 
 /**
- * What a deployment would change.
+ * Returns what a deployment would change.
  * https://learn.microsoft.com/rest/api/resources/deployments/what-if-at-subscription-scope
  */
 export const previewed = async (arm: Arm, install: Install): Promise<readonly Change[]> => {
@@ -81,19 +84,23 @@ export const previewed = async (arm: Arm, install: Install): Promise<readonly Ch
   return changes.parse(answer.body).properties.changes.map(known).filter(counts);
 };
 
-/** The note of it alone; what it made is removed by other means. */
+/** Deletes only the deployment's entry in the history. `removal.ts` removes the resources that it made. */
 export const forgetDeployment = async (arm: Arm, install: Install): Promise<void> => {
   if (await arm.find({ method: 'GET', path: pathOf(install) }))
     await carriedOut(arm, { method: 'DELETE', path: pathOf(install) });
 };
 
-/** The group of an install: everything in it goes with it, so it has to be ours. */
+/**
+ * The resource group of an install. Deleting the group deletes everything in it, so the group must belong to this
+ * install.
+ */
 
 const group = z.object({ tags: z.record(z.string(), z.string()).nullish() });
 
 /**
- * Whether it is there. @throws Refused when it is, and does not bear our tag: it is somebody else's, to fill as much as
- * to remove
+ * Reports whether the group exists.
+ * @throws Refused if the group exists without the install's tag: it belongs to someone else, so a deployment must not
+ * fill it and a removal must not delete it
  */
 export const ownGroupStands = async (arm: Arm, { names, prefix }: Install): Promise<boolean> => {
   const answer = await arm.find({ method: 'GET', path: `${names.groupId}?api-version=${DEPLOYMENTS_API}` });

@@ -26,7 +26,7 @@ const account = (install: Install, name: string): TemplateResource => ({
   },
 });
 
-/** An account of each app for what its host keeps, and one for packages, with a container for each app's. */
+/** One storage account per app for the state of its host, and one account for packages with a container per app. */
 const storage = (install: Install): readonly TemplateResource[] => {
   const { names } = install;
   const containers = appNames.map((name) => ({
@@ -43,7 +43,10 @@ const storage = (install: Install): readonly TemplateResource[] => {
   ];
 };
 
-/** A plan holds one app. https://learn.microsoft.com/azure/azure-functions/flex-consumption-plan */
+/**
+ * A plan holds one app.
+ * https://learn.microsoft.com/azure/azure-functions/flex-consumption-plan
+ */
 const plan = (install: Install, { planId }: App): TemplateResource => ({
   type: 'Microsoft.Web/serverfarms',
   apiVersion: WEB_API,
@@ -68,7 +71,7 @@ const appConfig = ({ parameters }: Install, { containerUrl, identityId }: App): 
 });
 
 /**
- * Flex Consumption refuses what other plans know, such as `ftpsState`:
+ * Returns the site's properties. Flex Consumption rejects settings of other plans, such as `ftpsState`:
  * https://learn.microsoft.com/azure/azure-functions/functions-app-settings#flex-consumption-plan-deprecations
  */
 const siteOf = (install: Install, app: App): object => {
@@ -104,7 +107,7 @@ const site = (install: Install, app: App): TemplateResource => {
   };
 };
 
-/** Nobody uploads with a password. */
+/** Disables uploads with a password. */
 const noPasswords = ({ site: name, siteId }: App): readonly TemplateResource[] =>
   ['ftp', 'scm'].map((door) => ({
     type: 'Microsoft.Web/sites/basicPublishingCredentialsPolicies',
@@ -127,13 +130,13 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /**
- * Six fields, of which the first are seconds.
+ * Returns a schedule with six fields, of which the first is seconds.
  * https://learn.microsoft.com/azure/azure-functions/functions-bindings-timer
  */
 const cron = (every: number): string => (every === 60 * MINUTE ? '0 0 * * * *' : `0 */${every / MINUTE} * * * *`);
 
 const forEach = ({ names, parameters }: Install): Readonly<Record<string, string>> => ({
-  // One arena for all threads of Node's: 5 MB less of memory, and no slower.
+  // One malloc arena for all threads of Node.js saves 5 MB of memory and is no slower.
   MALLOC_ARENA_MAX: '1',
   AZURE_SUBSCRIPTION_ID: parameters.subscription,
   CLOUDFENCE_BUS__fullyQualifiedNamespace: `${names.bus}.servicebus.windows.net`,
@@ -145,8 +148,8 @@ const served = ({ resourceGroups }: AzureParameters): Readonly<Record<string, st
   resourceGroups === WHOLE_SUBSCRIPTION ? {} : { CLOUDFENCE_RESOURCE_GROUPS: resourceGroups.join(',') };
 
 /**
- * What the functions of an app read themselves: no secret is in it. The door puts what comes into the queue, and knows
- * no cluster.
+ * Returns the settings that the functions of an app read themselves. They contain no secret. The door only forwards
+ * messages to the queue and knows no cluster.
  */
 export const ownSettings = (install: Install, name: AppName): Readonly<Record<string, string>> => {
   const { parameters, settings } = install;
@@ -160,7 +163,7 @@ export const ownSettings = (install: Install, name: AppName): Readonly<Record<st
   };
 };
 
-/** Where the platform finds storage, queue and logs, each by the app's identity. */
+/** Tells the platform where to find storage, queue, and logs, which the app accesses with its identity. */
 const platformSettings = ({ names }: Install, { identityId, storage }: App): Readonly<Record<string, string>> => {
   const clientId = known(identityId, IDENTITY_API, 'clientId');
   return {
@@ -183,7 +186,7 @@ const settingsOf = (install: Install, app: App): readonly { readonly name: strin
   }));
 
 /**
- * Text that begins with a bracket would be read as an expression:
+ * Escapes text that begins with a bracket, because ARM would read it as an expression:
  * https://learn.microsoft.com/azure/azure-resource-manager/templates/template-expressions
  */
 const literal = (value: string): string =>

@@ -4,7 +4,9 @@ import type { Written } from '../serverless/deployer.ts';
 import * as install from '../serverless/install-check.ts';
 import { type AppName, names, type Names } from './names.ts';
 
-/** What infra/azure/parameters.yml and a stage's file may say beside the configuration of the functions. */
+/**
+ * The parameters in infra/azure/parameters.yml and in a stage's file, apart from the configuration of the functions.
+ */
 
 const MINUTE = 60_000;
 
@@ -12,7 +14,7 @@ const between = (least: number, most: number, words: string) =>
   duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
 
 /**
- * Types are spelt in any letter case.
+ * Matches the id of a resource. Azure ignores letter case in types.
  * https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
  */
 const resource = (type: string, what: string) =>
@@ -25,7 +27,7 @@ const resource = (type: string, what: string) =>
 
 const group = z.string().regex(/^[-\w.()]{0,89}[-\w()]$/, 'is no name of a resource group');
 
-/** Said in words, so that nobody gets it by leaving something out. */
+/** An explicit value, so that leaving out the parameter never means the whole subscription. */
 export const WHOLE_SUBSCRIPTION = 'all-of-subscription';
 
 const WHICH_GROUPS = `name the resource groups whose machines and disks may be looked at and acted on (of AKS: its node resource group), or write ${WHOLE_SUBSCRIPTION}`;
@@ -34,7 +36,7 @@ const resourceGroups = z.union([z.literal(WHOLE_SUBSCRIPTION), z.array(group).mi
   error: WHICH_GROUPS,
 });
 
-/** A system topic of somebody else's does not bear our identity, and it is not ours to give it one. */
+/** Someone else's system topic does not have the install's identity, and the install must not assign it one. */
 const KEYS_THERE =
   'Event Grid delivers from a topic that was there before by its keys: set keylessDelivery: false beside systemTopic';
 
@@ -68,7 +70,7 @@ export type AzureParameters = z.infer<typeof azureParameters>;
 
 export type CheckedInstall = install.CheckedInstall<AzureParameters>;
 
-/** Names of storage accounts have 24 characters, of which a stage gets 14. */
+/** A storage account's name has at most 24 characters, which leaves 14 for the stage. */
 const stageFaults = (stage: string): readonly string[] =>
   /^[a-z][a-z0-9-]{0,13}$/.test(stage) && !stage.endsWith('-')
     ? []
@@ -84,14 +86,14 @@ const rules: install.InstallRules<AzureParameters> = {
   waysIn: 'a function on Azure finds a cluster by `aks`, or reads a kubeconfig from `keyVault`',
 };
 
-/** All that is wrong at once. */
+/** Checks the install and returns all faults together. */
 export const checkInstall = (stage: string, written: Written) => install.checkInstall(rules, stage, written);
 
-/** What is deployed, before anything is. */
+/** The complete description of an install before it is deployed. */
 export interface Install extends CheckedInstall {
   readonly prefix: string;
   readonly names: Names;
-  /** The package that each app runs, by its hash; null before the first. Kept as a tag. */
+  /** The hash of the package that each app runs, or null before the first one. A tag stores it. */
   readonly published: Readonly<Record<AppName, string | null>>;
 }
 
@@ -104,7 +106,7 @@ export const installOf = (prefix: string, checked: CheckedInstall): Install => (
   published: noPackages,
 });
 
-/** By this tag we know what is ours. */
+/** This tag marks the resources of an install. */
 export const OURS = 'cloudfence';
 export const PACKAGE = 'cloudfence-package';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
-/** Everything that an install makes bears its prefix, `cloudfence-<stage>`, so that stages stand beside each other. */
+/** Names of an install. Each begins with its prefix, `cloudfence-<stage>`, so that stages do not collide. */
 
 /**
- * An app has one set of identities, whatever its functions are: what may fence stands apart from what is open to the
- * outside.
+ * The apps of an install. All functions of an app share its identities, so the functions that can fence are in a
+ * different app from the endpoint that is open to the internet.
  */
 export const appNames = ['app', 'door'] as const;
 
@@ -19,7 +19,7 @@ export const functionNames: readonly string[] = appNames.flatMap((name) => funct
 
 export const appOf = (name: string): AppName | null => appNames.find((app) => functionsIn[app].includes(name)) ?? null;
 
-/** Those that a person can call. */
+/** The functions that a person can call. */
 export const httpFunctions = ['webhook', 'replay', 'fence', 'doctor'] as const;
 
 interface Place {
@@ -27,15 +27,15 @@ interface Place {
   readonly prefix: string;
 }
 
-/** How names are made that have to be one for all of Azure, or of a form that no prefix has. */
+/** Makes names that must be unique in all of Azure, or whose form a prefix cannot have. */
 export interface Naming {
-  /** Six letters and digits, the same for the same words. */
+  /** Returns six letters and digits, always the same for the same parts. */
   readonly short: (...parts: readonly string[]) => string;
-  /** As ARM wants names of role definitions and assignments, the same for the same words. */
+  /** Returns a GUID, as ARM requires for role definitions and assignments, always the same for the same parts. */
   readonly guid: (...parts: readonly string[]) => string;
-  /** What the name of a storage account may begin with: up to 18 letters and digits. */
+  /** Returns the beginning of a storage account's name: up to 18 letters and digits. */
   readonly plain: (prefix: string) => string;
-  /** Ids are the same in any letter case. */
+  /** Returns the id in lower case, because ids are the same in any letter case. */
   readonly lower: (id: string) => string;
 }
 
@@ -48,22 +48,22 @@ export const worked: Naming = {
   lower: (id) => id.toLowerCase(),
 };
 
-/** One function app with what is its own alone: no other app may write its package, or read its keys. */
+/** One function app with resources of its own, so that no other app can write its package or read its keys. */
 export interface App {
   readonly name: AppName;
   readonly site: string;
   readonly siteId: string;
   readonly planId: string;
   readonly identityId: string;
-  /** For what the Functions host keeps: keys, and which instance runs the timer. */
+  /** Storage for the state of the Functions host: keys, and which instance runs the timer. */
   readonly storage: string;
   readonly storageId: string;
-  /** For its package, in the account for packages. */
+  /** The container for its package, in the account for packages. */
   readonly containerId: string;
   readonly containerUrl: string;
 }
 
-/** The ids of what is in the install's own group, and names that have to be one for all of Azure. */
+/** Returns the ids in the install's own group, and the parts of names that must be unique in all of Azure. */
 const placesOf = ({ subscription, prefix }: Place, naming: Naming) => {
   const scope = `/subscriptions/${subscription}`;
   const groupId = `${scope}/resourceGroups/${prefix}`;
@@ -109,7 +109,7 @@ export const names = (place: Place, naming: Naming = worked) => {
     scope,
     group: prefix,
     groupId,
-    /** As templates of a subscription name a group that they make. */
+    /** The id of a group as a template of the subscription refers to it when it creates the group. */
     groupMade: `${scope}/providers/Microsoft.Resources/resourceGroups/${prefix}`,
     deployment: prefix,
     packages,
@@ -118,9 +118,9 @@ export const names = (place: Place, naming: Naming = worked) => {
     bus,
     busId: resource('Microsoft.ServiceBus/namespaces', bus),
     queueId: (queue: string) => `${resource('Microsoft.ServiceBus/namespaces', bus)}/queues/${queue}`,
-    /** Of what fences. */
+    /** The identity that fences. */
     identityId: apps.app.identityId,
-    /** Of Event Grid, where it delivers by one. */
+    /** The identity of Event Grid, if it delivers with one. */
     deliveryId: resource('Microsoft.ManagedIdentity/userAssignedIdentities', `${prefix}-delivery`),
     workspaceId: resource('Microsoft.OperationalInsights/workspaces', prefix),
     insightsId: resource('Microsoft.Insights/components', prefix),

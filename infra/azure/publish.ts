@@ -7,16 +7,19 @@ import { PACKAGE } from './install.ts';
 import type { App } from './names.ts';
 
 /**
- * The app's package: handed to the app's own door, which puts it into the container.
+ * Uploads the app's package to the app's own deployment endpoint, which puts it into the container.
  * https://learn.microsoft.com/azure/azure-functions/functions-deployment-technologies
  */
 
-/** Where it lies is a part of it: a package in another container is not published yet. */
+/** Hashes the package with its container, because a package in another container is not published yet. */
 export const hashOf = ({ containerUrl }: Pick<App, 'containerUrl'>, zip: Buffer): string =>
   createHash('sha256').update(`${containerUrl}\n`).update(zip).digest('hex');
 
 const progress = z.object({ status: z.int(), status_text: z.string().nullish() });
-/** https://github.com/projectkudu/kudu/wiki/REST-API */
+/**
+ * Status codes of a deployment.
+ * https://github.com/projectkudu/kudu/wiki/REST-API
+ */
 const SUCCEEDED = 4;
 const FAILED: readonly number[] = [-1, 3, 5, 6];
 const BETWEEN_MS = 2_000;
@@ -28,7 +31,7 @@ const untilPublished = async (arm: Arm, door: string, id: string): Promise<void>
   for (let times = 0; times < TIMES; times += 1) {
     await arm.wait(BETWEEN_MS);
     const answer = await arm.ask(call);
-    // The worker that knows of it comes late, and goes once it is done.
+    // The worker that reports the deployment starts late, and stops once the deployment is done.
     if (answer.status === 404 && !seen) continue;
     if (answer.status === 404) return;
     if (answer.status !== 200 && answer.status !== 202) throw failureOf(call, answer);
@@ -46,16 +49,16 @@ const published = async (arm: Arm, door: string, zip: Buffer): Promise<void> => 
 };
 
 /**
- * As long as Azure says that a new role may take until it is known everywhere.
+ * The time that Azure gives for a new role to take effect everywhere.
  * https://learn.microsoft.com/azure/role-based-access-control/troubleshooting
  */
 const ROLE_SPREADS_MS = 600_000;
 const AGAIN_MS = 20_000;
 
 /**
- * The door writes the package with the app's identity, whose role may be minutes old and not known yet: then it is
- * denied, or takes the package and fails. Neither says so in a code of its own, so that a refusal is believed only when
- * it lasts.
+ * Publishes the package, and tries again while the app is refused. The endpoint writes the package with the app's
+ * identity, whose role can be minutes old and not yet in effect. The endpoint is then denied, or it accepts the package
+ * and fails. Neither case has an error code of its own, so a refusal counts only if it lasts.
  */
 const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: Say): Promise<void> => {
   for (let waited = 0; ; waited += AGAIN_MS) {

@@ -5,8 +5,8 @@ import { templateOf } from './template.ts';
 import type { Written } from '../serverless/deployer.ts';
 
 /**
- * The template of a release: the one that a deployment sends, with parameters in the place of a stage's file. It is
- * made of an install whose names are tokens, and each text that contains one becomes an expression of ARM's.
+ * Makes the template of a release: the template that a deployment sends, with parameters in place of a stage's file. It
+ * starts from an install whose names are tokens, and turns each text with a token into an ARM expression.
  */
 
 interface Parameter {
@@ -46,14 +46,17 @@ const quoted = (literal: string): string => `'${literal.replaceAll("'", "''")}'`
 const tokens = () => {
   const expressions: string[] = [];
   const token = (expression: string): string => `⟦${expressions.push(expression) - 1}⟧`;
-  /** A text with tokens as an expression. */
+  /** Returns a text with tokens as an expression. */
   const expressionOf = (value: string): string => {
     const parts = value
       .split(TOKEN)
       .flatMap((part, at) => (at % 2 === 1 ? [expressions[Number(part)] ?? ''] : part === '' ? [] : [quoted(part)]));
     return parts.length === 1 ? (parts[0] ?? '') : `concat(${parts.join(', ')})`;
   };
-  /** In what is an expression already, texts between quotes. */
+  /**
+   * Returns the text as the template writes it. In a text that is already an expression, it replaces only the tokens in
+   * quoted parts.
+   */
   const written = (value: string): string => {
     if (!TOKEN.test(value)) return value;
     if (value.startsWith('[') && !value.startsWith('[['))
@@ -76,7 +79,7 @@ const namingBy = ({ token, expressionOf }: Tokens): Naming => ({
 
 const CLUSTER = 'placeholder';
 
-/** An install that serves one AKS cluster, as `defaults` say beside that. */
+/** Returns an install that serves one AKS cluster. Everything else comes from `defaults`. */
 const installBy = (tokensOf: Tokens, defaults: Written): Install => {
   const own = (name: string): string => tokensOf.token(`parameters('${name}')`);
   const { clusters: _clusters, policy: _policy, pause: _pause, shadow: _shadow, ...rest } = defaults;
@@ -104,7 +107,7 @@ const handedOn = Object.fromEntries(
 );
 const declared = Object.fromEntries(Object.keys(parameters).map((name) => [name, { type: 'string' }]));
 
-/** A template within a template sees no parameters but those that it is given. */
+/** Passes all parameters to a nested template, because it sees only the parameters that it receives. */
 const nested = (properties: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   isObject(properties['template'])
     ? { ...properties, parameters: handedOn, template: { ...properties['template'], parameters: declared } }

@@ -15,7 +15,7 @@ const gone = async (arm: Arm, path: string, say: Say): Promise<void> => {
   say(`${path.split('?')[0]}: removed`);
 };
 
-/** First nothing comes any more; last what the functions worked with. */
+/** Removes the install. It stops the events first, and removes what the functions work with last. */
 export const remove = async (arm: Arm, install: Install, say: Say): Promise<void> => {
   const { names, parameters, prefix } = install;
   const hasGroup = await ownGroupStands(arm, install);
@@ -29,8 +29,8 @@ export const remove = async (arm: Arm, install: Install, say: Say): Promise<void
 };
 
 /**
- * What an earlier deployment made and this one does not want any more: a template adds and changes, and takes nothing
- * away.
+ * Removes what an earlier deployment made and this one no longer wants, because a template adds and changes resources
+ * but never removes any.
  */
 
 const listed = z.object({
@@ -48,19 +48,19 @@ const flat = (resources: readonly TemplateResource[]): readonly TemplateResource
 const spelt = ({ type, name }: { readonly type: string; readonly name: string }): string =>
   `${type}/${name}`.toLowerCase();
 
-/** How ARM deletes a resource differs by its version only. */
+/** Returns the API version for deleting a resource, which is all that differs between types. */
 const versionFor = (type: string, wanted: readonly TemplateResource[]): string =>
   wanted.find((one) => one.type.toLowerCase() === type.toLowerCase())?.apiVersion ??
   ALERTS_API[type.toLowerCase()] ??
   DEPLOYMENTS_API;
 
-/** Of types of which a template may have none. */
+/** Versions for types that a template may not contain. */
 const ALERTS_API: Readonly<Record<string, string>> = {
   'microsoft.eventgrid/systemtopics': '2025-02-15',
   'microsoft.managedidentity/userassignedidentities': IDENTITY_API,
 };
 
-/** In our own group, by our tag. */
+/** Removes resources with the install's tag from its own group. */
 export const removeLeftovers = async (
   arm: Arm,
   { names, prefix }: Install,
@@ -87,13 +87,13 @@ export const principalOf = async (arm: Arm, id: string): Promise<string | null> 
   return answer && principal.parse(answer.body).properties.principalId;
 };
 
-/** Of any identity that ever was ours, as far as it still is there. */
+/** The ids of all identities that an install can have had. Some may no longer exist. */
 const identityIds = ({ names }: Install): readonly string[] => [
   ...appNames.map((name) => names.apps[name].identityId),
   names.deliveryId,
 ];
 
-/** What our identities may do anywhere in the subscription, but for what the template wants. */
+/** Removes all role assignments of the install's identities in the subscription, except those in the template. */
 export const removeAssignments = async (
   arm: Arm,
   install: Install,
@@ -118,8 +118,8 @@ const removeAssignment = async (arm: Arm, id: string, say: Say): Promise<void> =
 };
 
 /**
- * Assignments of an identity that is no more, or that has been made anew since: their names are those that the template
- * wants, and ARM does not let an assignment change its principal (RoleAssignmentUpdateNotPermitted).
+ * Removes assignments of an identity that no longer exists or has been created again. Their names are the same as in
+ * the template, and ARM does not let an assignment change its principal (RoleAssignmentUpdateNotPermitted).
  */
 export const removeStaleAssignments = async (arm: Arm, install: Install, say: Say): Promise<void> => {
   const present = new Map<string, string | null>();

@@ -3,8 +3,8 @@ import { inGroup, nestedId, type TemplateResource } from './arm-template.ts';
 import { type Install, WHOLE_SUBSCRIPTION } from './install.ts';
 
 /**
- * What the functions may do with machines, disks and clusters, and nothing else. docs/azure.md has the reason of each
- * line.
+ * The roles of the functions for machines, disks, and clusters, and nothing else. docs/azure.md gives the reason for
+ * each line.
  */
 
 export const roleNames = ['machines', 'operations', 'clusters', 'secrets'] as const;
@@ -34,7 +34,7 @@ const ofMachines = (powersOff: boolean): Role => ({
   dataActions: [],
 });
 
-/** ARM keeps operations beside the groups: a role that reaches over some groups does not reach them. */
+/** ARM keeps operations outside resource groups, so a role on groups does not include them. */
 const ofOperations: Role = {
   name: 'operations',
   description: 'Sees how an operation goes on',
@@ -72,10 +72,10 @@ const definition = (
   },
 });
 
-/** What a grant is on, in a group of somebody else's. */
+/** The scope of a grant in a group that does not belong to the install. */
 interface Target {
   readonly groupId: string;
-  /** In that group, as type and name; null for the group itself. */
+  /** The type and name of a resource in that group, or null for the group itself. */
   readonly within: string | null;
 }
 
@@ -90,7 +90,7 @@ const grantAt = ({ names }: Install, role: RoleName, target: Target | null): Els
   return { role: names.roleId(role), on, to: names.identityId, target };
 };
 
-/** The machines of the groups that are named, or of the whole subscription where exactly that is asked for. */
+/** Grants on the machines of the named groups, or of the whole subscription if the parameter explicitly says so. */
 const machineGrants = (install: Install): readonly Elsewhere[] => {
   const { names, parameters } = install;
   if (parameters.resourceGroups === WHOLE_SUBSCRIPTION) return [grantAt(install, 'machines', null)];
@@ -138,7 +138,7 @@ export const customRoles = (install: Install): readonly TemplateResource[] => {
   return roles.map((role) => definition(install, role));
 };
 
-/** Grants of those roles, all to the identity that fences. */
+/** All grants of these roles. Each goes to the identity that fences. */
 export const customGrants = (install: Install): readonly Elsewhere[] => [
   ...machineGrants(install),
   ...clusterTargets(install).map((target) => grantAt(install, 'clusters', target)),
@@ -146,8 +146,8 @@ export const customGrants = (install: Install): readonly Elsewhere[] => [
 ];
 
 /**
- * The identity is made by the install's own deployment. In a group of somebody else's nothing but the assignment is
- * deployed.
+ * Returns the assignments of these roles. The install's own deployment makes the identity. In a group that does not
+ * belong to the install, only the assignment is deployed.
  */
 export const customAssignments = (install: Install): readonly TemplateResource[] => {
   const { names, prefix } = install;

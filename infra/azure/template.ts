@@ -42,8 +42,9 @@ const subscribed = (install: Install): readonly TemplateResource[] => {
 };
 
 /**
- * All of an install as one template of the subscription: its group and what is in it, its roles, and their assignments
- * wherever they are. https://learn.microsoft.com/azure/azure-resource-manager/templates/deploy-to-subscription
+ * Returns the whole install as one template of the subscription: its group with everything in it, its roles, and their
+ * assignments in any group.
+ * https://learn.microsoft.com/azure/azure-resource-manager/templates/deploy-to-subscription
  */
 export const templateOf = (install: Install): Template => {
   const { names, prefix } = install;

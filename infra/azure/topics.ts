@@ -5,11 +5,11 @@ import { DEAD_LETTERS, EVENTS } from './names.ts';
 
 export const EVENT_GRID_API = '2025-02-15';
 
-/** 24 hours, as long as Event Grid tries at the most. */
+/** 24 hours, the longest that Event Grid retries a delivery. */
 const TRIED_FOR_MINUTES = 1_440;
 const MOST_ATTEMPTS = 30;
 
-/** As providers/azure/events/kinds.ts reads them. Event Grid compares in any letter case. */
+/** The operations that providers/azure/events/kinds.ts reads. Event Grid ignores letter case in comparisons. */
 export const tellingEndings = [
   '/deallocate/action',
   '/delete',
@@ -30,7 +30,8 @@ export const tellingEndings = [
 ] as const;
 
 /**
- * Our own detaches, and what is beside or inside a machine, are left out. At most 25 values in all:
+ * Leaves out Cloudfence's own detaches, and operations on resources beside or inside a machine. A subscription can have
+ * at most 25 values in total:
  * https://learn.microsoft.com/azure/event-grid/event-filtering
  */
 const operationsOnMachines = [
@@ -105,7 +106,10 @@ const subscription = (
   },
 });
 
-/** As many values as are left. Of more groups all events come, and what is not served is let go by its id. */
+/**
+ * The number of filter values that are left. With more groups all events arrive, and the function ignores those that
+ * the install does not serve by their ids.
+ */
 const MOST_GROUPS = 5;
 
 const inServedGroups = ({ names, parameters: { resourceGroups } }: Install): readonly object[] => {
@@ -130,7 +134,7 @@ const health = {
   enableAdvancedFilteringOnArrays: false,
 };
 
-/** The subscription on a topic that was there before us, for its own group; null when we make the topic. */
+/** Returns the subscription on an existing topic and the topic's group. Returns null if the install makes the topic. */
 export const onForeignTopic = (
   install: Install,
 ): { readonly groupId: string; readonly resource: TemplateResource } | null => {
@@ -162,10 +166,10 @@ export const topics = (install: Install): readonly TemplateResource[] => {
 
 const API = '2024-01-01';
 
-/** Longer than any invocation, and the longest that Service Bus knows. */
+/** Longer than any invocation, and the longest lock that Service Bus supports. */
 const LOCK = 'PT5M';
 const KEPT = 'P14D';
-/** Only for a batch that could be neither dealt with nor sent again. */
+/** Applies only to a batch that could be neither processed nor sent again. */
 const MOST_DELIVERIES = 20;
 
 const queue = ({ names }: Install, name: string): TemplateResource => ({
@@ -181,7 +185,10 @@ const queue = ({ names }: Install, name: string): TemplateResource => ({
   },
 });
 
-/** Event Grid needs keys unless it delivers by an identity: docs/decisions/0008-service-bus.md. */
+/**
+ * Makes the namespace and its queues. Event Grid needs keys unless it delivers with an identity:
+ * docs/decisions/0008-service-bus.md.
+ */
 export const bus = (install: Install): readonly TemplateResource[] => {
   const { names, parameters } = install;
   const namespace: TemplateResource = {

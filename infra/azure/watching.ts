@@ -4,7 +4,7 @@ import { tagsOf, type Install } from './install.ts';
 import { DEAD_LETTERS, EVENTS } from './names.ts';
 import { INSIGHTS_API } from './hosting.ts';
 
-/** Logs, and what is to be heard of. Everything that the functions say is a line of JSON in AppTraces. */
+/** Logs and alerts. Everything that the functions log is a line of JSON in AppTraces. */
 
 export const WORKSPACE_API = '2021-06-01';
 const METRIC_ALERT_API = '2018-03-01';
@@ -143,12 +143,15 @@ interface Asked {
 const lines = 'AppTraces | extend line = parse_json(Message)';
 const swept = `${lines} | where tostring(line.decision) == "swept"`;
 
-/** So many in a row lie so far apart, the first and the last; one says it where they are further apart anyway. */
+/**
+ * Returns how many consecutive sweeps span that time, from the first to the last. One is enough if sweeps are further
+ * apart than that.
+ */
 const sweepsFor = (ms: number, every: number): number => (every > ms ? 1 : Math.ceil(ms / every) + 1);
 
 /**
- * A machine that all sweeps of five minutes found dead and unfenced; more of them than the cap lets be fenced; no sweep
- * at all for a while.
+ * Alerts on sweeps: a machine that every sweep within five minutes found dead and unfenced, and no sweep at all for a
+ * while.
  */
 const askedOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
   {
@@ -186,8 +189,8 @@ const askedOfRuns: readonly Asked[] = [
     threshold: 0,
     window: 'PT5M',
   },
-  // One table each: a rule may have only one, and a union of two is refused where the first line of either is not there
-  // yet.
+  // One table per rule, because a rule may query only one. Azure rejects a union of two tables if either of them has no
+  // line yet.
   {
     name: 'failed-invocations',
     says: 'An invocation failed as a whole',
@@ -224,7 +227,7 @@ const logAlert = (install: Install, { name, says, query, operator, threshold, wi
       enabled: true,
       autoMitigate: true,
       scopes: [names.workspaceId],
-      // Tables come into being with their first line.
+      // A table exists only after its first line.
       skipQueryValidation: true,
       evaluationFrequency: window === 'PT3H' ? 'PT1H' : 'PT5M',
       windowSize: window,

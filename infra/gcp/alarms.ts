@@ -6,7 +6,8 @@ import type { Install } from './install.ts';
 import { policies, type Policy } from './watching.ts';
 
 /**
- * Cloud Monitoring gives a policy its name, so ours are known by their labels: nothing without them is ever touched.
+ * Manages alert policies. Cloud Monitoring chooses their names, so Cloudfence finds its own by their labels, and never
+ * touches a policy without them.
  */
 
 const present = z.looseObject({
@@ -78,7 +79,7 @@ const drop = async (api: Api, { name, displayName }: Present, say: Say): Promise
   say(`alarm ${displayName}: removed`);
 };
 
-/** Each alarm of the table once, and none that is no longer in it. */
+/** Makes each alarm of the table exactly once, and removes those that are no longer in it. */
 export const ensureAlarms = async (api: Api, install: Install, say: Say): Promise<void> => {
   const there = await ours(api, install);
   const wanted = policies(install);

@@ -2,7 +2,7 @@ import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { type CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 
-/** The management APIs that a deployment calls, by the names of their hosts. */
+/** The management APIs that a deployment calls, by host name. */
 export const hosts = {
   functions: 'https://cloudfunctions.googleapis.com',
   iam: 'https://iam.googleapis.com',
@@ -21,7 +21,7 @@ export type Host = keyof typeof hosts;
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly host: Host;
-  /** With the version, and the query if there is one. */
+  /** A path with the version, and with the query if there is one. */
   readonly path: string;
   readonly body?: object;
 }
@@ -32,31 +32,37 @@ export interface Answer {
 }
 
 export interface Asking {
-  /** Whatever is answered. @throws Unavailable when nothing is */
+  /**
+   * Returns any answer.
+   * @throws Unavailable without an answer
+   */
   readonly ask: (call: Call) => Promise<Answer>;
-  /** @throws Denied, Refused, Unavailable for any answer but a good one */
+  /**
+   * Returns the body of a successful answer.
+   * @throws Denied, Refused, Unavailable for any other answer
+   */
   readonly call: (call: Call) => Promise<Answer['body']>;
 }
 
 export interface Api extends Asking {
-  /** Hands a file to the address that an API gave for it, which is its own permission. */
+  /** Uploads a file to a URL that an API returned. The URL itself grants the permission. */
   readonly upload: (url: string, bytes: Buffer) => Promise<void>;
-  /** Calls a function with a token of ours that is made for it. */
+  /** Calls a function with an ID token for that audience, made from the credentials of this command. */
   readonly invoke: (url: string, audience: string, payload: unknown) => Promise<unknown>;
   readonly wait: (ms: number) => Promise<void>;
-  /** The same two ways to ask, by way of another `ask`. */
+  /** Returns the same two methods on top of another `ask`. */
   readonly over: (ask: Asking['ask']) => Asking;
 }
 
 interface ApiOptions {
-  /** One URL in the place of all hosts, for tests. Over plain http no credentials are sent. */
+  /** One URL in place of all hosts, for tests. No credentials are sent over plain HTTP. */
   readonly endpoint: string | null;
   readonly wait: (ms: number) => Promise<void>;
 }
 
 const SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
 const ANSWER_LASTS_MS = 60_000;
-/** A function may take nine minutes. */
+/** Longer than a function can take, which is nine minutes. */
 const INVOCATION_LASTS_MS = 10 * 60_000;
 
 const json = z.record(z.string(), z.unknown());
@@ -70,12 +76,15 @@ const problem = z.object({
 });
 
 /**
- * What Google calls an error, such as NOT_FOUND; empty where it does not say.
+ * Returns Google's name for the error, such as NOT_FOUND, or an empty text if there is none.
  * https://cloud.google.com/apis/design/errors#handling_errors
  */
 export const codeOf = ({ body }: Answer): string => problem.safeParse(body).data?.error.status ?? '';
 
-/** The API itself is not enabled in the project. https://cloud.google.com/apis/design/errors#error_info */
+/**
+ * Reports whether the API itself is disabled in the project.
+ * https://cloud.google.com/apis/design/errors#error_info
+ */
 export const isSwitchedOff = ({ status, body }: Answer): boolean =>
   status === 403 &&
   (problem.safeParse(body).data?.error.details ?? []).some(({ reason }) => reason === 'SERVICE_DISABLED');
@@ -160,12 +169,12 @@ const operation = z.object({
 });
 
 /**
- * A build takes a minute or two.
+ * Limits the number of polls. A build takes a minute or two.
  * https://cloud.google.com/functions/docs/reference/rest/v2/projects.locations.operations
  */
 const POLLS = 300;
 
-/** Where an operation is asked about. */
+/** The API that reports the state of an operation. */
 interface Place {
   readonly host: Host;
   readonly version: string;
@@ -173,7 +182,10 @@ interface Place {
 
 const OF_FUNCTIONS: Place = { host: 'functions', version: 'v2' };
 
-/** @throws Unavailable when it fails, with what it says, or takes ten minutes */
+/**
+ * Waits for the end of an operation.
+ * @throws Unavailable if the operation fails, with its message, or takes ten minutes
+ */
 export const finished = async (
   api: Api,
   begun: unknown,
@@ -189,25 +201,28 @@ export const finished = async (
   if (!current.done) throw new Unavailable(`${what} is not done after ten minutes`);
 };
 
-/** What time mends: what was made or granted a moment ago is not known everywhere at once. */
+/** Retries what succeeds with time: a new resource or grant does not take effect everywhere at once. */
 
 const SECOND = 1_000;
 const FIRST_PAUSE_MS = SECOND;
 const LONGEST_PAUSE_MS = 30 * SECOND;
 /**
- * https://cloud.google.com/iam/docs/service-accounts-create: "it can take 60 seconds or more" until a new account can
- * be used
+ * "it can take 60 seconds or more" until a new account can be used:
+ * https://cloud.google.com/iam/docs/service-accounts-create
  */
 const ACCOUNT_KNOWN_WITHIN_MS = 3 * 60 * SECOND;
 
 interface Persistence {
-  /** Whether the answer may be another one later. */
+  /** Reports whether a later answer may be different. */
   readonly mayPass: (answer: Answer) => boolean;
-  /** How long (ms) it is asked again, at the most. */
+  /** The longest time to keep asking (ms). */
   readonly within: number;
 }
 
-/** Asks until the answer is one that stays, with longer and longer pauses; the last answer, whatever it is. */
+/**
+ * Asks again, with longer and longer pauses, until the answer is final or the time is over. Returns the last answer,
+ * whatever it is.
+ */
 export const persistently = async (
   api: Pick<Api, 'wait'>,
   ask: () => Promise<Answer>,
@@ -228,10 +243,13 @@ export const persistently = async (
  */
 export const SPREADS_WITHIN_MS = 7 * 60 * SECOND;
 
-/** A refusal that an account, or a grant, of a moment ago is answered with until it is known. */
+/** Reports whether the refusal can come from an account or grant that is too new to be known. */
 const isEarly = ({ status }: Answer): boolean => status === 400 || status === 403 || status === 404;
 
-/** @throws what the last answer says, when it is not a good one by then */
+/**
+ * Calls again while the answer can come from a new account or grant.
+ * @throws Denied, Refused, Unavailable if the last answer is not successful
+ */
 export const callSoon = async (
   api: Pick<Api, 'ask' | 'wait'>,
   call: Call,

@@ -15,7 +15,8 @@ const handler = z.custom<(request: object, response: ServerResponse) => Promise<
 );
 
 /**
- * Stands for the Functions Framework: a request whose body is parsed, and a response that is caught before the wire.
+ * Stands in for the Functions Framework: it passes a request with a parsed body, and captures the response before it
+ * reaches a socket.
  */
 export const invokeLocally = async (exported: unknown, body: unknown): Promise<unknown> => {
   const response = new ServerResponse(new IncomingMessage(new Socket()));
@@ -40,7 +41,8 @@ const whenRight = (prefix: string) => (checked: CheckedInstall) => {
 
 export const gcpDeployable: DeployableCloud = {
   defaults: 'infra/gcp/parameters.yml',
-  // The buildpack starts the framework that is named here: https://cloud.google.com/run/docs/write-functions
+  // The buildpack starts the framework that is listed here:
+  // https://cloud.google.com/run/docs/write-functions
   manifest: { type: 'commonjs', main: 'index.js', dependencies: { '@google-cloud/functions-framework': '5.0.5' } },
   released: async (defaults) => ({ file: 'requests.json', content: await releasedRequests(defaults) }),
   prepare: ({ service, stage, written }) => prepared(checkInstall(stage, written), whenRight(`${service}-${stage}`)),

@@ -31,14 +31,17 @@ const ensureAll = async (api: Api, resources: readonly Resource[], say: Say): Pr
   for (const resource of resources) await ensure(api, resource, say);
 };
 
-/** Whether any of them was not granted before. */
+/** Returns true if any of the grants is new. */
 const grantAll = async (api: Api, granted: readonly Granted[], say: Say): Promise<boolean> => {
   let isNew = false;
   for (const one of granted) isNew = (await grant(api, one.on, one, say)) || isNew;
   return isNew;
 };
 
-/** What would stand in the way is said before anything is made. */
+/**
+ * Checks for obstacles before anything is made.
+ * @throws Denied, Refused, Unavailable
+ */
 const opened = async (api: Api, install: Install, say: Say): Promise<Api> => {
   const enabled = await ensureServices(api, install, say);
   if (install.parameters.checkPermissions) await checkPermissions(enabled, install, say);
@@ -52,7 +55,7 @@ const opened = async (api: Api, install: Install, say: Say): Promise<Api> => {
   return enabled;
 };
 
-/** Their addresses, by their names. */
+/** Deploys the functions, and returns their addresses by name. */
 const functionsOf = async (
   api: Api,
   install: Install,
@@ -66,7 +69,7 @@ const functionsOf = async (
   return (name) => addresses.get(name) ?? install.names.address(name);
 };
 
-/** In the order in which one needs the other; events flow last, when all that takes them stands. */
+/** Deploys in the order of dependencies. Events start last, when everything that receives them exists. */
 const deploy = async (
   closed: Api,
   install: Install,
@@ -87,7 +90,10 @@ const deploy = async (
   await ensureAlarms(api, install, say);
 };
 
-/** The other way round: first nothing comes any more. The custom role stays, bound to nobody: roles.ts says why. */
+/**
+ * Removes in reverse order and stops the events first. The custom role stays without a binding: identities.ts explains
+ * why.
+ */
 const remove = async (api: Api, install: Install, say: Say): Promise<void> => {
   const goAway = async (resources: readonly Resource[]): Promise<void> => {
     for (const resource of resources) await absent(api, resource, say);
@@ -117,7 +123,7 @@ const info = async (api: Api, install: Install): Promise<readonly string[]> => {
 
 const invoke = async (api: Api, install: Install, name: string, payload: unknown): Promise<unknown> => {
   const present = await functionAt(api, install, name);
-  // An empty answer is one: only a function that is not there has none.
+  // An empty answer counts as an answer. Only a missing function has none.
   if (present)
     return (await api.invoke(addressOf(install, name, present), install.names.address(name), payload)) ?? null;
   const others = await functionsAnywhere(api, install);

@@ -3,19 +3,19 @@ import { Refused } from '../../fencing/model/errors.ts';
 import type { Say } from '../serverless/deployer.ts';
 import { type Answer, type Api, type Call, callSoon, codeOf, failureOf, isGood } from './api.ts';
 
-/** One thing of ours, as it should be. */
+/** One resource of the install in its wanted state. */
 export interface Resource {
-  /** For people. */
+  /** A description for people. */
   readonly what: string;
   readonly host: Call['host'];
-  /** Where it is read and deleted. */
+  /** The path for reading and deleting it. */
   readonly path: string;
-  /** What has to be found there; fields beside these are not ours. */
+  /** The fields that it must have. Cloudfence does not manage other fields. */
   readonly wanted: object;
   readonly create: Omit<Call, 'host'>;
-  /** Null for what never differs. */
+  /** Null if the resource can never differ. */
   readonly change: Omit<Call, 'host'> | null;
-  /** Names an account, which may have been made a moment ago and not be known everywhere. */
+  /** True if the request names a service account, which can be too new to be known everywhere. */
   readonly namesAccount?: true;
 }
 
@@ -24,7 +24,7 @@ const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string');
 
-/** Whether all that is wanted is found; lists of texts in any order. */
+/** Reports whether `found` has everything that is wanted. Lists of texts can be in any order. */
 export const covers = (found: unknown, wanted: unknown): boolean => {
   if (isTexts(found) && isTexts(wanted)) return isDeepStrictEqual(found.toSorted(), wanted.toSorted());
   if (Array.isArray(found) && Array.isArray(wanted))
@@ -34,7 +34,10 @@ export const covers = (found: unknown, wanted: unknown): boolean => {
   return Object.is(found, wanted);
 };
 
-/** Null when Google itself says that there is none: a page of a proxy, or a path that no API has, says nothing. */
+/**
+ * Returns the resource, or null if Google itself says that it does not exist. The page of a proxy, or a path that no
+ * API has, is not proof of that.
+ */
 export const found = async (api: Api, host: Call['host'], path: string): Promise<Answer['body'] | null> => {
   const call = { method: 'GET', host, path } as const;
   const answer = await api.ask(call);
@@ -43,7 +46,10 @@ export const found = async (api: Api, host: Call['host'], path: string): Promise
   return answer.body;
 };
 
-/** Makes it, changes it, or leaves it; what the API last said of it. */
+/**
+ * Creates the resource, changes it, or leaves it. Returns the API's last answer about it.
+ * @throws Refused if it exists in another state and cannot be changed
+ */
 export const ensure = async (api: Api, resource: Resource, say: Say): Promise<Answer['body']> => {
   const { what, host, path, wanted, create, change, namesAccount } = resource;
   const present = await found(api, host, path);
@@ -62,7 +68,7 @@ const told = async <T>(say: Say, what: string, act: () => Promise<T>): Promise<T
   return answer;
 };
 
-/** Gone afterwards, whether or not it was there. */
+/** Makes sure that the resource does not exist. */
 export const absent = async (
   api: Api,
   { what, host, path }: Pick<Resource, 'what' | 'host' | 'path'>,

@@ -17,7 +17,7 @@ const deployed = z.looseObject({
 
 type DeployedFunction = z.infer<typeof deployed>;
 
-/** A label has at most 63 characters. */
+/** Shortened, because a label has at most 63 characters. */
 const SOURCE = 'cloudfence-source';
 const digestOf = (zip: Buffer): string => createHash('sha256').update(zip).digest('hex').slice(0, 32);
 
@@ -42,16 +42,17 @@ const wantedOf = (install: Install, { name, zip }: PackagedFunction) => {
       serviceAccount: `${names.project}/serviceAccounts/${names.builder}`,
     },
     serviceConfig: {
-      // The doctor may look at nothing and stop nothing: it asks the sweep, which runs as the account that fences.
+      // The doctor's account may not read or stop a machine. The doctor asks the sweep, which runs as the account that
+      // fences.
       serviceAccountEmail: name === 'doctor' ? names.doctor : names.runner,
       environmentVariables: environmentOf(install, name),
       availableMemory: `${parameters.memory}M`,
       availableCpu: String(parameters.cpu),
       timeoutSeconds: parameters.timeout / 1_000,
       maxInstanceCount: name === 'on-event' ? parameters.maximumInstances : 1,
-      // An invocation has the process for itself: what one aborts is not another's.
+      // Each invocation has the process to itself, so that aborting one never affects another.
       maxInstanceRequestConcurrency: 1,
-      // Pub/Sub and Cloud Scheduler come from outside any network; who may call is IAM's to say.
+      // Pub/Sub and Cloud Scheduler call from outside any network. IAM decides who may call.
       ingressSettings: 'ALLOW_ALL',
       allTrafficOnLatestRevision: true,
     },
@@ -99,8 +100,8 @@ const built = async (api: Api, install: Install, packaged: PackagedFunction, isT
 const BETWEEN_BUILDS_MS = 60_000;
 
 /**
- * The account that builds is allowed to from now on, and that may not be known yet: until it is, a build fails in many
- * words.
+ * Builds the function, and tries again if the grants of the account that builds are new. Until they take effect, a
+ * build can fail with many different messages.
  */
 const builtSoon = async (
   api: Api,
@@ -122,8 +123,8 @@ const builtSoon = async (
 };
 
 /**
- * Built anew only when its code or its configuration differs, or the last build did not come off. Answers with its
- * address. `isFresh` says that the account which builds it was allowed to by this very deployment.
+ * Builds the function only if its code or its configuration differs, or if its last build failed. Returns its address.
+ * `isFresh` says that this deployment granted the permissions of the account that builds.
  */
 export const ensureFunction = async (
   api: Api,
@@ -149,8 +150,8 @@ const listed = z.looseObject({
 });
 
 /**
- * Our functions in all regions, by their names.
- * @throws Unavailable when a region does not say: there may be some in it
+ * Returns the names of the install's functions in all regions.
+ * @throws Unavailable if a region does not answer, because it may contain some
  */
 export const functionsAnywhere = async (api: Api, { names, prefix }: Install): Promise<readonly string[]> => {
   const ours = new Set(functionNames.map((name) => names.functionId(name)));

@@ -4,7 +4,7 @@ import type { Install } from './install.ts';
 import { functionNames, type FunctionName, type Names } from './names.ts';
 import type { Grant, Guarded } from './policies.ts';
 
-/** Who may do what to which of our things, beside what the role allows in the project. */
+/** Who has which role on which resource, in addition to the permissions of the custom role in the project. */
 
 export interface Granted extends Grant {
   readonly on: Guarded;
@@ -19,7 +19,10 @@ const ofPubSub = (path: string): Guarded => ({ host: 'pubsub', path: `v1/${path}
 
 const project = z.looseObject({ projectNumber: z.string().regex(/^\d+$/) });
 
-/** The account that Pub/Sub itself acts as. https://cloud.google.com/iam/docs/service-agents */
+/**
+ * Returns the account of Pub/Sub itself.
+ * https://cloud.google.com/iam/docs/service-agents
+ */
 export const pubSubAgent = async (api: Api, { names }: Install): Promise<string> => {
   const { projectNumber } = project.parse(
     await api.call({ method: 'GET', host: 'projects', path: `v1/${names.project}` }),
@@ -37,7 +40,7 @@ const ofProject = ({ names }: Install): Guarded => ({
 });
 const ofSecret = (secret: string): Guarded => ({ host: 'secrets', path: `v1/${secret}`, read: 'GET' });
 
-/** What the functions run as, with the name of the role that it has in the project. */
+/** Returns the grants of the account that the functions run as. `role` is the name of its role in the project. */
 export const grantsToRunner = (install: Install, role: string): readonly Granted[] => {
   const member = serviceAccount(install.names.runner);
   return [
@@ -51,8 +54,9 @@ export const grantsToRunner = (install: Install, role: string): readonly Granted
 };
 
 /**
- * Left to itself, a build acts as the project's Compute account, which may do almost everything in an old project and
- * not enough in a new one. https://cloud.google.com/functions/docs/securing/build-custom-sa
+ * Returns the grants of the account that builds. Without one, a build uses the project's Compute Engine account, which
+ * has almost all permissions in an old project and too few in a new one.
+ * https://cloud.google.com/functions/docs/securing/build-custom-sa
  */
 export const grantsToBuilder = (install: Install): readonly Granted[] =>
   ['roles/artifactregistry.writer', 'roles/logging.logWriter', 'roles/storage.objectViewer'].map((role) => ({
@@ -61,7 +65,7 @@ export const grantsToBuilder = (install: Install): readonly Granted[] =>
     member: serviceAccount(install.names.builder),
   }));
 
-/** Stands on what we have not made, so it has to be taken back by itself: whose, and where. */
+/** Returns the grants on resources that the install did not make. A removal must revoke them separately. */
 export const leftElsewhere = (
   install: Install,
 ): { readonly members: readonly string[]; readonly on: readonly Guarded[] } => ({
@@ -69,7 +73,7 @@ export const leftElsewhere = (
   on: [ofProject(install), ...secretsOf(install).map(ofSecret)],
 });
 
-/** Goes with what it stands on. */
+/** Returns the grants on the install's own resources. They disappear with those resources. */
 export const grantsOnOurs = ({ names }: Install, agent: string): readonly Granted[] => [
   { on: ofPubSub(names.topic('again')), role: PUBLISHER, member: serviceAccount(names.runner) },
   { on: ofPubSub(names.topic('dead-letters')), role: PUBLISHER, member: serviceAccount(names.runner) },
@@ -89,7 +93,7 @@ export const mayPublishEvents = ({ names }: Install, writer: string): Granted =>
   member: writer,
 });
 
-/** Who may call each function: those that push, or those that the parameters name. */
+/** Returns who may call each function: the accounts that push, or the members that the parameters name. */
 export const invokers = ({
   names,
   parameters,

@@ -7,8 +7,8 @@ import type { Install } from './install.ts';
 import type { Names } from './names.ts';
 
 /**
- * The accounts of an install, and what those may do that the functions run as: docs/gcp.md has the reason for each
- * permission.
+ * The accounts of an install, and the permissions of the one that the functions run as. docs/gcp.md gives the reason
+ * for each permission.
  */
 
 const account = ({ names, parameters }: Install, email: string, displayName: string): Resource => ({
@@ -35,7 +35,7 @@ export const accounts = (install: Install): readonly Resource[] => [
   account(install, install.names.builder, `${install.prefix}: what their images are built as`),
 ];
 
-/** In our own project, and by hand in each other one. */
+/** The permissions in the install's own project. In every other project a person grants them. */
 const permissions = ({ configuration: { policy, clusters } }: Pick<Install, 'configuration'>): readonly string[] => [
   'compute.disks.get',
   'compute.disks.use',
@@ -54,9 +54,10 @@ export const fencingRole = (install: Install): CustomRole => ({
 });
 
 /**
- * Custom roles. The id of one that is deleted is taken for some five weeks: for seven days it can be taken back, then
- * it is neither there nor free. So ours are never deleted, one that somebody has deleted is taken back, and where that
- * is too late another id is taken. https://cloud.google.com/iam/docs/creating-custom-roles#deleting-custom-role
+ * Manages custom roles. The id of a deleted role stays taken for about five weeks: for seven days the role can be
+ * undeleted, and after that it neither exists nor is its id free. Cloudfence therefore never deletes its role. If
+ * someone deleted it, Cloudfence undeletes it, and uses another id if that is too late.
+ * https://cloud.google.com/iam/docs/creating-custom-roles#deleting-custom-role
  */
 
 interface CustomRole {
@@ -71,7 +72,7 @@ const listing = z.looseObject({ roles: z.array(present).default([]), nextPageTok
 
 type Present = z.infer<typeof present>;
 
-/** No stage has a dot in it, so no other install's role is called so. */
+/** Returns the ids to try. A stage contains no dot, so no role of another install has such an id. */
 const candidates = (id: string): readonly string[] => [
   id,
   ...[2, 3, 4, 5, 6, 7, 8, 9].map((count) => `${id}.${count}`),
@@ -102,7 +103,7 @@ const wantedOf = ({ title, description, permissions }: CustomRole) => ({
   stage: 'GA',
 });
 
-/** The id is somebody's, or was: another has to do. */
+/** Reports whether the id belongs, or belonged, to another role. Cloudfence then tries the next id. */
 const isTaken = (answer: Answer): boolean =>
   ['FAILED_PRECONDITION', 'ALREADY_EXISTS', 'NOT_FOUND'].includes(codeOf(answer));
 
@@ -148,7 +149,7 @@ const takenBack = async (api: Api, name: string, role: CustomRole, say: Say): Pr
   return asWanted(api, found, name, role, say);
 };
 
-/** Its name, which is the one that it already has, or the first that can be had. */
+/** Returns the name of the role: the one that exists, or the first that can be created. */
 export const ensureRole = async (api: Api, { project }: Names, role: CustomRole, say: Say): Promise<string> => {
   const there = await rolesOf(api, project);
   const names = candidates(role.id).map((id) => `${project}/roles/${id}`);

@@ -4,7 +4,7 @@ import type { Written } from '../serverless/deployer.ts';
 import * as install from '../serverless/install-check.ts';
 import { names, type Names } from './names.ts';
 
-/** What infra/gcp/parameters.yml and a stage's file may say beside the configuration of the functions. */
+/** The parameters in infra/gcp/parameters.yml and in a stage's file, apart from the configuration of the functions. */
 
 const MINUTE = 60_000;
 /** https://cloud.google.com/resource-manager/docs/creating-managing-projects */
@@ -16,8 +16,8 @@ const between = (least: number, most: number, words: string) =>
 const GIB = 1_024;
 
 /**
- * https://cloud.google.com/run/docs/configuring/services/cpu: from how much memory (MB) to how much, for so many
- * virtual CPUs.
+ * The least and the most memory (MB) for each number of virtual CPUs:
+ * https://cloud.google.com/run/docs/configuring/services/cpu
  */
 const memoryFor: readonly (readonly [cpu: number, least: number, most: number])[] = [
   [8, 4 * GIB, 32 * GIB],
@@ -39,7 +39,7 @@ const cpu = z.union(
 );
 const size = z.object({ memory, cpu });
 
-/** Cloud Run checks the two together. */
+/** Cloud Run checks memory and CPU together. */
 const sizeFault = ({ memory, cpu }: z.infer<typeof size>): string | null => {
   const [, least, most] = memoryFor.find(([from]) => cpu >= from) ?? [0, 0, 0];
   return memory < least || memory > most
@@ -95,7 +95,10 @@ type GcpParameters = z.infer<typeof gcpParameters>;
 
 export type CheckedInstall = install.CheckedInstall<GcpParameters>;
 
-/** `cloudfence-<stage>-push` has at most 30 characters: https://cloud.google.com/iam/docs/service-accounts-create */
+/**
+ * `cloudfence-<stage>-push` has at most 30 characters:
+ * https://cloud.google.com/iam/docs/service-accounts-create
+ */
 const stageFaults = (stage: string): readonly string[] =>
   /^[a-z][a-z0-9-]{0,13}$/.test(stage)
     ? []
@@ -109,10 +112,10 @@ const rules: install.InstallRules<GcpParameters> = {
   waysIn: 'a function on Google Cloud finds a cluster by `gke`, or reads a kubeconfig from `secretManager`',
 };
 
-/** All that is wrong at once. */
+/** Checks the install and returns all faults together. */
 export const checkInstall = (stage: string, written: Written) => install.checkInstall(rules, stage, written);
 
-/** What is deployed, before anything is. */
+/** The complete description of an install before it is deployed. */
 export interface Install extends CheckedInstall {
   readonly prefix: string;
   readonly names: Names;
@@ -127,12 +130,12 @@ const SECOND = 1_000;
 
 export const seconds = (ms: number): string => `${ms / SECOND}s`;
 
-/** What each function is started with: no secret is in it. */
+/** Returns the environment of a function. It contains no secret. */
 export const environmentOf = (
   { parameters, settings, names }: Install,
   name: string,
 ): Readonly<Record<string, string>> => ({
-  // One arena for all threads of Node's: 5 MB less of memory, and no slower.
+  // One malloc arena for all threads of Node.js saves 5 MB of memory and is no slower.
   MALLOC_ARENA_MAX: '1',
   CLOUDFENCE_SETTINGS: settings,
   CLOUDFENCE_PROJECTS: [parameters.project, ...parameters.projects].join(','),

@@ -1,4 +1,4 @@
-/** Everything that an install makes bears its prefix, `cloudfence-<stage>`, so that stages stand beside each other. */
+/** Names of an install. Each begins with its prefix, `cloudfence-<stage>`, so that stages do not collide. */
 
 export const functionNames = ['on-event', 'sweep', 'replay', 'fence', 'doctor'] as const;
 export type FunctionName = (typeof functionNames)[number];
@@ -17,8 +17,8 @@ export const names = ({ project, region, prefix }: Place) => {
     project: inProject,
     region: inRegion,
     /**
-     * What the functions run as but the doctor, what Pub/Sub and Cloud Scheduler call them as, what the doctor runs as,
-     * and what all are built as.
+     * Service accounts: `runner` runs all functions except the doctor, `caller` is the account with which Pub/Sub and
+     * Cloud Scheduler call them, `doctor` runs the doctor, and `builder` builds all functions.
      */
     runner: account('run'),
     caller: account('push'),
@@ -32,9 +32,12 @@ export const names = ({ project, region, prefix }: Place) => {
     job: `${inRegion}/jobs/${prefix}-sweep`,
     functionId: (name: string) => `${prefix}-${name}`,
     function: (name: string) => `${inRegion}/functions/${prefix}-${name}`,
-    /** Of the Cloud Run service below a function, which is where IAM says who may call. */
+    /** Returns the Cloud Run service of a function. IAM controls on the service who may call. */
     service: (name: string) => `${inRegion}/services/${prefix}-${name}`,
-    /** Known before the function is: https://cloud.google.com/functions/docs/calling/http#url */
+    /**
+     * Returns the address, which is known before the function exists:
+     * https://cloud.google.com/functions/docs/calling/http#url
+     */
     address: (name: string) => `https://${region}-${project}.cloudfunctions.net/${prefix}-${name}`,
   };
 };

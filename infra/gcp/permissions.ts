@@ -6,8 +6,8 @@ import { secretsOf } from './grants.ts';
 import type { Install } from './install.ts';
 
 /**
- * What the person who deploys has to be allowed: docs/gcp.md has the same list, and a test holds both against the calls
- * that are made.
+ * The permissions that the person who deploys needs. docs/gcp.md has the same list, and a test compares both with the
+ * calls that a deployment makes.
  */
 
 export const onProject = [
@@ -67,11 +67,14 @@ export const onProject = [
   'serviceusage.services.get',
 ] as const;
 
-/** On each secret that a cluster is got at with. */
+/** Needed on each secret that contains access to a cluster. */
 export const onSecret = ['secretmanager.secrets.getIamPolicy', 'secretmanager.secrets.setIamPolicy'] as const;
 
 const allowed = z.looseObject({ permissions: z.array(z.string()).default([]) });
-/** https://cloud.google.com/resource-manager/reference/rest/v1/projects/testIamPermissions */
+/**
+ * Limits the permissions in one request.
+ * https://cloud.google.com/resource-manager/reference/rest/v1/projects/testIamPermissions
+ */
 const MOST_AT_ONCE = 100;
 
 const lacking = async (
@@ -87,7 +90,7 @@ const lacking = async (
     body: { permissions: permissions.slice(0, MOST_AT_ONCE) },
   };
   const answer = await api.ask(asked);
-  // A permission that Google no longer knows makes the question itself a wrong one, which is no reason not to deploy.
+  // A permission that Google no longer knows makes the request invalid, which is no reason to stop a deployment.
   if (answer.status === 400) say(`what you may do was not checked: ${failureOf(asked, answer).message}`);
   if (answer.status === 400) return [];
   if (!isGood(answer)) throw failureOf(asked, answer);
@@ -95,7 +98,10 @@ const lacking = async (
   return permissions.filter((one) => !may.has(one));
 };
 
-/** @throws Denied, with everything that the caller lacks, before anything of the install is made */
+/**
+ * Checks the caller's permissions before anything of the install is made.
+ * @throws Denied with all permissions that the caller lacks
+ */
 export const checkPermissions = async (api: Api, install: Install, say: Say): Promise<void> => {
   const { names } = install;
   const faults = (await lacking(api, { host: 'projects', path: `v1/${names.project}` }, onProject, say)).map(

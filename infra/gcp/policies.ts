@@ -3,8 +3,8 @@ import type { Say } from '../serverless/deployer.ts';
 import { type Answer, type Api, type Call, codeOf, failureOf, isGood, persistently, SPREADS_WITHIN_MS } from './api.ts';
 
 /**
- * Whose policy it is, and how it is read: each API has its own way, with the version to be shown in the query or the
- * body.
+ * The resource of a policy, and how to read it. Each API reads policies in its own way, with the requested version in
+ * the query or in the body.
  */
 export interface Guarded {
   readonly host: Call['host'];
@@ -27,7 +27,7 @@ const policy = z.looseObject({ etag: z.string().optional(), bindings: z.array(bi
 
 type Policy = z.infer<typeof policy>;
 
-/** Version 3 shows conditions; a policy that is written back without them would lose them. */
+/** Version 3 includes conditions. A policy that is written back without them would lose them. */
 const SHOWN = 3;
 
 const reading = ({ host, path, read }: Guarded): Call => {
@@ -63,13 +63,16 @@ const holds = ({ bindings }: Policy, { role, member }: Grant): boolean =>
 interface Rewriting {
   readonly isDone: (policy: Policy) => boolean;
   readonly change: (policy: Policy) => Policy;
-  /** Whether an answer may be another one later. */
+  /** Reports whether a later answer may be different. */
   readonly mayPass: (answer: Answer, call: Call) => boolean;
 }
 
 const NOTHING_TO_DO: Answer = { status: 204, body: {} };
 
-/** Changes nothing but that, whoever else writes the policy meanwhile: it is read anew before each writing. */
+/**
+ * Makes only the wanted change, even if someone else writes the policy at the same time: it reads the policy again
+ * before each write.
+ */
 const rewritten = async (api: Api, guarded: Guarded, { isDone, change, mayPass }: Rewriting): Promise<Answer> => {
   let call = reading(guarded);
   const attempt = async (): Promise<Answer> => {
@@ -94,16 +97,19 @@ const rewritten = async (api: Api, guarded: Guarded, { isDone, change, mayPass }
   throw failureOf(call, answer);
 };
 
-/** Google's own word, and not a proxy's. */
+/** Reports whether Google itself, not a proxy, says that the resource is gone. */
 const isGone = (answer: Answer): boolean => answer.status === 404 && codeOf(answer) === 'NOT_FOUND';
 
-/** Somebody else wrote the policy between our reading and our writing. */
+/** Reports whether someone else wrote the policy between this read and this write. */
 const isRaced = ({ status }: Answer): boolean => status === 409;
 
-/** What the project and secrets are asked is not ours: what is not found there is not made a moment ago. */
+/**
+ * Reports whether the install did not make the resource. If a project or a secret is not found, waiting does not help,
+ * because it is not new.
+ */
 const isOfOthers = ({ host }: Guarded): boolean => host === 'projects' || host === 'secrets';
 
-/** What was made a moment ago, an account or the thing itself, may be unknown for some minutes. */
+/** Retries while a new account or a new resource may be unknown, which can last some minutes. */
 const untilKnown =
   (guarded: Guarded) =>
   ({ status }: Answer, { method, path }: Call): boolean =>
@@ -113,7 +119,7 @@ const mustBeThere = (guarded: Guarded, answer: Answer): void => {
   if (!isGood(answer)) throw failureOf(reading(guarded), answer);
 };
 
-/** Whether it was not granted before. */
+/** Returns true if the grant is new. */
 export const grant = async (api: Api, guarded: Guarded, wanted: Grant, say: Say): Promise<boolean> => {
   const answer = await rewritten(api, guarded, {
     isDone: (present) => holds(present, wanted),
@@ -126,7 +132,7 @@ export const grant = async (api: Api, guarded: Guarded, wanted: Grant, say: Say)
   return true;
 };
 
-/** These members may nothing there any more. What is gone itself lets nobody in. */
+/** Revokes everything that these members have on the resource. A resource that is gone grants nothing. */
 export const expel = async (api: Api, guarded: Guarded, members: readonly string[], say: Say): Promise<void> => {
   const isOut = ({ bindings }: Policy): boolean =>
     bindings.every((one) => one.members.every((member) => !members.includes(member)));
@@ -139,7 +145,9 @@ export const expel = async (api: Api, guarded: Guarded, members: readonly string
   else if (answer !== NOTHING_TO_DO) say(`${guarded.path}: lets ${members.join(', ')} do nothing any more`);
 };
 
-/** This role for these members, and nothing for anybody else: somebody may have let everybody in. */
+/**
+ * Gives this role to these members and removes all other bindings, because someone may have granted access to everyone.
+ */
 export const restrict = async (
   api: Api,
   guarded: Guarded,

@@ -3,7 +3,8 @@ import { type Install, seconds } from './install.ts';
 
 const DAY_S = 86_400;
 /**
- * Pub/Sub waits that long for an answer, at the most: a function that takes longer is called twice, which does no harm.
+ * The longest time that Pub/Sub waits for an answer (s). A function that takes longer is called twice, which does no
+ * harm.
  */
 const LONGEST_ACK_S = 600;
 
@@ -52,8 +53,8 @@ const pushed = ({ names, parameters }: Install, pushEndpoint: string) => ({
 });
 
 /**
- * Events are given back only when something failed, and kept for a replay by time. Messages that wait are given back
- * until their time has come, and so have a subscription of their own: docs/decisions/0006-waiting-on-pub-sub.md.
+ * Events return to the queue only after a failure, and are kept for a replay by time. Waiting messages return to the
+ * queue until they are due, and therefore have a subscription of their own: docs/decisions/0006-waiting-on-pub-sub.md.
  */
 export const subscriptions = (install: Install, pushEndpoint: string): readonly Resource[] => {
   const { names, parameters } = install;
@@ -82,7 +83,7 @@ const HOUR = 60 * MINUTE;
 
 const cron = (every: number): string => (every === HOUR ? '0 * * * *' : `*/${every / MINUTE} * * * *`);
 
-/** A sweep that fails is not tried again: the next one comes soon enough. */
+/** Returns the schedule of the sweep. A failed sweep is not retried, because the next one comes soon enough. */
 export const schedule = ({ names, parameters }: Install, uri: string): Resource => {
   const wanted = {
     schedule: cron(parameters.sweepEvery),
@@ -107,14 +108,17 @@ export const schedule = ({ names, parameters }: Install, uri: string): Resource 
 };
 
 /**
- * What the log sink lets through: the end of every call that switches an instance on or off, and what Google and the
- * guest do of themselves, such as at the end of a time limit or for want of a key: Google adds to those as it goes, so
- * all come but what leaves an instance up. Each is a hint to look; what a fence is released by counts as well.
- * https://cloud.google.com/logging/docs/view/logging-query-language: OR binds tighter than AND, so every parenthesis
- * stays; and a backslash means something in its texts, so there is none.
+ * The filter of the log sink. It passes the end of every call that switches an instance on or off, and what Google and
+ * the guest do on their own, for example at the end of a time limit or when a key is missing. Google adds to the latter
+ * over time, so the filter passes all of those except the ones that leave an instance up. Each entry is a hint to look.
+ * Entries that can lead to the release of a fence count as well.
+ *
+ * In the query language OR binds tighter than AND, so every parenthesis is needed. A backslash has a meaning in its
+ * texts, so the filter contains none.
+ * https://cloud.google.com/logging/docs/view/logging-query-language
  */
 const calls = ['delete', 'insert', 'resume', 'start', 'startWithEncryptionKey', 'stop', 'suspend'].join('|');
-/** As providers/gcp/events/log-entry.ts has them. */
+/** The same list as in providers/gcp/events/log-entry.ts. */
 const harmless = ['migrateOnHostMaintenance', 'reset'].join('|');
 
 export const logFilter = [
@@ -123,7 +127,7 @@ export const logFilter = [
   `OR (protoPayload.methodName=~"^compute[.]instances[.][a-zA-Z.]+$" AND protoPayload.methodName!~"[.](${harmless})$"))`,
 ].join(' ');
 
-/** Every log entry about a machine that goes or comes is a message of the topic of events. */
+/** Publishes every log entry about a machine that goes or comes to the events topic. */
 export const sink = ({ names, prefix }: Install): Resource => {
   const body = {
     name: `${prefix}-events`,

@@ -7,19 +7,17 @@ import { gcpParameters, type Install } from './install.ts';
 import { functionNames, names } from './names.ts';
 
 /**
- * What a deployment sends to a project that has nothing of it yet, in its order. Google Cloud has no template that
- * could hold all of it, so that a release lists the requests themselves, with names in braces where an install has
- * values of its own.
+ * Lists the requests that a deployment sends to a project without an install, in their order. Google Cloud has no
+ * template that could contain all of them, so a release lists the requests themselves, with names in braces in place of
+ * an install's own values.
  */
 
 const request = z.object({
-  /**
-   * `GRANT` is no request: the role of the body is granted to its members there, and what others were granted stays.
-   */
+  /** `GRANT` is not a request: grant the body's role to its members there, and keep what others were granted. */
   method: z.string(),
   url: z.string(),
   body: z.unknown().optional(),
-  /** The zip that is sent in the place of a body. */
+  /** The zip to send as the body. */
   upload: z.string().optional(),
 });
 
@@ -32,7 +30,7 @@ const VALUES = {
   stage: '{STAGE}',
   settings: '{SETTINGS}',
 } as const;
-/** A number has to be one while the requests are made. */
+/** A project number must be a number while the requests are made. */
 const NUMBER = '999999999999';
 const PLACE = { project: 'placeholder', region: 'europe-west1' } as const;
 
@@ -57,7 +55,7 @@ const good = (body: Answer['body']): Answer => ({ status: 200, body });
 const NOT_THERE: Answer = { status: 404, body: { error: { status: 'NOT_FOUND', message: 'not there' } } };
 const UPLOAD = 'https://storage.googleapis.com/{UPLOAD_URL}';
 
-/** As a project answers that has nothing of the install, but everything that Google makes by itself. */
+/** The answers of a project that has nothing of the install, but everything that Google creates by itself. */
 const answers: readonly (readonly [RegExp, (call: Call) => Answer])[] = [
   [/:testIamPermissions$/, ({ body }) => good({ ...body })],
   [/:getIamPolicy/, () => good({ bindings: [] })],
@@ -89,7 +87,8 @@ const policy = z.object({
 });
 
 /**
- * A policy is read, extended and written back: what a deployment writes here would take away what others were granted.
+ * Turns writing a policy into grants. A deployment reads a policy, extends it, and writes it back, so the policy
+ * written here would revoke what others were granted.
  */
 const asGrants = (url: string, body: unknown): readonly Request[] =>
   policy

@@ -3,10 +3,7 @@ import type { Say } from '../serverless/deployer.ts';
 import { type Api, finished, isSwitchedOff, persistently, SPREADS_WITHIN_MS } from './api.ts';
 import type { Install } from './install.ts';
 
-/**
- * The APIs that an install lives by, and that a deployment switches on where they are not. docs/gcp.md has the same
- * list.
- */
+/** The APIs that an install needs. A deployment enables those that are disabled. docs/gcp.md has the same list. */
 
 const ALWAYS = [
   'artifactregistry',
@@ -34,14 +31,17 @@ const states = z.looseObject({
   services: z.array(z.looseObject({ name: z.string(), state: z.string().default('') })).default([]),
 });
 
-/** What was switched on a moment ago is refused as switched off for some minutes more. */
+/**
+ * Returns an API that retries while a service is reported as disabled, because a newly enabled service stays so for
+ * some minutes.
+ */
 const patient = (api: Api): Api => {
   const ask: Api['ask'] = (call) =>
     persistently(api, () => api.ask(call), { mayPass: isSwitchedOff, within: SPREADS_WITHIN_MS });
   return { ...api, ...api.over(ask) };
 };
 
-/** The same API, which waits for what had to be switched on. */
+/** Enables the missing services. Returns the API, which waits for newly enabled ones. */
 export const ensureServices = async (api: Api, install: Install, say: Say): Promise<Api> => {
   const { project } = install.names;
   const wanted = servicesOf(install);

@@ -5,36 +5,33 @@ import type { Resource } from './ensure.ts';
 import { type Install, seconds } from './install.ts';
 import { functionNames } from './names.ts';
 
-/**
- * What is counted of what the functions log, and what is to be heard of: a new metric of functions/metrics.ts is a row
- * of `lines`.
- */
+/** Log-based metrics and alarms. A new metric of functions/metrics.ts is a row of `lines`. */
 
 const MINUTE = 60_000;
 const FIVE_MINUTES = 5 * MINUTE;
 
-/** When an alarm goes off: by how many there are within some time (ms), or how high the highest is. */
+/** When an alarm fires: by the count within a period (ms), or by the highest value in it. */
 type Threshold =
   | { readonly moreThan: number; readonly within: number }
   | { readonly fewerThan: number; readonly within: number };
 
 interface Told {
-  /** As its policy is labelled, so that the next deployment knows it again. */
+  /** The label of its policy, by which the next deployment finds it. */
   readonly name: string;
-  /** For whoever is told: what is wrong, and where to look. */
+  /** Says to the person who gets the alarm what is wrong and where to look. */
   readonly says: string;
 }
 
-type LineAlarm = Told & Threshold & { /** Only lines whose label says so. */ readonly only?: string };
+type LineAlarm = Told & Threshold & { /** Counts only lines with this value of the label. */ readonly only?: string };
 
 interface Line {
-  /** Of the metric, which is `<prefix>-<name>`. */
+  /** The name of the metric without the prefix: `<prefix>-<name>`. */
   readonly name: string;
-  /** Which lines are counted; left out: those with a field of this name above zero. */
+  /** The lines to count. By default, those with a field of this name above zero. */
   readonly condition?: string;
-  /** A field that they are counted apart by. */
+  /** The field by which the lines are counted separately. */
   readonly label?: string;
-  /** The field itself is measured, in ms. */
+  /** True if the metric measures the field itself (ms). */
   readonly value?: true;
   readonly alarm?: LineAlarm;
 }
@@ -107,7 +104,7 @@ const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[]
 
 const lines = (install: Install): readonly Line[] => [...linesOfRuns, ...linesOfSweeps(install)];
 
-/** What Google itself measures of our things. */
+/** What Google itself measures about the install's resources. */
 interface Measured extends Told {
   readonly filter: string;
   readonly aligner: 'ALIGN_MAX' | 'ALIGN_SUM';
@@ -171,12 +168,15 @@ const logMetric = (
   };
 };
 
-/** What the functions log, as metrics under the same names as everywhere: functions/metrics.ts. */
+/**
+ * Returns what the functions log as metrics, with the names of functions/metrics.ts, which are the same on every
+ * platform.
+ */
 export const metrics = (install: Install): readonly Resource[] =>
   lines(install).map((line) => logMetric(install, line));
 
 /**
- * The whole of an alert policy that is ours to say.
+ * The fields of an alert policy that Cloudfence sets.
  * https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies
  */
 export interface Policy {
@@ -190,10 +190,10 @@ const policy = (install: Install, { name, says, filter, aligner, threshold, by }
   const conditionThreshold = {
     filter,
     comparison: isFew ? 'COMPARISON_LT' : 'COMPARISON_GT',
-    // An answer leaves a zero out, as all of Google's do.
+    // Google's answers leave out a zero.
     ...(limit !== 0 && { thresholdValue: limit }),
     duration: seconds(MINUTE),
-    // Where nothing is logged nothing is measured: that is well, unless something had to be logged.
+    // No log line means no measurement, which is good, unless a line was expected.
     evaluationMissingData: isFew ? 'EVALUATION_MISSING_DATA_ACTIVE' : 'EVALUATION_MISSING_DATA_INACTIVE',
     aggregations: [
       {
@@ -243,7 +243,10 @@ const entries = z.looseObject({ entries: z.array(entry).default([]) });
 
 const LATEST = 50;
 
-/** https://cloud.google.com/logging/docs/reference/v2/rest/v2/entries/list */
+/**
+ * Returns the latest log lines of a function, oldest first.
+ * https://cloud.google.com/logging/docs/reference/v2/rest/v2/entries/list
+ */
 export const logLines = async (api: Api, { names, parameters }: Install, name: string): Promise<readonly string[]> => {
   const filter = `resource.type="cloud_run_revision" AND resource.labels.service_name="${names.functionId(name)}" AND resource.labels.location="${parameters.region}"`;
   const body = { resourceNames: [names.project], filter, orderBy: 'timestamp desc', pageSize: LATEST };

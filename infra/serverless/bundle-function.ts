@@ -7,8 +7,8 @@ const TARGET = 'node24';
 
 /**
  * Bundles one handler into a folder: `index.js`, and beside it one file for each part that is loaded on first use. The
- * parts share their code, so an error class is the same class everywhere. Everything is CommonJS, which Lambda and its
- * stand-ins start quickest; esbuild can split ES modules only, so each part is turned over afterwards.
+ * parts share their code, so an error class is the same class everywhere. Everything is CommonJS, which starts fastest
+ * in Lambda and its emulators. esbuild can split only ES modules, so each part is converted afterwards.
  *
  * @returns what the bundle is made of
  */
@@ -43,7 +43,7 @@ const partsOf = async (root: string, entry: string): Promise<Bundled> => {
     chunkNames: '[name]-[hash]',
     legalComments: 'none',
     logLevel: 'error',
-    // The host of Azure Functions has it.
+    // The host of Azure Functions provides it.
     external: ['@azure/functions-core'],
     plugins: slimLibraries,
   });

@@ -9,7 +9,7 @@ interface Bundle {
   readonly folder: string;
 }
 
-/** Points a function at its bundle instead of its source, and says what belongs into its zip: nothing else. */
+/** Points a function at its bundle instead of its source, and limits its zip to that bundle. */
 const retarget = (name: string, config: FunctionConfig): Bundle => {
   const { file = '', name: handler = '' } = HANDLER.exec(config.handler)?.groups ?? {};
   const folder = `dist/functions/${name}`;
@@ -18,7 +18,7 @@ const retarget = (name: string, config: FunctionConfig): Bundle => {
   return { source: `${file}.ts`, folder };
 };
 
-/** A plugin of `serverless`: each function is bundled on its own before it is packaged. */
+/** A plugin of `serverless` that bundles each function on its own before it is packaged. */
 export default function bundle(serverless: Serverless, options: Options): { readonly hooks: Hooks } {
   const { service, serviceDir } = serverless;
   const bundles = new Map<string, Bundle>();

@@ -9,19 +9,22 @@ import { bundleFunction } from './bundle-function.ts';
 import type { DeployableCloud, PackagedFunction, Prepared } from './deployer.ts';
 import type { FunctionConfig, Options, Serverless } from './service.ts';
 
-/** A file as it lies in a zip. */
+/** A file in a zip. */
 interface ZippedFile {
   readonly name: string;
   readonly bytes: Buffer;
 }
 
-/** https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, as far as plain files need it. */
+/**
+ * Constants of the zip format, as far as plain files need it.
+ * https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
+ */
 const VERSION = 20;
 const UTF8_NAMES = 0x0800;
 const DEFLATED = 8;
-/** 1 January 1980, midnight: the same files give the same bytes, whenever they are zipped. */
+/** Midnight on 1 January 1980. A fixed date gives the same bytes for the same files at any time. */
 const DATE = (1 << 5) | 1;
-/** A plain file that everybody may read. */
+/** A plain file that everyone can read. */
 const MODE = (0o100644 << 16) >>> 0;
 const MADE_ON_UNIX = (3 << 8) | VERSION;
 
@@ -62,8 +65,8 @@ export const zipped = (files: readonly ZippedFile[]): Buffer => {
 };
 
 /**
- * The functions of a service for a cloud that `serverless` knows nothing about: each bundled, and zipped with its
- * manifest.
+ * Packages the functions of a service for a cloud that `serverless` does not support: each is bundled, and zipped with
+ * its manifest.
  */
 
 const HANDLER = /^(?<file>.+)\.(?<name>\w+)$/;
@@ -73,10 +76,10 @@ const sourceOf = ({ handler }: FunctionConfig): { readonly file: string; readonl
   return { file: `${file}.ts`, name };
 };
 
-/** What the platform reads in a package. */
+/** The files of a package that the platform reads. */
 type Read = Pick<DeployableCloud, 'manifest' | 'files'>;
 
-/** The folder with the bundle of one function. */
+/** Bundles one function, and returns the folder. */
 const bundled = async (
   { serviceDir, service }: Serverless,
   name: string,
@@ -99,12 +102,14 @@ const zipOf = async (folder: string): Promise<Buffer> =>
 const folderFor = ({ serviceDir }: Serverless, { package: wanted }: Options): string =>
   path.resolve(serviceDir, wanted ?? '.serverless');
 
-/** Writes a zip for each function, where the core then finds it and makes none of its own. */
+/**
+ * Writes a zip for each function to where the core of `serverless` finds it, so that the core makes none of its own.
+ */
 export const writePackages = async (serverless: Serverless, options: Options, read: Read): Promise<void> => {
   const { service } = serverless;
   const folder = folderFor(serverless, options);
   await mkdir(folder, { recursive: true });
-  // Functions of one app have one source, and so one bundle.
+  // Functions of one app share one source file, and therefore one bundle.
   const zips = new Map<string, Buffer>();
   for (const name of service.getAllFunctions()) {
     const { file } = sourceOf(service.getFunction(name));
@@ -123,11 +128,11 @@ export const readPackages = (serverless: Serverless, options: Options): Promise<
       .map(async (name) => ({ name, zip: await readFile(path.join(folderFor(serverless, options), `${name}.zip`)) })),
   );
 
-/** What a person wants a function to be called with: `--data`, or the file of `--path`, as JSON if it is any. */
+/** Returns the payload for a function: `--data`, or the content of the file in `--path`, parsed if it is JSON. */
 export const payloadOf = ({ serviceDir }: Serverless, { data, path: file }: Options): unknown =>
   jsonOrText(data ?? (file === undefined ? '{}' : readFileSync(path.resolve(serviceDir, file), 'utf8')));
 
-/** The bundle that would be deployed, in this process and with the caller's own credentials. */
+/** Runs the bundle that would be deployed in this process, with the caller's own credentials. */
 export const invokedLocally = async (
   serverless: Serverless,
   name: string,

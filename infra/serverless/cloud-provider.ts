@@ -22,7 +22,10 @@ interface Opened {
   readonly prepared: Prepared;
 }
 
-/** @throws with all faults of the parameters at once */
+/**
+ * Reads and checks the parameters of the stage.
+ * @throws with all faults of the parameters together
+ */
 const opened = async (serverless: Serverless, options: Options): Promise<Opened> => {
   const { serviceDir, service, classes } = serverless;
   const cloud = await cloudOf(serverless);
@@ -50,7 +53,9 @@ const commands = {
   },
 };
 
-/** What a cloud refused, or did not answer, is told in a sentence: its stack says nothing to the person who deploys. */
+/**
+ * Reports a cloud's refusal or missing answer in one sentence, because its stack does not help the person who deploys.
+ */
 const inWords =
   ({ classes }: Serverless, act: () => void | Promise<void>) =>
   async (): Promise<void> => {
@@ -95,10 +100,7 @@ const hooksOf = (serverless: Serverless, options: Options, writers: Writers): Ho
   };
 };
 
-/**
- * A plugin of `serverless`: the provider for clouds that it knows nothing about. What each of them is, `clouds.ts`
- * says.
- */
+/** A plugin of `serverless`: the provider for clouds that it does not support. `clouds.ts` lists them. */
 export default function cloudProvider(serverless: Serverless, options: Options, writers: Writers): object {
   const { name } = serverless.service.provider;
   serverless.setProvider(name, { getStage: () => stageOf(serverless, options) });

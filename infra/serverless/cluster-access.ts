@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Configuration } from '../../config/schema.ts';
 
-/** The clusters of a deployed install, and what a function must be allowed to read to get at them. */
+/** The clusters of a deployed install, and what a function must be allowed to read to connect to them. */
 
 const secretCluster = z.looseObject({ name: z.string(), secret: z.string() });
 const parameterCluster = z.looseObject({ name: z.string(), parameter: z.string() });
@@ -13,7 +13,7 @@ const deployableCluster = z.union([secretCluster, parameterCluster, eksCluster])
 
 export type DeployableCluster = z.infer<typeof deployableCluster>;
 
-/** An ARN, or a Fn::Sub that makes one in the account and region of the install. */
+/** An ARN, or an `Fn::Sub` that makes one in the account and region of the install. */
 export type Arn = string | { readonly 'Fn::Sub': string };
 
 const here = (service: string, resource: string, region = '${AWS::Region}'): Arn => ({
@@ -22,7 +22,10 @@ const here = (service: string, resource: string, region = '${AWS::Region}'): Arn
 
 const given = (name: string): boolean => name.startsWith('arn:');
 
-/** Secrets Manager ends each ARN in six characters that nobody knows before: six `?` stand for exactly those. */
+/**
+ * Returns the ARN of a secret. Secrets Manager ends each ARN with six characters that are unknown in advance, and six
+ * `?` match exactly those.
+ */
 const secretArn = (secret: string): Arn => (given(secret) ? secret : here('secretsmanager', `secret:${secret}-??????`));
 
 const parameterArn = (parameter: string): Arn =>
@@ -72,8 +75,8 @@ export const deployableClusters = (written: unknown): Clusters => {
 };
 
 /**
- * What the functions must be allowed so that they can serve other territories. In another account its role says the
- * rest.
+ * The permissions of the functions for serving other territories. In another account, that account's role gives the
+ * remaining ones.
  */
 
 type Territories = Configuration['territories'];
@@ -82,7 +85,10 @@ export const rolesOf = (territories: Territories): readonly string[] => [
   ...new Set(territories.flatMap(({ role }) => role ?? [])),
 ];
 
-/** Every volume, or instance, of our own account: in our region, and in those that are served without a role. */
+/**
+ * Returns every volume, or every instance, of the install's own account: in its own region, and in the regions that are
+ * served without a role.
+ */
 export const resourcesOf = (kind: 'volume' | 'instance', territories: Territories): readonly Arn[] =>
   ['${AWS::Region}', ...territories.flatMap(({ role, region }) => (role === undefined ? [region] : []))].map(
     (region) => ({

@@ -4,13 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** Names and values as they were written, before anybody has looked at them. */
+/** Names and values as they were written, before any check. */
 export type Written = Readonly<Record<string, unknown>>;
 
 const file = z.record(z.string(), z.unknown()).nullable();
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-/** What a YAML file says; nothing when there is no such file. */
+/** Returns the content of a YAML file, or nothing if there is no such file. */
 export const fromFile = (serviceDir: string, name: string): Written => {
   try {
     return file.parse(parse(readFileSync(path.join(serviceDir, name), 'utf8'))) ?? {};
@@ -20,7 +20,7 @@ export const fromFile = (serviceDir: string, name: string): Written => {
   }
 };
 
-/** `--param='name=value'`: the value as YAML, so numbers, switches and JSON are what they look like. */
+/** Reads `--param='name=value'`. The value is YAML, so numbers, switches, and JSON keep their types. */
 export const fromCommandLine = (params: readonly string[]): Written =>
   Object.fromEntries(
     params.map((param): [string, unknown] => {
@@ -29,12 +29,12 @@ export const fromCommandLine = (params: readonly string[]): Written =>
     }),
   );
 
-/** What the plugin for clouds beside AWS asks of each of them. */
+/** What the plugin for clouds other than AWS requires of each of them. */
 
 interface Deployment {
   readonly service: string;
   readonly stage: string;
-  /** Defaults, the stage's file and the command line as one. */
+  /** The defaults, the stage's file, and the command line, merged. */
   readonly written: Written;
 }
 
@@ -43,53 +43,56 @@ export interface PackagedFunction {
   readonly zip: Buffer;
 }
 
-/** How a command tells what it does, as it does it. */
+/** Reports what a command does while it runs. */
 export type Say = (line: string) => void;
 
-/** All calls may throw what fencing/model/errors.ts has. */
+/** All calls can throw the errors of fencing/model/errors.ts. */
 export interface Deployer {
-  /** Makes everything that is missing and changes what differs; what is as it should be is left alone. */
+  /** Creates everything that is missing and changes what differs. It leaves the rest as it is. */
   readonly deploy: (functions: readonly PackagedFunction[], say: Say) => Promise<void>;
-  /** Says what `deploy` would change, and changes nothing; left out where the cloud cannot say. */
+  /** Reports what `deploy` would change, and changes nothing. Absent if the cloud cannot tell. */
   readonly preview?: (say: Say) => Promise<void>;
-  /** Takes away everything that `deploy` makes; what is gone already is none of its business. */
+  /** Removes everything that `deploy` makes, and ignores what is already gone. */
   readonly remove: (say: Say) => Promise<void>;
-  /** What is deployed, line by line. */
+  /** Describes what is deployed, line by line. */
   readonly info: () => Promise<readonly string[]>;
-  /** What the function answers; undefined when there is no such function. */
+  /** Returns the function's answer, or undefined if there is no such function. */
   readonly invoke: (name: string, payload: unknown) => Promise<unknown>;
-  /** Its latest log lines, the oldest first. */
+  /** Returns the function's latest log lines, oldest first. */
   readonly logs: (name: string) => Promise<readonly string[]>;
 }
 
 export interface Prepared {
-  /** All that is wrong with the parameters; with any, nothing is packaged or deployed. */
+  /** All faults of the parameters. With any fault, nothing is packaged or deployed. */
   readonly faults: readonly string[];
-  /** What each function is started with. */
+  /** Returns the environment of a function. */
   readonly environmentOf: (name: string) => Readonly<Record<string, string>>;
   readonly open: () => Deployer;
 }
 
-/** What a release says of a cloud, for those who install it without a checkout. */
+/** The file of a release with which people install a cloud without a checkout. */
 interface ReleasedDocument {
   readonly file: string;
   readonly content: unknown;
 }
 
 export interface DeployableCloud {
-  /** Where the defaults of all parameters stand, from the service's folder. */
+  /** The file with the defaults of all parameters, relative to the service's folder. */
   readonly defaults: string;
-  /** package.json of a function's zip, which the platform reads. */
+  /** The package.json in a function's zip, which the platform reads. */
   readonly manifest: object;
-  /** What else the platform reads in it: texts by their names. */
+  /** Other files in the zip that the platform reads: texts by name. */
   readonly files?: Readonly<Record<string, string>>;
-  /** `defaults` are those of all parameters. */
+  /** Returns the document of a release. `defaults` are the defaults of all parameters. */
   readonly released: (defaults: Written) => Promise<ReleasedDocument>;
-  /** Pure: no network, no credentials. */
+  /** Pure: it uses no network and no credentials. */
   readonly prepare: (deployment: Deployment) => Prepared;
   /** Calls the handler of a bundle in this process, as the platform would. */
   readonly invokeLocally: (handler: unknown, payload: unknown) => Promise<unknown>;
 }
 
-/** How long (ms) to wait between two looks at a deployment. A stand-in on this machine does not take minutes. */
+/**
+ * Waits between two looks at a deployment (ms). An emulator on this machine does not take minutes, so the wait is short
+ * there.
+ */
 export const patienceAt = (endpoint: string | null) => (ms: number) => delay(endpoint === null ? ms : 5);

@@ -4,11 +4,9 @@ import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
 import type { Prepared, Written } from './deployer.ts';
 
-/**
- * What was written for an install, on any cloud, in its two halves: the configuration of the functions, and the rest.
- */
+/** What was written for an install on any cloud, in two halves: the configuration of the functions, and the rest. */
 export interface Halves {
-  /** The configuration, as JSON. */
+  /** The configuration as JSON. */
   readonly settings: string;
   readonly parameters: Written;
 }
@@ -25,7 +23,7 @@ export const halvesOf = (written: Written, settingNames: readonly string[]): Hal
 export const parameterFaults = (error: z.ZodError | undefined): readonly string[] =>
   (error?.issues ?? []).map(({ path, message }) => `${path.map(String).join('.') || 'parameters'}: ${message}`);
 
-/** Null, with all that is wrong with it, for one that cannot be used. */
+/** Returns the configuration, or null with all its faults if it cannot be used. */
 export const configurationIn = (
   settings: string,
 ): { readonly configuration: Configuration | null; readonly faults: readonly string[] } => {
@@ -37,10 +35,10 @@ export const configurationIn = (
   }
 };
 
-/** An install on a cloud beside AWS, once all of it has been found right. */
+/** An install on a cloud other than AWS that passed all checks. */
 export interface CheckedInstall<Parameters> {
   readonly parameters: Parameters;
-  /** The configuration of the functions, as JSON. */
+  /** The configuration of the functions as JSON. */
   readonly settings: string;
   readonly configuration: Configuration;
 }
@@ -50,13 +48,16 @@ export type Checked<Parameters> =
   | { readonly faults: readonly []; readonly install: CheckedInstall<Parameters> };
 
 export interface InstallRules<Parameters> {
-  /** As a stage's file names it: `stages/<stage>.<cloud>.yml`. */
+  /** The cloud in the name of a stage's file: `stages/<stage>.<cloud>.yml`. */
   readonly cloud: string;
   readonly parameters: z.ZodType<Parameters>;
   readonly stageFaults: (stage: string) => readonly string[];
-  /** A deployed function has no files, and its settings are there for many to read: they name secrets and hold none. */
+  /**
+   * Reports whether a deployed function can reach the cluster. It has no files, and many people can read its settings,
+   * which therefore name secrets and contain none.
+   */
   readonly isReachable: (cluster: ClusterEntry) => boolean;
-  /** How a function gets into a cluster, as a sentence. */
+  /** Says in a sentence how a function connects to a cluster. */
   readonly waysIn: string;
 }
 
@@ -74,7 +75,7 @@ const clusterFaults = <Parameters>(
   return clusters.flatMap((cluster, at) => (isReachable(cluster) ? [] : [`clusters.${at}: ${waysIn}`]));
 };
 
-/** All that is wrong at once. */
+/** Checks the install and returns all faults together. */
 export const checkInstall = <Parameters>(
   rules: InstallRules<Parameters>,
   stage: string,
@@ -94,7 +95,9 @@ export const checkInstall = <Parameters>(
     : { faults: all, install: null };
 };
 
-/** With any fault there is nothing that could be started or deployed. */
+/**
+ * Returns the prepared install. With any fault, its other functions throw, because nothing may start or be deployed.
+ */
 export const prepared = <Parameters>(
   { faults, install }: Checked<Parameters>,
   whenRight: (install: CheckedInstall<Parameters>) => Omit<Prepared, 'faults'>,

@@ -5,7 +5,7 @@ import { type DeployableCluster, deployableClusters } from './cluster-access.ts'
 import type { Written } from './deployer.ts';
 import { configurationIn, halvesOf, parameterFaults } from './install-check.ts';
 
-/** What infra/aws/parameters.yml and a stage's file may say beside the configuration of the functions. */
+/** The parameters in infra/aws/parameters.yml and in a stage's file, apart from the configuration of the functions. */
 
 const MINUTE = 60_000;
 const arnOf = (service: string, form: string) =>
@@ -68,18 +68,18 @@ const settingNames = ['clusters', 'territories', 'policy', 'pause', 'shadow'] as
 export type { Written };
 
 export interface Checked {
-  /** Null when there are faults. */
+  /** Null if there are faults. */
   readonly parameters: DeploymentParameters | null;
   readonly clusters: readonly DeployableCluster[];
-  /** The configuration of the functions, as JSON. */
+  /** The configuration of the functions as JSON. */
   readonly settings: string;
-  /** Whether the policy ever stops a machine. */
+  /** Whether the policy can stop a machine. */
   readonly powersOff: boolean;
   readonly territories: Configuration['territories'];
   readonly faults: readonly string[];
 }
 
-/** Lambda allows 4 KB for all variables of a function; the others take less than this leaves. */
+/** Lambda allows 4 KB for all variables of a function, and the other variables fit into what this leaves (bytes). */
 const MOST_SETTINGS = 3_000;
 
 const sizeFaults = (settings: string): readonly string[] =>
@@ -88,7 +88,7 @@ const sizeFaults = (settings: string): readonly string[] =>
     : [];
 
 /**
- * The policies of a role may have 10,240 characters in all, and each cluster takes some 1,000:
+ * The policies of a role may have 10,240 characters in total, and each cluster takes about 1,000:
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
  */
 const MOST_TAGGED_CLUSTERS = 6;
@@ -104,8 +104,8 @@ const tagFaults = (
     : [];
 
 /**
- * All that is wrong at once. What was written belongs to one stage: defaults, the stage's file and the command line as
- * one.
+ * Checks the parameters and returns all faults together. `written` belongs to one stage: its defaults, the stage's
+ * file, and the command line, merged.
  */
 export const checkParameters = (written: Written): Checked => {
   const halves = halvesOf(written, settingNames);

@@ -7,10 +7,15 @@ import { templateValues, type TemplateValues } from './template-values.ts';
 import { fromCommandLine, fromFile, type Written } from './deployer.ts';
 
 const DEFAULTS = 'infra/aws/parameters.yml';
-/** The longest name, of a role, has 64 characters; a region and `cloudfence` and `on-event` take up to 40 of them. */
+/**
+ * The longest name, that of a role, has 64 characters. A region, `cloudfence`, and `on-event` take up to 40 of them.
+ */
 const LONGEST_STAGE = 20;
 
-/** An install in the wrong place would be a second one beside the first, and nobody would know which fences. */
+/**
+ * Checks the region. An install in the wrong region would be a second one beside the first, and it would be unclear
+ * which one fences.
+ */
 const regionFaults = (stage: string, written: unknown, asked: string | undefined): readonly string[] => {
   if (typeof written === 'string' && asked !== undefined && asked !== written) {
     return [
@@ -24,7 +29,7 @@ const regionFaults = (stage: string, written: unknown, asked: string | undefined
 };
 
 interface Stage {
-  /** What every command that goes to AWS has to heed. */
+  /** Faults that stop every command that calls AWS. */
   readonly regionFaults: readonly string[];
   readonly faults: readonly string[];
   readonly values: TemplateValues;
@@ -39,7 +44,7 @@ const stageNamed = (stage: string, { serviceDir, service, processedInput }: Serv
   };
   const checked = checkParameters(written);
   const tooLong = stage.length > LONGEST_STAGE ? [`stage: "${stage}" is longer than ${LONGEST_STAGE} characters`] : [];
-  // With faults nothing is deployed; the defaults stand in, so that all of them can be said at once and at the end.
+  // With faults nothing is deployed. The defaults stand in, so that the run can report all faults together at the end.
   const parameters = checked.parameters ?? checkParameters(defaults).parameters;
   if (parameters === null) throw new Error(`${DEFAULTS} is broken: ${checkParameters(defaults).faults.join('; ')}`);
   const misplaced = regionFaults(stage, written['region'] ?? null, processedInput.options.region);
@@ -58,7 +63,7 @@ interface Asked {
   readonly resolveVariable: (variable: string) => Promise<unknown>;
 }
 
-/** A plugin of `serverless`: `${cloudfence:name}`, and the check that lets no broken configuration be packaged. */
+/** A plugin of `serverless`: it resolves `${cloudfence:name}`, and stops the packaging of a broken configuration. */
 export default function parameters(serverless: Serverless): object {
   let stage: Stage | null = null;
   const resolve = async ({ address, resolveVariable }: Asked): Promise<{ readonly value: unknown }> => {

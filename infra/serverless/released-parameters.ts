@@ -1,4 +1,4 @@
-/** What the template of a release asks for, in the words of CloudFormation, and how its values come from that. */
+/** The CloudFormation parameters of a release's template, and the values that come from them. */
 
 interface Parameter {
   readonly Type: 'String' | 'Number' | 'CommaDelimitedList';
@@ -96,10 +96,10 @@ export const conditions = {
   WithDashboard: isTrue('MakeDashboard'),
 } as const;
 
-/** IAM knows no condition whose key is a parameter, so the tag's key is fixed and only its value is asked for. */
+/** IAM has no condition whose key is a parameter, so the tag's key is fixed and only its value is a parameter. */
 const tagged = [when('WithTags', { StringEquals: { 'aws:ResourceTag/cloudfence': ref('TagValue') } })];
 
-/** Rules by the condition under which each is made. */
+/** The optional rules, each with the condition under which it is made. */
 const optionalRules = [
   ['WithSpotInterruption', 'spot-interruption'],
   ['WithRebalanceRecommendation', 'rebalance'],
@@ -113,7 +113,7 @@ const ruleArn = (name: string): object => ({
 });
 const rules = [ruleArn('state-change'), ...optionalRules.map(([condition, name]) => when(condition, ruleArn(name)))];
 
-/** What `${cloudfence:name}` means in the template of a release, where it differs from a stage's. */
+/** The values of `${cloudfence:name}` in the template of a release that differ from those of a stage. */
 export const releasedValues = {
   settings: ref('Settings'),
   secrets: ref('SecretArns'),

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { conditions, parameters, ref, when } from './released-parameters.ts';
 
 /**
- * Makes the template of a release from the one that `serverless package` writes for a stage and a region that are
- * placeholders: whoever installs it gives parameters instead of a stage's file, and zips in a bucket of their own.
+ * Makes the template of a release from the one that `serverless package` writes for a placeholder stage and region.
+ * People who install it give parameters instead of a stage's file, and keep the zips in a bucket of their own.
  */
 
 /**
- * Names that occur nowhere else, so that every text that contains them is found. `serverless` takes only regions that
+ * Names that occur nowhere else, so that every text that contains them is found. `serverless` accepts only regions that
  * it knows.
  */
 export const PLACEHOLDER = { stage: 'placeholder0', region: 'us-isob-east-1' } as const;
@@ -26,7 +26,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const named = (value: string): string =>
   value.replaceAll(PLACEHOLDER.stage, '${Stage}').replaceAll(PLACEHOLDER.region, '${AWS::Region}');
 
-/** A text with a placeholder becomes a Fn::Sub; one that was a Fn::Sub before keeps its own variables. */
+/** Turns a text with a placeholder into an `Fn::Sub`. A text that is already an `Fn::Sub` keeps its own variables. */
 const substituted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(substituted);
   if (isObject(value)) {
@@ -37,7 +37,7 @@ const substituted = (value: unknown): unknown => {
   return { 'Fn::Sub': named(value.replaceAll('${', '${!')) };
 };
 
-/** The bucket of `serverless` is not made: the zips lie in one that was there before. */
+/** The bucket of `serverless` is left out, because the zips are in an existing bucket. */
 const isOfBucket = (name: string): boolean => name.startsWith('ServerlessDeploymentBucket');
 
 const NETWORK = when('WithNetwork', { SubnetIds: ref('SubnetIds'), SecurityGroupIds: ref('SecurityGroupIds') });

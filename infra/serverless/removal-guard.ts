@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Options, Serverless, Writers } from './service.ts';
 
 /**
- * The question that a removal asks the function doctor first, and what it says of the answer: on every cloud the same.
+ * The question that a removal first asks the doctor function, and the texts about its answer. They are the same on
+ * every cloud.
  */
 
 export const QUESTION = { question: 'fences' } as const;
@@ -32,7 +33,7 @@ export const forceRemove = {
 /** The function that knows which fences stand. */
 export interface Doctor {
   readonly name: string;
-  /** Its answer to the question of fences.ts; undefined when there is no such function. */
+  /** Returns its answer to `QUESTION`, or undefined if there is no such function. */
   readonly ask: () => Promise<unknown>;
 }
 
@@ -43,7 +44,7 @@ const standing = async (ask: Doctor['ask']): Promise<Fences | null> => {
 
 const why = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** An install goes only when none of its fences is left standing, for nobody else would take them back. */
+/** Allows a removal only if no fence of the install stands, because no one else would release those fences. */
 export const guardRemoval = async (
   { name, ask }: Doctor,
   { classes }: Pick<Serverless, 'classes'>,

@@ -1,4 +1,7 @@
-/** What our plugins use of the `serverless` command (osls 4); https://github.com/oss-serverless/osls has the rest. */
+/**
+ * The part of the `serverless` command (osls 4) that these plugins use.
+ * https://github.com/oss-serverless/osls has the rest.
+ */
 
 export interface FunctionConfig {
   handler: string;
@@ -28,7 +31,7 @@ interface Service {
 
 interface Provider {
   readonly getStage: () => string;
-  /** For clients of the AWS SDK: the region and credentials of this command. */
+  /** Configuration for clients of the AWS SDK: the region and the credentials of this command. */
   readonly getAwsSdkV3Config: () => Promise<object>;
 }
 
@@ -37,7 +40,7 @@ export interface Serverless {
   readonly service: Service;
   readonly processedInput: { readonly commands: readonly string[]; readonly options: Options };
   readonly getProvider: (name: 'aws') => Provider;
-  /** For a cloud that it knows nothing about. */
+  /** Adds a provider for a cloud that `serverless` does not support. */
   readonly setProvider: (name: string, provider: object) => void;
   readonly configSchemaHandler: { readonly defineProvider: (name: string, schema: object) => void };
   readonly classes: { readonly Error: new (message: string) => Error };
@@ -50,16 +53,16 @@ export interface Options {
   readonly param?: readonly string[];
   readonly 'force-remove'?: boolean;
   readonly preview?: boolean;
-  /** Where a package is written to. */
+  /** The folder to which a package is written. */
   readonly package?: string;
-  /** What a function is invoked with, and the file of it. */
+  /** The payload of an invocation, and the file that contains it. */
   readonly data?: string;
   readonly path?: string;
 }
 
 export interface Writers {
   readonly log: { readonly notice: (text: string) => void; readonly warning: (text: string) => void };
-  /** For what a command was asked for, on standard output. */
+  /** Writes the result of a command to standard output. */
   readonly writeText?: (text: string) => void;
 }
 

@@ -3,13 +3,13 @@ import path from 'node:path';
 import type { Metafile, Plugin } from 'esbuild';
 import { z } from 'zod';
 
-/** The lists of schemas that the AWS SDK's clients are generated from. */
+/** The files with the schemas from which the AWS SDK's clients are generated. */
 const SCHEMAS = /@aws-sdk[\\/](?:client-|nested-clients)[^\\/]*[\\/](?:.*[\\/])?schemas[\\/]schemas_\d+\.js$/;
 const DECLARATION = /^((?:export )?var \w+\$? = )(\[[^;]*?\]);$/gm;
 
 /**
- * A schema's computed keys (`{ [_id]: … }`) look like side effects, so a bundler keeps the schemas of calls that nobody
- * makes. This says that they have none.
+ * Removes schemas of unused calls from the AWS SDK. A schema's computed keys (`{ [_id]: … }`) look like side effects,
+ * so a bundler keeps the schemas of unused calls. This plugin marks them as free of side effects.
  */
 const slimAmazon: Plugin = {
   name: 'slim-amazon',
@@ -21,10 +21,7 @@ const slimAmazon: Plugin = {
   },
 };
 
-/**
- * The calls that providers/gcp makes, by service. Another one must be named here: without its description it cannot be
- * sent.
- */
+/** The calls that providers/gcp makes, by service. List a new call here: it cannot be sent without its description. */
 export const CALLS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Get', 'DetachDisk', 'Stop', 'TestIamPermissions'],
   Disks: ['Get', 'TestIamPermissions'],
@@ -35,8 +32,9 @@ export const CALLS: Readonly<Record<string, readonly string[]>> = {
 const DESCRIPTIONS = /@google-cloud[\\/]compute[\\/]build[\\/]protos[\\/]protos\.json$/;
 
 /**
- * The part of google-gax that speaks REST. The whole of it brings gRPC along, which nothing of ours ever speaks, and is
- * asked for beside only for its logging, and to decode an error's details, which nothing of ours reads.
+ * The part of google-gax that uses REST. The whole library includes gRPC, which Cloudfence never uses. Apart from REST,
+ * the client needs the library only for logging, and for decoding the details of an error, which Cloudfence does not
+ * read.
  */
 const REST_ONLY = `
 const fallback = require('google-gax/fallback');
@@ -44,8 +42,8 @@ module.exports = { ...fallback, fallback, loggingUtils: require('google-logging-
 `;
 
 /**
- * Classes of three more services, made by a generator; google-gax loads them to offer their clients, and makes its own
- * calls without.
+ * Generated classes of three more services. google-gax loads them to offer their clients, and makes its own calls
+ * without them.
  */
 const UNUSED_CLASSES = /google-gax[\\/]build[\\/]protos[\\/](?:iam_service|locations|operations)\.js$/;
 
@@ -65,7 +63,10 @@ const root = z.looseObject({
 
 type Descriptions = z.infer<typeof version>['nested'];
 
-/** Services with the calls that are made, and nothing else of theirs. @throws when a call has no description */
+/**
+ * Returns the services with only the calls that Cloudfence makes.
+ * @throws if a call has no description
+ */
 const services = (all: Descriptions): Descriptions =>
   Object.fromEntries(
     Object.entries(CALLS).map(([name, calls]) => {
@@ -79,7 +80,7 @@ const services = (all: Descriptions): Descriptions =>
     }),
   );
 
-/** What these send and answer with, and what that is made of: a description names its types as words. */
+/** Adds the types of requests and answers, and the types that they contain. A description names its types as words. */
 const servicesReachedFrom = (all: Descriptions, begin: Descriptions): Descriptions => {
   const reached = new Map(Object.entries(begin));
   const visit = (one: Descriptions[string]): void => {
@@ -94,7 +95,7 @@ const servicesReachedFrom = (all: Descriptions, begin: Descriptions): Descriptio
   return Object.fromEntries(reached);
 };
 
-/** All of the SDK's descriptions but those of other calls and other versions; Google's common types stay whole. */
+/** Keeps the SDK's descriptions except those of other calls and other versions. Google's common types stay complete. */
 const slimmed = (text: string): string => {
   const whole = root.parse(JSON.parse(text));
   const { compute } = whole.nested.google.nested.cloud.nested;
@@ -103,7 +104,7 @@ const slimmed = (text: string): string => {
   return JSON.stringify(whole);
 };
 
-/** The real client of Compute Engine in a tenth of its size: 4 MB of descriptions are of calls that nobody makes. */
+/** The real client of Compute Engine at a tenth of its size: 4 MB of its descriptions are of unused calls. */
 const slimGoogle: Plugin = {
   name: 'slim-google',
   setup: (build) => {
@@ -125,7 +126,7 @@ const slimGoogle: Plugin = {
   },
 };
 
-/** The API classes that kubernetes/ uses. Another one must be named here, and the bundle is refused until it is. */
+/** The API classes that kubernetes/ uses. List a new class here: until then, the build of the bundle fails. */
 const APIS: readonly string[] = [
   'AuthorizationV1Api',
   'CoordinationV1Api',
@@ -140,7 +141,10 @@ const SERIALIZER = new RegExp(String.raw`${GENERATED}models[\\/]ObjectSerializer
 const ALL_MODELS = new RegExp(String.raw`${GENERATED}models[\\/]all\.js$`);
 const API = new RegExp(String.raw`${GENERATED}apis[\\/](?<api>\w+Api)\.js$`);
 
-/** Each line of the serializer that is about one model: its import, its export and its entry in the table of types. */
+/**
+ * Matches each line of the serializer that is about one model: its import, its export, and its entry in the table of
+ * types.
+ */
 const MODEL_LINE =
   /^(?:(?:import \{ \w+ \} from|export \* from) '\.\.\/models\/(?<module>\w+)\.js';| {4}"(?<entry>\w+)": \w+,)$/;
 
@@ -149,7 +153,10 @@ const modelOf = (line: string): string | null => {
   return module ?? entry ?? null;
 };
 
-/** The models that these APIs send or answer with, and those that they are made of: a file names its types as words. */
+/**
+ * Returns the models of these APIs' requests and answers, and the models that they contain. A file names its types as
+ * words.
+ */
 const modelsReachedFrom = async (models: string, known: ReadonlySet<string>): Promise<ReadonlySet<string>> => {
   const reached = new Set<string>();
   const visit = async (file: string): Promise<void> => {
@@ -164,7 +171,10 @@ const modelsReachedFrom = async (models: string, known: ReadonlySet<string>): Pr
   return reached;
 };
 
-/** @throws when nothing was left out: then the client is generated in another shape than this file knows. */
+/**
+ * Returns the serializer without unused models.
+ * @throws if it leaves out nothing: the generated client then has a form that this file does not know
+ */
 const slimSerializer = async (file: string): Promise<string> => {
   const lines = (await readFile(file, 'utf8')).split('\n');
   const known = new Set(lines.flatMap((line) => modelOf(line) ?? []));
@@ -182,9 +192,9 @@ const unnamedApis = ({ outputs }: Metafile): readonly string[] => {
 };
 
 /**
- * The models of the APIs that we use, whole, and no others: the client loads all of Kubernetes' at once, and a type
- * that is missing from its table is handed through unread. Nothing of ours takes a model by its class, so their index
- * is empty.
+ * Keeps the complete models of the APIs that Cloudfence uses, and no others. The client loads all models of Kubernetes
+ * at once, and passes on a type that is missing from its table without reading it. No code takes a model by its class,
+ * so the index of models is empty.
  */
 const slimKubernetes: Plugin = {
   name: 'slim-kubernetes',
@@ -203,7 +213,7 @@ const slimKubernetes: Plugin = {
   },
 };
 
-/** Zod's messages in English only: it carries fifty languages, and its index names them all. */
+/** Keeps only Zod's English messages. Zod contains fifty languages, and its index names them all. */
 const slimZod: Plugin = {
   name: 'slim-zod',
   setup: (build) => {
@@ -221,8 +231,8 @@ export { absent as fetch, absent as Agent, absent as ProxyAgent };
 `;
 
 /**
- * The Kubernetes client names undici for a way of its own, which we do not take: half a megabyte of code, loaded for
- * nothing.
+ * Leaves out undici. The Kubernetes client imports it for its own way to send requests, which Cloudfence does not use:
+ * half a megabyte of code, loaded for nothing.
  */
 const withoutUndici: Plugin = {
   name: 'without-undici',
@@ -232,5 +242,5 @@ const withoutUndici: Plugin = {
   },
 };
 
-/** What a bundle leaves out of the libraries: code for calls, models and languages that nothing of ours ever uses. */
+/** Plugins that leave out unused code of libraries: calls, models, and languages that Cloudfence never uses. */
 export const slimLibraries: Plugin[] = [slimAmazon, slimGoogle, slimKubernetes, slimZod, withoutUndici];

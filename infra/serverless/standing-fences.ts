@@ -29,7 +29,7 @@ const doctorOf = (serverless: Serverless): Doctor => {
   };
 };
 
-/** A plugin of `serverless`: what an install on AWS is asked before it goes. */
+/** A plugin of `serverless` that asks an install on AWS for standing fences before it is removed. */
 export default function standingFences(serverless: Serverless, options: Options, writers: Writers): object {
   const hooks: Hooks = {
     'before:remove:remove': () => guardRemoval(doctorOf(serverless), serverless, options, writers),

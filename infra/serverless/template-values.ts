@@ -3,14 +3,15 @@ import { permissionTags } from '../../config/permission-tags.ts';
 import { type Arn, managedClustersOf, parametersOf, resourcesOf, rolesOf, secretsOf } from './cluster-access.ts';
 import type { Checked, DeploymentParameters } from './parameter-schema.ts';
 
-/** What `${cloudfence:name}` means in serverless.yml and infra/aws/*.yml. */
+/** The values of `${cloudfence:name}` in serverless.yml and infra/aws/*.yml. */
 export type TemplateValues = Readonly<Record<string, unknown>>;
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const FIVE_MINUTES = 5 * MINUTE;
 /**
- * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html: six times the function's time-out, or more.
+ * A queue's visibility timeout is at least six times the function's timeout:
+ * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
  */
 const VISIBILITY = 6;
 
@@ -33,8 +34,8 @@ const rulesOf = (prefix: string, switched: DeploymentParameters): readonly Arn[]
 };
 
 /**
- * Conditions, of which each makes a statement: keys of one condition would all have to hold. None: a statement without
- * one.
+ * Returns conditions, each for a statement of its own, because all keys of one condition would have to match. An empty
+ * list gives one statement without a condition.
  */
 const conditionsOf = (tags: readonly PermissionTag[] | undefined): readonly object[] =>
   (tags ?? []).map(({ key, values }) => ({ StringEquals: { [`aws:ResourceTag/${key}`]: values } }));
@@ -82,7 +83,7 @@ const networkValues = ({ subnets, securityGroups }: DeploymentParameters): Templ
   return { withNetwork, vpc: withNetwork ? { subnetIds: subnets, securityGroupIds: securityGroups } : null };
 };
 
-/** Every value that the template uses. `prefix` is the service and the stage, as all names begin. */
+/** Returns every value that the template uses. `prefix` is the service and the stage, with which all names begin. */
 export const templateValues = (
   prefix: string,
   stage: string,

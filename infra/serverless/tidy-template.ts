@@ -1,12 +1,14 @@
 import type { Hooks, Serverless, Template, TemplateResource } from './service.ts';
 
 /**
- * `When` in our YAML: a resource (`Metadata: { When: … }`) or any object in its properties, such as a statement of a
- * policy, that carries it is left out when its value is false. What stays, stays without it. A value that is a text
+ * Evaluates `When` and `OneForEach` in the project's YAML.
+ *
+ * `When` belongs to a resource (`Metadata: { When: … }`) or to any object in its properties, such as a statement of a
+ * policy. If its value is false, the object is left out; otherwise the object stays without `When`. A text as its value
  * names a condition of CloudFormation, which then decides.
  *
- * `OneForEach` in a statement of a policy lists conditions: it is made once for each, with a number at its Sid from the
- * second on. For an empty list it is made once, without a condition.
+ * `OneForEach` in a statement of a policy lists conditions. The statement is made once for each, with a number after
+ * its Sid from the second on. For an empty list, it is made once, without a condition.
  */
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -44,7 +46,7 @@ const settled = (value: unknown): unknown => {
   return condition === null ? fields : { 'Fn::If': [condition, fields, { Ref: 'AWS::NoValue' }] };
 };
 
-/** Names of resources that a value refers to; CloudFormation creates those first anyway. */
+/** Returns the names of the resources that a value refers to. CloudFormation creates those first anyway. */
 export const referredTo = (value: unknown): ReadonlySet<string> => {
   if (Array.isArray(value)) return new Set(value.flatMap((one) => [...referredTo(one)]));
   if (!isFields(value)) return new Set();
@@ -57,7 +59,10 @@ const named = (key: string, value: unknown): readonly string[] | null => {
   return [Array.isArray(value) ? String(value[0]) : (String(value).split('.')[0] ?? '')];
 };
 
-/** `serverless` says again what references say already, and cfn-lint complains about it. */
+/**
+ * Returns the dependencies that references do not already express. `serverless` repeats the others, and cfn-lint
+ * complains about that.
+ */
 const needed = ({ DependsOn = [], Properties }: TemplateResource): readonly string[] => {
   const implied = referredTo(Properties);
   return [DependsOn].flat().filter((name) => !implied.has(name));
@@ -84,7 +89,7 @@ export const tidyResources = (resources: Template['Resources']): Template['Resou
       .map(([name, resource]) => [name, tidied(resource)]),
   );
 
-/** A plugin of `serverless`: the last hand on the template. */
+/** A plugin of `serverless` that finishes the template. */
 export default function tidyTemplate({ service }: Serverless): { readonly hooks: Hooks } {
   const tidy = (): void => {
     const template = service.provider.compiledCloudFormationTemplate;
