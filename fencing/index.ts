@@ -1,6 +1,6 @@
 /**
- * What `cloudfence/fencing` exports: run one machine or a sweep against a cloud and clusters of your own, or only ask
- * what the rules decide. Minor versions may add to it.
+ * The exports of `cloudfence/fencing`. With them, you run one machine or a sweep against a cloud and clusters of your
+ * own, or only ask what the rules decide. Minor versions may add exports.
  */
 export { decide } from './rules/decide.ts';
 export * from './model/errors.ts';

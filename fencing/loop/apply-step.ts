@@ -30,7 +30,7 @@ const report = (
   said,
 });
 
-/** A step took effect, now or before. */
+/** Returns the run state after a step took effect, now or before. */
 export const applyStepResult = (
   known: RunState,
   act: Act,
@@ -49,7 +49,7 @@ export const applyStepResult = (
   refusals: null,
 });
 
-/** Which facts a step leaves standing; everything else is looked at anew. */
+/** Returns the facts that remain valid after a step. Everything else is read again. */
 const factsAfter = ({ machine, cluster }: RunState, step: Step): Pick<RunState, 'machine' | 'cluster'> => {
   switch (stepTraits[step.do].makesStale) {
     case 'nothing':
@@ -72,7 +72,10 @@ const recordAfter = ({ record }: RunState, step: Step): FenceRecord | null => {
   }
 };
 
-/** What was only noted freed nothing: it does not make of a machine whose Node is gone one that was fenced. */
+/**
+ * Adds a step to the steps taken, unless it is `note-stopping`. A note frees nothing. It must not make a machine whose
+ * Node is gone count as fenced.
+ */
 const askedAfter = ({ asked }: Memory, step: Step, now: Moment): Memory['asked'] =>
   step.do === 'note-stopping' ? asked : new Map(asked).set(stepKey(step), now.mono);
 
@@ -92,14 +95,14 @@ const memoryAfter = ({ memory, cluster, reading }: RunState, step: Step, now: Mo
     sinceLook: new Set(memory.sinceLook).add(stepKey(step)),
     deleted: deletedAfter(memory, cluster?.says.pods ?? [], step, now),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
-    // What the fence was admitted to do is done: should its taint return, it asks anew.
+    // Parking completes what the cap admitted. If the taint returns, the fence claims again.
     admission: step.do === 'park' ? null : memory.admission,
     marks: memory.marks + (step.do === 'mark' ? 1 : 0),
     polls: 0,
   };
 };
 
-/** Steps after which there is nothing left to look at. */
+/** Returns the ending for a step after which nothing is left to look at, or else null. */
 const endingAfter = ({ step, because: reason }: Act): Ending | null => {
   const outcome = stepTraits[step.do].ends;
   return outcome && { outcome, reason, lookAgainIn: null, retry: false };
@@ -108,8 +111,8 @@ const endingAfter = ({ step, because: reason }: Act): Ending | null => {
 const REFUSALS_BEFORE_GIVING_UP = 6;
 
 /**
- * A step was declined, or nobody knows whether it took effect: the next look shows. What is declined for good is passed
- * by.
+ * Returns the run state after a step was declined, or after its effect is unknown. The next look shows the effect. A
+ * step about one object that is declined for good is skipped. Any other step that is declined for good ends the run.
  */
 export const applyStepError = (
   known: RunState,
@@ -138,5 +141,5 @@ export const applyStepError = (
   return { ...after, ending: { outcome: 'failed', reason, lookAgainIn: null, retry: true } };
 };
 
-/** A step of a dry run: reported as if taken, sent nowhere. */
+/** Reports a step of a dry run as if it were taken. Nothing is sent. */
 export const reportImagined = (act: Act, now: Moment): StepReport => report(act, now, now, 'dry-run', null);

@@ -6,8 +6,9 @@ import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 
 /**
- * How a run ends that has to wait longer than it may. What was declined below a machine that is off is named beside it,
- * as a failure, for a person has to mend it; what is waited for may still come, so that it is looked at again.
+ * Returns the ending of a run that has to wait longer than it may. If steps were declined on a machine that is off, the
+ * ending is a failure that names them, because a person has to fix them. What the run waits for may still happen, so
+ * the machine is looked at again.
  */
 export const waitingEnd = ({ memory: { declined, firstOff } }: RunState, reason: Reason, ms: number): Ending =>
   declined.size > 0 && firstOff !== null
@@ -19,7 +20,7 @@ export const waitingEnd = ({ memory: { declined, firstOff } }: RunState, reason:
       }
     : { outcome: 'waiting', reason, lookAgainIn: ms, retry: false };
 
-/** The run's time is up: say what it was waiting for, or what kept failing. */
+/** Returns the ending of a run whose time is up: what it was waiting for, or what kept failing. */
 export const endingOf = (known: RunState): Ending => {
   const { outcome, reason, ms } = known.lately ?? {
     outcome: 'waiting',
@@ -29,14 +30,17 @@ export const endingOf = (known: RunState): Ending => {
   return outcome === 'failed' ? { outcome, reason, lookAgainIn: null, retry: true } : waitingEnd(known, reason, ms);
 };
 
-/** The Node as last seen, or as something that outlived it still names it. */
+/** Returns the Node as last read, or as something that outlived the Node still names it. */
 const lastNode = ({ cluster, place, record }: RunState): Pick<Outcome, 'node' | 'nodeUid'> => {
   const node = cluster?.says.node;
   if (node) return { node: node.name, nodeUid: node.uid };
   return { node: cluster?.says.nodeName ?? place?.node ?? record?.node ?? null, nodeUid: record?.nodeUid ?? null };
 };
 
-/** Only below a machine that is off is anything "left": elsewhere nothing was ever going to be touched. */
+/**
+ * Lists what was left untouched, only for a machine that is off. On any other machine, Cloudfence would not have
+ * touched anything.
+ */
 const leftIn = (known: RunState, now: Moment): Outcome['left'] => {
   const view = viewOf(known, now);
   return view && known.memory.firstOff ? leftOver(view) : [];
@@ -68,7 +72,10 @@ const eventReasons: Record<OutcomeKind, string | null> = {
   ignored: null,
 };
 
-/** What the Node's Events tell people: ends and alarms, not every look. A dry run leaves no trace. */
+/**
+ * Returns the Event to record on the Node for people, or null. Events report ends and alarms, not every look. A dry run
+ * leaves no trace.
+ */
 export const eventFor = ({ outcome, reason, dryRun, node, steps }: Outcome): ClusterEvent | null => {
   const word = reason.code === 'stopping-too-long' ? 'MachineStoppingTooLong' : eventReasons[outcome];
   if (word === null || dryRun || node === null) return null;

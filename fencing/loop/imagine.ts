@@ -6,7 +6,10 @@ import type { FenceRecord } from '../model/record.ts';
 import { stepKey, type Step } from '../model/steps.ts';
 import type { Moment } from '../rules/view.ts';
 
-/** Dry run: the same decisions over facts as they would be after each step. Pure; nothing is sent. */
+/**
+ * Returns the run state with the facts as they would be after a step. A dry run makes the same decisions on these
+ * facts. Pure: nothing is sent.
+ */
 export const imagined = (
   known: RunState,
   act: { readonly step: Step; readonly because: Reason },
@@ -25,7 +28,7 @@ export const imagined = (
   };
 };
 
-/** Steps beyond which a dry run has nothing more to imagine. */
+/** Returns whether a dry run has nothing more to imagine after the step. */
 const isLast = (step: Step): boolean =>
   step.do === 'park'
     ? step.record.phase === 'fenced'
@@ -33,7 +36,10 @@ const isLast = (step: Step): boolean =>
 
 const counted = (steps: number): string => (steps === 1 ? 'one step' : `${steps} steps`);
 
-/** The end of a dry run after so many steps in thought, the last of them that one: nothing of it has happened. */
+/**
+ * Returns the ending of a dry run after these imagined steps. The last step decides the outcome. None of the steps has
+ * happened.
+ */
 export const wouldEnd = (steps: readonly { readonly step: Step['do'] }[], afterwards = ''): Ending => {
   const last = steps.at(-1)?.step;
   const outcome = last === 'readmit-volumes' || last === 'readmit-pods' ? 'would-release' : 'would-fence';

@@ -5,18 +5,18 @@ import type { MachineFacts, MachineId } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 
-/** What one cluster answered when asked for the machine. */
+/** The answer of one cluster that was asked for the machine. */
 export interface Found {
   readonly cluster: string;
   readonly nodes: readonly string[];
-  /** Those of them that bear our out-of-service taint; only asked where more than one Node was found. */
+  /** The Nodes among them that carry our out-of-service taint. Only read if more than one Node was found. */
   readonly marked: readonly string[];
-  /** What a Node that is gone left behind; null when it was not looked for. */
+  /** What a Node that is gone left behind. Null if it was not looked for. */
   readonly leftovers: Observation<ClusterFacts> | null;
   readonly error: CloudfenceError | null;
 }
 
-/** The clusters to ask: the one that the machine's tag names, if we know it; else all. */
+/** Returns the clusters to ask: the one that the machine's tag names, if Cloudfence knows it, or else all. */
 export const clustersToAsk = <C extends { readonly name: string }>(
   machine: Pick<MachineFacts, 'clusters'>,
   clusters: readonly C[],
@@ -28,7 +28,8 @@ export const clustersToAsk = <C extends { readonly name: string }>(
 const CLUSTER_RETRY_MS = 5_000;
 
 /**
- * Two Nodes for one machine are refused; a cluster that did not answer may hold the Node, so then nothing is ignored.
+ * Returns the run state with the machine's location. Refuses two Nodes for one machine. A cluster that did not answer
+ * may hold the Node, so the machine is not ignored in that case.
  */
 export const placed = (known: RunState, found: readonly Found[], now: Moment): RunState => {
   const nodes = found.flatMap(({ cluster, nodes: names }) => names.map((node) => ({ cluster, node })));
@@ -39,7 +40,10 @@ export const placed = (known: RunState, found: readonly Found[], now: Moment): R
   return unreachable.length > 0 ? notFound(known, unreachable, now) : withoutNode({ ...known, failures: 0 }, found);
 };
 
-/** No wait mends what a cluster declines at the first question, such as a token that it does not know. */
+/**
+ * Returns the run state if no Node was found and some clusters did not answer. No wait helps if a cluster declines the
+ * first question, for example because it does not know the token.
+ */
 const notFound = (known: RunState, unreachable: readonly Found[], now: Moment): RunState => {
   const hopeless = unreachable.find(({ error }) => error instanceof Denied || error?.retry === false);
   if (!hopeless?.error) return waitForClusters(known, unreachable, now);
@@ -63,8 +67,8 @@ export const moreThanOne = (
   );
 
 /**
- * Our taint must not stand on a machine that runs, whichever Node is its own: the one that bears it is looked at before
- * the refusal.
+ * Returns the run state if more than one Node names the machine. Our taint must not stand on a machine that runs,
+ * whichever Node is its own. So the Node that carries our taint is looked at before the refusal.
  */
 const ambiguous = (
   known: RunState,

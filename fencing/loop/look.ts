@@ -25,9 +25,7 @@ const cluesFor = (known: RunState, machine: MachineFacts): NodeQuery => ({
   machineOf: known.reading.machineOf,
 });
 
-/**
- * A look at one cluster. Where the Node is gone and attachments name no machine, their disks are asked, each time anew.
- */
+/** Reads one cluster. If the Node is gone and attachments name no machine, each look asks their disks again. */
 const lookIn = async (
   cluster: Cluster,
   request: LookRequest,
@@ -44,7 +42,10 @@ const lookIn = async (
   return { says, askedAt, gotAt: clock.now().mono };
 };
 
-/** Names by which alone attachments may be the machine's: only where its cloud can ask their disks. */
+/**
+ * Returns the names by which alone attachments may belong to the machine. Returns none if its cloud cannot ask their
+ * disks.
+ */
 const namesOf = (
   machine: MachineFacts | undefined,
   place: ClusterLocation | null,
@@ -52,7 +53,10 @@ const namesOf = (
 ): readonly string[] =>
   cloud.holders ? [...new Set([place?.node ?? '', ...(machine?.nodeNames ?? [])])].filter((name) => name !== '') : [];
 
-/** Without a Node its names are all there is to go by, and only the cloud knows them. */
+/**
+ * Reads the cluster in which the machine lives. Without a Node, only its names can find its attachments, and only the
+ * cloud knows them. So this read waits for the read of the machine.
+ */
 const lookAtCluster = async (
   known: RunState,
   search: boolean,
@@ -76,7 +80,7 @@ const lookAtCluster = async (
   return lookIn(clusterAt(known.place, ports), request, known, ports);
 };
 
-/** The machine, the cluster, or both at once. */
+/** Reads the machine, the cluster, or both at once. */
 export const look = async (
   wanted: Extract<Command, { do: 'look' }>,
   known: RunState,
@@ -107,7 +111,9 @@ const withMarks = async (found: Found, { clusters, signal }: Ports): Promise<Fou
   return { ...found, marked: checks.flatMap(({ node, says }) => (says?.taints.ours ? [node] : [])) };
 };
 
-/** A cluster that does not answer is an answer too: the machine may live there. */
+/**
+ * Asks one cluster for the machine. Returns a failure to answer as a result too, because the machine may live there.
+ */
 const findIn = async (cluster: Cluster, machine: MachineFacts, known: RunState, ports: Ports): Promise<Found> => {
   const clues = cluesFor(known, machine);
   try {
@@ -121,15 +127,15 @@ const findIn = async (cluster: Cluster, machine: MachineFacts, known: RunState, 
 };
 
 /**
- * Attachments to a Node that is gone and that name no machine. A Node's name alone proves nothing, for names are
- * reused: the disks below tell whose they were.
+ * The functions below decide whose the attachments are that name no machine and whose Node is gone. A Node's name alone
+ * proves nothing, because names are reused. The disks below the attachments show the owner.
  */
 
 type Whose = Pick<RunState, 'reading' | 'record'> & { readonly request: Pick<RunState['request'], 'machine'> };
 
 const recordOf = ({ record, request }: Whose) => (record?.machine === request.machine ? record : null);
 
-/** The machine that the attacher noted down, or null when what it noted speaks of none of this cloud. */
+/** Returns the machine that the attacher noted, or null if the note names no machine of this cloud. */
 const notedOn = ({ attachment }: VolumeFacts, { reading }: Whose): MachineId | null =>
   attachment?.source ? reading.machineOf(attachment.source) : null;
 
@@ -137,8 +143,8 @@ const isRecorded = ({ attachmentName }: VolumeFacts, whose: Whose): boolean =>
   recordOf(whose)?.volumes.some(({ attachment }) => attachment === attachmentName) ?? false;
 
 /**
- * Attached volumes of a Node that is gone of which neither an attacher nor a fence before said whose they were; one
- * word is enough for all.
+ * Returns the attached volumes of a Node that is gone for which neither an attacher nor an earlier fence names the
+ * owner. One attachment that names the machine is enough for all volumes: then the list is empty.
  */
 export const silentVolumes = ({ node, volumes }: ClusterFacts, whose: Whose): readonly VolumeFacts[] =>
   node || volumes.some((volume) => notedOn(volume, whose) === whose.request.machine)
@@ -146,9 +152,10 @@ export const silentVolumes = ({ node, volumes }: ClusterFacts, whose: Whose): re
     : volumes.filter((volume) => volume.attachment && !isRecorded(volume, whose));
 
 /**
- * One disk that the machine holds speaks for all. Without one, all of them have to be free, and Kubernetes must have
- * seen one of them attached: a disk that was merely to be attached was never there. One that somebody else holds speaks
- * against all: the name may be another machine's by now.
+ * Returns whether the disks show that the volumes belong to the machine. One disk that the machine holds is enough for
+ * all volumes. If the machine holds none, all disks must be free, and Kubernetes must have seen one of them attached. A
+ * disk that was only about to be attached was never there. One disk that another machine holds argues against all
+ * volumes, because the name may be that machine's by now.
  */
 const speakFor = (
   machine: MachineId,
@@ -162,7 +169,7 @@ const speakFor = (
   return holders.some((by) => by?.includes(machine)) || (wasAttached && holders.every((by) => by?.length === 0));
 };
 
-/** The same facts without what only the silent volumes brought in. */
+/** Returns the same facts without what only the volumes of unknown owner contributed. */
 const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whose: Whose): ClusterFacts => {
   const spoken = facts.volumes.filter((volume) => !silent.includes(volume));
   const attached = new Set(spoken.filter(({ attachment }) => attachment !== null).map(({ key }) => key));
@@ -179,7 +186,9 @@ const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whos
   };
 };
 
-/** What of it is this machine's, by the word of the disks. Doubt leaves all that is silent out. */
+/**
+ * Returns the facts that belong to this machine, as the disks show. In doubt, leaves out all volumes of unknown owner.
+ */
 export const ownLeftovers = (
   facts: ClusterFacts,
   silent: readonly VolumeFacts[],

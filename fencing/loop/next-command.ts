@@ -11,9 +11,9 @@ import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { stepKey, stepTraits, type Step } from '../model/steps.ts';
 import type { Decision, Moment } from '../rules/view.ts';
 
-/** The next single thing to do. Reads may be asked for together; everything that changes the world stands alone. */
+/** The next single thing to do. Reads may be combined. Each command that changes the world stands alone. */
 export type Command =
-  /** `disks`: ask for the machine's disks too; `search`: look for its attachments in the list of all. */
+  /** `disks`: read the machine's disks too. `search`: look for its attachments in the list of all attachments. */
   | {
       readonly do: 'look';
       readonly machine: boolean;
@@ -25,7 +25,7 @@ export type Command =
   | { readonly do: 'witness'; readonly disks: readonly DiskId[] }
   | { readonly do: 'census'; readonly node: string }
   | { readonly do: 'claim'; readonly place: ClusterLocation; readonly claim: Claim }
-  /** Enters that the fence is over. */
+  /** Enters in the ledger that the fence is over. */
   | { readonly do: 'conclude'; readonly place: ClusterLocation }
   | { readonly do: 'recheck'; readonly place: ClusterLocation; readonly node: string; readonly step: Step }
   | {
@@ -42,15 +42,20 @@ export type Command =
   | { readonly do: 'tell'; readonly place: ClusterLocation; readonly event: ClusterEvent; readonly outcome: Outcome }
   | { readonly do: 'finish'; readonly outcome: Outcome };
 
-/** So much of a proof's time is kept for the recheck and the call: an older one is renewed before a step. */
+/**
+ * The part of a proof's lifetime that is kept for the recheck and the call. An older proof is renewed before a step.
+ */
 const KEPT_FOR_THE_CALL_MS = 500;
-/** A machine that was looked at longer ago than this is looked at again before anything is decided. */
+/** Facts about the machine that are older than this are read again before any decision. */
 const MACHINE_FACTS_LAST_MS = PROOF_LASTS_MS - KEPT_FOR_THE_CALL_MS;
-/** What the cluster said longer ago than this is not thought about any more: a thawed process looks again first. */
+/**
+ * Facts about the cluster that are older than this are no longer used. A process that was frozen reads them again
+ * first.
+ */
 const CLUSTER_FACTS_LAST_MS = 5_000;
-/** Between two tries at a proof, while the cloud answers too slowly for one. */
+/** The time between two attempts at a proof while the cloud answers too slowly for one. */
 const SLOW_CLOUD_MS = 2_000;
-/** What a recheck may take between the proof and the call. */
+/** The time that a recheck may take between the proof and the call. */
 const RECHECK_TAKES_MS = 200;
 
 const takenByHand: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['fence-removed-by-hand', 'taint-removed-by-hand']);
@@ -69,7 +74,7 @@ const lookAt = (wanted: {
   ...wanted,
 });
 
-/** From what is known so far to the next command. Pure. */
+/** Returns the next command for what is known so far. Pure. */
 export const nextCommand = (known: RunState, now: Moment): Command => {
   if (known.ending) return leave(known, now);
   if (known.resumeAt !== null && known.resumeAt > now.mono) return pauseOrEnd(known, now);
@@ -84,7 +89,7 @@ export const nextCommand = (known: RunState, now: Moment): Command => {
   return outdated ? lookAt({ cluster: true }) : follow(known, decision, now);
 };
 
-/** Nothing of the fence is left to do, or somebody has taken it out of our hands. */
+/** Returns whether the fence is over: nothing is left to do, or somebody else removed it. */
 const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): boolean => {
   if (!ending || policy.dryRun) return false;
   const over =
@@ -145,11 +150,14 @@ const follow = (known: RunState, decision: Decision, now: Moment): Command => {
 const claim = ({ place, request: { machine }, policy: { cap, dryRun } }: RunState, boot: string | null): Command =>
   place ? { do: 'claim', place, claim: { machine, boot, cap, onlyAsked: dryRun } } : lookAt({ machine: true });
 
-/** In a dry run nothing will ever be gone: what was imagined so far is the answer. */
+/**
+ * Ends a dry run that would have to wait. In a dry run nothing ever goes away, so what was imagined so far is the
+ * answer.
+ */
 const dryRunEnds = ({ policy, steps }: RunState): Command | null =>
   policy.dryRun && steps.length > 0 ? { do: 'end', ending: wouldEnd(steps, ', then Kubernetes is awaited') } : null;
 
-/** An end that only the imagined steps have led to. */
+/** Returns whether only imagined steps led to this end. */
 const isImagined = ({ policy, steps }: RunState, outcome: OutcomeKind): boolean =>
   policy.dryRun && steps.length > 0 && (outcome === 'fenced' || outcome === 'released');
 
@@ -158,7 +166,9 @@ const waitOrEnd = (known: RunState, ms: number, reason: Reason, now: Moment): Co
     ? { do: 'end', ending: waitingEnd(known, reason, ms) }
     : { do: 'pause', ms, because: reason };
 
-/** A fresh proof, then a recheck of the record and the Lease, then the call. */
+/**
+ * Returns the next command towards a step: a fresh proof, then a recheck of the record and the Lease, then the call.
+ */
 const towards = (known: RunState, step: Step, reason: Reason, now: Moment): Command => {
   const { place, machine, cluster } = known;
   if (!place || !machine || !cluster) return lookAt({ machine: !machine, cluster: !cluster });
@@ -171,12 +181,15 @@ const towards = (known: RunState, step: Step, reason: Reason, now: Moment): Comm
 };
 
 /**
- * What we put on a Node is taken off without any proof: a cloud that answers slowly must not keep our taint on a
- * machine that runs.
+ * Returns whether the step only removes what Cloudfence put on a Node. Such a step needs no proof: a cloud that answers
+ * slowly must not keep our taint on a machine that runs.
  */
 const isOnlyTakenBack = ({ do: what }: Step): boolean => what === 'readmit-volumes' || what === 'readmit-pods';
 
-/** A proof that was renewed for this step is used while it can be: a slow cloud gives none that is younger. */
+/**
+ * Returns whether the proof is young enough for the step. A proof that was renewed for this step is used as long as
+ * possible, because a slow cloud gives no younger one.
+ */
 const carriesStep = (
   { proofRenewed }: RunState,
   { askedAt }: Observation<MachineFacts>,
@@ -188,7 +201,8 @@ const carriesStep = (
 };
 
 /**
- * A cloud that takes longer to answer than its answer lasts as proof gives none: then nothing is done, and tried again.
+ * Reads the machine again for a fresh proof. If the cloud takes longer to answer than its answer lasts as a proof,
+ * there is no proof. Then the run does nothing and tries again later.
  */
 const renewProof = (known: RunState, machine: Observation<MachineFacts>, now: Moment): Command => {
   const took = machine.gotAt - machine.askedAt.mono;

@@ -9,22 +9,22 @@ import type { Moment } from '../rules/view.ts';
 export interface Clock {
   readonly now: () => Moment;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** A signal that aborts after so many ms. */
+  /** Returns a signal that aborts after this many ms. */
   readonly timeout: (ms: number) => AbortSignal;
 }
 
-/** Everything that touches the world. */
+/** Everything through which a run touches the world. */
 export interface Ports {
   readonly cloud: Cloud;
   readonly clusters: readonly Cluster[];
   readonly clock: Clock;
   /** Aborts whatever is in flight when it fires. */
   readonly signal: AbortSignal;
-  /** Sees each command and what came of it, as it happens. */
+  /** Receives each command and its result as they happen. */
   readonly observe: (command: Command, answer: CommandResult, known: RunState) => void;
 }
 
-/** A kubelet that has not renewed its Lease for so long is silent. */
+/** A kubelet that has not renewed its Lease for this long (ms) is silent. */
 export const STALE_LEASE_MS = 60_000;
 
 export const clusterAt = (place: ClusterLocation | null, { clusters }: Ports): Cluster => {

@@ -11,8 +11,8 @@ import type { Moment } from '../rules/view.ts';
 export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 'place' | 'attachments'> {
   readonly newRunId: () => string;
   /**
-   * How long one run may take (ms), so that those that only wait leave time for the rest; without it, until the
-   * deadline of all.
+   * The time that one run may take (ms). With it, runs that only wait leave time for the others. Without it, each run
+   * may last until the common deadline.
    */
   readonly runLasts?: number;
   /** The reason of a person who vouches that the machines are off. */
@@ -20,22 +20,22 @@ export interface Occasion extends Omit<Start, 'request' | 'runId' | 'reading' | 
 }
 
 /**
- * Where a machine was found just now: its run looks there at once and verifies it, instead of searching all clusters.
+ * Where a machine was found just now. Its run looks there directly and verifies it, instead of searching all clusters.
  */
 export interface LocationHint {
   readonly place: ClusterLocation;
-  /** Why it may not be this one, where several Nodes name it; null otherwise. */
+  /** Why it may not be this Node, if several Nodes name the machine. Null otherwise. */
   readonly ambiguity: Reason | null;
-  /** Attachments that name the machine, when its Node is gone. */
+  /** Attachments that name the machine if its Node is gone. */
   readonly attachments: readonly string[] | null;
 }
 
-/** Runs side by side: few enough for the APIs, enough that one slow machine does not hold up the rest. */
+/**
+ * The number of runs side by side: few enough for the APIs, and enough that one slow machine does not hold up the rest.
+ */
 const AT_A_TIME = 5;
 
-/**
- * One live look at all machines of an occasion. A look that fails is left to each run, which tries again and says why.
- */
+/** Reads all machines of an occasion in one live look. If the look fails, each run tries again and reports why. */
 const lookAtAll = async (
   machines: readonly MachineId[],
   { cloud, clock, signal }: Ports,
@@ -46,7 +46,7 @@ const lookAtAll = async (
   return facts.map((says) => ({ says, askedAt, gotAt }));
 };
 
-/** Looks at each machine once, however often it is named, and brings each to an end, a wait or a refusal. */
+/** Looks at each machine once, however often it is named, and brings each to an end, a wait, or a refusal. */
 export const react = async (
   named: readonly MachineId[],
   occasion: Occasion,
@@ -80,7 +80,10 @@ const startOf = (
   return read ? machineRead(known, read, momentOf(read)) : known;
 };
 
-/** A run learns from a look of the batch as from one of its own: the first that says off begins the proof. */
+/**
+ * Returns the moment at which the look was received. A run uses a shared look like one of its own: the first look that
+ * says off begins the proof.
+ */
 const momentOf = ({ askedAt, gotAt }: Observation<MachineFacts>): Moment => ({
   wall: askedAt.wall + (gotAt - askedAt.mono),
   mono: gotAt,

@@ -20,7 +20,7 @@ import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { applyStepResult, applyStepError } from './apply-step.ts';
 import type { Moment } from '../rules/view.ts';
 
-/** What came back from a command. */
+/** The result of a command. */
 export type CommandResult =
   | {
       readonly to: 'look';
@@ -42,7 +42,7 @@ const LONGEST_BACK_OFF_MS = 8_000;
 
 const backOff = (times: number): number => Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** times);
 
-/** Adds an answer to what is known. Pure. */
+/** Returns the run state after the result of a command. Pure. */
 export const reduce = (known: RunState, command: Command, answer: CommandResult, now: Moment): RunState => {
   switch (answer.to) {
     case 'look':
@@ -88,29 +88,34 @@ const looked = (
   return { ...withBoth, proofRenewed, memory: { ...withBoth.memory, searched }, cleared: null };
 };
 
-/** A proof was renewed without asking for the disks again: they are as they were a moment ago. */
+/**
+ * Adds the disks of the previous read. A proof is renewed without reading the disks again, because they are as they
+ * were a moment ago.
+ */
 const withDisksOf = (
   machine: Observation<MachineFacts>,
   before: Observation<MachineFacts> | null,
 ): Observation<MachineFacts> =>
   before ? { ...machine, says: { ...machine.says, disks: before.says.disks } } : machine;
 
-/** One of somebody else's in the place of ours is no longer ours. */
+/**
+ * Returns whether the taint was removed or is no longer ours. Somebody else's taint in the place of ours is not ours.
+ */
 const isUntainted = (node: NodeFacts, { taints }: Recheck): boolean =>
   (node.taints.outOfService && !taints.outOfService) || (node.taints.ours && !taints.ours);
 
-/** Somebody wrote the record, took the taint or replaced the Node since it was looked at. */
+/** Returns whether the record, the taint, or the Node changed since the last look. */
 const moved = ({ node, nameTaken }: ClusterFacts, says: Recheck): boolean => {
   if (nameTaken) return false;
   const untainted = node !== null && isUntainted(node, says);
   return untainted || says.uid !== (node?.uid ?? null) || says.recordText !== (node?.recordText ?? null);
 };
 
-/** When the world has moved between the look and the call, look again. Otherwise the step is cleared to leave. */
+/** Clears the step to leave, or makes the run look again if the world changed between the look and the call. */
 const rechecked = (known: RunState, says: Recheck, step: string, askedAt: Moment): RunState => {
   const { cluster, memory } = known;
   if (!cluster || moved(cluster.says, says)) return { ...known, cluster: null, cleared: null };
-  // Under a reused name the Lease is the new Node's, and says nothing of this machine.
+  // Under a reused name, the Lease belongs to the new Node and says nothing about this machine.
   if (cluster.says.nameTaken) return { ...known, cleared: step };
   const lease = baselineLease(memory, says.lease, askedAt);
   return {
@@ -152,15 +157,15 @@ const failed = (known: RunState, command: Command, error: CloudfenceError, sentA
 };
 
 /**
- * What this very run was let at before is not forbidden for good: an API server that has just come up knows no roles
- * yet.
+ * Returns whether this run was allowed the same kind of read before. Then a denial is not final: an API server that has
+ * just started knows no roles yet.
  */
 const letThroughBefore = ({ memory }: RunState, command: Command): boolean =>
   memory.firstLease !== undefined && (command.do === 'recheck' || (command.do === 'look' && !command.search));
 
 const EXPIRIES_BEFORE_A_PAUSE = 2;
 
-/** The proof is renewed at once; when it keeps expiring, not in a hurry. */
+/** Makes the run renew the proof at once. If proofs keep expiring, the run pauses first. */
 const expired = (known: RunState, now: Moment): RunState => {
   const failures = known.failures + 1;
   const resumeAt = failures > EXPIRIES_BEFORE_A_PAUSE ? now.mono + backOff(failures) : null;
@@ -182,10 +187,10 @@ const codeOf = (error: CloudfenceError): ReasonCode => {
   return error instanceof InvalidInput || error instanceof InvalidConfiguration ? 'invalid' : 'unavailable';
 };
 
-/** The reason that a caught error gives. */
+/** Returns the reason for a caught error. */
 export const reasonOf = (error: CloudfenceError): Reason => because(codeOf(error), error.message);
 
-/** How a run ends that an error has ended. */
+/** Returns the ending of a run that an error ended. */
 export const failedEnding = (error: CloudfenceError): Ending => ({
   outcome: 'failed',
   reason: reasonOf(error),

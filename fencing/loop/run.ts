@@ -12,8 +12,8 @@ import { clusterAt, STALE_LEASE_MS, type Ports } from './ports.ts';
 import { stepKey, type CloudStep, type Step } from '../model/steps.ts';
 
 /**
- * The thin driver around the pure loop: asks for the next command, carries it out, learns from the answer. It always
- * ends with an outcome: a fault of ours ends this run and none beside it.
+ * Drives the pure loop: asks for the next command, runs it, and reduces the result into the state. It always returns an
+ * outcome: an internal fault ends this run and no other.
  */
 export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
   let known = start;
@@ -26,7 +26,7 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
       ports.observe(command, answer, known);
     }
   } catch (caught) {
-    // Whatever the facts did to us, they are not looked at again.
+    // The facts may have caused the fault, so the outcome is made without them.
     return outcomeOf(
       { ...known, machine: null, cluster: null, ending: failedEnding(inHierarchy(caught)) },
       ports.clock.now(),
@@ -34,10 +34,10 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
   }
 };
 
-/** After the run's time is up there is this long (ms) for the last words, such as the Event on the Node. */
+/** The time (ms) after the run's deadline for the last calls, such as the Event on the Node. */
 const LAST_CALLS_MS = 1_000;
 
-/** Carries out one command. Errors are answers, too; one that nobody thought of keeps its stack as its cause. */
+/** Runs one command. Returns errors as results too. An unexpected error keeps its stack as its cause. */
 export const answerTo = async (
   command: Exclude<Command, { do: 'finish' }>,
   known: RunState,

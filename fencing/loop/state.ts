@@ -8,15 +8,17 @@ import type { FenceRecord } from '../model/record.ts';
 import { wantedBy } from '../rules/pods.ts';
 import type { Memory, Moment, Request, View } from '../rules/view.ts';
 
-/** A read: what it says was true at some moment between asking and getting it. A proof counts from the asking. */
+/**
+ * One read. Its value was true at some moment between the request and the response. A proof counts from the request.
+ */
 export interface Observation<T> {
   readonly says: T;
   readonly askedAt: Moment;
-  /** Mono ms. */
+  /** Monotonic clock (ms). */
   readonly gotAt: number;
 }
 
-/** Where the machine lives: one cluster, and its Node there unless that is gone. */
+/** Where the machine lives: one cluster, and its Node there unless the Node is gone. */
 export interface ClusterLocation {
   readonly cluster: string;
   readonly node: string | null;
@@ -29,38 +31,43 @@ export interface Ending {
   readonly retry: boolean;
 }
 
-/** All that one run knows: a value, so that a test can stop, copy or thaw a run between any two calls. */
+/**
+ * Everything that one run knows. It is a plain value, so a test can stop, copy, or resume a run between any two calls.
+ */
 export interface RunState {
   readonly request: Request;
   readonly policy: Policy;
   readonly reading: CloudReading;
   readonly runId: string;
-  /** Mono ms after which the run ends in good order. */
+  /** Monotonic time (ms) after which the run ends in good order. */
   readonly deadline: number;
-  /** What the run does not wait for itself: somebody looks again later, for less than a process that sleeps. */
+  /**
+   * Reasons for which the run does not wait itself. Somebody looks again later, which costs less than a process that
+   * sleeps.
+   */
   readonly handsOver: ReadonlySet<ReasonCode>;
   readonly place: ClusterLocation | null;
-  /** Why the Node at `place` may not be the machine's although it names it, or null. */
+  /** Why the Node at `place` may not be the machine's although it names the machine, or null. */
   readonly ambiguity: Reason | null;
   readonly machine: Observation<MachineFacts> | null;
   readonly cluster: Observation<ClusterFacts> | null;
-  /** The newest read of the machine was made to renew a proof, and for nothing else. */
+  /** Whether the newest read of the machine was made only to renew a proof. */
   readonly proofRenewed: boolean;
-  /** The record as this run last saw it: outlives the Node that it stood on. */
+  /** The record as this run last read it. It outlives the Node that carried it. */
   readonly record: FenceRecord | null;
   readonly memory: Memory;
   /** The step that a recheck has just cleared. */
   readonly cleared: string | null;
   readonly resumeAt: number | null;
-  /** Why the run waits or last failed, for the outcome when its time is up. */
+  /** Why the run waits or last failed. The outcome reports it when the run's time is up. */
   readonly lately: { readonly outcome: 'waiting' | 'failed'; readonly reason: Reason; readonly ms: number } | null;
-  /** Failed calls in a row, and how often in a row the same step was refused. */
+  /** `failures` counts failed calls in a row. `refusals` counts how often in a row the same step was refused. */
   readonly failures: number;
   readonly refusals: { readonly step: string; readonly times: number } | null;
   readonly steps: readonly StepReport[];
   readonly ending: Ending | null;
   readonly told: boolean;
-  /** That the fence is over has been entered where the cap counts, or could not be. */
+  /** Whether the end of the fence was entered in the ledger, or could not be entered. */
   readonly concluded: boolean;
 }
 
@@ -71,11 +78,11 @@ export interface Start {
   readonly runId: string;
   readonly deadline: number;
   readonly handsOver?: ReadonlySet<ReasonCode>;
-  /** Where the machine lives, when that was found already. */
+  /** Where the machine lives, if it was found already. */
   readonly place?: ClusterLocation | null;
-  /** Why it may not be there, when more than one Node was found. */
+  /** Why the machine may not be there, if more than one Node was found. */
   readonly ambiguity?: Reason | null;
-  /** What names the machine there in the place of a Node, when that was found already. */
+  /** Attachments that name the machine there in the place of a Node, if they were found already. */
   readonly attachments?: readonly string[] | null;
 }
 
@@ -128,7 +135,7 @@ export const startRun = ({
   concluded: false,
 });
 
-/** What `decide` is shown, or null while something is still unknown. */
+/** Returns the view for `decide`, or null while something is still unknown. */
 export const viewOf = ({ machine, cluster, ...known }: RunState, now: Moment): View | null =>
   machine && cluster
     ? {
@@ -145,14 +152,17 @@ export const viewOf = ({ machine, cluster, ...known }: RunState, now: Moment): V
       }
     : null;
 
-/** States that are proof, or become proof by a second read or a witness. */
+/** Power states that are proof, or that become proof with a second read or a witness. */
 const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
-/** A machine that the cloud has forgotten by now has no boot left that could be another. */
+/**
+ * Returns whether both generations may be of one boot. A machine that the cloud has forgotten by now has no boot left
+ * that could be another one.
+ */
 const sameBoot = (before: string | null, now: string | null): boolean =>
   before === null || now === null || before === now;
 
-/** An answer without a power state ends nothing. */
+/** Returns when this run first saw the machine `stopping`. An answer without a power state does not end the stop. */
 const firstSeenStopping = (
   { firstStopping }: Memory,
   { power, generation }: MachineFacts,
@@ -164,9 +174,9 @@ const firstSeenStopping = (
 };
 
 /**
- * Adds a read of the machine. An off-read of another generation, or one that does not say off, ends what came before;
- * what the cluster said below another boot, or another power state, is forgotten; and a witness is asked anew, so that
- * it is never older than the read that it stands by.
+ * Adds a read of the machine. An off-read of another generation, or a read that does not say off, ends the proof so
+ * far. If the boot or the power state changed, the run forgets what the cluster said. The witness is asked again, so
+ * that its answer is never older than the read that it supports.
  */
 export const machineRead = (known: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
   const { power, generation } = machine.says;
@@ -189,7 +199,7 @@ export const machineRead = (known: RunState, machine: Observation<MachineFacts>,
   };
 };
 
-/** A Lease is a baseline only when it was asked for after the machine was seen off. */
+/** Returns the baseline Lease. A Lease is a baseline only if it was requested after the machine was seen off. */
 export const baselineLease = (
   { firstOff, lease }: Memory,
   read: string | null,
@@ -204,13 +214,13 @@ const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment): Read
   );
 
 /**
- * All attachments of a machine without a Node are in the first list of them: no new ones are made for a Node that is
- * gone.
+ * Returns all attachments of a machine without a Node. The first list of them is complete, because no new ones are made
+ * for a Node that is gone.
  */
 const attachmentsLeft = (memory: Memory, { node, volumes }: ClusterFacts): readonly string[] | null =>
   node ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
 
-/** Adds a read of the cluster: whatever was done since the look before is in it. */
+/** Adds a read of the cluster. It contains everything that was done since the previous look. */
 export const clusterRead = (known: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
   const { memory } = known;
   return {

@@ -10,31 +10,31 @@ import type {
 } from './machine.ts';
 import type { Permit } from './permit.ts';
 
-/** A place of a cloud that a machine is said to stand in, and that nobody here has access to. */
+/** A place of a cloud where a machine is said to be, and to which Cloudfence has no access. */
 export interface UnservedPlace {
   readonly place: string;
-  /** What a person has to set so that it is served. */
+  /** What a person has to set so that Cloudfence serves the place. */
   readonly remedy: string;
 }
 
 /**
  * The cloud, as far as fencing needs it: three questions and two verbs.
  *
- * Every method throws a `CloudfenceError`: `Unavailable` and `Denied` when the cloud gave no answer, `Refused` when it
- * declined the call. An answer is never made up: a machine is `missing` only when the cloud said so.
+ * Every method throws a `CloudfenceError`: `Unavailable` or `Denied` if the cloud gave no answer, `Refused` if it
+ * declined the call. A provider never makes up an answer: a machine is `missing` only if the cloud said so.
  */
 export interface Cloud {
   readonly name: string;
 
   /**
-   * The readings of the cloud that a machine is of, where several act as one: what the others would make of its Node is
-   * not evidence. Left out by a cloud by itself. Pure.
+   * Returns the reading of the cloud that the machine belongs to, if several clouds act as one. How the other clouds
+   * read its Node is not evidence. A single cloud leaves this method out. Pure.
    */
   readonly readingFor?: (machine: MachineId) => CloudReading;
 
   /**
-   * A live look, never from a cache: one entry for each machine asked for, `missing` ones included.
-   * Disks are read from the disk side and from the machine side, and only when `disks` is set.
+   * Looks at the machines live, never from a cache. Returns one entry for each machine asked for, including `missing`
+   * ones. Reads disks from the disk side and from the machine side, and only if `disks` is set.
    */
   readonly look: (
     machines: readonly MachineId[],
@@ -43,27 +43,27 @@ export interface Cloud {
   ) => Promise<readonly MachineFacts[]>;
 
   /**
-   * Asks the disks themselves, by id, what they know of a machine that the cloud says is `missing`. All of them have to
-   * be found.
+   * Asks the disks themselves, by id, what they know of a machine that the cloud reports as `missing`. All of them have
+   * to be found.
    */
   readonly witness: (machine: MachineId, disks: readonly DiskId[], signal: AbortSignal) => Promise<Witness>;
 
   /**
-   * Who holds the disks below these volumes, asked of the disks themselves: one entry for each disk that exists and can
-   * tell. For clouds whose attachments name a Node and no machine: once that Node is gone, only the disks know whose
-   * they were.
+   * Asks the disks below these volumes which machines hold them. Returns one entry for each disk that exists and can
+   * tell. This method is for clouds whose attachments name a Node and no machine: once that Node is gone, only the
+   * disks know the owner.
    */
   readonly holders?: (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly Holding[]>;
 
   /**
-   * Machines that a Node of this name may have been, likeliest first, in the place of that volume's disk. Clues, never
-   * proof. Pure.
+   * Returns machines that a Node of this name may have been, likeliest first, in the place of that volume's disk. They
+   * are hints, never proof. Pure.
    */
   readonly machinesNamed?: (node: string, volume: VolumeHandle) => readonly MachineId[];
 
   /**
-   * Starts a detach of one data disk from this very machine. Returns once the cloud has accepted it or says that the
-   * disk is not attached to the machine any more; whether it is gone, the next look shows.
+   * Starts to detach one data disk from exactly this machine. Returns once the cloud has accepted the call, or says
+   * that the disk is no longer attached to the machine. The next look shows whether the disk is detached.
    */
   readonly detach: (
     from: MachineTarget,
@@ -73,30 +73,28 @@ export interface Cloud {
     signal: AbortSignal,
   ) => Promise<void>;
 
-  /** Orders a hard power-off. The proof still has to be seen by a later look. */
+  /** Requests a hard power-off. A later look still has to see the proof. */
   readonly powerOff: (target: MachineTarget, permit: Permit, signal: AbortSignal) => Promise<void>;
 
-  /**
-   * The machine that an identity source names, or null when the source does not speak of this cloud's machines. Pure.
-   */
+  /** Returns the machine that an identity source names, or null if the source names no machine of this cloud. Pure. */
   readonly machineOf: (source: IdentitySource) => MachineId | null;
 
   /**
-   * Ids of the incarnations that an identity source may mean, more than one where it can be read in several ways; none
-   * where it speaks of none. Pure.
+   * Returns the ids of the incarnations that an identity source may mean. Returns more than one if the source can be
+   * read in several ways, and none if it names none. Pure.
    */
   readonly incarnationsOf: (source: IdentitySource) => readonly string[];
 
   /**
-   * The region, zone, account, subscription or project in which an identity source says that its machine stands, where
-   * this cloud is not asked there: "not found" says nothing about it. Null where it is asked there, or the source names
-   * no place. Pure.
+   * Returns the region, zone, account, subscription, or project in which an identity source places its machine, if
+   * Cloudfence does not ask this cloud there. "Not found" says nothing about such a machine. Returns null if Cloudfence
+   * asks there, or if the source names no place. Pure.
    */
   readonly unservedPlace: (source: IdentitySource) => UnservedPlace | null;
 
-  /** The cloud's own disk behind a CSI volume, or null when it is no disk that this cloud can detach. Pure. */
+  /** Returns the cloud's own disk behind a CSI volume, or null if it is no disk that this cloud can detach. Pure. */
   readonly diskOf: (volume: VolumeHandle) => DiskId | null;
 }
 
-/** What a cloud makes of the names that a cluster knows. */
+/** How a cloud reads the names that a cluster knows. */
 export type CloudReading = Pick<Cloud, 'name' | 'machineOf' | 'incarnationsOf' | 'unservedPlace' | 'diskOf'>;

@@ -1,17 +1,14 @@
 import type { IdentitySource, MachineFacts, VolumeHandle } from './machine.ts';
 import type { FenceRecord } from './record.ts';
 
-/** What the cluster says of one Node and of what hangs on it, in fencing's words. */
+/** What the cluster says about one Node and everything that belongs to it, in fencing's terms. */
 
-/**
- * Somebody's word that a Node is not to be fenced: by a label, which no kubelet can write on a Node, or by an
- * annotation.
- */
+/** A request not to fence a Node. It is made by a label, which no kubelet can write on a Node, or by an annotation. */
 export interface OptOut {
   readonly by: 'label' | 'annotation';
   readonly key: string;
   readonly says: string;
-  /** How it is taken off. */
+  /** How to remove the opt-out. */
   readonly remedy: string;
 }
 
@@ -20,7 +17,7 @@ export interface NodeFacts {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly bootID: string;
-  /** When the Node was made (epoch ms). */
+  /** When the Node was created (epoch ms). */
   readonly created: number;
   readonly ready: 'True' | 'False' | 'Unknown';
   /** When `ready` last changed (epoch ms). */
@@ -30,28 +27,28 @@ export interface NodeFacts {
   readonly controlPlane: boolean;
   /** Everything on the Node and its CSINode that may name the machine. */
   readonly identitySources: readonly IdentitySource[];
-  /** `ours`: the out-of-service taint stands, and what no kubelet may write says that we put it there. */
+  /** `ours`: the out-of-service taint is set, and something that no kubelet may write says that Cloudfence set it. */
   readonly taints: { readonly outOfService: boolean; readonly ours: boolean; readonly quarantine: boolean };
-  /** The command with which a person takes the out-of-service taint off. */
+  /** The command with which a person removes the out-of-service taint. */
   readonly untaint: string;
-  /** Finalizers on the Node: somebody else wants a word before it goes. */
+  /** Finalizers on the Node: another party wants to act before the Node goes. */
   readonly finalizers: readonly string[];
-  /** Kinds of its owners, such as NodeClaim. */
+  /** Kinds of the Node's owners, such as NodeClaim. */
   readonly owners: readonly string[];
-  /** Everything on it by which somebody opts it out. */
+  /** Every opt-out on the Node. */
   readonly optOuts: readonly OptOut[];
-  /** The value of our label, which no kubelet may write, or null: a record without it is not ours. */
+  /** The value of our label, which no kubelet may write, or null. A record without this label is not ours. */
   readonly label: string | null;
   /**
-   * The fence and the boot for which our out-of-service taint was put there, as a label beside it says, or null. We
-   * remove both in one write.
+   * The fence and the boot for which Cloudfence set its out-of-service taint, as a label beside it says, or null.
+   * Cloudfence removes the taint and the label in one write.
    */
   readonly taintedFor: FenceInBoot | null;
-  /** The fence that a person took away, as our label says it, or null. */
+  /** The fence that a person removed, as our label says, or null. */
   readonly tombstone: Tombstone | null;
-  /** What an earlier run noted of a machine that is `stopping`, in a label that no kubelet may write, or null. */
+  /** What an earlier run noted about a machine that is `stopping`, in a label that no kubelet may write, or null. */
   readonly stopping: FirstStopping | null;
-  /** The fence's annotation as it stands, or null; `record` is null too when it cannot be read. */
+  /** The text of the fence's annotation, or null. `record` is also null if the text cannot be read. */
   readonly recordText: string | null;
   readonly record: FenceRecord | null;
 }
@@ -63,17 +60,14 @@ export interface FenceInBoot {
   readonly boot: string;
 }
 
-/** What is left of a fence that somebody else removed: it is not begun again in that boot. */
+/** What is left of a fence that somebody else removed. Cloudfence does not begin it again in that boot. */
 export type Tombstone = FenceInBoot;
 
-/**
- * When a machine was first seen `stopping`, for runs that come later: of one machine and one boot of it, and of no
- * other.
- */
+/** When a machine was first seen `stopping`, for later runs. It counts for one machine and one boot only. */
 export interface FirstStopping {
   /** Epoch ms. */
   readonly at: number;
-  /** Both, in a few characters. */
+  /** The machine and its boot, in a few characters. */
   readonly boot: string;
 }
 
@@ -81,22 +75,25 @@ export interface PodFacts {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The uid of its controller, which makes another one when it goes; null for a pod that nothing replaces. */
+  /**
+   * The uid of the pod's controller, which creates another pod when this one goes. Null for a pod that nothing
+   * replaces.
+   */
   readonly owner: string | null;
   readonly priority: number;
   readonly kind: 'mirror' | 'daemon' | 'job' | 'other';
-  /** Succeeded or Failed: it runs nothing and wants no volume. */
+  /** The pod is Succeeded or Failed: it runs nothing and wants no volume. */
   readonly finished: boolean;
   readonly deleting: boolean;
   readonly finalizers: boolean;
-  /** It tolerates the out-of-service taint. */
+  /** The pod tolerates the out-of-service taint. */
   readonly tolerates: boolean;
   readonly optOut: OptOut | null;
-  /** Keys of the attachable volumes that it uses. */
+  /** Keys of the attachable volumes that the pod uses. */
   readonly volumes: readonly string[];
   /**
-   * Claims (`namespace/name`) behind which no volume can be found, and volumes of an unknown kind: each may be any
-   * volume of the Node that is not another claim's.
+   * Claims (`namespace/name`) behind which no volume can be found, and volumes of an unknown kind. Each may be any
+   * volume of the Node that does not belong to another claim.
    */
   readonly unresolved: readonly string[];
 }
@@ -105,11 +102,11 @@ export interface AttachmentFacts {
   readonly name: string;
   readonly uid: string;
   readonly attached: boolean;
-  /** When it was made (epoch ms). */
+  /** When the attachment was created (epoch ms). */
   readonly created: number;
-  /** When it was asked to go (epoch ms), or null. */
+  /** When its deletion was requested (epoch ms), or null. */
   readonly deletingSince: number | null;
-  /** What the driver last said about the detach, or null. */
+  /** The driver's last error about the detach, or null. */
   readonly detachError: string | null;
   readonly attachError: string | null;
   readonly nudged: boolean;
@@ -118,18 +115,22 @@ export interface AttachmentFacts {
 }
 
 export interface VolumeFacts extends VolumeHandle {
-  /** `driver^handle`: the name under which pods and looks refer to it. */
+  /** `driver^handle`: the name under which pods and looks refer to the volume. */
   readonly key: string;
-  /** The PersistentVolume that was read and carries this very handle, or null. */
+  /** The PersistentVolume that was read and has exactly this handle, or null. */
   readonly persistentVolume: string | null;
-  /** The claim that this PersistentVolume is bound to, `namespace/name`; null when there is none, or none is known. */
+  /**
+   * The claim to which this PersistentVolume is bound (`namespace/name`). Null if there is none, or if none is known.
+   */
   readonly claim: string | null;
-  /** The name that Kubernetes computes for this volume on this Node, whether or not the object exists. */
+  /**
+   * The name that Kubernetes computes for the attachment of this volume to this Node, whether or not the object exists.
+   */
   readonly attachmentName: string;
   readonly attachment: AttachmentFacts | null;
-  /** The status of the Node that stands reports it as attached. */
+  /** The status of the existing Node reports the volume as attached. */
   readonly reported: boolean;
-  /** The same volume's attachment to the Node of the pod that replaced the old one; null unless it was asked for. */
+  /** The same volume's attachment to the Node of the pod that replaced the old one. Null unless it was asked for. */
   readonly successor: AttachmentFacts | null;
 }
 
@@ -138,33 +139,38 @@ export interface Surroundings {
   readonly paused: string | null;
 }
 
-/** Who else is out of reach, asked only before a running machine is powered off. */
+/** Which Nodes are unreachable. Cloudfence asks only before it powers off a running machine. */
 export interface ConnectivitySurvey {
-  /** Nodes whose Lease is stale, this one included; of those under a fence of ours none, here and below. */
+  /**
+   * Nodes whose Lease is stale, including this one. Neither this list nor the ones below contain Nodes under a fence of
+   * ours.
+   */
   readonly unreachable: readonly string[];
-  /** Nodes of this Node's zone, reachable or not, this one included. */
+  /** Nodes of this Node's zone, reachable or not, including this one. */
   readonly zone: readonly string[];
-  /** Every Node of the cluster on which anything names the machine, this one included. */
+  /** Every Node of the cluster on which anything names the machine, including this one. */
   readonly claimants: readonly string[];
 }
 
 export interface ClusterFacts {
-  /** The Node that bears the machine's identity; null when there is none (any more). */
+  /** The Node that carries the machine's identity. Null if there is none (any more). */
   readonly node: NodeFacts | null;
-  /** The Node's name, also when it is gone and only what it left behind still names it; null when nothing does. */
+  /**
+   * The Node's name, even if the Node is gone and only what it left behind still names it. Null if nothing names it.
+   */
   readonly nodeName: string | null;
-  /** A Node of the same name with another uid than the fenced one stands in the cluster. */
+  /** The cluster has a Node of the same name with another uid than the fenced one. */
   readonly nameTaken: boolean;
   readonly pods: readonly PodFacts[];
   readonly volumes: readonly VolumeFacts[];
-  /** The kubelet's Lease, as it stands: renewTime in RFC 3339 with microseconds, or null when there is none. */
+  /** The renewTime of the kubelet's Lease as it stands, in RFC 3339 with microseconds. Null if there is no Lease. */
   readonly lease: string | null;
   readonly surroundings: Surroundings;
   /** The cluster knows the out-of-service taint. */
   readonly taintSupported: boolean;
 }
 
-/** The little that is read again right before each destructive call. */
+/** The few facts that are read again right before each destructive call. */
 export interface Recheck {
   readonly uid: string | null;
   readonly recordText: string | null;
@@ -173,8 +179,8 @@ export interface Recheck {
 }
 
 /**
- * FNV-1a, 32 bits, in 7 characters: it tells the boots of one machine apart, and leaves room for more in a label's
- * value.
+ * Returns the FNV-1a hash (32 bits) in 7 characters. It tells the boots of one machine apart and leaves room for more
+ * in a label's value.
  */
 export const shortHash = (text: string): string => {
   let hash = 0x81_1c_9d_c5;
@@ -182,7 +188,7 @@ export const shortHash = (text: string): string => {
   return (hash >>> 0).toString(36).padStart(7, '0');
 };
 
-/** One boot by both accounts: the kubelet's bootID and the cloud's generation. */
+/** Returns one boot by both accounts: the kubelet's bootID and the cloud's generation. */
 const bootMark = (bootID: string, generation: string | null): string =>
   `${shortHash(bootID)}${shortHash(generation ?? '')}`;
 
@@ -196,9 +202,9 @@ export const fenceInBoot = (
 });
 
 /**
- * Whether it speaks of the boot that has ended. A machine that the cloud has forgotten has no boot left that could
- * be another; a cloud that knew no boot when the fence was removed said nothing of it; and where operations move the
- * generation as well, only the Node tells boots apart.
+ * Returns whether a fence was for the boot that has ended. The bootID alone decides in three cases. A machine that the
+ * cloud has forgotten has no boot left that could be another one. A cloud that knew no boot when the fence was removed
+ * said nothing about it. Where operations change the generation too, only the Node tells boots apart.
  */
 export const isOfThisBoot = (
   { boot }: FenceInBoot,

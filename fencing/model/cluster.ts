@@ -5,7 +5,7 @@ import type { Permit } from './permit.ts';
 import type { FenceRecord } from './record.ts';
 import type { ClusterStep } from './steps.ts';
 
-/** How to recognise one machine in a cluster, without knowing its cloud. */
+/** How to recognize one machine in a cluster without knowing its cloud. */
 export interface NodeQuery {
   readonly machine: MachineId;
   /** Names to try first, likeliest first. */
@@ -18,54 +18,57 @@ export interface LookRequest {
   readonly clues: NodeQuery;
   /** The Node that `find` named, or null for a machine whose Node is gone. */
   readonly node: string | null;
-  /** What an earlier look of this run remembers of a Node that may be gone by now. */
+  /** The record that an earlier look of this run read from a Node that may be gone by now. */
   readonly remembered: FenceRecord | null;
-  /** Keys of the volumes whose new attachment is to be looked up too. */
+  /** Keys of the volumes whose new attachment is to be read too. */
   readonly follow: readonly string[];
   /**
-   * Look for attachments to this Node in the list of all: its own status does not explain every disk of its machine.
+   * Whether to look for attachments to this Node in the list of all attachments, because the Node's own status does not
+   * explain every disk of its machine.
    */
   readonly search?: boolean;
   /**
-   * Names of the machine's Node. Where none stands under them, attachments to them that name no machine are given, too:
-   * whose they are, the caller has to find out.
+   * Names of the machine's Node. If no Node of these names exists, the look also returns attachments to them that name
+   * no machine. The caller has to find out whose they are.
    */
   readonly named?: readonly string[];
   /**
-   * Attachments that are known to name the machine, where no Node does: read one by one, instead of found in a list of
-   * all.
+   * Attachments that are known to name the machine when no Node does. The look reads them one by one instead of finding
+   * them in a list of all attachments.
    */
   readonly attachments?: readonly string[];
 }
 
-/** What a step came to: `done`, or already so before (`already`), both are success. */
+/** The result of a step: `done`, or `already` if it was so before. Both are success. */
 export type StepResult = 'done' | 'already';
 
 /**
- * One cluster, as far as fencing needs it. Every method throws a `CloudfenceError`: `Unavailable` or `Denied` when
- * there was no answer, `Refused` when a precondition no longer held. Absence is only ever what the API server said.
+ * One cluster, as far as fencing needs it. Every method throws a `CloudfenceError`: `Unavailable` or `Denied` if there
+ * was no answer, `Refused` if a precondition no longer held. An object is absent only if the API server said so.
  */
 export interface Cluster {
   readonly name: string;
 
   /**
-   * Names of all Nodes, of those looked at, that carry the machine's id: at constant cost where the name is guessed
-   * right.
+   * Returns the names of all Nodes, of those that it looked at, that carry the machine's id. The cost is constant if
+   * the name is guessed right.
    */
   readonly find: (clues: NodeQuery, signal: AbortSignal) => Promise<readonly string[]>;
 
-  /** Everything on a Node that may name its machine; null when there is no such Node. */
+  /** Returns everything on a Node that may name its machine, or null if there is no such Node. */
   readonly identify: (node: string, signal: AbortSignal) => Promise<readonly IdentitySource[] | null>;
 
   readonly look: (request: LookRequest, signal: AbortSignal) => Promise<ClusterFacts>;
 
-  /** The Node's uid, record and Lease as they stand this moment; uid is null when the Node is gone. */
+  /**
+   * Returns the Node's uid, record, taints, and Lease as they are at this moment. The uid is null if the Node is gone.
+   */
   readonly recheck: (node: string, signal: AbortSignal) => Promise<Recheck>;
 
-  /** `permit` is checked right before the request leaves. */
+  /** Applies one step. Checks `permit` right before the request leaves. */
   readonly apply: (step: ClusterStep, permit: Permit, signal: AbortSignal) => Promise<StepResult>;
 
-  /** Leaves an Event on the Node (or about it, when it is gone), for people. */
+  /** Records an Event about the Node, for people, even if the Node is gone. */
   readonly recordEvent: (
     about: { readonly node: string; readonly uid: string | null },
     event: ClusterEvent,
@@ -73,8 +76,8 @@ export interface Cluster {
   ) => Promise<void>;
 
   /**
-   * Which Nodes have a Lease older than `staleFor` ms, which share the zone of `node`, and which name the machine.
-   * Reads every Node.
+   * Returns which Nodes have a Lease older than `staleFor` ms, which share the zone of `node`, and which name the
+   * machine. Reads every Node.
    */
   readonly surveyConnectivity: (
     node: string,
@@ -84,36 +87,36 @@ export interface Cluster {
   ) => Promise<ConnectivitySurvey>;
 
   /**
-   * Enters a fence that wants to begin, if the cap lets it. Of many claims at once no more are admitted than may be:
-   * what was committed first counts.
+   * Enters a fence that is about to begin in the ledger, if the cap allows it. Of many claims at once, no more are
+   * admitted than the cap allows: what was committed first counts.
    */
   readonly claim: (wanted: Claim, signal: AbortSignal) => Promise<Admission>;
 
-  /** The machine's fence is over: its entry, where there is one, is no longer unfinished. */
+  /** Marks the machine's fence as finished in its ledger entry, if there is one. */
   readonly conclude: (machine: MachineId, signal: AbortSignal) => Promise<void>;
 
-  /** Where an event may have been missed: cheap lists only, bounded at any size of cluster. */
+  /** Returns where an event may have been missed. Reads cheap lists only, bounded at any size of cluster. */
   readonly suspects: (staleFor: number, signal: AbortSignal) => Promise<readonly Suspect[]>;
 }
 
 export interface ClusterEvent {
   readonly type: 'Normal' | 'Warning';
-  /** CamelCase, one word for machines. */
+  /** One word in CamelCase, for machines. */
   readonly reason: string;
   readonly message: string;
 }
 
 export interface Suspect {
-  /** `labelled`: a label of ours is left on it, though no fence stands, such as a tombstone. */
+  /** `labelled`: one of our labels is left on the Node although no fence stands, such as a tombstone. */
   readonly because: 'lease-stale' | 'fenced' | 'labelled' | 'node-missing';
   /** The Node, or the Node that a leftover attachment names. */
   readonly node: string;
-  /** What names the machine; empty when only the Node itself can tell. */
+  /** What names the machine. Empty if only the Node itself can tell. */
   readonly identitySources: readonly IdentitySource[];
-  /** The fence's record, where there is one. */
+  /** The fence's record, if there is one. */
   readonly record: FenceRecord | null;
-  /** Our out-of-service taint stands on it. */
+  /** Our out-of-service taint is set on the Node. */
   readonly marked: boolean;
-  /** Names of the attachments to a Node that is missing, or fenced; empty for others. */
+  /** Names of the attachments to a Node that is missing or fenced. Empty for other Nodes. */
   readonly attachments: readonly string[];
 }

@@ -1,6 +1,6 @@
 /**
- * The one error hierarchy. `retry` tells a caller whether the same call may succeed later;
- * `cause` always carries what was caught, so no layer has to repeat another's words.
+ * The base of the one error hierarchy. `retry` says whether the same call may succeed later. `cause` always carries
+ * what was caught, so no layer has to repeat another layer's message.
  */
 export abstract class CloudfenceError extends Error {
   abstract readonly retry: boolean;
@@ -11,12 +11,12 @@ export abstract class CloudfenceError extends Error {
   }
 }
 
-/** An event, record or argument that can never be understood, however often it is read. */
+/** An event, a record, or an argument that can never be understood, however often it is read. */
 export class InvalidInput extends CloudfenceError {
   readonly retry = false;
 }
 
-/** A configuration that cannot be used; `faults` names all that is wrong with it, not only the first. */
+/** A configuration that cannot be used. `faults` names everything that is wrong with it, not only the first fault. */
 export class InvalidConfiguration extends CloudfenceError {
   readonly retry = false;
   readonly faults: readonly string[];
@@ -27,43 +27,47 @@ export class InvalidConfiguration extends CloudfenceError {
   }
 }
 
-/** Throttled, timed out, unreachable, or a fault of the other side: try again later. */
+/** The other side throttled the call, timed out, was unreachable, or failed. Try again later. */
 export class Unavailable extends CloudfenceError {
   readonly retry = true;
 }
 
-/** The same of a cluster: its nodes are unknown, not fine, and somebody should hear of it. */
+/** A cluster is unavailable. Its Nodes are unknown, not fine, and somebody should hear of it. */
 export class ClusterUnavailable extends Unavailable {}
 
-/** Credentials or permissions are missing. Worth a retry (grants arrive late) and always an alarm. */
+/**
+ * Credentials or permissions are missing. A retry may succeed, because grants arrive late. It always deserves an alarm.
+ */
 export class Denied extends CloudfenceError {
   readonly retry = true;
 }
 
-/** The other side refuses this call for a reason that looking again will show (a precondition, a wrong state). */
+/**
+ * The other side refuses this call for a reason that another look will show, such as a precondition or a wrong state.
+ */
 export class Refused extends CloudfenceError {
   readonly retry = true;
 }
 
-/** A destructive call was held back because the proof behind it had grown too old. Nothing left this process. */
+/** Cloudfence held back a destructive call because its proof was too old. Nothing left this process. */
 export class ProofExpired extends CloudfenceError {
   readonly retry = true;
 }
 
-/** A fault of our own, or an answer that nobody thought of: it ends what it happened in, and nothing beside it. */
+/** An internal fault, or an answer that nobody expected. It ends the work in which it happened, and nothing else. */
 export class Unexpected extends CloudfenceError {
   readonly retry = true;
 }
 
 const LONGEST = 200;
 
-/** One sentence; the stack stays with the cause. */
+/** Returns one sentence. The stack stays with the cause. */
 const inOneLine = (caught: unknown): string => {
   const said = caught instanceof Error ? `${caught.name}: ${caught.message}` : typeof caught;
   return (said.split('\n', 1)[0] ?? '').slice(0, LONGEST);
 };
 
-/** Whatever was caught, as an error of the hierarchy. */
+/** Returns whatever was caught as an error of the hierarchy. */
 export const inHierarchy = (caught: unknown): CloudfenceError =>
   caught instanceof CloudfenceError
     ? caught

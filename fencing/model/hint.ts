@@ -1,26 +1,26 @@
 import type { MachineId } from './machine.ts';
 
-/** A reason to look at one machine now; never a proof of anything. */
+/** A reason to look at one machine now. It is never a proof. */
 export interface Hint {
   readonly machine: MachineId;
   /** What happened, in a kebab-case word or two, such as `state-change-stopped` or `spot-interruption`. */
   readonly because: string;
   readonly eventId: string | null;
-  /** When it happened (epoch ms, to the second, no ordering key), or null when the event does not say. */
+  /** When it happened (epoch ms, accurate to the second, no ordering key). Null if the event does not say. */
   readonly time: number | null;
-  /** Whose machine, as far as the event says: foreign accounts and regions are for the caller to refuse. */
+  /** Whose machine it is, as far as the event says. The caller has to refuse foreign accounts and regions. */
   readonly account: string | null;
   readonly region: string | null;
-  /** The name of the archive replay that brought it, or null. */
+  /** The name of the archive replay that brought the event, or null. */
   readonly replay: string | null;
-  /** The message that it came in wants a dry run. */
+  /** The message that carried the hint requests a dry run. */
   readonly dryRun?: true;
 }
 
-/** Something that cannot be read, in words for the person who sent it. */
+/** Something that cannot be read, described for the person who sent it. */
 export interface Fault {
   readonly what: string;
-  /** A JSON path, from `$`. */
+  /** A JSON path that starts at `$`. */
   readonly where: string;
   readonly remedy: string;
   readonly excerpt: string;
@@ -32,11 +32,14 @@ export interface IgnoredEvent {
   readonly where: string;
 }
 
-/** What a provider's reader makes of an event: every input gives at least one hint, fault or aside. */
+/** What a provider's reader makes of an event. Every input gives at least one hint, fault, or ignored event. */
 export interface ParsedEvent {
   readonly hints: readonly Hint[];
   readonly faults: readonly Fault[];
   readonly ignored: readonly IgnoredEvent[];
-  /** Whether a dry run is wanted anywhere in the message, for whoever reads of it what no provider can. */
+  /**
+   * Whether the message requests a dry run anywhere. It is for callers that read parts of the message that no provider
+   * can read.
+   */
   readonly dryRun?: 'wanted' | 'unclear';
 }

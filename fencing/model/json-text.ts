@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A text that holds JSON, and what it holds. */
+/** A schema for a text that holds JSON. Returns what the text holds. */
 export const jsonText = z.string().transform((text, context): unknown => {
   try {
     return JSON.parse(text);
@@ -10,10 +10,10 @@ export const jsonText = z.string().transform((text, context): unknown => {
   }
 });
 
-/** The JSON in a text, or null when it is none: for readers that try another form next. */
+/** Returns the JSON in a text, or null if the text is not JSON. It is for readers that try another form next. */
 export const jsonIn = (text: unknown): unknown => jsonText.safeParse(text).data ?? null;
 
-/** The JSON in a text, or the text as it is. */
+/** Returns the JSON in a text, or the text as it is. */
 export const jsonOrText = (text: string): unknown => {
   const read = jsonText.safeParse(text);
   return read.success ? read.data : text;

@@ -2,27 +2,27 @@ import type { MachineId } from './machine.ts';
 import { patience, type Policy } from './policy.ts';
 
 /**
- * Which fences were begun in a cluster lately, and which of them are unfinished: written down where no kubelet may
- * write, and before the fence begins. Nodes cannot tell: a fence that was taken back, or whose Node was deleted, left
- * nothing to count.
+ * The ledger: which fences were begun in a cluster recently, and which of them are unfinished. Cloudfence writes it
+ * where no kubelet may write, and before the fence begins. Nodes cannot tell: a fence that was released, or whose Node
+ * was deleted, left nothing to count.
  */
 
-/** One machine's latest fence. A machine counts once, however often it is fenced. */
+/** The latest fence of one machine. A machine counts once, however often it is fenced. */
 export interface LedgerEntry {
   /** A short name for the machine, and one for the boot that is fenced. */
   readonly machine: string;
   readonly boot: string;
-  /** Epoch ms; Infinity where the entry cannot be read. */
+  /** Epoch ms. Infinity if the entry cannot be read. */
   readonly begun: number;
   readonly finished: boolean;
-  /** How many Nodes the cluster had then. */
+  /** The number of Nodes in the cluster at that time. */
   readonly nodes: number;
 }
 
-/** A fence that wants to begin. */
+/** A request to begin a fence. */
 export interface Claim {
   readonly machine: MachineId;
-  /** The boot that has ended; null where nobody knows it (any more). */
+  /** The boot that has ended. Null if it is not known (any more). */
   readonly boot: string | null;
   readonly cap: Policy['cap'];
   /** Dry run: nothing is entered. */
@@ -34,29 +34,27 @@ interface Limits {
   readonly unfinished: number;
 }
 
-/** How far the cap is used up. */
+/** How much of the cap is used. */
 export interface CapUse {
   /** Fences that were begun within the window, and those of them that are not finished. */
   readonly begun: number;
   readonly unfinished: number;
   readonly limits: Limits;
   /**
-   * The cluster's size to which the limits refer: the larger of what it is and what it was when the window's fences
-   * began.
+   * The size of the cluster to which the limits refer: the larger of its present size and its size when the fences of
+   * the window began.
    */
   readonly nodes: number;
-  /**
-   * When the window has moved on far enough (epoch ms); null when the share of the cluster does not stand in the way.
-   */
+  /** When the window has moved on far enough (epoch ms). Null if the share of the cluster does not block the fence. */
   readonly opens: number | null;
 }
 
-/** What stands in the way of one fence, or does not: the fences that are counted are those of the other machines. */
+/** Whether one fence may begin. The counted fences are those of the other machines. */
 export interface Admission extends CapUse {
   readonly admitted: boolean;
 }
 
-/** A share such as 0.29 of 100 must not come to 28.999999999999996. */
+/** A share such as 0.29 of 100 must not become 28.999999999999996. */
 const ROUNDING = 1e-9;
 
 export const limitsOf = ({ share, atOnce }: Policy['cap'], nodes: number): Limits => ({
@@ -67,7 +65,10 @@ export const limitsOf = ({ share, atOnce }: Policy['cap'], nodes: number): Limit
 const later = (one: LedgerEntry, other: LedgerEntry | undefined): LedgerEntry =>
   other && other.begun > one.begun ? other : one;
 
-/** One entry a machine, none older than the window. `mended`: one that would never grow old begins to now. */
+/**
+ * Returns one entry for each machine, none older than the window. An entry dated too far ahead would never grow old, so
+ * it begins now, and `mended` is true.
+ */
 export const tidied = (
   read: readonly LedgerEntry[],
   now: number,
@@ -81,14 +82,17 @@ export const tidied = (
   return { entries: [...latest.values()], mended: read.some(({ begun }) => forged(begun)) };
 };
 
-/** When so many have left the window that one more may begin; null when one may now. */
+/** Returns when enough fences have left the window for one more to begin. Null if one may begin now. */
 const opening = (entries: readonly LedgerEntry[], limit: number): number | null => {
   const oldestFirst = entries.map(({ begun }) => begun).sort((a, b) => a - b);
   const leaves = oldestFirst[oldestFirst.length - limit];
   return leaves === undefined ? null : leaves + patience.capWindow;
 };
 
-/** Of the cluster at its present size; entries know how large it was when they were made. */
+/**
+ * Returns how much of the cap is used. Each entry holds the size of the cluster at its time, and the largest of these
+ * and the present size counts.
+ */
 export const capUse = (counted: readonly LedgerEntry[], cap: Policy['cap'], nodesNow: number): CapUse => {
   const nodes = counted.reduce((most, entry) => Math.max(most, entry.nodes), nodesNow);
   const limits = limitsOf(cap, nodes);
@@ -101,7 +105,7 @@ export const capUse = (counted: readonly LedgerEntry[], cap: Policy['cap'], node
   };
 };
 
-/** A claim as the ledger knows it: by short names, and with what the cluster says at that moment. */
+/** A claim as the ledger handles it: with short names, and with what the cluster says at that moment. */
 export interface Claimant extends Pick<Claim, 'cap' | 'boot' | 'machine'> {
   readonly nodes: number;
   readonly lifted: boolean;
@@ -110,9 +114,9 @@ export interface Claimant extends Pick<Claim, 'cap' | 'boot' | 'machine'> {
 }
 
 /**
- * Whether the fence may begin, and the ledger as it is to be written, or null when it stands right. A fence that is
- * entered already is admitted again: a message may come twice, a run may die behind its claim, and work may come back
- * to a fence that was finished. Its line is open then once more, and as old as it was.
+ * Returns whether the fence may begin, and the ledger to write. `write` is null if the ledger is right already. A fence
+ * that is entered already is admitted again: a message may arrive twice, a run may die after its claim, and work may
+ * return to a finished fence. The entry is then open once more and keeps its age.
  */
 export const admit = (
   read: readonly LedgerEntry[],
@@ -136,7 +140,7 @@ export const admit = (
   };
 };
 
-/** The ledger once the machine's fence is over, or null when that is what it says. */
+/** Returns the ledger after the machine's fence is over, or null if the ledger already says so. */
 export const concluded = (
   read: readonly LedgerEntry[],
   machine: string,

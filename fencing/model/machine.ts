@@ -1,23 +1,23 @@
-/** What the cloud says of one machine, in fencing's words. A provider translates; nothing here knows a cloud. */
+/** What the cloud says about one machine, in fencing's terms. A provider translates. Nothing here knows a cloud. */
 
 /**
- * What a cloud is asked for a machine by: an immutable id, or, in clouds that hand a name on from one machine to the
- * next, the full path of the name. There the `Incarnation` tells which of them it is.
+ * The id by which Cloudfence asks a cloud for a machine. It is immutable, or, in clouds that reuse names, the full path
+ * of the name. There, the `Incarnation` tells which machine of that name is meant.
  */
 export type MachineId = string;
 
-/** One of the machines that bore a name one after the other. */
+/** One of several machines that had the same name one after the other. */
 export interface Incarnation {
-  /** The cloud's immutable id of it. */
+  /** The cloud's immutable id of the incarnation. */
   readonly id: string;
-  /** When it was made (epoch ms), or null when the cloud does not say. */
+  /** When it was created (epoch ms), or null if the cloud does not say. */
   readonly made: number | null;
 }
 
-/** One machine, to act on: a call meant for one incarnation never reaches the next. */
+/** One machine to act on. A call meant for one incarnation never reaches the next. */
 export interface MachineTarget {
   readonly machine: MachineId;
-  /** Id of the incarnation; null where the machine's id is never reused, or nobody of that name is left. */
+  /** Id of the incarnation. Null if the machine's id is never reused, or if no machine of that name is left. */
   readonly incarnation: string | null;
 }
 
@@ -25,10 +25,11 @@ export interface MachineTarget {
 export type DiskId = string;
 
 /**
- * - `off`: proof that the guest can write no more
+ * The power state of a machine:
+ * - `off`: proof that the guest can no longer write
  * - `off-if-repeated`: proof once a second, later read says the same
- * - `stopping`: on its way down, the guest may still write
- * - `suspended`: memory is kept and writes again within seconds of a resume
+ * - `stopping`: the machine is on its way down, and the guest may still write
+ * - `suspended`: memory is kept, and it writes again within seconds of a resume
  * - `missing`: the cloud does not know the id; proof only with a witness
  * - `unknown`: the cloud answers, but not with a power state
  */
@@ -45,42 +46,46 @@ export type Power =
 export interface DiskAttachment {
   readonly disk: DiskId;
   readonly state: 'attaching' | 'attached' | 'detaching' | 'busy';
-  /** Why this disk must never be detached by hand (root, shared, managed by the cloud), or null. */
+  /** Why Cloudfence must never detach this disk itself (root, shared, managed by the cloud), or null. */
   readonly keep: string | null;
 }
 
-/** What the cloud said, in its own words: kept in the record and shown to people, never decided on. */
+/**
+ * What the cloud said, in its own words. Cloudfence keeps it in the record and shows it to people, but never decides on
+ * it.
+ */
 export type Evidence = Readonly<Record<string, string>>;
 
 export interface MachineFacts {
   readonly machine: MachineId;
-  /** Null where the machine's id is never reused, and for a machine that is `missing`. */
+  /** Null if the machine's id is never reused, and for a machine that is `missing`. */
   readonly incarnation: Incarnation | null;
   readonly power: Power;
   /**
-   * It is `stopping` only because an operation on it is under way, such as the detach of a disk; by its power state it
-   * is off. That proves nothing, for a start begins like this too, but it is no sign that the guest may write, either.
+   * The machine is `stopping` only because an operation on it is in progress, such as the detach of a disk. By its
+   * power state, it is off. That proves nothing, because a start begins in the same way. But it is no sign that the
+   * guest may write, either.
    */
   readonly offUnderOperation?: boolean;
   /** The machine is terminated: it will never start again. */
   readonly forGood: boolean;
-  /** Changes with every boot; null when the cloud does not say. */
+  /** Changes with every boot. Null if the cloud does not say. */
   readonly generation: string | null;
-  /** The generation changes with operations on the machine as well, such as a detach of one of its disks. */
+  /** The generation also changes with operations on the machine, such as the detach of one of its disks. */
   readonly generationDrifts?: boolean;
-  /** When the present power state was asked for or began, if the cloud says (epoch ms). */
+  /** When the present power state was requested or began (epoch ms), if the cloud says. */
   readonly since: number | null;
-  /** Names under which its Node may be registered, likeliest first. Clues, never proof. */
+  /** Names under which the machine's Node may be registered, likeliest first. They are hints, never proof. */
   readonly nodeNames: readonly string[];
-  /** Names of the clusters that claim it; empty when nobody does. */
+  /** Names of the clusters that claim the machine. Empty if none does. */
   readonly clusters: readonly string[];
   readonly zone: string | null;
-  /** Only the disks that the cloud shows attached to this very machine; empty when they were not asked for. */
+  /** Only the disks that the cloud shows attached to exactly this machine. Empty if they were not asked for. */
   readonly disks: readonly DiskAttachment[];
   readonly evidence: Evidence;
 }
 
-/** What a provider starts from where the cloud shows no machine. */
+/** Returns the facts from which a provider starts if the cloud shows no machine. */
 export const nothingKnown = (machine: MachineId): Omit<MachineFacts, 'power' | 'evidence'> => ({
   machine,
   incarnation: null,
@@ -93,14 +98,14 @@ export const nothingKnown = (machine: MachineId): Omit<MachineFacts, 'power' | '
   disks: [],
 });
 
-/** A disk's own word on the machines that hold it: none hold a free one. */
+/** What a disk itself says about the machines that hold it. No machine holds a free disk. */
 export interface Holding {
   readonly disk: DiskId;
   readonly by: readonly MachineId[];
 }
 
 /**
- * What the disks that were attached to a machine tell of it once its cloud no longer knows it:
+ * What the disks that were attached to a machine tell about it once its cloud no longer knows it:
  * - `released`: all of them are found, in the place of the machine, and none names it
  * - `held`: one still names it
  * - `none`: one is not found, or cannot tell, so nothing is known
@@ -116,7 +121,7 @@ export interface IdentitySource {
     | 'volumeAttachment'
     | 'systemUUID'
     | 'instanceIdAnnotation';
-  /** The CSI driver that wrote it; null where none did. */
+  /** The CSI driver that wrote it. Null if no driver did. */
   readonly driver: string | null;
   readonly value: string;
 }
@@ -128,8 +133,8 @@ export interface VolumeHandle {
 }
 
 /**
- * The machine that a Node's providerID names, which nobody can change once it is set; null where there is none, or of
- * no such machine.
+ * Returns the machine that a Node's providerID names, or null if the Node has no providerID or its providerID names no
+ * such machine. Nobody can change a providerID once it is set.
  */
 export const ownMachine = (
   identitySources: readonly IdentitySource[],

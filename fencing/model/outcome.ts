@@ -3,7 +3,7 @@ import type { Reason } from './reason.ts';
 import type { FenceRecord } from './record.ts';
 import type { Step } from './steps.ts';
 
-/** How one look at one machine ended; `would-…` is how a dry run ends that has taken its steps in thought only. */
+/** How one look at one machine ended. A dry run, which only imagines its steps, ends with `would-…`. */
 export type OutcomeKind =
   | 'fenced'
   | 'released'
@@ -18,11 +18,11 @@ export interface StepReport {
   readonly step: Step['do'];
   readonly target: string;
   readonly because: Reason;
-  /** Wall clock (epoch ms) when it was sent, and how long it took (ms). */
+  /** When the step was sent (wall clock, epoch ms), and how long it took (ms). */
   readonly at: number;
   readonly ms: number;
   readonly result: 'done' | 'already' | 'dry-run' | 'refused' | 'failed';
-  /** What the other side said when it was not done. */
+  /** What the other side said if the step was not done. */
   readonly said: string | null;
 }
 
@@ -41,27 +41,27 @@ export interface Outcome {
   readonly mode: 'taint' | 'delete';
   readonly dryRun: boolean;
   readonly evidence: Evidence;
-  /** The machine's boot, as the cloud last told it; null where it did not. */
+  /** The machine's boot, as the cloud last reported it. Null if the cloud did not report it. */
   readonly generation: string | null;
-  /** When this run first read that the machine is off (epoch ms); null when it never did. */
+  /** When this run first read that the machine is off (epoch ms). Null if it never did. */
   readonly provenAt: number | null;
   readonly steps: readonly StepReport[];
   readonly left: readonly LeftAlone[];
   /**
-   * When waiting, refused until a time that is known, or failed while something else still goes: look again after this
-   * many ms.
+   * Look again after this many ms. Set if the run waits, is refused until a known time, or failed while something else
+   * is still in progress.
    */
   readonly lookAgainIn: number | null;
   /** A failed run may succeed later. */
   readonly retry: boolean;
-  /** The fence as last seen, for a Node that may be gone at the next look. */
+  /** The fence as last read, for a Node that may be gone at the next look. */
   readonly record: FenceRecord | null;
 }
 
-/** The one answer that CLI and functions give for one machine; documented in `docs/cli.md`. */
+/** The one answer that the CLI and the functions give for one machine. `docs/cli.md` documents it. */
 export interface OutcomeJson {
   readonly outcome: OutcomeKind;
-  /** `code: sentence`; the codes are stable. */
+  /** `code: sentence`. The codes are stable. */
   readonly reason: string;
   readonly cluster: string | null;
   readonly node: string | null;

@@ -1,22 +1,29 @@
 import { ProofExpired } from './errors.ts';
 
 /**
- * Leave to send one destructive call. Whoever sends it calls `check` at the last moment before the request leaves,
- * so that a process which was frozen in between finds its proof expired instead of acting on it.
+ * The right to send one destructive call. The sender calls `check` at the last moment before the request leaves. A
+ * process that was frozen in between then finds its proof expired instead of acting on it.
  */
 export interface Permit {
-  /** @throws ProofExpired when the read that said off is too old. */
+  /**
+   * Checks that the proof is still valid.
+   *
+   * @throws ProofExpired if the read that said off is too old
+   */
   readonly check: () => void;
-  /** Aborts when it is too old: what left before and has no answer yet is ended, and its result is unknown. */
+  /**
+   * Aborts when that read is too old. A call that left before and has no answer yet is ended, and its result is
+   * unknown.
+   */
   readonly ended: AbortSignal;
 }
 
-/** How long a read that said off may carry a destructive call, in ms of a monotonic clock. */
+/** How long a read that said off may justify a destructive call, in ms of a monotonic clock. */
 export const PROOF_LASTS_MS = 2_000;
 
 interface PermitClock {
   readonly now: () => { readonly mono: number };
-  /** A signal that aborts after so many ms. */
+  /** Returns a signal that aborts after this many ms. */
   readonly timeout: (ms: number) => AbortSignal;
 }
 

@@ -1,12 +1,12 @@
-/** What the people who run a cluster decide; all times in ms. */
+/** What the people who run a cluster decide. All times are in ms. */
 export interface Policy {
   /** The reason for which everything is paused, or null. */
   readonly paused: string | null;
-  /** Look, decide and say, but write nothing. */
+  /** Look, decide, and report, but write nothing. */
   readonly dryRun: boolean;
-  /** Leaves planned stop/starts this long before a machine that is off is fenced. */
+  /** How long a machine has to be off before Cloudfence fences it. This leaves time for planned stops and starts. */
   readonly fenceAfter: number;
-  /** When a disk is detached through the cloud: only if Kubernetes does not finish, at once, or not at all. */
+  /** When Cloudfence detaches a disk through the cloud: only if Kubernetes does not finish, at once, or not at all. */
   readonly detach: 'when-stuck' | 'always' | 'never';
   readonly deleteNode: 'when-terminated' | 'always' | 'never';
   /** What to do with a machine that runs while its Node is unreachable. */
@@ -16,11 +16,11 @@ export interface Policy {
    * can write (`nodes`), or nobody's (`none`).
    */
   readonly optOut: 'pods' | 'nodes' | 'none';
-  /** Whether a person's word may stand in for a proof that no cloud can give. */
+  /** Whether a person's statement may replace a proof that no cloud can give. */
   readonly vouching: 'refused' | 'accepted';
   /**
-   * How much of a cluster may be fenced within the window, finished or not, and how much of it may be unfinished at a
-   * time: shares of all Nodes, never less than one.
+   * How much of a cluster may be fenced within the window, finished or not (`share`), and how much of it may be
+   * unfinished at a time (`atOnce`). Both are shares of all Nodes and never amount to less than one Node.
    */
   readonly cap: { readonly share: number; readonly atOnce: number };
 }
@@ -37,55 +37,60 @@ export const defaultPolicy: Policy = {
   cap: { share: 0.49, atOnce: 0.2 },
 };
 
-/** Times that are part of the protocol, not of anybody's policy (ms). */
+/** Times that are part of the protocol and of no policy (ms). */
 export const patience = {
-  /** Between two reads of a state that is proof only when repeated. */
+  /** The time between two reads of a state that is proof only if repeated. */
   secondRead: 5_000,
   /**
-   * A Lease that looks later than the power-off gets a second look after this long: two renewals of a living kubelet.
+   * A Lease that looks later than the power-off gets a second look after this time: two renewals of a living kubelet.
    */
   lateLease: 20_000,
   /**
-   * A kubelet that has not renewed its Lease for so long is silent: a machine that its cloud does not know may have no
-   * other.
+   * A kubelet that has not renewed its Lease for this long is silent. If the cloud does not know a machine, the
+   * machine's kubelet has to be silent.
    */
   silent: 60_000,
-  /** Disks of a machine that was just deleted may go on naming it this long: some clouds tidy up behind the answer. */
+  /**
+   * Disks of a machine that was just deleted may go on naming it for this long. Some clouds clean up after they answer.
+   */
   disksLetGo: 60_000,
-  /** A VolumeAttachment that no pod wants may stand this long before it is deleted by hand. */
+  /** A VolumeAttachment that no pod wants may remain for this long before Cloudfence deletes it. */
   attachmentLingers: 3_000,
-  /** Kubernetes has this long to detach a disk before the cloud is asked to. */
+  /** Kubernetes has this long to detach a disk before Cloudfence asks the cloud to do so. */
   detachStuck: 10_000,
-  /** The same once the driver has reported that its detach failed, or Kubernetes takes the disk for detached. */
+  /** The same limit once the driver has reported that its detach failed, or Kubernetes takes the disk for detached. */
   detachFailed: 2_000,
-  /** A plain detach has this long before it is forced. */
+  /** A plain detach has this long before Cloudfence forces it. */
   plainDetach: 20_000,
-  /** Between two nudges of the same attacher. */
+  /** The time between two nudges of the same attacher. */
   nudge: 3_000,
-  /** A fence begun longer ago than this no longer counts for the cap, finished or not. */
+  /** A fence that was begun longer ago than this no longer counts for the cap, finished or not. */
   capWindow: 15 * 60_000,
   /**
-   * A lift of the cap is for an incident: one that ends later than this is a slip, or forgotten, and does not count.
+   * A lift of the cap is for an incident. A lift that ends more than this far ahead is a slip, or forgotten, and does
+   * not count.
    */
   longestLift: 24 * 3_600_000,
-  /** So much may clocks of our own differ: whoever wrote a time that lies further ahead, it was not we. */
+  /** Our own clocks may differ by this much. A time that lies further ahead was not written by Cloudfence. */
   clocksDiffer: 60_000,
-  /** A machine that is `stopping` for longer is an alarm. */
+  /** A machine that is `stopping` for longer than this is an alarm. */
   stopping: 10 * 60_000,
   /**
-   * What was noted of a stop longer ago may be of an earlier one that failed, with nobody there to see the machine run
-   * on.
+   * A stop that was noted longer ago than this may be an earlier one. That stop may have failed, and no run saw the
+   * machine run on.
    */
   stoppingNoted: 60 * 60_000,
-  /** A Node must have been NotReady this long before its running machine may be powered off. */
+  /** A Node must have been NotReady for this long before its running machine may be powered off. */
   unreachable: 5 * 60_000,
-  /** A kubelet that renewed its Lease once after the proof has to be silent this long before the fence goes on. */
+  /**
+   * A kubelet that renewed its Lease once after the proof has to be silent for this long before the fence continues.
+   */
   silence: 10 * 60_000,
-  /** A kubelet renews its Lease every 10 s and is given 40 s. */
+  /** A kubelet renews its Lease every 10 s and has 40 s to do so. */
   leaseFresh: 40_000,
   /** Controllers act on a cached taint for a while after it was removed (kubernetes/kubernetes#142331). */
   settle: 30_000,
-  /** Between two looks at something that goes by itself: the shortest and the longest. */
+  /** The shortest and the longest time between two looks at something that goes away by itself. */
   pollShortest: 250,
   pollLongest: 2_000,
 } as const;

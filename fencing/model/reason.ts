@@ -1,4 +1,4 @@
-/** Why something is done, awaited or refused: a code for machines and metrics, a sentence for people. */
+/** Why something is done, awaited, or refused: a code for machines and metrics, and a sentence for people. */
 export interface Reason {
   readonly code: ReasonCode;
   readonly says: string;
@@ -81,7 +81,7 @@ export type ReasonCode =
   | 'invalid'
   | 'unexpected';
 
-/** Waits for the outside that may last: whoever comes back later need not sit through them. */
+/** Waits for the outside that may last long. A caller that comes back later need not wait for their end. */
 export const longWaits: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'stopping',
   'stopping-too-long',
@@ -95,6 +95,6 @@ export const because = (code: ReasonCode, says: string): Reason => ({ code, says
 
 const MOST_NAMED = 5;
 
-/** A few of many names, and how many there are besides. */
+/** Returns a few of many names, and how many others there are. */
 export const someOf = (names: readonly string[]): string =>
   `${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}`;

@@ -2,15 +2,17 @@ import type { DiskId, MachineTarget } from './machine.ts';
 import type { FirstStopping, Tombstone } from './cluster-facts.ts';
 import type { FenceRecord } from './record.ts';
 
-/** Everything that Cloudfence can do to the world. One step is one call, idempotent, with its preconditions inside. */
+/**
+ * Everything that Cloudfence can do to the world. One step is one call. It is idempotent and holds its preconditions.
+ */
 
-/** The Node as it was seen; each write tests what it names. */
+/** The Node as it was seen. Each write tests the values that it names. */
 export interface NodeTarget {
   readonly name: string;
   readonly uid: string;
   readonly bootID: string;
   readonly resourceVersion: string;
-  /** The annotation as it was read: the write fails when somebody else wrote it since. */
+  /** The annotation as it was read. The write fails if somebody else wrote the annotation since. */
   readonly recordText: string | null;
   /** Our label as it was read. */
   readonly label: string | null;
@@ -28,25 +30,27 @@ export interface AttachmentTarget {
 }
 
 export type ClusterStep =
-  /** Taints, label and record in one conditional patch: the fence begins, or begins again under a new record. */
+  /**
+   * Writes taints, label, and record in one conditional patch: the fence begins, or begins again under a new record.
+   */
   | { readonly do: 'mark'; readonly node: NodeTarget; readonly record: FenceRecord; readonly addOutOfService: boolean }
-  /** Writes the record anew and nothing else. */
+  /** Writes the record again and nothing else. */
   | { readonly do: 'note'; readonly node: NodeTarget; readonly record: FenceRecord }
   | { readonly do: 'fail-pod'; readonly pod: PodTarget }
   | { readonly do: 'delete-pod'; readonly pod: PodTarget }
   | { readonly do: 'delete-attachment'; readonly attachment: AttachmentTarget }
   | { readonly do: 'nudge'; readonly attachment: AttachmentTarget; readonly on: boolean }
   | { readonly do: 'delete-node'; readonly node: NodeTarget }
-  /** The out-of-service taint's work is done: it goes if it is ours, the quarantine stays. */
+  /** Removes the out-of-service taint if it is ours, because its work is done. The quarantine stays. */
   | { readonly do: 'park'; readonly node: NodeTarget; readonly record: FenceRecord }
   /**
-   * The machine is not proven off any more, or a person takes the fence back: the out-of-service taint goes if it is
-   * ours, the quarantine stays. `record` is null where the record is lost, and then nothing is written beside it.
+   * Removes the out-of-service taint if it is ours, because the machine is no longer proven off or a person releases
+   * the fence. The quarantine stays. `record` is null if the record is lost, and then nothing else is written.
    */
   | { readonly do: 'readmit-volumes'; readonly node: NodeTarget; readonly record: FenceRecord | null }
   /**
-   * The end of the release: quarantine taint, labels and record go. `tombstone`: the boot in which the fence is not to
-   * come back, or null.
+   * Ends the release: removes the quarantine taint, the labels, and the record. `tombstone` names the boot in which the
+   * fence must not come back, or is null.
    */
   | {
       readonly do: 'readmit-pods';
@@ -55,11 +59,11 @@ export type ClusterStep =
       readonly tombstone: Tombstone | null;
     }
   /**
-   * Remembers, where no kubelet may write, that somebody else removed the fence in this boot; null forgets one of an
-   * earlier boot.
+   * Remembers, where no kubelet may write, that somebody else removed the fence in this boot. Null forgets a tombstone
+   * of an earlier boot.
    */
   | { readonly do: 'entomb'; readonly node: NodeTarget; readonly tombstone: Tombstone | null }
-  /** Remembers, where no kubelet may write, when the machine was first seen `stopping`; null forgets it. */
+  /** Remembers, where no kubelet may write, when the machine was first seen `stopping`. Null forgets it. */
   | { readonly do: 'note-stopping'; readonly node: NodeTarget; readonly stopping: FirstStopping | null };
 
 export type CloudStep =
@@ -73,17 +77,20 @@ export type CloudStep =
 
 export type Step = ClusterStep | CloudStep;
 
-/** What holds of every step of a kind. */
+/** What holds for every step of a kind. */
 export interface StepTraits {
-  /** It destroys something if the machine is not off. The others only write our own notes, under preconditions. */
+  /**
+   * The step destroys something if the machine is not off. The other steps only write our own notes, under
+   * preconditions.
+   */
   readonly destructive: boolean;
-  /** It is about one pod, attachment or disk: when one of them is declined, the others still have to be done. */
+  /** The step is about one pod, attachment, or disk. If one of them is declined, the others still have to be done. */
   readonly perObject: boolean;
-  /** What has to be read again after it. Pods fall one by one from one look. */
+  /** What has to be read again after the step. Pods need no new look: one look is enough to delete them one by one. */
   readonly makesStale: 'nothing' | 'the cluster' | 'everything';
-  /** What becomes of the fence's record. */
+  /** What happens to the fence's record. */
   readonly record: 'stays' | 'is written' | 'is gone';
-  /** How the run ends with it; null for a step after which there is more to look at. */
+  /** How the run ends with the step. Null for a step after which there is more to look at. */
   readonly ends: 'fenced' | 'released' | null;
 }
 
@@ -120,7 +127,7 @@ export const stepTraits: Readonly<Record<Step['do'], StepTraits>> = {
   'power-off': inCloud,
 };
 
-/** The step's target in a person's words, for step lists and logs. */
+/** Returns the step's target in a person's words, for step lists and logs. */
 export const targetOf = (step: Step): string => {
   switch (step.do) {
     case 'mark':
@@ -145,7 +152,7 @@ export const targetOf = (step: Step): string => {
   }
 };
 
-/** One key for one effect on one object: the same step asked for twice has the same key. */
+/** Returns one key for one effect on one object. The same step requested twice has the same key. */
 export const stepKey = (step: Step): string => {
   switch (step.do) {
     case 'fail-pod':

@@ -6,19 +6,22 @@ import { take, type Rule, type View } from './view.ts';
 import { wantedBy } from './pods.ts';
 
 /**
- * The attachment of this volume is the dead machine's, not that of a new machine under the same Node name. What its
- * driver noted down may speak of no machine of this cloud, and then says nothing.
+ * Returns whether the attachment belongs to the dead machine and not to a new machine under the same Node name. If the
+ * driver's note names no machine of this cloud, it says nothing, and the attachment counts as the dead machine's.
  */
 export const isOfThisMachine = ({ machine, reading }: View, { source }: AttachmentFacts): boolean =>
   [machine.machine, null].includes(source && reading.machineOf(source));
 
-/** How long (ms) no pod object of the Node has wanted the volume, as far as this run saw. */
+/** Returns how long (ms) no pod object of the Node has wanted the volume, as far as this run saw. */
 export const unwantedFor = ({ memory, now }: View, key: string): number => {
   const since = memory.unwanted.get(key);
   return since === undefined ? 0 : now.mono - since;
 };
 
-/** With the Node gone nobody but us asks for the detach before a six-minute timer does. */
+/**
+ * Returns how long (ms) an unwanted attachment may remain. If the Node is gone, only Cloudfence asks for the detach
+ * before a six-minute timer does.
+ */
 const mayLinger = ({ cluster }: View): number => (cluster.node ? patience.attachmentLingers : 0);
 
 const lingers = (view: View, volume: VolumeFacts): boolean => {
@@ -30,9 +33,9 @@ const lingers = (view: View, volume: VolumeFacts): boolean => {
 };
 
 /**
- * Deletes a VolumeAttachment that stands although no pod wants it. Never while a pod does (attach-detach would make a
- * new one, to the dead machine), and never under a reused Node name: the attacher would ask the CSINode of the new
- * machine.
+ * Deletes a VolumeAttachment that exists although no pod wants it. Never deletes it while a pod wants it, because
+ * attach-detach would make a new one to the dead machine. Never deletes it under a reused Node name, because the
+ * attacher would ask the CSINode of the new machine.
  */
 export const deleteLingeringAttachment: Rule = (view) => {
   if (view.cluster.nameTaken) return null;

@@ -8,39 +8,45 @@ import { targetMachine } from './identity.ts';
 import { wantedBy } from './pods.ts';
 import { type Decision, type Rule, take, type View } from './view.ts';
 
-/** The disk below a volume, if the cloud shows it attached to this very machine. */
+/** Returns the disk below a volume, if the cloud shows it attached to exactly this machine. */
 export const diskBelow = ({ machine, reading }: View, volume: VolumeFacts): DiskAttachment | null => {
   const disk = reading.diskOf(volume);
   return machine.disks.find((other) => other.disk === disk) ?? null;
 };
 
 /**
- * Under a Node name that another machine uses by now, Kubernetes takes the dead one's attachment for the living one's
- * and keeps it.
+ * Returns whether another machine uses the Node name by now. Kubernetes then takes the dead machine's attachment for
+ * the living one's and keeps it.
  */
 const takenForAnothers = ({ cluster }: View): boolean => cluster.node === null && cluster.nameTaken;
 
-/** Kubernetes has let go, or is letting go, of the volume on this machine, or never will. */
+/** Returns whether Kubernetes has released the volume on this machine, is releasing it, or never will. */
 const letGo = (view: View, { attachment }: VolumeFacts): boolean =>
   attachment === null ||
   attachment.deletingSince !== null ||
   !isOfThisMachine(view, attachment) ||
   takenForAnothers(view);
 
-/** Only data disks of that Node's PersistentVolumes, which nobody there wants and Kubernetes has let go of. */
+/**
+ * Returns whether Cloudfence may detach the disk. It may detach only data disks of that Node's PersistentVolumes that
+ * no pod there wants and that Kubernetes has released.
+ */
 const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boolean =>
   disk.keep === null &&
   volume.persistentVolume !== null &&
   wantedBy(view, volume.key).length === 0 &&
   letGo(view, volume);
 
-/** The API server's clock may be off; what this run saw itself counts too, whichever is longer. */
+/**
+ * Returns how long (ms) the volume has been waiting for its detach. The API server's clock may be wrong, so the time
+ * that this run saw itself counts too, whichever is longer.
+ */
 const goingFor = (view: View, { key, attachment }: VolumeFacts): number =>
   Math.max(attachment?.deletingSince != null ? view.now.wall - attachment.deletingSince : 0, unwantedFor(view, key));
 
 /**
- * Once Kubernetes has no attachment any more it will not ask again, nor soon after a failure: a driver may say it has
- * detached, and have not.
+ * Returns how long (ms) Kubernetes has for the detach. Once it has no attachment any more, it does not ask again, and
+ * after a failure it does not ask soon. A driver may report a detach that did not happen.
  */
 const patienceWith = ({ attachment }: VolumeFacts): number =>
   attachment === null || attachment.detachError !== null ? patience.detachFailed : patience.detachStuck;
@@ -60,8 +66,8 @@ const askedFor = ({ memory, now }: View, step: CloudStep): number | null => {
 };
 
 /**
- * Plain first. Force only when a plain detach has been under way for long and the disk has not come off, whoever asked
- * for it: the driver, a run before this one, or this one.
+ * Returns the next detach of the disk, or null. Plain comes first. Force comes only if a plain detach has been in
+ * progress for long and the disk is still attached, whether the driver, an earlier run, or this run requested it.
  */
 const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): CloudStep | null => {
   const plain = detach(view, disk, 'plain');
@@ -72,14 +78,17 @@ const nextDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): Clou
   return (askedFor(view, forced) ?? Infinity) >= patience.plainDetach ? forced : null;
 };
 
-/** The cloud declined to detach it, and nobody else is at it: the fence goes on around it, and its end says so. */
+/**
+ * Returns whether the cloud declined to detach the disk and nobody else is detaching it. The fence then continues
+ * without the disk, and its end says so.
+ */
 export const isDetachDeclined = (view: View, disk: DiskAttachment): boolean => {
   const isDeclined = (manner: 'plain' | 'forced'): boolean =>
     view.memory.declined.has(stepKey(detach(view, disk, manner)));
   return isDeclined('forced') || (isDeclined('plain') && disk.state !== 'detaching');
 };
 
-/** Detaches through the cloud what Kubernetes cannot, or at once where the policy says so. */
+/** Detaches through the cloud what Kubernetes cannot detach. If the policy says so, it does not wait for Kubernetes. */
 export const detachDisk: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
   for (const volume of view.cluster.volumes) {
@@ -97,8 +106,8 @@ export const detachDisk: Rule = (view) => {
 };
 
 /**
- * The attacher's back-off grows to five minutes, and any change of a VolumeAttachment's metadata ends it.
- * Once the disk is free the old attachment is nudged, then the new one; what we wrote is taken off again.
+ * Nudges an attacher. Its back-off grows to five minutes, and any change of a VolumeAttachment's metadata ends it. Once
+ * the disk is free, nudges the old attachment and then the new one. Removes what it wrote afterwards.
  */
 export const nudgeAttacher: Rule = (view) => {
   for (const volume of view.cluster.volumes) {
@@ -113,7 +122,10 @@ const nudge = ({ name, uid }: AttachmentFacts, on: boolean): Step => ({ do: 'nud
 const nudgedLately = ({ memory, now }: View, step: Step): boolean =>
   now.mono - (memory.asked.get(stepKey(step)) ?? -Infinity) < patience.nudge;
 
-/** The driver failed to detach and the cloud shows the disk free by now: the attacher only has to look again. */
+/**
+ * Nudges the old attachment if the driver failed to detach and the cloud shows the disk free by now. The attacher only
+ * has to look again.
+ */
 const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
   const { attachment } = volume;
   if (!attachment || attachment.deletingSince === null || attachment.detachError === null || diskBelow(view, volume))
@@ -124,18 +136,24 @@ const nudgeOld = (view: View, volume: VolumeFacts): Decision | null => {
     : take(step, because('attacher-in-back-off', `the disk of ${volume.key} is free, its attacher has not noticed`));
 };
 
-/** The new attachment's driver has failed, or must have: the disk was held until we freed it. */
+/**
+ * Returns whether the new attachment's driver has failed, or must have failed because the disk was held until
+ * Cloudfence freed it.
+ */
 const failedAtFirst = ({ memory }: View, key: string, { attachError }: AttachmentFacts): boolean =>
   memory.detached.has(key) || attachError !== null;
 
-/** A nudge that stands is taken off whoever made it: a run before this one may have died in between. */
+/**
+ * Nudges the new attachment, or removes a nudge. It removes any nudge that stands, because an earlier run may have died
+ * in between.
+ */
 const nudgeNew = (view: View, volume: VolumeFacts): Decision | null => {
   const { key, successor, attachment } = volume;
   if (!successor || attachment) return null;
   const on = nudge(successor, true);
   if (successor.nudged) {
     const off = nudge(successor, false);
-    // A dry run only imagines it, and would imagine it without end.
+    // A dry run only imagines the removal, and would imagine it without end.
     const settled = (successor.attached || !nudgedLately(view, on)) && !view.memory.sinceLook.has(stepKey(off));
     return settled ? take(off, because('attacher-nudged', `the nudge of ${key} has done its work`)) : null;
   }

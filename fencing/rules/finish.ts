@@ -17,7 +17,8 @@ const whyDelete = ({ policy, machine }: View): Reason | null => {
 };
 
 /**
- * Why the Node is kept although the machine is gone for good, or null. A NodeClaim's owner would terminate the machine.
+ * Returns why the Node is kept although the machine is gone for good, or null. The owner of a NodeClaim would terminate
+ * the machine.
  */
 const nodeKept = (node: NodeFacts): string | null => {
   if (node.deleting) return 'somebody else is deleting it';
@@ -26,7 +27,7 @@ const nodeKept = (node: NodeFacts): string | null => {
   return null;
 };
 
-/** Pods that were passed by, or nothing. */
+/** Returns a clause about the pods that were skipped, or an empty text. */
 const whoComesBack = (view: View): string => {
   const pods = recurringPods(view).map(({ namespace, name }) => `pod ${namespace}/${name}`);
   return pods.length === 0
@@ -34,7 +35,7 @@ const whoComesBack = (view: View): string => {
     : `; ${someOf(pods)} ${pods.length === 1 ? 'comes' : 'come'} back as often as deleted and ${pods.length === 1 ? 'holds' : 'hold'} no volume: take the Node's name out of what makes ${pods.length === 1 ? 'it' : 'them'}`;
 };
 
-/** Last of all, and only a Node read after the proof that still shows the old boot. */
+/** Deletes the Node, last of all. Deletes only a Node that was read after the proof and still shows the old boot. */
 export const deleteNode: Rule = (view) => {
   const { node } = view.cluster;
   const reason = whyDelete(view);
@@ -46,8 +47,8 @@ export const deleteNode: Rule = (view) => {
 };
 
 /**
- * Our out-of-service taint goes with the work that it was put there for; the quarantine stays until a fresh boot is
- * proven.
+ * Removes our out-of-service taint once the work that it was set for is done. The quarantine stays until a fresh boot
+ * is proven.
  */
 const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision | null => {
   const { node } = view.cluster;
@@ -66,8 +67,8 @@ const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision
 };
 
 /**
- * What is left was declined, or waits for a finalizer, and no taint helps with that: the fence is not finished, its
- * taint's work is.
+ * Removes the taint although the fence is not finished. What is left was declined or waits for a finalizer, and no
+ * taint helps with that, so the taint's work is done.
  */
 export const retireTaint: Rule = (view) => {
   const stays = view.memory.declined.size > 0 || podsToDelete(view).some((pod) => isHeld(view, pod));
@@ -85,11 +86,14 @@ export const parkNode: Rule = (view) => park(view, 'fenced', because('fenced', '
 export const saysDeclined = (declined: View['memory']['declined']): string =>
   `declined: ${[...declined.values()].join('; ')}`;
 
-/** Everything else is done; what was declined to the end is not. */
+/** Fails the run if a step was declined to the end. Everything else is done. */
 export const declinedSome: Rule = ({ memory: { declined } }) =>
   declined.size > 0 ? fail(because('step-refused', saysDeclined(declined))) : null;
 
-/** Under a reused name the old attachment cannot be deleted: the attacher would ask the new machine to let go. */
+/**
+ * Lists the old attachments under a reused name. They cannot be deleted, because the attacher would ask the new machine
+ * to let go.
+ */
 const oldAttachments = (view: View): readonly string[] =>
   view.cluster.nameTaken
     ? view.cluster.volumes.flatMap(({ attachment }) =>
@@ -97,7 +101,7 @@ const oldAttachments = (view: View): readonly string[] =>
       )
     : [];
 
-/** Volumes that stay attached because a pod that is left alone still uses them, each with its pods. */
+/** Lists the volumes that stay attached because a pod that is left alone still uses them, each with its pods. */
 const kept = (view: View): readonly string[] =>
   view.cluster.volumes.flatMap(({ key, attachment }) => {
     const pods = attachment && isOfThisMachine(view, attachment) ? wantedBy(view, key) : [];
@@ -182,7 +186,7 @@ const node = (view: View): readonly LeftAlone[] => {
   return kept === null || !view.cluster.node ? [] : [{ what: `node/${view.cluster.node.name}`, why: kept }];
 };
 
-/** What was not touched, and why: said with every outcome, so that nobody has to guess. */
+/** Lists what was not touched, and why. The outcome includes this list so that nobody has to guess. */
 export const leftOver = (view: View): readonly LeftAlone[] => [
   ...pods(view),
   ...attachments(view),

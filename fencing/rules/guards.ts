@@ -7,7 +7,7 @@ import { ignore, refuse, take, wait, type Decision, type Rule, type View } from 
 import { newRecord, targetNode } from './mark.ts';
 import { podsToDelete } from './pods.ts';
 
-/** Nothing is begun, continued or taken back while the cluster, or all of Cloudfence, is paused. */
+/** Refuses to begin, continue, or release a fence while the cluster, or all of Cloudfence, is paused. */
 export const paused: Rule = ({ policy, cluster }) => {
   const reason = policy.paused ?? cluster.surroundings.paused;
   return reason === null ? null : refuse(because('paused', `paused: ${reason}`));
@@ -20,9 +20,9 @@ const counts = ({ optOut }: Policy, { by }: OptOut): boolean =>
   optOut === 'pods' || (optOut === 'nodes' && by === 'label');
 
 /**
- * One opted-out Pod refuses the whole Node: half a fence would only make things worse. Whose word counts, the policy
- * says: a Pod's annotation is any tenant's, a Node's annotation its own kubelet's as well, and its label an
- * administrator's alone.
+ * Refuses the whole Node if the Node or one of its Pods is opted out: half a fence would only make things worse. The
+ * policy says whose opt-outs count. Any tenant can write a Pod's annotation. A Node's own kubelet can also write the
+ * Node's annotation. Only an administrator can write the Node's label.
  */
 export const optedOut: Rule = ({ cluster: { node, pods }, policy }) => {
   const own = node?.optOuts.find((optOut) => counts(policy, optOut));
@@ -32,8 +32,9 @@ export const optedOut: Rule = ({ cluster: { node, pods }, policy }) => {
 };
 
 /**
- * Without a volume to free and a pod to move, a mark would only be in the way. A fence of an earlier boot that still
- * stands becomes one of this boot, without its taint: so it ends, and the Node of a terminated machine can go.
+ * Ends the run if there is no volume to free and no pod to move, because a mark would only be in the way. A fence of an
+ * earlier boot that still stands becomes one of this boot, without its taint. So that fence ends, and the Node of a
+ * terminated machine can go.
  */
 export const nothingToFree: Rule = (view) => {
   const { node, volumes } = view.cluster;
@@ -44,8 +45,8 @@ export const nothingToFree: Rule = (view) => {
 };
 
 /**
- * A quarantine that was removed in an earlier boot, or while the machine ran, is put back with a mark, which takes a
- * proof.
+ * Parks the Node under a record of this boot. If the quarantine was removed in an earlier boot, or while the machine
+ * ran, a mark restores it, which takes a proof.
  */
 const parkAnew = (view: View, node: NodeFacts): Decision => {
   const record: FenceRecord = {
@@ -67,7 +68,7 @@ const parkAnew = (view: View, node: NodeFacts): Decision => {
 
 const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`;
 
-/** What stands in the way, with the numbers, and when it goes. */
+/** Returns what blocks the fence, with the numbers, and when that ends. */
 const whyNotAdmitted = ({ policy: { cap } }: View, { begun, unfinished, limits, nodes, opens }: Admission): Reason => {
   const share = `${begun} of at most ${limits.begun} Nodes (${percent(cap.share)} of ${nodes}) were fenced within 15 minutes`;
   const atOnce = `${unfinished} of at most ${limits.unfinished} fences (${percent(cap.atOnce)} of ${nodes}) are unfinished`;
@@ -81,13 +82,15 @@ const whyNotAdmitted = ({ policy: { cap } }: View, { begun, unfinished, limits, 
   );
 };
 
-/** The boot that has ended. Of a machine that the cloud has forgotten, the fence's record may still know it. */
+/**
+ * Returns the boot that has ended. If the cloud has forgotten the machine, the fence's record may still know the boot.
+ */
 const endedBoot = ({ machine, remembered }: View): string | null =>
   machine.generation ?? (remembered?.machine === machine.machine ? remembered.generation : null);
 
 /**
- * When many machines vanish at once it may be the cloud's answers, or us, that are wrong. Whoever enters first, goes
- * first.
+ * Asks whether the cap allows the fence, and refuses the fence if it does not. If many machines vanish at once, the
+ * cloud's answers or Cloudfence may be wrong. The first fence that is entered goes first.
  */
 export const capReached: Rule = (view) => {
   const { admission } = view.memory;
@@ -104,14 +107,17 @@ export const capReached: Rule = (view) => {
     : { do: 'end', outcome: 'refused', because: reason, lookAgainIn: Math.max(0, admission.opens - view.now.wall) };
 };
 
-/** Where the cloud does not say since when, the kubelet's last sign of life does: the machine was up until then. */
+/**
+ * Returns since when the machine is off (epoch ms). If the cloud does not say, the kubelet's last sign of life does:
+ * the machine was up until then.
+ */
 const offSince = ({ machine, memory, cluster, now }: View): number => {
   if (machine.since !== null) return machine.since;
   const lastSign = cluster.lease === null ? now.wall : Date.parse(cluster.lease);
   return Math.min(lastSign, memory.firstOff?.wall ?? now.wall);
 };
 
-/** Leaves planned stop/starts the time that the policy gives them. */
+/** Waits for as long as the policy leaves to planned stops and starts. */
 export const delayedByPolicy: Rule = (view) => {
   const left = offSince(view) + view.policy.fenceAfter - view.now.wall;
   return left > 0

@@ -9,7 +9,10 @@ type Identity = 'proven' | 'contradicted' | 'silent';
 type Reading = Pick<Cloud, 'machineOf' | 'incarnationsOf'>;
 type Named = Pick<NodeFacts, 'identitySources' | 'created'>;
 
-/** Identity sources that speak of no machine of this cloud say nothing either way. */
+/**
+ * Compares the machine with those that the identity sources name. Sources that name no machine of this cloud say
+ * nothing either way.
+ */
 const byMachine = ({ identitySources }: Named, { machine }: MachineFacts, { machineOf }: Reading): Identity => {
   const named = identitySources.map(machineOf).filter((id) => id !== null);
   if (named.some((id) => id !== machine)) return 'contradicted';
@@ -17,8 +20,9 @@ const byMachine = ({ identitySources }: Named, { machine }: MachineFacts, { mach
 };
 
 /**
- * Where names are handed on, an identity source of the immutable id has to name the one that bears the name now.
- * Without such a source a Node that was made later than this machine cannot be that of one before it.
+ * Compares the incarnation where names are reused. An identity source of the immutable id has to name the machine that
+ * has the name now. Without such a source, a Node that was created later than this machine cannot be that of an earlier
+ * machine.
  */
 const byIncarnation = (
   { identitySources, created }: Named,
@@ -33,22 +37,22 @@ const byIncarnation = (
 };
 
 /**
- * An identity source names the machine and none names another; which of those that bore the name one after the other is
- * left open.
+ * Returns whether an identity source names the machine and none names another. It leaves open which of several machines
+ * of the same name is meant.
  */
 export const namesMachine = (node: Named, machine: MachineFacts, reading: Reading): boolean =>
   byMachine(node, machine, reading) === 'proven';
 
 /**
- * Node names are reused, so a Node is a machine's only if an identity source of the immutable id names it and none
- * names another.
+ * Returns whether the Node is the machine's. Node names are reused, so an identity source of the immutable id has to
+ * name the machine, and none may name another.
  */
 export const identityOf = (node: Named, machine: MachineFacts, reading: Reading): Identity => {
   const machines = byMachine(node, machine, reading);
   return machines === 'proven' ? byIncarnation(node, machine, reading) : machines;
 };
 
-/** The machine as it was looked at: a call for it reaches no later one of its name. */
+/** Returns the machine as it was looked at, as a target. A call for it reaches no later machine of its name. */
 export const targetMachine = ({ machine }: Pick<View, 'machine'>): MachineTarget => ({
   machine: machine.machine,
   incarnation: machine.incarnation?.id ?? null,
@@ -88,11 +92,12 @@ export const doubtfulIdentity: Rule = (view) => {
   }
 };
 
-/** More than one Node names the machine: neither is acted on. */
+/** Refuses to act on any Node if more than one names the machine. */
 export const ambiguousIdentity: Rule = ({ ambiguity }) => (ambiguity ? refuse(ambiguity) : null);
 
 /**
- * A record that cannot be read, or that speaks of another machine, was not written for this fence: a person must look.
+ * Refuses a record that cannot be read, that lacks our label, or that names another machine. It was not written for
+ * this fence: a person must look.
  */
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
   if (!node || node.recordText === null) return null;
@@ -111,20 +116,20 @@ export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
 };
 
 /**
- * Who can testify of a machine that its cloud does not know: only somebody who was there, which is a disk that
- * Kubernetes saw attached to this very machine. One that a pod merely wants was never there, and knows nothing.
+ * The functions below find who can testify about a machine that its cloud does not know. Only a disk that Kubernetes
+ * saw attached to exactly this machine can. A disk that a pod merely wants was never there and knows nothing.
  */
 
 type Scene = Pick<View, 'cluster' | 'reading' | 'machine' | 'remembered'>;
 
 /**
- * Of an attachment whose attacher noted the Node's name and no machine. It is of this machine where it is of this Node,
- * and no older than it; where no Node stands, the disks have been asked whose it was.
+ * Returns whether an attachment is of this machine although its attacher noted the Node's name and no machine. It is,
+ * if it is of this Node and not older than the Node. If no Node exists, the disks have been asked whose it was.
  */
 const isOfThisNode = ({ cluster: { node, nodeName } }: Scene, { source, created }: AttachmentFacts): boolean =>
   source?.value === nodeName && created >= (node?.created ?? 0);
 
-/** Null where the attacher has noted nothing, and so speaks of nobody. */
+/** Returns whether the attacher noted this machine. Null if the attacher noted nothing, and so names nobody. */
 const notedHere = (scene: Scene, attachment: AttachmentFacts): boolean | null => {
   if (attachment.source === null) return null;
   const noted = scene.reading.machineOf(attachment.source);
@@ -143,8 +148,8 @@ const isRecorded = (scene: Scene, { attachmentName }: VolumeFacts): boolean => {
 };
 
 /**
- * Kubernetes saw its disk attached to this very machine: by its attachment, by the Node's status, or when our fence
- * began.
+ * Returns whether Kubernetes saw the volume's disk attached to exactly this machine: by its attachment, by the Node's
+ * status, or when our fence began.
  */
 export const wasThere = (scene: Scene, volume: VolumeFacts): boolean => {
   const { attachment, reported } = volume;
@@ -154,11 +159,14 @@ export const wasThere = (scene: Scene, volume: VolumeFacts): boolean => {
   return (attachment === null && reported) || isRecorded(scene, volume);
 };
 
-/** A volume that is neither attached nor a PersistentVolume any more: Kubernetes has let its disk be deleted. */
+/**
+ * Returns whether a volume is neither attached nor a PersistentVolume any more. Kubernetes has then allowed the
+ * deletion of its disk.
+ */
 export const isGone = ({ attachment, persistentVolume }: VolumeFacts): boolean =>
   attachment === null && persistentVolume === null;
 
-/** The disks that were attached to the machine, as far as anybody knows: all of them are asked. */
+/** Returns the disks that were attached to the machine, as far as is known. Cloudfence asks all of them. */
 export const witnessesOf = (scene: Scene): readonly DiskId[] => {
   const there = scene.cluster.volumes.filter((volume) => wasThere(scene, volume) && !isGone(volume));
   return [...new Set(there.map((volume) => scene.reading.diskOf(volume)).filter((disk) => disk !== null))];

@@ -16,16 +16,17 @@ export const targetNode = (node: NodeFacts): NodeTarget => ({
 });
 
 /**
- * A generation that drifts has been moved by our own detach, or the driver's, unless the kubelet has shown a sign of
- * life since the fence began: then the machine may have been started, and the fence begins again.
+ * Returns whether the record is of the machine's present generation. If the generation drifts, our own detach, or the
+ * driver's, has changed it, unless the kubelet has shown a sign of life since the fence began. Then the machine may
+ * have been started, and the fence begins again.
  */
 const isSameGeneration = ({ generation, lease }: FenceRecord, { machine, cluster }: View): boolean =>
   generation === machine.generation ||
   (machine.generationDrifts === true && generation !== null && lease === cluster.lease);
 
 /**
- * The Node's record, if it belongs to this proof: the same boot by both accounts, and its mark neither lifted nor being
- * taken back.
+ * Returns the Node's record if it belongs to this proof, or else null. It belongs to it if both accounts name the same
+ * boot, and its mark is neither lifted nor being released.
  */
 export const currentRecord = (view: View): FenceRecord | null => {
   const {
@@ -35,17 +36,17 @@ export const currentRecord = (view: View): FenceRecord | null => {
   const record = node?.record;
   if (!record || record.phase === 'releasing' || record.phase === 'lifted' || record.bootID !== node.bootID)
     return null;
-  // A machine that the cloud has forgotten by now has no boot left that could be another.
+  // A machine that the cloud has forgotten by now has no boot left that could be another one.
   return machine.generation === null || isSameGeneration(record, view) ? record : null;
 };
 
-/** The fence is finished, and something on the dead Node wants its taint again. */
+/** Returns whether the taint of this boot's fence was removed, and something on the dead Node wants it again. */
 export const workIsBack = (view: View): boolean => {
   const record = currentRecord(view);
   return record !== null && workCameBack(view, record);
 };
 
-/** The fence has yet to begin: there is a Node, and no record on it for this boot. */
+/** Returns whether the fence has yet to begin: there is a Node, and no record on it for this boot. */
 export const unmarked = (view: View): boolean => view.cluster.node !== null && currentRecord(view) === null;
 
 const taintOrigin = ({ cluster }: View, node: NodeFacts): OutOfServiceTaint => {
@@ -96,9 +97,9 @@ export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
 });
 
 /**
- * Taint, quarantine, label and record in one conditional patch. Should we die right after it, redelivery goes on from
- * here, and Kubernetes alone would finish by NotReady + 5 minutes. Nothing is force-deleted before it: the scheduler
- * would put the replacement back on the dead machine.
+ * Writes taint, quarantine, label, and record in one conditional patch. If the process dies right after it, redelivery
+ * continues from here, and Kubernetes alone would finish by NotReady + 5 minutes. Nothing is force-deleted before the
+ * mark, because the scheduler would put the replacement back on the dead machine.
  */
 export const mark: Rule = (view) => {
   const { node } = view.cluster;
@@ -120,14 +121,15 @@ const markWith = (node: NodeFacts, record: FenceRecord, reason: Reason): Decisio
 };
 
 /**
- * The taint was taken off although this pod stands, for its delete was declined: that is tried again, and no taint
- * helps with it.
+ * Returns whether the taint was removed although this pod exists, because its deletion was declined. Cloudfence tries
+ * the deletion again, and no taint helps with it.
  */
 const isKnownToStay = ({ phase, pods }: FenceRecord, { uid }: PodFacts): boolean =>
   phase === 'fencing' && pods.some((pod) => pod.uid === uid);
 
 /**
- * Something wants the taint again: a pod that was bound to the dead Node by name, or an attachment that no pod wants.
+ * Returns whether something wants the taint again: a pod that was bound to the dead Node by name, or an attachment that
+ * no pod wants.
  */
 const workCameBack = (view: View, record: FenceRecord): boolean => {
   if (record.outOfService !== 'ours' || record.released === null) return false;
@@ -146,7 +148,7 @@ const workCameBack = (view: View, record: FenceRecord): boolean => {
   );
 };
 
-/** The same fence goes on: what it named before stays named. */
+/** Returns the record with which the same fence continues. What it named before stays named. */
 const again = (view: View, record: FenceRecord): FenceRecord => {
   const pods = namedPods(podsToDelete(view).filter((pod) => !isRecurring(view, pod)));
   const known = new Set(pods.map(({ uid }) => uid));
@@ -173,7 +175,9 @@ const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =
   record.machine === view.machine.machine &&
   isSameGeneration(record, view);
 
-/** The record of a mark that we lifted in this very boot: our quarantine still stands for it. */
+/**
+ * Returns the record of a mark that Cloudfence lifted in this very boot, or null. Our quarantine still stands for it.
+ */
 const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null => {
   const { record } = node;
   if (record?.phase !== 'lifted' || record.machine !== view.machine.machine || record.bootID !== node.bootID)
@@ -181,7 +185,10 @@ const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null => {
   return view.machine.generation === null || isSameGeneration(record, view) ? record : null;
 };
 
-/** Our taint is missing, and it was not we who took it off: what we take off ourselves, the record says. */
+/**
+ * Returns a reason if our taint is missing and Cloudfence did not remove it. The record says what Cloudfence removes
+ * itself.
+ */
 const taintMissing = (view: View, node: NodeFacts): Reason | null => {
   const record = currentRecord(view) ?? liftedRecord(view, node);
   if (!record) return null;
@@ -195,7 +202,7 @@ const taintMissing = (view: View, node: NodeFacts): Reason | null => {
     : null;
 };
 
-/** A fence of this very boot is gone, or is being released without another boot. */
+/** Returns a reason if a fence of this very boot is gone, or is being released without another boot. */
 const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
   const { remembered } = view;
   if (!remembered || !isSameBoot(remembered, node, view)) return null;
@@ -209,8 +216,8 @@ const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
 };
 
 /**
- * The label beside our taint still stands, and the taint does not: whoever removed the fence left that, and we never
- * do.
+ * Returns a reason if the label beside our taint is still set and the taint is not. Somebody who removes the fence may
+ * leave the label. Cloudfence never does.
  */
 const leftBehind = ({ machine }: View, node: NodeFacts): Reason | null =>
   node.taintedFor && !node.taints.ours && isOfThisBoot(node.taintedFor, node, machine)
@@ -229,8 +236,8 @@ const buried = (view: View, node: NodeFacts): Reason | null =>
     : null;
 
 /**
- * Somebody took our fence or our taint away. They may know more than we do: stop, and put nothing back in this boot. A
- * tombstone tells the runs that come later, which remember nothing.
+ * Stops if somebody removed our fence or our taint, and restores nothing in this boot. They may know more than
+ * Cloudfence does. A tombstone informs later runs, which remember nothing.
  */
 export const removedByHand: Rule = (view) => {
   const {

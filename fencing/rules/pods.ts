@@ -5,14 +5,17 @@ import type { FenceRecord } from '../model/record.ts';
 import { type PodTarget, stepKey } from '../model/steps.ts';
 import { type Rule, take, type View } from './view.ts';
 
-/** Uids of the pods that the fence named when it began: those of them that are finished now, were failed by us. */
+/**
+ * Returns the uids of the pods that the fence named when it began. Those of them that are finished now were failed by
+ * Cloudfence.
+ */
 export const namedBy = ({ cluster }: Pick<View, 'cluster'>): ReadonlySet<string> =>
   new Set(cluster.node?.record?.pods.map((pod) => pod.uid));
 
 /**
- * Why a pod of a dead node is not force-deleted, or null when it is. One that tolerates the taint stays until somebody
- * else begins to delete it, as Kubernetes does after its `tolerationSeconds`: with the kubelet dead and our taint gone,
- * nobody else would end it, and its volume would stay attached.
+ * Returns why a pod of a dead Node is not force-deleted, or null if it is. A pod that tolerates the taint stays until
+ * somebody else begins to delete it, as Kubernetes does after its `tolerationSeconds`. Then Cloudfence deletes it: with
+ * the kubelet dead and our taint gone, nobody else would end it, and its volume would stay attached.
  */
 export const leftAlone = (pod: PodFacts, named: ReadonlySet<string>): string | null => {
   if (pod.kind === 'mirror') return 'a mirror pod: its kubelet owns it';
@@ -25,8 +28,8 @@ export const leftAlone = (pod: PodFacts, named: ReadonlySet<string>): string | n
 };
 
 /**
- * System-critical pods first: among them are the CSI controllers that everybody else's volumes wait for. Then holders
- * of volumes.
+ * Orders pods by urgency. System-critical pods come first, because the CSI controllers that all other volumes wait for
+ * are among them. Holders of volumes come next.
  */
 const byUrgency = (a: PodFacts, b: PodFacts): number =>
   b.priority - a.priority ||
@@ -36,7 +39,8 @@ const byUrgency = (a: PodFacts, b: PodFacts): number =>
 const targetPod = ({ namespace, name, uid }: PodFacts): PodTarget => ({ namespace, name, uid });
 
 /**
- * A Job counts a pod by its phase, and a finalizer keeps a deleted pod in sight: both learn first that it has failed.
+ * Returns whether the pod has to be failed before it is deleted. A Job counts a pod by its phase, and a finalizer keeps
+ * a deleted pod in sight. In both cases the phase has to say first that the pod has failed.
  */
 const failsFirst = (pod: PodFacts): boolean => !pod.finished && (pod.kind === 'job' || pod.finalizers);
 
@@ -53,19 +57,19 @@ export const podsToDelete = (view: Pick<View, 'cluster'>): readonly PodFacts[] =
 };
 
 /**
- * This run has told it that it has failed, or was not let, and has deleted it: only its finalizers hold it, and they
- * are not ours.
+ * Returns whether only finalizers that are not ours hold the pod. This run has then failed the pod, or was denied that,
+ * and has deleted it.
  */
 export const isHeld = ({ memory: { asked, declined, deleted } }: Pick<View, 'memory'>, pod: PodFacts): boolean => {
   const fail = stepKey({ do: 'fail-pod', pod: targetPod(pod) });
   return pod.deleting && pod.finalizers && deleted.has(pod.uid) && (asked.has(fail) || declined.has(fail));
 };
 
-/** Pods without a volume that are made anew as often as we delete them: nobody waits for them. */
+/** Returns the pods without a volume that are recreated as often as Cloudfence deletes them. No run waits for them. */
 export const recurringPods = (view: Pick<View, 'cluster' | 'memory' | 'remembered'>): readonly PodFacts[] =>
   podsToDelete(view).filter((pod) => isRecurring(view, pod));
 
-/** Force-deletes, by uid, one pod after the other. */
+/** Force-deletes the pods one after the other, by uid. */
 export const deletePods: Rule = (view) => {
   for (const pod of podsToDelete(view)) {
     if (isRecurring(view, pod) || !isRested(view, pod) || isHeld(view, pod)) continue;
@@ -77,8 +81,8 @@ export const deletePods: Rule = (view) => {
 };
 
 /**
- * The API server declined to delete it, or declined to fail one that only a finalizer still holds: the fence goes on
- * around it, and its end says so.
+ * Returns whether the API server declined to delete the pod, or declined to fail a pod that only a finalizer still
+ * holds. The fence then continues without the pod, and its end says so.
  */
 export const isDeclined = ({ memory: { declined } }: Pick<View, 'memory'>, pod: PodFacts): boolean => {
   const target = targetPod(pod);
@@ -86,41 +90,44 @@ export const isDeclined = ({ memory: { declined } }: Pick<View, 'memory'>, pod: 
   return heldUnfailed || declined.has(stepKey({ do: 'delete-pod', pod: target }));
 };
 
-/** Pods of the Node that are known to use this volume. */
+/** Returns the pods of the Node that are known to use this volume. */
 export const usedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] =>
   cluster.pods.filter((pod) => !pod.finished && pod.volumes.includes(key));
 
 /**
- * A claim of the pod cannot be resolved, and nothing speaks against its being this volume: a volume has one claim at a
- * time.
+ * Returns whether a claim of the pod cannot be resolved, and nothing rules out that it is this volume. A volume has one
+ * claim at a time.
  */
 const mayUse = ({ unresolved }: PodFacts, claim: string | null): boolean =>
   unresolved.some((other) => claim === null || claim === other);
 
-/** Pods of the Node that still want this volume, or may: as long as there is one, the volume is not ours to free. */
+/**
+ * Returns the pods of the Node that still want this volume, or may want it. As long as there is one, Cloudfence must
+ * not free the volume.
+ */
 export const wantedBy = ({ cluster }: Pick<View, 'cluster'>, key: string): readonly PodFacts[] => {
   const claim = cluster.volumes.find((volume) => volume.key === key)?.claim ?? null;
   return cluster.pods.filter((pod) => !pod.finished && (pod.volumes.includes(key) || mayUse(pod, claim)));
 };
 
 /**
- * Pods that are made anew on the dead Node as often as we delete them, such as those of a workload whose template names
- * the Node (`spec.nodeName`). No scheduler is asked, so no taint keeps them out.
+ * The functions below find pods that are recreated on the dead Node as often as Cloudfence deletes them, such as those
+ * of a workload whose template names the Node (`spec.nodeName`). They bypass the scheduler, so no taint keeps them out.
  */
 
 type Seen = Pick<View, 'cluster' | 'memory' | 'remembered'>;
 
-/** What makes the pod: its controller, or whoever makes it under this name. */
+/** Returns what makes the pod: its controller, or its own name if it has no controller. */
 export const originOf = ({ namespace, name, owner }: Pick<PodFacts, 'namespace' | 'name' | 'owner'>): string =>
   `${namespace}/${owner ?? name}`;
 
 const recordOf = ({ cluster: { node }, remembered }: Seen): FenceRecord | null => (node ? node.record : remembered);
 
-/** It came after our mark. */
+/** Returns whether the pod came after our mark. */
 const isLate = (record: FenceRecord | null, uid: string): boolean =>
   record !== null && !record.pods.some((pod) => pod.uid === uid);
 
-/** Late pods that this run has deleted, and that are gone, or go as soon as their finalizers let them. */
+/** Returns the late pods that this run has deleted and that are gone, or go as soon as their finalizers allow it. */
 const chased = (view: Seen): readonly { readonly origin: string; readonly at: number }[] => {
   const standing = new Set(view.cluster.pods.filter(({ deleting }) => !deleting).map(({ uid }) => uid));
   return [...view.memory.deleted]
@@ -133,20 +140,24 @@ const cameBack = (view: Seen, pod: PodFacts): readonly { readonly at: number }[]
 
 const holdsNothing = ({ volumes, unresolved }: PodFacts): boolean => volumes.length === 0 && unresolved.length === 0;
 
-/** So many late pods are deleted in a run: whoever makes pods under ever new names does not hold it up. */
+/** The number of late pods that a run deletes. A source of pods with ever new names does not hold the run up. */
 const MOST_CHASED = 50;
 
-/** A run before this one has deleted the like of it in vain. */
+/** Returns whether an earlier run deleted pods like it in vain. */
 export const isKnownToRecur = (record: FenceRecord, pod: PodFacts): boolean =>
   holdsNothing(pod) && isLate(record, pod.uid) && record.recurring.includes(originOf(pod));
 
-/** One that somebody else deletes may be the last: only we can end it on a dead Node. */
+/**
+ * Returns whether the pod is known to recur and nobody else is deleting it. A pod that somebody else deletes may be the
+ * last one, and only Cloudfence can end it on a dead Node.
+ */
 const isKnown = (record: FenceRecord | null, pod: PodFacts): boolean =>
   record !== null && !pod.deleting && isKnownToRecur(record, pod);
 
 /**
- * A pod that came back after this run, or the fence before, had deleted one like it. It wants no volume, so nothing is
- * kept from anybody: it is left, and named. One that may want a volume is none, however often it comes back.
+ * Returns whether the pod came back after this run, or the fence before, deleted one like it. Such a pod wants no
+ * volume, so it keeps nothing from anybody: Cloudfence leaves it and names it. A pod that may want a volume never
+ * counts, however often it comes back. After `MOST_CHASED` deleted pods, every late pod without a volume counts.
  */
 export const isRecurring = (view: Seen, pod: PodFacts): boolean => {
   const record = recordOf(view);
@@ -154,9 +165,12 @@ export const isRecurring = (view: Seen, pod: PodFacts): boolean => {
   return isKnown(record, pod) || isBack(view, pod) || chased(view).length >= MOST_CHASED;
 };
 
-/** One that came back although this run has deleted the like of it. */
+/** Returns whether the pod came back although this run has deleted one like it. */
 export const isBack = (view: Seen, pod: PodFacts): boolean => cameBack(view, pod).length > 0;
 
-/** One that came back with a volume is deleted again and again, but not in a hurry. */
+/**
+ * Returns whether a pod that came back may be deleted again. A pod that comes back with a volume is deleted again and
+ * again, but not in a hurry.
+ */
 const isRested = (view: Seen & Pick<View, 'now'>, pod: PodFacts): boolean =>
   cameBack(view, pod).every(({ at }) => view.now.mono - at >= patience.pollLongest);

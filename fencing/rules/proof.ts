@@ -6,16 +6,22 @@ import { isGone, witnessesOf } from './identity.ts';
 import { currentRecord, targetNode } from './mark.ts';
 import { type Decision, refuse, type Rule, take, type View, wait } from './view.ts';
 
-/** The word of a person, given to this run or written in the record of the fence that it goes on with. */
+/**
+ * Returns a person's statement that the machine is off, or null. It is given to this run, or written in the record of
+ * the fence that the run continues.
+ */
 export const vouchedFor = (view: View): string | null => view.request.vouched ?? currentRecord(view)?.vouched ?? null;
 
-/** Everything that may say where the machine stands, and does speak of this very machine. */
+/** Returns every identity source that may say where the machine is and that names exactly this machine. */
 const ownIdentitySources = ({ cluster: { node, volumes }, machine, reading }: View): readonly IdentitySource[] =>
   [...(node?.identitySources ?? []), ...volumes.flatMap(({ attachment }) => attachment?.source ?? [])].filter(
     (source) => reading.machineOf(source) === machine.machine,
   );
 
-/** "Not found" in one place says nothing of a machine that stands in another, where nobody asked. */
+/**
+ * Refuses a machine in a place that Cloudfence does not serve. "Not found" in one place says nothing about a machine in
+ * another, where nobody asked.
+ */
 export const placeNotServed: Rule = (view) => {
   const { machine, power } = view.machine;
   if ((power !== 'missing' && power !== 'unknown') || vouchedFor(view) !== null) return null;
@@ -33,8 +39,9 @@ export const placeNotServed: Rule = (view) => {
 };
 
 /**
- * "Not found" alone is no proof: a wrong account or region looks the same. The disks that were attached to the machine
- * are the witnesses that it is really gone, when all of them are found where it stood, and none names it any more.
+ * Requires a witness for a machine that its cloud does not know. "Not found" alone is no proof, because a wrong account
+ * or region looks the same. The disks that were attached to the machine are the witnesses. They show that it is really
+ * gone if all of them are found where it was, and none names it any more.
  */
 export const missingNeedsWitness: Rule = (view) => {
   if (view.machine.power !== 'missing' || vouchedFor(view) !== null || witnessesAreGone(view)) return null;
@@ -57,13 +64,13 @@ export const missingNeedsWitness: Rule = (view) => {
 };
 
 /**
- * Those that testified when the fence began have been deleted with their volumes: nobody is left to be asked, and
- * nothing to be freed.
+ * Returns whether the disks that testified when the fence began were deleted with their volumes. Then there is no disk
+ * left to ask, and nothing left to free.
  */
 const witnessesAreGone = (view: View): boolean =>
   (currentRecord(view)?.volumes.some(({ attached }) => attached) ?? false) && view.cluster.volumes.every(isGone);
 
-/** Each look asks the disks anew. */
+/** Waits, or refuses, while a disk still names the machine. Each look asks the disks again. */
 const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): Decision => {
   const held = because('missing-but-disk-held', `the cloud does not know ${machine}, yet a disk still names it`);
   const mayLetGo = firstOff !== null && now.mono - firstOff.mono < patience.disksLetGo;
@@ -73,7 +80,7 @@ const stillHeld = ({ machine: { machine }, memory: { firstOff }, now }: View): D
 const askWitness = (view: View): Decision => {
   const disks = witnessesOf(view);
   const { machine } = view.machine;
-  // An attachment of a drained Node stands on no status any more.
+  // The status of a drained Node no longer lists its attachments.
   if (disks.length === 0 && view.cluster.node && !view.memory.searched)
     return {
       do: 'search',
@@ -97,8 +104,8 @@ const askWitness = (view: View): Decision => {
 };
 
 /**
- * A disk of the machine that no volume of the Node explains may be held by an attachment that the Node's status forgot,
- * such as on a drained node: then the list of all attachments is searched, once.
+ * Requests a search of the list of all attachments, once, if no volume of the Node explains a disk of the machine. An
+ * attachment that the Node's status forgot may hold the disk, such as on a drained Node.
  */
 export const unexplainedDisk: Rule = ({ machine, cluster, memory, reading }) => {
   if (memory.searched || !cluster.node) return null;
@@ -109,29 +116,35 @@ export const unexplainedDisk: Rule = ({ machine, cluster, memory, reading }) => 
     : null;
 };
 
-/** Some clouds show "stopped" for a moment while a machine starts: there it takes two reads that agree. */
+/**
+ * Waits for a second read where one is not enough. Some clouds show "stopped" for a moment while a machine starts, so
+ * two reads have to agree.
+ */
 export const offOnlyOnce: Rule = ({ machine, memory, now }) => {
   if (machine.power !== 'off-if-repeated' || !memory.firstOff) return null;
   const left = patience.secondRead - (now.mono - memory.firstOff.mono);
   return left > 0 ? wait(left, because('second-read', 'this state is proof only when a second read repeats it')) : null;
 };
 
-/** A proof without a boot generation could not be told from the next boot's. */
+/** Refuses a proof without a boot generation, because it could not be told from the next boot's. */
 export const generationUnknown: Rule = (view) =>
   view.machine.generation === null && view.machine.power !== 'missing' && vouchedFor(view) === null
     ? refuse(because('generation-unknown', `the cloud does not say which boot of ${view.machine.machine} has ended`))
     : null;
 
 /**
- * A person's word counts only where the configuration lets it, and never against a cloud that says that the machine is
- * up.
+ * Refuses a person's statement unless the configuration allows it. The statement never counts against a cloud that says
+ * that the machine is up.
  */
 export const vouchingRefused: Rule = (view) =>
   vouchedFor(view) !== null && view.policy.vouching === 'refused'
     ? refuse(because('vouching-refused', 'the configuration lets nobody vouch for a machine (policy.vouching)'))
     : null;
 
-/** Memory that resumes writes within seconds; a state without words for it proves nothing. */
+/**
+ * Refuses power states that prove nothing. Suspended memory resumes and writes within seconds. An unknown power state
+ * says nothing.
+ */
 export const doubtfulPower: Rule = (view) => {
   const { machine, power, evidence } = view.machine;
   if (vouchedFor(view) !== null) return null;
@@ -146,9 +159,9 @@ export const doubtfulPower: Rule = (view) => {
 };
 
 /**
- * A kubelet that renews its Lease after the cloud said off contradicts the cloud: stop, and tell people.
- * Kubelets renew every 10 s and while the machine is `stopping`, so only a *change* counts, against what the record
- * holds for this very boot, else against what this run read first.
+ * Stops, and informs people, if the kubelet renews its Lease after the cloud said off: the kubelet contradicts the
+ * cloud. Kubelets renew every 10 s, and also while the machine is `stopping`, so only a *change* counts. It counts
+ * against the Lease that the record holds for this very boot, or else against the Lease that this run read first.
  */
 export const leaseContradicts: Rule = (view) => {
   const record = currentRecord(view);
@@ -160,14 +173,15 @@ export const leaseContradicts: Rule = (view) => {
 };
 
 /**
- * A renewal that stays the only one for long was under way when the machine went off. Its date is the kubelet's word,
- * so we time it ourselves.
+ * Notes the renewal, and refuses until the kubelet has been silent for long enough. A renewal that stays the only one
+ * for long was in progress when the machine went off. Its date is the kubelet's word, so Cloudfence measures the time
+ * itself.
  */
 const untilSilent = (view: View, record: FenceRecord, lease: string, says: string): Decision => {
   const { node } = view.cluster;
   const { now } = view;
   if (!node) return refuse(because('lease-renewed-after-off', says));
-  // A kubelet may write the record: what is dated ahead is timed anew.
+  // A kubelet may write the record, so a date that lies ahead starts the measurement again.
   if (record.renewed?.lease !== lease || Date.parse(record.renewed.seen) > now.wall) {
     const seen = new Date(now.wall).toISOString();
     return take(
@@ -190,15 +204,15 @@ const untilSilent = (view: View, record: FenceRecord, lease: string, says: strin
 };
 
 /**
- * By its own date or, where its clock is off, since this run saw the machine missing; NaN of a Lease that cannot be
- * read is no silence.
+ * Returns how long (ms) the kubelet has been silent: by the Lease's own date or, if its clock is wrong, since this run
+ * saw the machine missing. The date of a Lease that cannot be read (NaN) counts as no silence.
  */
 const silentFor = (lease: string, { memory: { firstOff }, now }: View): number =>
   Math.max(now.wall - (Date.parse(lease) || now.wall), firstOff ? now.mono - firstOff.mono : 0);
 
 /**
- * A machine that its cloud does not know may run where nobody asked: a kubelet that renewed its Lease just now says
- * that it does.
+ * Waits until the kubelet of a machine that its cloud does not know is silent. The machine may run where nobody asked,
+ * and a kubelet that renewed its Lease just now says that it does.
  */
 export const kubeletNotSilent: Rule = (view) => {
   const {
@@ -219,7 +233,8 @@ export const kubeletNotSilent: Rule = (view) => {
 };
 
 /**
- * A renewal dated after the power-off may be a fast clock. It gets a second look; a living kubelet renews until then.
+ * Waits for a second look if the Lease is dated after the power-off. The cause may be a fast clock. A living kubelet
+ * renews the Lease before the second look.
  */
 export const leaseLooksLate: Rule = (view) => {
   const { cluster, now } = view;

@@ -17,7 +17,10 @@ import { usedBy } from './pods.ts';
 
 const unproven = (says: string): Reason => because('return-unproven', says);
 
-/** A Lease renewed since the proof and lately; a clock that is off is seen through by a renewal under our eyes. */
+/**
+ * Returns whether the Lease was renewed since the proof, and recently. A renewal that this run sees itself counts even
+ * if the clock is wrong.
+ */
 const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, record: FenceRecord): boolean => {
   if (lease === null || lease === record.lease) return false;
   const renewedNow = memory.firstLease !== undefined && memory.firstLease !== lease;
@@ -44,8 +47,8 @@ const leftoverAttachment = (view: View, record: FenceRecord): string | null => {
 };
 
 /**
- * What is still missing before the fence may be taken back, or null. A Node that is Ready under its old bootID came
- * back from memory (or never went): its mounts are stale.
+ * Returns what is still missing before the fence may be released, or null. A Node that is Ready under its old bootID
+ * came back from memory, or never went: its mounts are stale.
  */
 const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Reason | null => {
   if (view.machine.power !== 'running') return unproven(`the cloud says ${view.machine.power}, not running`);
@@ -58,9 +61,7 @@ const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Rea
   return volume === null ? null : unproven(`${volume} of before the fence is still attached`);
 };
 
-/**
- * The quarantine goes a while after the taint went: until then controllers may still act on what they remember of it.
- */
+/** Ends the quarantine a while after the taint was removed. Until then, controllers may still act on a cached taint. */
 const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombstone: Tombstone | null): Decision => {
   const since = Date.parse(record.released ?? record.begun) - view.now.wall;
   const left = since + patience.settle;
@@ -84,8 +85,8 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
 };
 
 /**
- * The record says that we set a taint, which stands, and nothing surer bears that out: it is not ours to take off, and
- * must not be forgotten.
+ * Refuses if the record says that Cloudfence set a taint that still stands, and nothing more reliable confirms it. The
+ * taint is not ours to remove, and must not be forgotten.
  */
 const unclaimedTaint = (node: NodeFacts, { fence, outOfService, released: takenOff }: FenceRecord): Decision | null =>
   outOfService === 'ours' && takenOff === null && node.taints.outOfService && !node.taints.ours
@@ -98,8 +99,8 @@ const unclaimedTaint = (node: NodeFacts, { fence, outOfService, released: takenO
     : null;
 
 /**
- * Since when a running machine has been out of Kubernetes' reach: a Node that was silent while it was off counts from
- * its start.
+ * Returns how long (ms) a running machine has been out of Kubernetes' reach. If the Node was silent while the machine
+ * was off, the time counts from the machine's start.
  */
 const outOfReachFor = (view: View, node: NodeFacts, record: FenceRecord): number =>
   node.ready === 'True'
@@ -107,9 +108,9 @@ const outOfReachFor = (view: View, node: NodeFacts, record: FenceRecord): number
     : view.now.wall - Math.max(node.readySince, view.machine.since ?? Date.parse(record.released ?? record.begun));
 
 /**
- * A machine that starts again under our fence is waited for, and the fence is taken back once its boot is proven fresh.
- * A name that was handed on to another machine does not keep a Node in quarantine: nothing of the old one's time is
- * left. One that stays out of reach is treated as any other.
+ * Releases the fence of a machine that starts again, once its boot is proven fresh, and waits until then. A name that
+ * another machine has by now does not keep a Node in quarantine, because nothing of the old machine's time is left. A
+ * machine that stays out of reach is treated as any other.
  */
 export const takeBack: Rule = (view) => {
   const { node } = view.cluster;
@@ -123,13 +124,16 @@ export const takeBack: Rule = (view) => {
     : (unclaimedTaint(node, record) ?? endQuarantine(view, node, record, null));
 };
 
-/** Something of ours stands on the Node, by what no kubelet can write; its record may be lost. */
+/**
+ * Returns whether something of ours is on the Node: a label or a taint that no kubelet can write, or a record. The
+ * record may be lost.
+ */
 const isFenced = (node: NodeFacts): boolean =>
   (node.label !== null && node.tombstone === null) || node.taints.quarantine || node.recordText !== null;
 
 export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node) && node.record === null;
 
-/** What a lost or unreadable record must have said: enough to take the fence back on a person's word. */
+/** Returns what a lost or unreadable record must have said: enough to release the fence on a person's word. */
 const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   ...newRecord(view, node),
   phase: 'fenced',
@@ -137,8 +141,8 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
 });
 
 /**
- * A person has checked the machine and vouches for it: no proof is asked, and no source either. In a boot that was
- * fenced the fence does not come back.
+ * Releases the fence for a person who has checked the machine and vouches for it. Asks for no proof and no identity
+ * source. In a boot that was fenced, the fence does not come back.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
@@ -158,7 +162,10 @@ export const acceptedByPerson: Rule = (view) => {
   return endQuarantine(view, node, record, sameBoot ? fenceInBoot(record.fence, node, view.machine) : null);
 };
 
-/** A machine that runs again has another boot than the one in which somebody removed our fence. */
+/**
+ * Removes the tombstone of an earlier boot. A machine that runs again has another boot than the one in which somebody
+ * removed our fence.
+ */
 export const forgetTombstone: Rule = ({ cluster: { node }, machine }) => {
   if (
     !node?.tombstone ||
@@ -173,7 +180,7 @@ export const forgetTombstone: Rule = ({ cluster: { node }, machine }) => {
   );
 };
 
-/** Asked to release, and nothing of ours stands (any more), or the machine is not back. */
+/** Ends a requested release if nothing of ours is on the Node (any more), or if the machine is not back. */
 export const releaseAsked: Rule = (view) => {
   const {
     request,

@@ -12,7 +12,10 @@ import { isFencedWithoutRecord } from './release.ts';
 import { type Decision, fenced, ignore, refuse, type Rule, take, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
 
-/** Neither a Node nor anything that one left behind: all is done, or it never was a machine of this cluster. */
+/**
+ * Ends the run if there is neither a Node nor anything that one left behind. Either all is done, or the machine was
+ * never one of this cluster.
+ */
 export const nothingOfOurs: Rule = ({ cluster: { node, pods, volumes }, machine, memory }) => {
   if (node || pods.length > 0 || volumes.length > 0) return null;
   return memory.asked.size > 0
@@ -20,7 +23,7 @@ export const nothingOfOurs: Rule = ({ cluster: { node, pods, volumes }, machine,
     : ignore(because('no-node', `no Node, pod or volume attachment of this cluster belongs to ${machine.machine}`));
 };
 
-/** A machine that runs is not off, whatever its Node looks like. */
+/** Does not fence a machine that runs: it is not off, whatever its Node looks like. */
 export const running: Rule = (view) => {
   const { power, machine } = view.machine;
   if (power === 'starting') return ignore(because('machine-starting', `${machine} is starting`));
@@ -43,13 +46,13 @@ export const running: Rule = (view) => {
   return powerOff(view, node, `Node ${node.name} is unreachable while ${machine} runs`);
 };
 
-/** One machine and one boot of it, in a few characters; null where the cloud does not tell boots apart. */
+/** Returns one machine and one boot of it in a few characters. Null if the cloud does not tell boots apart. */
 const bootOf = ({ machine, generation }: MachineFacts): string | null =>
   generation === null ? null : `${shortHash(machine)}${shortHash(generation)}`;
 
 /**
- * When an earlier run first saw this very stop. A time that lies ahead counts as now, and is written anew, or it would
- * never pass.
+ * Returns when an earlier run first saw this very stop, or null. A time that lies slightly ahead counts as now. A time
+ * that lies further ahead is written again, because it would never pass otherwise.
  */
 const seenBefore = ({ machine, cluster: { node }, now }: View): number | null => {
   if (!node?.stopping || node.stopping.boot !== bootOf(machine)) return null;
@@ -60,19 +63,19 @@ const seenBefore = ({ machine, cluster: { node }, now }: View): number | null =>
 const seenNow = ({ memory, now }: View): number => memory.firstStopping?.at ?? now.wall;
 
 /**
- * Where the cloud does not say since when, this is counted from the first time that we saw it, in this run or an
- * earlier one: what a kubelet says of it counts nothing.
+ * Returns since when the machine is stopping (epoch ms). If the cloud does not say, the time counts from when this run
+ * or an earlier one first saw it. What a kubelet says about it counts nothing.
  */
 const stoppingSince = (view: View): number =>
   view.machine.since ?? Math.min(seenNow(view), seenBefore(view) ?? Infinity);
 
-/** Only a Node that the policy may switch off has anything noted on it. */
+/** Returns whether a stop is to be noted on the Node: only if the policy may power off its machine. */
 const isToBeNoted = (view: View, node: NodeFacts): boolean =>
   view.policy.unreachable === 'power-off' && !view.policy.dryRun && !node.controlPlane && mayPowerOff(view) === null;
 
 /**
- * No run lives for as long as a stop may take, and the next one remembers nothing: the time goes where no kubelet may
- * write.
+ * Notes when the machine was first seen `stopping`. No run lives for as long as a stop may take, and the next run
+ * remembers nothing. So the time is written where no kubelet may write.
  */
 const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
   const boot = bootOf(view.machine);
@@ -85,7 +88,7 @@ const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
   );
 };
 
-/** On its way down the guest may still write: only the end of it is proof. */
+/** Waits for the end of a stop. Until then the guest may still write: only the end is proof. */
 export const stopping: Rule = (view) => {
   const { power, machine } = view.machine;
   if (power !== 'stopping') return null;
@@ -101,10 +104,10 @@ export const stopping: Rule = (view) => {
   return powerOff(view, node, says);
 };
 
-/** An answer without a power state ends nothing. */
+/** Power states in which a stop may be in progress. An answer without a power state ends nothing. */
 const mayBeStopping: ReadonlySet<Power> = new Set<Power>(['stopping', 'unknown']);
 
-/** What was noted of a stop that is over says nothing of the next one. */
+/** Removes the note of a stop that is over. It says nothing about the next stop. */
 export const forgetStopping: Rule = (view) => {
   const {
     cluster: { node },
@@ -120,7 +123,10 @@ export const forgetStopping: Rule = (view) => {
   );
 };
 
-/** Both an off-switch and doubt about it are destructive: the same guards as for a fence. */
+/**
+ * Returns why the machine may not be powered off, or null. A power-off is destructive, and so is doubt about it, so the
+ * same guards apply as to a fence.
+ */
 const mayPowerOff = (view: View): Decision | null => paused(view) ?? optedOut(view);
 
 const powerOffOnce = (view: View, says: string): Decision => {
@@ -131,11 +137,17 @@ const powerOffOnce = (view: View, says: string): Decision => {
     : take(step, because('power-off-by-policy', says));
 };
 
-/** A Node that was silent while its machine was off is out of reach only since that runs again. */
+/**
+ * Returns how long (ms) the Node has been unreachable. If it was silent while its machine was off, the time counts from
+ * when the machine runs again.
+ */
 const unreachableFor = ({ machine, now }: View, node: NodeFacts): number =>
   node.ready === 'True' ? 0 : now.wall - Math.max(node.readySince, machine.since ?? 0);
 
-/** The network's trouble, or ours, looks like many dead nodes; and a control plane's node is never switched off. */
+/**
+ * Returns what forbids the power-off, or the survey to ask for first, or null. A fault of the network, or of our own,
+ * looks like many dead Nodes. A control-plane Node is never powered off.
+ */
 const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   const refuseBecause = (why: string) =>
     refuse(because('power-off-refused', `${node.name} is not powered off: ${why}`));
@@ -161,40 +173,47 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   return null;
 };
 
-/** Switches the machine off, once, or says what forbids it. */
+/** Powers the machine off once, or says what forbids it. */
 const powerOff = (view: View, node: NodeFacts, says: string): Decision =>
   mayPowerOff(view) ?? powerOffForbidden(view, node) ?? capReached(view) ?? powerOffOnce(view, says);
 
-/** The cloud says that the machine is not off: its guest may write, now or within seconds. */
+/** Power states in which the cloud says that the machine is not off. Its guest may write, now or within seconds. */
 const notOff: ReadonlySet<Power> = new Set<Power>(['running', 'starting', 'stopping', 'suspended']);
 
 /**
- * An operation on a machine that is off by its power state is our own detach, or the driver's; a start shows itself
- * within seconds.
+ * Returns whether the guest may write. An operation on a machine that is off by its power state is our own detach, or
+ * the driver's. A start shows itself within seconds.
  */
 const mayWrite = ({ machine: { power, offUnderOperation } }: View): boolean =>
   notOff.has(power) && offUnderOperation !== true;
 
-/** Null where the record is lost, speaks of another machine or is not our label's: then nothing is written over it. */
+/**
+ * Returns the record of the lifted mark. Null if the record is lost, names another machine, or is not our label's: then
+ * nothing is written over it.
+ */
 const liftedRecord = ({ now, machine }: View, { record, label }: NodeFacts): FenceRecord | null =>
   record && label !== null && record.machine === machine.machine
     ? { ...record, phase: 'lifted', released: new Date(now.wall).toISOString() }
     : null;
 
 /**
- * By its record, and nothing that is surer contradicts: what a kubelet writes there does not keep our taint on its
- * machine.
+ * Returns whether the Node is another machine's by its record, and nothing more reliable contradicts that. What a
+ * kubelet writes in the record does not keep our taint on its machine.
  */
 const isAnothers = ({ machine, reading }: View, node: NodeFacts): boolean =>
   node.record !== null && node.record.machine !== machine.machine && identityOf(node, machine, reading) !== 'proven';
 
-/** A person's word may stand for a suspended machine, never against a cloud that says that it is up. */
+/**
+ * Returns whether a person's statement covers a suspended machine. It never counts against a cloud that says that the
+ * machine is up.
+ */
 const isVouchedFor = (view: View): boolean => view.machine.power === 'suspended' && vouchedFor(view) !== null;
 
 /**
- * A proof covers one call, but Kubernetes goes on acting on our out-of-service taint: it would delete the pods of a
- * machine that has come back and detach its mounted disks as soon as its kubelet is cut off. So the taint goes before
- * any other question is asked, even under a pause. The quarantine stays until the return is proven.
+ * Removes our out-of-service taint from a machine that may write. A proof covers one call, but Kubernetes goes on
+ * acting on the taint: it would delete the pods of a machine that has come back, and detach its mounted disks as soon
+ * as its kubelet is cut off. So the taint goes before any other question is asked, even under a pause. The quarantine
+ * stays until the return is proven.
  * https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/#non-graceful-node-shutdown
  */
 export const liftMark: Rule = (view) => {

@@ -7,25 +7,25 @@ import type { FenceRecord } from '../model/record.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Step } from '../model/steps.ts';
 
-/** Wall clock (epoch ms) for what other clocks wrote, monotonic clock (ms) for how long something took. */
+/** Wall clock (epoch ms) for what other clocks wrote, and monotonic clock (ms) for how long something took. */
 export interface Moment {
   readonly wall: number;
   readonly mono: number;
 }
 
-/** What is asked for: look at this machine now, or take its fence back. */
+/** What is requested: look at this machine now, or release its fence. */
 export interface Request {
   readonly machine: MachineId;
   readonly intent: 'react' | 'release';
-  /** The reason of a person who has checked the machine and vouches for its return; null otherwise. */
+  /** The reason of a person who has checked the machine and vouches for its return. Null otherwise. */
   readonly accepted: string | null;
-  /** The reason of a person who vouches that a machine is off which no cloud can prove off; null otherwise. */
+  /** The reason of a person who vouches that the machine is off although no cloud can prove it. Null otherwise. */
   readonly vouched: string | null;
 }
 
 /**
- * What this run remembers beside the newest facts. It does not outlive the run: what a later one must know stands in
- * the record.
+ * What this run remembers beside the newest facts. It does not outlive the run: what a later run must know is in the
+ * record.
  */
 export interface Memory {
   /** The first of the off-reads that agree on one generation. */
@@ -33,31 +33,34 @@ export interface Memory {
   /** Wall clock (epoch ms) at which this run first saw the machine `stopping`, in that boot. */
   readonly firstStopping: { readonly at: number; readonly generation: string | null } | null;
   readonly witness: Witness | null;
-  /** The kubelet's Lease, first read after `firstOff`; undefined until then. */
+  /** The kubelet's Lease, first read after `firstOff`. Undefined until then. */
   readonly lease: string | null | undefined;
-  /** The Lease as the run first saw it, to see a renewal. */
+  /** The Lease as the run first saw it, to detect a renewal. */
   readonly firstLease: string | null | undefined;
-  /** Steps taken since the newest look: their targets still stand in the facts. */
+  /** Steps taken since the newest look. Their targets are still in the facts. */
   readonly sinceLook: ReadonlySet<string>;
-  /** When a step was last taken (mono ms). */
+  /** When each step was last taken (monotonic ms). */
   readonly asked: ReadonlyMap<string, number>;
-  /** Pods that this run has deleted, by uid: what makes them, and when it was asked (mono ms). */
+  /** Pods that this run has deleted, by uid: what makes them, and when the deletion was requested (monotonic ms). */
   readonly deleted: ReadonlyMap<string, { readonly origin: string; readonly at: number }>;
-  /** Since when a volume is no longer wanted by any pod of the Node (mono ms). */
+  /** Since when no pod of the Node wants a volume any more (monotonic ms). */
   readonly unwanted: ReadonlyMap<string, number>;
-  /** Keys of volumes whose disks this run detached through the cloud. */
+  /** Keys of the volumes whose disks this run detached through the cloud. */
   readonly detached: ReadonlySet<string>;
-  /** Attachments that name the machine in the place of a Node, once they have been found in the list of all. */
+  /** Attachments that name the machine in the place of a Node, once they were found in the list of all attachments. */
   readonly attachments: readonly string[] | null;
-  /** Steps that were declined for good, with their target and why: what is behind them goes on, and the end says so. */
+  /**
+   * Steps that were declined for good, with their target and the reason. The run continues without them, and its end
+   * names them.
+   */
   readonly declined: ReadonlyMap<string, string>;
   /** The list of all attachments was searched for those of this Node. */
   readonly searched: boolean;
   readonly marks: number;
   readonly census: ConnectivitySurvey | null;
-  /** Whether the cap lets this fence begin; null until it was asked about this boot. */
+  /** Whether the cap allows this fence to begin. Null until the run has asked about this boot. */
   readonly admission: Admission | null;
-  /** Looks since something last changed. */
+  /** The number of looks since something last changed. */
   readonly polls: number;
 }
 
@@ -70,11 +73,11 @@ export interface View {
   readonly runId: string;
   readonly machine: MachineFacts;
   readonly cluster: ClusterFacts;
-  /** The fence as last seen by this run. */
+  /** The fence as this run last saw it. */
   readonly remembered: FenceRecord | null;
   /**
-   * Why this Node may not be the machine's although it names it, or null: then nothing but the lifting of our own mark
-   * is done.
+   * Why this Node may not be the machine's although it names the machine, or null. If set, Cloudfence only lifts its
+   * own mark.
    */
   readonly ambiguity: Reason | null;
   readonly memory: Memory;
@@ -85,9 +88,9 @@ export type Decision =
   | { readonly do: 'step'; readonly step: Step; readonly because: Reason }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[]; readonly because: Reason }
   | { readonly do: 'census'; readonly because: Reason }
-  /** Enter the fence where the cap counts, before it begins. */
+  /** Enters the fence in the ledger, where the cap counts, before the fence begins. */
   | { readonly do: 'claim'; readonly boot: string | null; readonly because: Reason }
-  /** Look again, and this time through the list of all attachments. */
+  /** Looks again, this time through the list of all attachments. */
   | { readonly do: 'search'; readonly because: Reason }
   | { readonly do: 'wait'; readonly ms: number; readonly because: Reason }
   | {
@@ -97,7 +100,7 @@ export type Decision =
       readonly lookAgainIn?: number;
     };
 
-/** One line of the ladder in `decide`: speaks, or leaves it to the next. */
+/** One line of the ladder in `decide`. Returns a decision, or null to leave it to the next rule. */
 export type Rule = (view: View) => Decision | null;
 
 export const take = (step: Step, reason: Reason): Decision => ({ do: 'step', step, because: reason });

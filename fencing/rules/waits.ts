@@ -5,11 +5,14 @@ import { patience } from '../model/policy.ts';
 import { diskBelow, isDetachDeclined } from './disks.ts';
 import { isBack, isDeclined, isHeld, isRecurring, leftAlone, namedBy, wantedBy } from './pods.ts';
 
-/** Looks come quickly at first, then at leisure: what goes by itself goes within a second or within minutes. */
+/**
+ * Returns the time until the next look (ms). Looks come quickly at first and slowly later: what goes away by itself
+ * goes within a second or within minutes.
+ */
 export const pollDelay = ({ memory }: View): number =>
   Math.min(patience.pollLongest, Math.round(patience.pollShortest * 1.3 ** memory.polls));
 
-/** Pods that we deleted and that still stand. */
+/** Waits for pods that Cloudfence deleted and that still exist. */
 export const waitForPods: Rule = (view) => {
   const named = namedBy(view);
   const going = view.cluster.pods.filter(
@@ -24,7 +27,7 @@ export const waitForPods: Rule = (view) => {
   return wait(pollDelay(view), because('pods-going', says));
 };
 
-/** Attachments that nobody wants: attach-detach and the attacher take them away, or the rules above help. */
+/** Waits for attachments that no pod wants. Attach-detach and the attacher remove them, or the rules above help. */
 export const waitForAttachments: Rule = (view) => {
   if (view.cluster.nameTaken) return null;
   const going = view.cluster.volumes.filter((volume) => volume.attachment && wantedBy(view, volume.key).length === 0);
@@ -40,7 +43,7 @@ export const waitForAttachments: Rule = (view) => {
   );
 };
 
-/** Disks that the cloud still shows at the machine although Kubernetes has let go of them. */
+/** Waits for disks that the cloud still shows at the machine although Kubernetes has released them. */
 export const waitForDisks: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
   const going = view.cluster.volumes
@@ -52,7 +55,7 @@ export const waitForDisks: Rule = (view) => {
     : null;
 };
 
-/** A nudge that stands on a new attachment is waited for, so that it can be taken off. */
+/** Waits while a nudge stands on a new attachment, so that the nudge can be removed. */
 export const waitForNudge: Rule = (view) => {
   const nudged = view.cluster.volumes.some(({ successor }) => successor?.nudged);
   return nudged ? wait(pollDelay(view), because('attacher-nudged', 'a nudged attacher is at work')) : null;

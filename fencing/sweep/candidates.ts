@@ -11,14 +11,14 @@ import { type MachineId, ownMachine } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 
-/** A suspect, the cluster that it stands in, and the machines that it may be. */
+/** A suspect, the cluster that it is in, and the machines that it may be. */
 export interface SweepCandidate {
   readonly cluster: string;
   readonly suspect: Suspect;
   readonly machines: readonly MachineId[];
-  /** Why none of them is known although one should be, in words for people; null otherwise. */
+  /** Why no machine is known although one should be, in words for people. Null otherwise. */
   readonly doubt: string | null;
-  /** The fault that kept it from being told, or null. */
+  /** The fault that kept the machines from being identified, or null. */
   readonly fault: CloudfenceError | null;
 }
 
@@ -28,8 +28,8 @@ export interface Asked {
 }
 
 /**
- * A Node is its providerID's machine's alone: its run tells whatever else the Node claims, and keeps no other from its
- * own.
+ * Returns the machines that a suspect may be. A Node with a providerID belongs to that machine alone. That machine's
+ * run reports whatever else the Node claims, and the other claims keep no other machine from its own Node.
  */
 const machinesOf = ({ identitySources }: Suspect, { cloud }: Ports): readonly MachineId[] => {
   const own = ownMachine(identitySources, cloud.machineOf);
@@ -38,7 +38,10 @@ const machinesOf = ({ identitySources }: Suspect, { cloud }: Ports): readonly Ma
     : [own];
 };
 
-/** Where a Node itself does not name its machine, all that may name it is asked; where it is gone, its disks are. */
+/**
+ * Returns the candidate for a suspect. If the Node itself does not name its machine, everything that may name it is
+ * read. If the Node is gone, its disks are asked.
+ */
 const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
   const sighting = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
   if (sighting.machines.length > 0) return sighting;
@@ -56,8 +59,10 @@ const toldOf = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise
 };
 
 /**
- * A fault of ours with one suspect says nothing of the others; a cluster or cloud that does not answer says nothing of
- * any.
+ * Returns the candidate for a suspect. An internal fault with one suspect says nothing about the others, so the
+ * candidate carries it.
+ *
+ * @throws CloudfenceError if the cluster or the cloud does not answer, which says nothing about any suspect
  */
 const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<SweepCandidate> => {
   try {
@@ -68,7 +73,7 @@ const sighted = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promis
   }
 };
 
-/** What stands out in one cluster. A cluster that gives no answer is named: its nodes are unknown, not fine. */
+/** Finds the candidates in one cluster. Names a cluster that gives no answer: its Nodes are unknown, not fine. */
 export const candidatesIn = async (cluster: Cluster, ports: Ports): Promise<Asked> => {
   try {
     const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
@@ -95,8 +100,8 @@ const standingIn = (sightings: readonly SweepCandidate[]): readonly SweepCandida
   sightings.filter(({ suspect }) => suspect.because !== 'node-missing');
 
 /**
- * Seen in one place only: the run goes there at once. Of several Nodes it goes to the one that bears our taint, which
- * may have to go.
+ * Returns the location hint of a machine that was seen in one place only, so that its run goes there at once. Of
+ * several Nodes, the run goes to the one that carries our taint, which may have to go.
  */
 export const locationHint = (
   machine: MachineId,
@@ -148,14 +153,20 @@ const whyUnnamed = ({ doubt, fault }: SweepCandidate): Ending | null => {
   return doubt === null ? null : refusal(because('identity-unproven', doubt));
 };
 
-/** Silent Nodes of which nothing says which machine they are: nobody can prove them off, and somebody should know. */
+/**
+ * Returns the outcomes for silent Nodes whose machine nothing names. Nobody can prove them off, and somebody should
+ * know.
+ */
 export const unnamed = (sightings: readonly SweepCandidate[], occasion: Occasion, ports: Ports): readonly Outcome[] =>
   sightings.flatMap((sighting) => {
     const why = whyUnnamed(sighting);
     return why ? [ended('', sighting, why, occasion, ports)] : [];
   });
 
-/** Two standing Nodes that claim one machine: neither is acted on, and one that bears our taint is looked at first. */
+/**
+ * Returns the refusal for two existing Nodes that claim one machine, or null. Neither is acted on. A Node that carries
+ * our taint is looked at first.
+ */
 export const claimedTwice = (
   machine: MachineId,
   sightings: readonly SweepCandidate[],
@@ -171,7 +182,9 @@ export const claimedTwice = (
 /** Which machine was below a Node that is gone and whose attachments name none. */
 interface Below {
   readonly machines: readonly MachineId[];
-  /** Why that is not known, in words for people; null where it is, or where no disk of this cloud is concerned. */
+  /**
+   * Why the machine is not known, in words for people. Null if it is known, or if no disk of this cloud is concerned.
+   */
   readonly doubt: string | null;
 }
 
@@ -187,10 +200,13 @@ const unknown = ({ node, attachments }: Suspect, why: string): Below => ({
 /** Neither a disk nor Kubernetes says that anything was ever attached there. */
 const NOTHING_HELD: Below = { machines: [], doubt: null };
 
-/** No machine has this id, so that nothing is taken for its own. */
+/** An id that no machine has, so that no attachment counts as that machine's own. */
 const NOBODY: MachineId = '';
 
-/** Volumes of this cloud that are still attached to the Node; none when another machine has its name by now. */
+/**
+ * Returns the volumes of this cloud that are still attached to the Node. Returns none if another machine has its name
+ * by now.
+ */
 const volumesLeft = async (
   cluster: Cluster,
   { node, attachments }: Suspect,
@@ -205,8 +221,8 @@ const volumesLeft = async (
 };
 
 /**
- * Nobody holds the disks, so only ids that the cloud would give to a Node of that name are left: one that it knows
- * before one that it forgot.
+ * Returns the likeliest machine by the Node's name. No machine holds the disks, so only ids that the cloud would give
+ * to a Node of that name are left. A machine that the cloud knows comes before one that it has forgotten.
  */
 const guessed = async (suspect: Suspect, volumes: readonly VolumeFacts[], { cloud, signal }: Ports): Promise<Below> => {
   const guesses = new Set(volumes.flatMap((volume) => cloud.machinesNamed?.(suspect.node, volume) ?? []));
@@ -227,9 +243,9 @@ const byTheirDisks = async (suspect: Suspect, volumes: readonly VolumeFacts[], p
 };
 
 /**
- * The machine that was below a Node which is gone, by the disks that were attached to it: the one that holds them, or
- * where they are free, the one that their place and the Node's name speak for. A clue: a run has to prove that it was
- * this one.
+ * Returns the machine that was below a Node that is gone, by the disks that were attached to it. This is the machine
+ * that holds the disks. If the disks are free, it is the one that their place and the Node's name point to. The answer
+ * is a hint: a run has to prove that it was this machine.
  */
 export const machinesBelow = async (cluster: Cluster, suspect: Suspect, ports: Ports): Promise<Below> => {
   if (!ports.cloud.holders) return { machines: [], doubt: null };

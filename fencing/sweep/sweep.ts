@@ -16,17 +16,17 @@ import {
 
 export interface Swept {
   readonly outcomes: readonly Outcome[];
-  /** Clusters that could not be asked, and why: their nodes are unknown, not fine. */
+  /** Clusters that could not be asked, and why. Their Nodes are unknown, not fine. */
   readonly unreachable: Asked['unreachable'];
 }
 
-/** A sweep's runs end early: what has to be waited for, the next sweep finds again. */
+/** The longest time that a run of a sweep may take. What has to be waited for longer, the next sweep finds again. */
 const LONGEST_RUN_MS = 30_000;
 
 /**
- * Finds what events missed: stale Leases, fences under way or waiting for a return, attachments of Nodes that are gone.
- * Costs a few lists per cluster and one look at the machines that they name; a run then goes where its machine was
- * seen.
+ * Finds what events missed: stale Leases, fences in progress or waiting for a return, and attachments of Nodes that are
+ * gone. Costs a few lists per cluster and one look at the machines that they name. A run then goes where its machine
+ * was seen.
  */
 export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> => {
   const asked = await Promise.all(ports.clusters.map((cluster) => candidatesIn(cluster, ports)));
@@ -48,16 +48,19 @@ export const sweep = async (occasion: Occasion, ports: Ports): Promise<Swept> =>
   };
 };
 
-/** A parked Node on which nothing has come back is not told again with each sweep. */
+/**
+ * Returns whether an outcome is news. A parked Node on which nothing has come back is not reported again with each
+ * sweep.
+ */
 const isNews = ({ outcome, steps }: Outcome): boolean => outcome !== 'fenced' || steps.length > 0;
 
-/** One look at all machines. Where it fails, each run looks for itself: one bad zone must not hide the others. */
+/** Looks at all machines once. If the look fails, each run looks for itself: one bad zone must not hide the others. */
 const factsOf = async (machines: readonly MachineId[], { cloud, signal }: Ports): Promise<readonly MachineFacts[]> =>
   machines.length === 0 ? [] : cloud.look(machines, { disks: false }, signal).catch(() => []);
 
 /**
- * A fence that is finished and whose machine is still off in the same boot, with nothing attached: its work is done
- * until it comes back, or goes for good.
+ * Returns whether a fence is finished and its machine is still off in the same boot, with nothing attached. Then its
+ * work is done until the machine comes back, or goes for good.
  */
 const isParked = ({ record, marked, attachments }: Suspect, { power, generation, forGood }: MachineFacts): boolean =>
   record?.phase === 'fenced' &&
@@ -68,11 +71,13 @@ const isParked = ({ record, marked, attachments }: Suspect, { power, generation,
   record.generation === generation;
 
 /**
- * - 0: our out-of-service taint stands on a machine that is not off: it has to go before anything else
- * - 1: new ones that are off, 2: new ones that go, or of which the cloud said nothing
- * - 3: fences under way, so that those that cannot finish hold nobody up
- * - 4: those that run: when the network is down they are many
- * - 5: parked ones
+ * Returns how urgent a machine is, the most urgent first:
+ * - 0: our out-of-service taint stands on a machine that is not off, and has to go before anything else
+ * - 1: new machines that are off
+ * - 2: new machines that are going off, or about which the cloud said nothing
+ * - 3: fences in progress, so that those that cannot finish hold nobody up
+ * - 4: machines that run: when the network is down, they are many
+ * - 5: parked machines
  */
 const urgency = (named: readonly SweepCandidate[], facts: MachineFacts | undefined): number => {
   const suspects = named.map(({ suspect }) => suspect);
@@ -84,12 +89,12 @@ const urgency = (named: readonly SweepCandidate[], facts: MachineFacts | undefin
   return off ? 1 : 2;
 };
 
-/** So many parked Nodes are looked at in each sweep, for a pod that somebody has bound there by name since. */
+/** The number of parked Nodes that each sweep looks at, for a pod that somebody has bound there by name since. */
 const PARKED_LOOKED_AT = 3;
 
 /**
- * The machines that want a look, the most urgent first; those of one urgency in an order of chance, so that each gets
- * its turn.
+ * Returns the machines to look at, the most urgent first. Machines of one urgency come in random order, so that each
+ * gets its turn.
  */
 const inTurn = (
   sightings: ReadonlyMap<MachineId, readonly SweepCandidate[]>,
