@@ -2,18 +2,20 @@ import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
-/** A request that its agent cannot give a connection to without our leave. */
+/** A request that its agent cannot connect without permission from this module. */
 export interface Held {
-  /** Ends it, wherever it is: one that has left is reset. */
+  /** Ends the request at any stage. A request that has already left is reset. */
   readonly cut: (why: Error) => void;
-  /** Ends it if it has not left. */
+  /** Ends the request only if it has not left. */
   readonly giveUp: (why: Error) => void;
 }
 
 const isBeingMade = (socket: Socket): boolean =>
   socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true);
 
-/** Calls back once, and at once where there is nothing to wait for. */
+/**
+ * Calls `go` once the connection is established or has failed. Calls `go` immediately if there is nothing to wait for.
+ */
 const whenItStands = (socket: Socket, go: (error?: Error) => void): void => {
   if (!isBeingMade(socket)) return go();
   const stands = socket instanceof TLSSocket ? 'secureConnect' : 'connect';
@@ -26,13 +28,15 @@ const whenItStands = (socket: Socket, go: (error?: Error) => void): void => {
   socket.once(stands, settled).once('error', settle).once('close', closed);
 };
 
-/** Back to the agent's others, if it is of use to them. */
+/** Returns the connection to the agent for other requests. Destroys a connection that is still being established. */
 const handBack = (socket: Socket): void => {
   if (isBeingMade(socket)) socket.destroy();
   else process.nextTick(() => socket.emit('free'));
 };
 
-/** As the request receives a connection from its agent, or hears why there is none. */
+/**
+ * Returns the function through which a request receives a connection from its agent, or the reason why there is none.
+ */
 const receiverOf = (request: ClientRequest): ((socket: Socket | null, error?: Error) => void) => {
   const receive: unknown = Reflect.get(request, 'onSocket');
   if (typeof receive !== 'function') throw new TypeError('a request of Node takes its connection by `onSocket`');
@@ -41,17 +45,20 @@ const receiverOf = (request: ClientRequest): ((socket: Socket | null, error?: Er
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** TLS lies on a connection, and may lie on TLS to a proxy: the connection of TCP is the last one below. */
+/**
+ * Returns the TCP handle below a connection. TLS runs on a connection, which may itself be TLS to a proxy. The TCP
+ * handle is the last one below.
+ */
 const lowest = (handle: object): object => {
   const below: unknown = Reflect.get(handle, '_parent');
   return isObject(below) ? lowest(below) : handle;
 };
 
 /**
- * From now on the connection is reset when it is closed, as by `resetAndDestroy()`: what still lies in the system's
- * buffers is thrown away, and the other side is told. Node offers that for plain sockets only (ERR_INVALID_HANDLE_TYPE
- * for TLS), and there it ends with two errors for one request; so the handle that both have below them is told. A
- * connection that already ends in order cannot be reset any more.
+ * Makes the connection reset when it closes, as `resetAndDestroy()` does: the system discards what is still in its
+ * buffers, and the other side is notified. Node offers `resetAndDestroy()` for plain sockets only. For TLS it fails
+ * with ERR_INVALID_HANDLE_TYPE, and for plain sockets it ends with two errors for one request. So this function changes
+ * the TCP handle that lies below both. A connection that is already ending in order can no longer be reset.
  */
 const resetsWhenClosed = (socket: Socket): void => {
   const handle: unknown = Reflect.get(socket, '_handle');
@@ -62,9 +69,10 @@ const resetsWhenClosed = (socket: Socket): void => {
 };
 
 /**
- * Holds a request back until its connection stands, and lets it go unless `refusal` says otherwise. Until then all that
- * was written to it lies in the request itself: so its first byte leaves right then, or never. A request without a
- * connection tells nobody that it was destroyed; here it is told that there will be none.
+ * Holds a request until its connection is established, and then sends it unless `refusal` returns an error. Until then,
+ * everything written to the request stays in the request itself. So its first byte leaves at that moment, or never. A
+ * request without a connection does not report that it was destroyed. So this function informs the request that it will
+ * get no connection.
  */
 export const hold = (request: ClientRequest, refusal: () => Error | null): Held => {
   const receive = receiverOf(request);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What Node says of a connection that did not come to stand, or broke.
+ * A Node.js system error: a connection could not be established, or it broke.
  * https://nodejs.org/api/errors.html#class-systemerror
  */
 const systemError = z.object({
@@ -14,14 +14,20 @@ const systemError = z.object({
 
 type SystemError = z.infer<typeof systemError>;
 
-/** Each SDK wraps it in its own way; where every address of a name was tried, there is one for each. */
+/**
+ * The fields in which one error wraps others. Each SDK wraps errors in its own way. If every address of a name was
+ * tried, `errors` holds one error for each address.
+ */
 const wrapping = z.object({ cause: z.unknown().optional(), errors: z.array(z.unknown()).optional() });
 
 const MOST_WRAPPINGS = 8;
 
 const namesAPlace = ({ hostname, address, host }: SystemError): boolean => (hostname ?? address ?? host) !== undefined;
 
-/** The innermost says most: an error of many addresses has a code, and no address. */
+/**
+ * Returns the first system error that names a host or an address, or else any system error. The inner errors say more:
+ * an error about many addresses has a code and no address.
+ */
 const systemErrorIn = (caught: unknown, depth = 0): SystemError | null => {
   const here = systemError.safeParse(caught).data ?? null;
   if ((here && namesAPlace(here)) || depth > MOST_WRAPPINGS) return here;
@@ -36,9 +42,9 @@ const placeOf = ({ hostname, address, port, host }: SystemError): string | null 
 };
 
 /**
- * Why there is no answer, for people: the system's code and who was asked, such as `ECONNREFUSED 10.0.0.1:443`. Null
- * where the network has nothing to do with it. `asked`: the host that the caller had in mind, for errors that name
- * none.
+ * Returns for people why there is no answer: the system's code and the host that was asked, such as `ECONNREFUSED
+ * 10.0.0.1:443`. Returns null if the network is not the cause. `asked` is the host that the caller meant to reach, for
+ * errors that name none.
  */
 export const noAnswer = (caught: unknown, asked: string | null = null): string | null => {
   const found = systemErrorIn(caught);
@@ -51,7 +57,8 @@ export const noAnswer = (caught: unknown, asked: string | null = null): string |
 const LONGEST_SENTENCE = 2_000;
 
 /**
- * A service's own sentence: its first line, for what follows may quote the request that it was sent, signature and all.
+ * Returns a service's own sentence: the first line of its message. The lines after it may quote the request that the
+ * service received, including its signature.
  */
 export const sentenceOf = (message: string): string => {
   const [line = ''] = message.trim().split(/[\r\n]/, 1);

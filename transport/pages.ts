@@ -1,8 +1,10 @@
 import { Unavailable } from '../fencing/model/errors.ts';
 
 /**
- * The same pages, of which there must not be more than `most`: a server that promises another page for ever would never
- * be done. What was read by then is not the whole, and so it is no answer.
+ * Yields the same pages, but at most `most` of them. Without this limit, a server that always promises another page
+ * would never be done. A list that was read only in part is no answer.
+ *
+ * @throws Unavailable if there are more than `most` pages
  */
 export async function* bounded<T>(pages: AsyncIterable<T>, most: number, list: string): AsyncGenerator<T> {
   let count = 0;

@@ -2,15 +2,15 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 
 /**
- * The connections of one client to one cloud, shared by its reads and its orders: an order mostly finds one that a read
- * has warmed.
+ * The connections of one client to one cloud. Reads and destructive calls share them, so a destructive call usually
+ * finds a connection that a read has opened.
  */
 export interface Connections {
   readonly http: HttpAgent;
   readonly https: HttpsAgent;
 }
 
-/** As many as the SDKs open by themselves. */
+/** Allows as many sockets as the SDKs open by default. */
 const OPTIONS = { keepAlive: true, maxSockets: 50 } as const;
 
 export const connections = (): Connections => ({ http: new HttpAgent(OPTIONS), https: new HttpsAgent(OPTIONS) });

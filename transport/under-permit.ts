@@ -5,38 +5,44 @@ import { hold, type Held } from './hold.ts';
 
 declare module 'node:http' {
   interface Agent {
-    /** How Node hands a request over to its agent. */
+    /** The method through which Node hands a request to its agent. */
     addRequest(request: ClientRequest, options: object): void;
   }
 }
 
-/** One destructive call, whatever SDK sends it. */
+/** One destructive call, whichever SDK sends it. */
 export interface PermittedCall {
-  /** What it is called in messages: its permission. */
+  /** The name of the call in messages: the permission that it needs. */
   readonly name: string;
   readonly permit: Permit;
-  /** The caller's: ends what is in flight. */
+  /** The caller's signal. It ends what is in flight. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** The way that a permitted call takes to the wire. */
+/** The path of a permitted call to the wire. */
 export interface Passage {
-  /** Ends whatever the call still waits for; an SDK is given this one and no other. */
+  /** Ends everything that the call still waits for. An SDK receives this signal and no other. */
   readonly signal: AbortSignal;
   /**
-   * The last check where no agent makes the connection: a stand-in in this process, or a transport that takes no agent.
+   * Checks the permit for the last time where no agent makes the connection: for a stand-in in this process, or for a
+   * transport that takes no agent.
+   *
+   * @throws CloudfenceError if the permit does not allow the call
    */
   readonly check: () => void;
-  /** The same connections; but each request is held until its own stands, and checked then. */
+  /**
+   * Returns an agent over the same connections. It holds each request until the request's own connection is
+   * established, and then checks the permit.
+   */
   readonly through: (agent: Agent) => Agent;
 }
 
 interface OpenPassage extends Passage {
-  /** Ends the call: what has not left never will, and what is under way is reset. */
+  /** Ends the call. A request that has not left never leaves, and a request in progress is reset. */
   readonly end: () => void;
-  /** Why the call was ended here, or null. */
+  /** Returns why this module ended the call, or null. */
   readonly why: () => CloudfenceError | null;
-  /** The call is over: what an SDK may have left behind does not leave any more. */
+  /** Closes the call after it is over. A request that an SDK left behind can no longer leave. */
   readonly close: () => void;
 }
 
@@ -60,7 +66,10 @@ const refusalOf = ({ permit }: PermittedCall): CloudfenceError | null => {
   }
 };
 
-/** An agent of the same kind over the same connections, which shows each request to `onlooker` before it gets one. */
+/**
+ * Returns an agent of the same kind over the same connections. It passes each request to `onlooker` before the request
+ * gets a connection.
+ */
 const watched = (agent: Agent, onlooker: (request: ClientRequest) => void): Agent =>
   Object.create(agent, {
     addRequest: {
@@ -71,7 +80,7 @@ const watched = (agent: Agent, onlooker: (request: ClientRequest) => void): Agen
     },
   });
 
-/** The requests of one call, as they come through its agents. */
+/** Tracks the requests of one call as they pass through its agents. */
 const requestsOf = (refusal: () => Error | null, onlooker: () => void) => {
   const held = new Set<Held>();
   const ours = new WeakSet<Agent>();
@@ -117,15 +126,16 @@ const openPassage = (call: PermittedCall): OpenPassage => {
 };
 
 /**
- * Sends one destructive call, so that it leaves under its permit or not at all, and is heard of under its permit or not
- * at all.
+ * Sends one destructive call. The call leaves while its permit is valid, or not at all. Its answer counts while its
+ * permit is valid, or not at all.
  *
- * The permit is checked when the connection stands, TLS and all, right before the first byte: the way there may lead
- * through a name server, a proxy, a handshake and a queue of others. When it ends before the whole answer is there, the
- * connection is reset, so that what still lies in a buffer here does not leave later; the same when the caller gives
- * up. Whether such a call took effect nobody knows: only the next look tells.
+ * The permit is checked when the connection is established, including TLS, right before the first byte. The way there
+ * may lead through a name server, a proxy, a handshake, and a queue of other requests. If the permit ends before the
+ * whole answer has arrived, the connection is reset, so that bytes in a local buffer do not leave later. The same
+ * happens if the caller gives up. It is then unknown whether the call took effect: only the next look shows that.
  *
- * @throws ProofExpired (nothing has left), Unavailable (nothing is known), and what `send` throws
+ * @throws ProofExpired if the permit ended and nothing has left; Unavailable if the effect is unknown, or if the caller
+ * gave up before the call was sent; and what `send` throws
  */
 export const underPermit = async <T>(call: PermittedCall, send: (passage: Passage) => Promise<T>): Promise<T> => {
   const passage = openPassage(call);
