@@ -114,7 +114,7 @@ describe('the types of the package', () => {
   it('are enough for a cloud and a policy of your own', async () => {
     const clouds = (await cloudsOf(there)).map(
       (cloud) =>
-        `import { ${cloud} } from 'cloudfence/providers/${cloud}';\nexport const of${cloud}: string | null = ${cloud}.machineOf({ carrier: 'providerID', driver: null, value: 'x' });`,
+        `import { ${cloud} } from 'cloudfence/providers/${cloud}';\nexport const of${cloud}: string | null = ${cloud}.machineOf({ source: 'providerID', driver: null, value: 'x' });`,
     );
     const source = `
       import { decide, defaultPolicy, type Cloud, type Policy, type View } from 'cloudfence/fencing';

@@ -69,7 +69,7 @@ const lower = (name: string): string => name.charAt(0).toLowerCase() + name.slic
 /** Every call of a client in the provider's sources, as Google's document calls its method. */
 const callsInSources = (): ReadonlySet<string> => {
   const folder = new URL('../../../providers/gcp/', import.meta.url);
-  const sources = readdirSync(folder)
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => readFileSync(new URL(name, folder), 'utf8'));
   const service = (client: string): string => (client === 'operations' ? 'zoneOperations' : client);
