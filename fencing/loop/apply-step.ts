@@ -111,7 +111,7 @@ const endingAfter = ({ step, because: reason }: Act): Ending | null => {
 const REFUSALS_BEFORE_GIVING_UP = 6;
 
 /**
- * Returns the run state after a step was declined, or after its effect is unknown. The next look shows the effect. A
+ * Returns the run state after a step that was declined, or whose effect is unknown. The next look shows the effect. A
  * step about one object that is declined for good is skipped. Any other step that is declined for good ends the run.
  */
 export const applyStepError = (

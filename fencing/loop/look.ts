@@ -127,7 +127,7 @@ const findIn = async (cluster: Cluster, machine: MachineFacts, known: RunState, 
 };
 
 /**
- * The functions below decide whose the attachments are that name no machine and whose Node is gone. A Node's name alone
+ * The functions below find the owner of attachments that name no machine and whose Node is gone. A Node's name alone
  * proves nothing, because names are reused. The disks below the attachments show the owner.
  */
 

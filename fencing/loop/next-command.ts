@@ -43,7 +43,8 @@ export type Command =
   | { readonly do: 'finish'; readonly outcome: Outcome };
 
 /**
- * The part of a proof's lifetime that is kept for the recheck and the call. An older proof is renewed before a step.
+ * The part of a proof's lifetime that is kept for the recheck and the call. A proof with less time left is renewed
+ * before a step.
  */
 const KEPT_FOR_THE_CALL_MS = 500;
 /** Facts about the machine that are older than this are read again before any decision. */

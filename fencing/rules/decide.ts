@@ -88,7 +88,7 @@ const ladder: readonly Rule[] = [
   withoutNode(capReached),
 
   // The fence: mark, pods, attachments, disks, Node. One step, then another look.
-  mark, // taint, quarantine, labels, and record in one conditional patch, before anything else; again if work returns
+  mark, // taints, labels, and record in one conditional patch, before anything is destroyed; again if work returns
   deletePods, // grace 0, by uid, the most urgent first
   deleteLingeringAttachment, // one that no pod wants, and that Kubernetes does not remove itself
   detachDisk, // what Kubernetes cannot detach: plain first, force last

@@ -17,8 +17,8 @@ const whyDelete = ({ policy, machine }: View): Reason | null => {
 };
 
 /**
- * Returns why the Node is kept although the machine is gone for good, or null. The owner of a NodeClaim would terminate
- * the machine.
+ * Returns why the Node is kept although the machine is gone for good, or null. A NodeClaim that owns the Node would
+ * terminate the machine.
  */
 const nodeKept = (node: NodeFacts): string | null => {
   if (node.deleting) return 'somebody else is deleting it';

@@ -52,7 +52,7 @@ export const identityOf = (node: Named, machine: MachineFacts, reading: Reading)
   return machines === 'proven' ? byIncarnation(node, machine, reading) : machines;
 };
 
-/** Returns the machine as it was looked at, as a target. A call for it reaches no later machine of its name. */
+/** Returns the machine, as it was looked at, as the target of a call. The call reaches no later machine of its name. */
 export const targetMachine = ({ machine }: Pick<View, 'machine'>): MachineTarget => ({
   machine: machine.machine,
   incarnation: machine.incarnation?.id ?? null,
@@ -123,8 +123,9 @@ export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
 type Scene = Pick<View, 'cluster' | 'reading' | 'machine' | 'remembered'>;
 
 /**
- * Returns whether an attachment is of this machine although its attacher noted the Node's name and no machine. It is,
- * if it is of this Node and not older than the Node. If no Node exists, the disks have been asked whose it was.
+ * Returns whether an attachment belongs to this machine if its attacher noted the Node's name and no machine. It does
+ * if it belongs to this Node and is not older than the Node. If no Node exists, the disks have already been asked for
+ * the owner.
  */
 const isOfThisNode = ({ cluster: { node, nodeName } }: Scene, { source, created }: AttachmentFacts): boolean =>
   source?.value === nodeName && created >= (node?.created ?? 0);

@@ -25,8 +25,8 @@ const isSameGeneration = ({ generation, lease }: FenceRecord, { machine, cluster
   (machine.generationDrifts === true && generation !== null && lease === cluster.lease);
 
 /**
- * Returns the Node's record if it belongs to this proof, or else null. It belongs to it if both accounts name the same
- * boot, and its mark is neither lifted nor being released.
+ * Returns the Node's record if it belongs to this proof, or else null. Such a record names the same boot by both
+ * accounts, bootID and generation, and its mark is neither lifted nor being released.
  */
 export const currentRecord = (view: View): FenceRecord | null => {
   const {

@@ -157,7 +157,8 @@ const isKnown = (record: FenceRecord | null, pod: PodFacts): boolean =>
 /**
  * Returns whether the pod came back after this run, or the fence before, deleted one like it. Such a pod wants no
  * volume, so it keeps nothing from anybody: Cloudfence leaves it and names it. A pod that may want a volume never
- * counts, however often it comes back. After `MOST_CHASED` deleted pods, every late pod without a volume counts.
+ * counts, however often it comes back. Once this run has deleted `MOST_CHASED` late pods, every late pod without a
+ * volume counts.
  */
 export const isRecurring = (view: Seen, pod: PodFacts): boolean => {
   const record = recordOf(view);

@@ -88,7 +88,10 @@ const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
   );
 };
 
-/** Waits for the end of a stop. Until then the guest may still write: only the end is proof. */
+/**
+ * Waits for the end of a stop, or powers the machine off by policy if the stop takes too long. Until the end, the guest
+ * may still write: only the end is proof.
+ */
 export const stopping: Rule = (view) => {
   const { power, machine } = view.machine;
   if (power !== 'stopping') return null;
@@ -197,8 +200,8 @@ const liftedRecord = ({ now, machine }: View, { record, label }: NodeFacts): Fen
     : null;
 
 /**
- * Returns whether the Node is another machine's by its record, and nothing more reliable contradicts that. What a
- * kubelet writes in the record does not keep our taint on its machine.
+ * Returns whether the Node's record names another machine, and nothing more reliable contradicts that. What a kubelet
+ * writes in the record does not keep our taint on its machine.
  */
 const isAnothers = ({ machine, reading }: View, node: NodeFacts): boolean =>
   node.record !== null && node.record.machine !== machine.machine && identityOf(node, machine, reading) !== 'proven';
