@@ -129,35 +129,17 @@ export const stepTraits: Readonly<Record<Step['do'], StepTraits>> = {
 
 /** Returns the step's target in a person's words, for step lists and logs. */
 export const targetOf = (step: Step): string => {
-  switch (step.do) {
-    case 'mark':
-    case 'note':
-    case 'delete-node':
-    case 'park':
-    case 'readmit-volumes':
-    case 'readmit-pods':
-    case 'entomb':
-    case 'note-stopping':
-      return `node/${step.node.name}`;
-    case 'fail-pod':
-    case 'delete-pod':
-      return `pod/${step.pod.namespace}/${step.pod.name}`;
-    case 'delete-attachment':
-    case 'nudge':
-      return `volumeattachment/${step.attachment.name}`;
-    case 'detach-disk':
-      return `disk/${step.disk}`;
-    case 'power-off':
-      return `machine/${step.target.machine}`;
-  }
+  if ('node' in step) return `node/${step.node.name}`;
+  if ('pod' in step) return `pod/${step.pod.namespace}/${step.pod.name}`;
+  if ('attachment' in step) return `volumeattachment/${step.attachment.name}`;
+  return step.do === 'detach-disk' ? `disk/${step.disk}` : `machine/${step.target.machine}`;
 };
 
 /** Returns one key for one effect on one object. The same step requested twice has the same key. */
 export const stepKey = (step: Step): string => {
+  if ('node' in step) return `${step.do} ${step.node.uid}`;
+  if ('pod' in step) return `${step.do} ${step.pod.uid}`;
   switch (step.do) {
-    case 'fail-pod':
-    case 'delete-pod':
-      return `${step.do} ${step.pod.uid}`;
     case 'delete-attachment':
       return `${step.do} ${step.attachment.uid}`;
     case 'nudge':
@@ -166,14 +148,5 @@ export const stepKey = (step: Step): string => {
       return `${step.do} ${step.from.machine} ${step.disk} ${step.manner}`;
     case 'power-off':
       return `${step.do} ${step.target.machine}`;
-    case 'mark':
-    case 'note':
-    case 'delete-node':
-    case 'park':
-    case 'readmit-volumes':
-    case 'readmit-pods':
-    case 'entomb':
-    case 'note-stopping':
-      return `${step.do} ${step.node.uid}`;
   }
 };
