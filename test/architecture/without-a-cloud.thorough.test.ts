@@ -61,7 +61,19 @@ describe.each(here)('without $name', ({ words, playedOnIt }) => {
       expect(
         await said(
           'vitest',
-          ['run', '--project', 'unit', '--maxWorkers', '1', '--no-isolate', '--reporter', 'dot', ...MEETINGS],
+          [
+            'run',
+            '--project',
+            'unit',
+            '--project',
+            'thorough',
+            '--maxWorkers',
+            '1',
+            '--no-isolate',
+            '--reporter',
+            'dot',
+            ...MEETINGS,
+          ],
           without.folder,
         ),
       ).toBe('');
