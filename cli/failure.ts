@@ -37,7 +37,7 @@ const reasonFor = (error: unknown): Reason => {
   const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return because(
     'unexpected',
-    `something unexpected went wrong, which is a fault of Cloudfence's (${firstLine(said)}); the same with --debug shows where`,
+    `Cloudfence failed unexpectedly (${firstLine(said)}). This is a bug in Cloudfence. Add --debug to see the stack trace`,
   );
 };
 

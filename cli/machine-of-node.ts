@@ -33,7 +33,7 @@ export const machineOfNode = async (node: string, { clusters, cloud, signal }: P
   if (!only) return null;
   if (second)
     throw new InvalidInput(
-      `Node ${node} exists in ${found.map(({ cluster }) => cluster).join(' and ')}: name the instance instead`,
+      `Node ${node} exists in ${found.map(({ cluster }) => cluster).join(' and ')}: give the instance id instead`,
     );
   const machines = [...new Set(only.identitySources.map(cloud.machineOf).filter((machine) => machine !== null))];
   const [machine] = machines;

@@ -22,7 +22,7 @@ const time = (text: string): number => {
  * script turned out to be empty.
  */
 const given = (text: string): string => {
-  if (text.trim() === '') throw new InvalidArgumentError('It is empty: leave the option out, or say what you mean.');
+  if (text.trim() === '') throw new InvalidArgumentError('The value is empty: give a value, or omit the option.');
   return text;
 };
 
@@ -32,65 +32,63 @@ const given = (text: string): string => {
  */
 const withCommonOptions = (command: Command): Command =>
   command
-    .option('--cloud <name>', 'the cloud whose machines are meant (default: as each machine tells)', given)
+    .option('--cloud <name>', 'the cloud of the machines (default: derived from each machine id)', given)
     .option('--region <name>', 'the region of the machines', given)
-    .option('--kubeconfig <file>', 'the kubeconfig of the one cluster that is meant', given)
-    .option('--context <name>', 'the context in it', given)
+    .option('--kubeconfig <file>', 'the kubeconfig of the only cluster to use', given)
+    .option('--context <name>', 'the context in the kubeconfig', given)
     .option('--config <file>', 'the configuration file (default: $CLOUDFENCE_CONFIG)', given)
-    .option('--dry-run', 'look, decide and say, but change nothing')
+    .option('--dry-run', 'show what the command would do, without changing anything')
     .option('--json', 'print exactly one JSON object')
-    .option('--debug', 'of an error, print how it came about too')
-    .addOption(
-      new Option('--timeout <time>', 'how long to go on, such as 90s').argParser(time).default(600_000, '10m'),
-    );
+    .option('--debug', 'also print the stack trace of an error')
+    .addOption(new Option('--timeout <time>', 'the time limit, such as 90s').argParser(time).default(600_000, '10m'));
 
 type Done = (code: number) => void;
 
 const addLoop = (root: Command, done: Done): void => {
   const add = (usage: string, description: string) => withCommonOptions(root.command(usage).description(description));
-  add('fence <instance-id|node>', 'look at one machine now, and fence it if it is off').action(
+  add('fence <instance-id|node>', 'check one machine now, and fence it if it is off').action(
     async (target: string, options: CommonOptions) =>
       done(await (await import('./commands/fence.ts')).fence(target, options, output)),
   );
-  add('replay <file|->', 'take an event, or many, as if it had just arrived').action(
+  add('replay <file|->', 'process one or more events as if they had just arrived').action(
     async (file: string, options: CommonOptions) =>
       done(await (await import('./commands/replay.ts')).replay(file, options, output)),
   );
-  add('sweep', 'find what events missed').action(async (options: CommonOptions) =>
+  add('sweep', 'find and process what events missed').action(async (options: CommonOptions) =>
     done(await (await import('./commands/sweep.ts')).sweep(options, output)),
   );
-  add('release [node]', 'take a fence back')
-    .option('--accept <reason>', 'vouch for the machine yourself: say what you checked')
-    .option('--all', 'every fence of every cluster, before an uninstall')
+  add('release [node]', 'release a fence')
+    .option('--accept <reason>', 'release on your own word: say what you checked')
+    .option('--all', 'release every fence in every cluster, for example before an uninstall')
     .action(async (node: string | undefined, options: ReleaseOptions) =>
       done(await (await import('./commands/release.ts')).release(node, options, output)),
     );
-  add('doctor', 'say in words whether a fence would work from here').action(async (options: CommonOptions) =>
-    done(await (await import('./commands/doctor.ts')).doctor(options, output)),
+  add('doctor', 'check whether a fence would work with this configuration and these credentials').action(
+    async (options: CommonOptions) => done(await (await import('./commands/doctor.ts')).doctor(options, output)),
   );
 };
 
 const addCap = (root: Command, done: Done): Command =>
-  withCommonOptions(
-    root.command('cap').description('show how much of a cluster was fenced lately, and lift the limit for a while'),
-  )
-    .addOption(
-      new Option('--lift <time>', 'let every fence begin for so long, such as 30m; 24h at most').argParser(time),
-    )
-    .option('--reason <text>', 'why it is lifted: say what you checked')
-    .option('--end', 'take a lift back')
-    .option('--cluster <name>', 'the one cluster that is meant')
+  withCommonOptions(root.command('cap').description('show how much of the cap is used, or suspend the cap for a time'))
+    .addOption(new Option('--lift <time>', 'suspend the cap for this time, such as 30m (at most 24h)').argParser(time))
+    .option('--reason <text>', 'the reason for --lift: say what you checked')
+    .option('--end', 'end a --lift before its time is up')
+    .option('--cluster <name>', 'the cluster to use')
     .action(async (options: CapOptions) => done(await (await import('./commands/cap.ts')).cap(options, output)));
 
 const addKubeconfig = (root: Command, done: Done): Command =>
   root
     .command('kubeconfig')
-    .description('print a kubeconfig of the service account that infra/kubernetes/rbac.yaml makes')
-    .option('--kubeconfig <file>', 'your own kubeconfig, with which the token is made', given)
-    .option('--context <name>', 'the context in it', given)
-    .option('--name <name>', 'what the cluster is to be called', given, 'cluster')
-    .option('--server <url>', 'where the functions reach the API server, if not where you do', given)
-    .option('--debug', 'of an error, print how it came about too')
+    .description('print a kubeconfig for the service account that infra/kubernetes/rbac.yaml creates')
+    .option('--kubeconfig <file>', 'your own kubeconfig, which the command uses to create the token', given)
+    .option('--context <name>', 'the context in the kubeconfig', given)
+    .option('--name <name>', 'the name of the cluster in the printed kubeconfig', given, 'cluster')
+    .option(
+      '--server <url>',
+      'the URL where the functions reach the API server, if different from your kubeconfig',
+      given,
+    )
+    .option('--debug', 'also print the stack trace of an error')
     .addOption(new Option('--timeout <time>', 'how long to wait for the token').argParser(time).default(60_000, '60s'))
     .action(async (options: KubeconfigOptions) =>
       done(await (await import('./commands/kubeconfig.ts')).kubeconfig(options, output)),
@@ -99,18 +97,18 @@ const addKubeconfig = (root: Command, done: Done): Command =>
 const addDemo = (root: Command, done: Done): Command =>
   root
     .command('demo')
-    .description('play what Kubernetes does about a dead machine alone, and what with Cloudfence')
-    .option('--cloud <name>', 'where it plays: aws (if not said), azure or gcp')
-    .option('--scenario <name>', 'stopped, terminated, partition, return or node-gone', 'stopped')
-    .option('--seed <n>', 'other timings, the same ends', '1')
-    .option('--without-mark', 'do not allow Cloudfence to patch Nodes, to see the demo fail')
+    .description('show how Kubernetes handles a dead machine without and with Cloudfence')
+    .option('--cloud <name>', 'the cloud to simulate: aws (default), azure or gcp')
+    .option('--scenario <name>', 'the scenario: stopped, terminated, partition, return or node-gone', 'stopped')
+    .option('--seed <n>', 'the seed of the timing; the result stays the same', '1')
+    .option('--without-mark', 'deny Cloudfence the permission to patch Nodes, so that you see the demo fail')
     .option('--json', 'print exactly one JSON object')
-    .option('--debug', 'of an error, print how it came about too')
+    .option('--debug', 'also print the stack trace of an error')
     .action(async (options: DemoOptions) => done(await (await import('./commands/demo.ts')).demo(options, output)));
 
 const program = (done: Done): Command => {
   const root = new Command('cloudfence')
-    .description('Fences Kubernetes nodes whose cloud machine is provably off, and takes it back after a fresh boot.')
+    .description('Fences Kubernetes Nodes whose cloud machine is proven off, and releases them after a fresh boot.')
     .version(manifest.version)
     .exitOverride();
   addLoop(root, done);

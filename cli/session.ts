@@ -38,7 +38,7 @@ export interface Session {
 export const openFor = async (machines: readonly MachineId[], { kit, ports }: Session): Promise<readonly MachineId[]> =>
   kit.expand ? kit.expand(machines, ports.signal) : machines;
 
-const INTERRUPTION = 'interrupted: what was begun stands as it is, and the same command goes on from there';
+const INTERRUPTION = 'interrupted: Cloudfence keeps the steps that it took. Run the same command again to continue';
 
 const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output: Output, answered: boolean): number => {
   output.complain(`cloudfence: ${INTERRUPTION}`);

@@ -26,7 +26,7 @@ type Registered = readonly CloudPlugin[];
 const ofNoCloud = (machine: MachineId): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'unknown',
-  evidence: { state: 'an id of no cloud that is known here' },
+  evidence: { state: 'this is not a machine id of any supported cloud' },
 });
 
 const ownerOf = (machine: MachineId, registered: Registered): CloudPlugin | undefined =>
@@ -73,7 +73,7 @@ const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace'
 const routesTo = (registered: Registered, open: Open) => {
   const owning = async (machine: MachineId): Promise<Cloud> => {
     const owner = ownerOf(machine, registered);
-    if (!owner) throw new Refused(`${machine} is an id of no cloud that is known here`);
+    if (!owner) throw new Refused(`${machine} is not a machine id of any supported cloud`);
     return (await open(owner.name)).cloud;
   };
   const lookAt = async (

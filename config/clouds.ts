@@ -22,7 +22,9 @@ const clouds: Readonly<Record<string, () => Promise<CloudPlugin>>> = {
 const registered = async (name: string): Promise<CloudPlugin> => {
   const load = Object.hasOwn(clouds, name) ? clouds[name] : undefined;
   if (!load)
-    throw new InvalidConfiguration([`there is no cloud named "${name}"; there is ${Object.keys(clouds).join(', ')}`]);
+    throw new InvalidConfiguration([
+      `"${name}" is not a supported cloud: use one of ${Object.keys(clouds).join(', ')}`,
+    ]);
   return load();
 };
 
@@ -63,7 +65,7 @@ type AccessOf = (cloud: string) => Promise<CloudAccess>;
 
 const keeperAmong = (entry: ManagedCluster | KeptKubeconfig, accessOf: AccessOf): Promise<CloudAccess> => {
   const keeper = keeperOf(entry);
-  if (keeper === null) throw new InvalidConfiguration([`no cloud keeps the way into the cluster ${entry.name}`]);
+  if (keeper === null) throw new InvalidConfiguration([`no cloud provides the access to cluster ${entry.name}`]);
   return accessOf(keeper);
 };
 

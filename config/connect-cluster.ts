@@ -61,7 +61,7 @@ export const linkFromFiles = async (list: string, context: string | null): Promi
   const present = files.filter(existsSync);
   if (present.length === 0)
     throw new InvalidConfiguration([
-      `there is no kubeconfig at ${files.join(' or ')}: give --kubeconfig, set KUBECONFIG, or write \`clusters\` into the configuration file`,
+      `no kubeconfig exists at ${files.join(' or ')}: give --kubeconfig, set KUBECONFIG, or add \`clusters\` to the configuration file`,
     ]);
   return linkFromTexts(await Promise.all(present.map(readKubeConfig)), context);
 };

@@ -25,7 +25,7 @@ const cloudChecks = async (
   const what = `${where}: credentials and API access`;
   const reads = await checked(what, async () => [{ what, verdict: 'ok', says: await ask(signal) }]);
   if (gives === 'no-orders' || reads.some(({ verdict }) => verdict === 'fail')) return reads;
-  const tried = await checked(`${where}: orders`, async () =>
+  const tried = await checked(`${where}: permission for destructive calls`, async () =>
     (await orders({ policy, machines }, signal)).map((check) => ({ ...check, what: `${where}: ${check.what}` })),
   );
   return [...reads, ...tried];
@@ -39,44 +39,44 @@ const permissionCheck = (cluster: string, permission: CheckedPermission): Check 
   verdict: permission.allowed ? 'ok' : 'fail',
   says: permission.allowed
     ? permission.for
-    : `denied; it is needed for ${permission.for}: apply infra/kubernetes/rbac.yaml`,
+    : `denied. Cloudfence needs it for ${permission.for}: apply infra/kubernetes/rbac.yaml`,
 });
 
 const versionCheck = async (name: string, doctor: Doctor, signal: AbortSignal): Promise<readonly Check[]> => {
   const { text, taintSupported } = await doctor.version(signal);
   const what = `${name}: reachable`;
   return taintSupported
-    ? [{ what, verdict: 'ok', says: `${text} knows the out-of-service taint` }]
+    ? [{ what, verdict: 'ok', says: `${text} supports the out-of-service taint` }]
     : [
         {
           what,
           verdict: 'warn',
-          says: `${text} is older than 1.26: fences stand on the quarantine taint alone, and take longer`,
+          says: `${text} is older than 1.26: fences use only the quarantine taint and take longer`,
         },
       ];
 };
 
 const ledgerCheck = async (name: string, doctor: Doctor, signal: AbortSignal): Promise<readonly Check[]> => {
-  const what = `${name}: the ledger of fences`;
+  const what = `${name}: the ledger`;
   return (await doctor.ledger(signal))
-    ? [{ what, verdict: 'ok', says: 'the cap has where to count' }]
+    ? [{ what, verdict: 'ok', says: 'the ledger exists, so the cap can count fences' }]
     : [
         {
           what,
           verdict: 'fail',
-          says: 'the ConfigMap kube-system/cloudfence-ledger is gone, and without it nothing is fenced: apply infra/kubernetes/rbac.yaml',
+          says: 'the ConfigMap kube-system/cloudfence-ledger does not exist. Cloudfence fences nothing without it: apply infra/kubernetes/rbac.yaml',
         },
       ];
 };
 
 const trustCheck = (name: string, doctor: Doctor): readonly Check[] => {
-  const what = `${name}: the API server proves who it is`;
+  const what = `${name}: the identity of the API server is verified`;
   if (!doctor.unverified()) return [];
   return [
     {
       what,
       verdict: 'fail',
-      says: 'insecure-skip-tls-verify: whoever is on the way can answer in its place and read the token: take it out and put the cluster’s authority into certificate-authority-data',
+      says: 'the kubeconfig sets insecure-skip-tls-verify, so an attacker on the network can impersonate the API server and read the token: remove it, and set certificate-authority-data to the CA of the cluster',
     },
   ];
 };
@@ -93,7 +93,7 @@ const accessChecks = (
     const permissions = await checked(`${name}: permissions`, async () =>
       (await doctor.permissions(signal)).map((permission) => permissionCheck(name, permission)),
     );
-    const ledger = await checked(`${name}: the ledger of fences`, () => ledgerCheck(name, doctor, signal));
+    const ledger = await checked(`${name}: the ledger`, () => ledgerCheck(name, doctor, signal));
     return [...trustCheck(name, doctor), ...version, ...permissions, ...ledger, ...(await more(doctor))];
   });
 };
@@ -190,12 +190,12 @@ const judged = (
     case 'contradicted':
       return {
         verdict: 'fail',
-        says: `${machine} is ${now} now, and the Node was another of that name: delete the Node and let its kubelet register again`,
+        says: `${machine} is now ${now}, but the Node belongs to an earlier machine of that name: delete the Node and let its kubelet register again`,
       };
     case 'silent':
       return {
         verdict: 'fail',
-        says: `${machine}, a name that is handed on, and nothing says that it means ${now}: annotate the Node with cloudfence.dev/instance-id=${now} if it does`,
+        says: `${machine} is a name that the cloud can reuse, and nothing on the Node shows that it means ${now}: if it does, annotate the Node with cloudfence.dev/instance-id=${now}`,
       };
   }
 };
@@ -218,18 +218,18 @@ const identityCheck = (
     return {
       what,
       verdict: 'fail',
-      says: 'nothing does: start its kubelet with --provider-id, or install the CSI driver on it',
+      says: 'nothing on the Node names a machine: start its kubelet with --provider-id, or install the CSI driver on it',
     };
   if (second !== undefined)
     return {
       what,
       verdict: 'fail',
-      says: `it names ${machine} and ${second}: delete the Node and let its kubelet register again`,
+      says: `the Node names both ${machine} and ${second}: delete the Node and let its kubelet register again`,
     };
   const other = takenBy.get(machine);
   takenBy.set(machine, identity.node);
   if (other !== undefined)
-    return { what, verdict: 'fail', says: `${other} names ${machine} too: delete the one that is not running` };
+    return { what, verdict: 'fail', says: `Node ${other} also names ${machine}: delete the Node that is not running` };
   return { what, ...judged(identity, machine, facts.get(machine), kit) };
 };
 

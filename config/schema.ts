@@ -18,7 +18,10 @@ export const parseDuration = (text: string): number | null => {
 export const duration = z.string().transform((text, context) => {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
-  context.addIssue({ code: 'custom', message: `"${text}" is no time: write a number and ms, s, m or h, such as 90s` });
+  context.addIssue({
+    code: 'custom',
+    message: `"${text}" is not a duration: write a number and ms, s, m or h, such as 90s`,
+  });
   return z.NEVER;
 });
 
@@ -47,7 +50,7 @@ const policy = z
         nodes: z
           .never({
             error:
-              'is gone, for a number of Nodes says nothing of a cluster: set cap.share (fenced within 15 minutes) and cap.atOnce (unfinished at a time), shares of all Nodes and never less than one',
+              'is no longer supported: set cap.share (Nodes fenced within 15 minutes) and cap.atOnce (unfinished fences) as shares of all Nodes; each allows at least one Node',
           })
           .optional(),
       })
@@ -61,22 +64,26 @@ const ROLE = /^arn:aws[a-z-]*:iam::(\d{12}):role\/[\w+=,.@/-]+$/;
 /** Another account or region whose machines are served. See docs/aws.md, "Accounts and regions". */
 const territory = z
   .strictObject({
-    account: z.string().regex(/^\d{12}$/, 'is no account number: write its 12 digits in quotes'),
-    region: z.string().regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'is no region'),
+    account: z.string().regex(/^\d{12}$/, 'is not an account number: write its 12 digits in quotes'),
+    region: z.string().regex(/^[a-z]{2,}(?:-[a-z]+)+-\d+$/, 'is not a region: write one such as eu-west-1'),
     /** If left out, the entry is for the install's own account in another region. */
-    role: z.string().regex(ROLE, 'is no ARN of an IAM role').optional(),
+    role: z.string().regex(ROLE, 'is not the ARN of an IAM role').optional(),
     externalId: z
       .string()
-      .regex(/^[\w+=,.@:/-]{2,1224}$/, 'is no external id that STS takes')
+      .regex(/^[\w+=,.@:/-]{2,1224}$/, 'is not a valid external id for STS')
       .optional(),
     endpoint: z.url({ protocol: /^https?$/ }).optional(),
   })
   .superRefine(({ account, role, externalId }, context) => {
     const owner = ROLE.exec(role ?? '')?.[1];
     if (owner !== undefined && owner !== account)
-      context.addIssue({ code: 'custom', path: ['role'], message: `is a role of account ${owner}, not of ${account}` });
+      context.addIssue({ code: 'custom', path: ['role'], message: `is a role in account ${owner}, not in ${account}` });
     if (role === undefined && externalId !== undefined)
-      context.addIssue({ code: 'custom', path: ['externalId'], message: 'is for a role, and there is none' });
+      context.addIssue({
+        code: 'custom',
+        path: ['externalId'],
+        message: 'requires a role: add `role`, or remove `externalId`',
+      });
   });
 
 const namedTwice = (names: readonly string[]): readonly string[] => [
@@ -98,10 +105,14 @@ export const configuration = z
   })
   .superRefine(({ clusters, territories }, context) => {
     for (const name of namedTwice(clusters.map(({ name: one }) => one))) {
-      context.addIssue({ code: 'custom', path: ['clusters'], message: `two clusters are named "${name}"` });
+      context.addIssue({
+        code: 'custom',
+        path: ['clusters'],
+        message: `two clusters have the name "${name}": give each cluster its own name`,
+      });
     }
     for (const place of namedTwice(territories.map(({ account, region }) => `${account} ${region}`))) {
-      context.addIssue({ code: 'custom', path: ['territories'], message: `${place} is named twice` });
+      context.addIssue({ code: 'custom', path: ['territories'], message: `${place} is listed twice` });
     }
   });
 
@@ -129,7 +140,7 @@ const furthest = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
  */
 const messageOf = (issue: z.core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys'
-    ? `does not know ${issue.keys.map((key) => `"${/^[\w-]{0,40}/.exec(key)?.[0] ?? ''}"`).join(', ')}`
+    ? `has unknown keys: ${issue.keys.map((key) => `"${/^[\w-]{0,40}/.exec(key)?.[0] ?? ''}"`).join(', ')}`
     : issue.message;
 
 const inWords =
@@ -149,7 +160,7 @@ const yamlFault = (
   { code, pos: [start] }: { readonly code: string; readonly pos: readonly [number, number] },
 ): string => {
   const { line, col } = counter.linePos(start);
-  return `${source}, line ${line}, column ${col}: is no YAML (${code})`;
+  return `${source}, line ${line}, column ${col}: is not valid YAML (${code})`;
 };
 
 const yamlIn = (text: string, source: string): unknown => {
@@ -160,7 +171,7 @@ const yamlIn = (text: string, source: string): unknown => {
   try {
     return document.toJS();
   } catch {
-    throw new InvalidConfiguration([`${source}: is no YAML (an alias that stands for nothing)`]);
+    throw new InvalidConfiguration([`${source}: is not valid YAML (an alias without an anchor)`]);
   }
 };
 

@@ -27,7 +27,7 @@ export const loadSettings = async (environment: Environment, flags: Flags = noFl
     path === null ? configuration.parse({}) : parseConfiguration(await fileText(path, 'the configuration'), path);
   const region = flags.region ?? written.region ?? environment.region;
   if (region !== null && !REGION.test(region))
-    throw new InvalidConfiguration([`"${region.slice(0, SHOWN)}" is no name of a region, such as eu-west-1`]);
+    throw new InvalidConfiguration([`"${region.slice(0, SHOWN)}" is not a region: write one such as eu-west-1`]);
   const cloud = flags.cloud ?? written.cloud;
   return {
     ...written,
@@ -65,7 +65,7 @@ export const kubeconfigFiles = (environment: Environment, flags: Pick<Flags, 'ku
     (environment.home === null ? null : `${environment.home}/.kube/config`);
   if (files === null)
     throw new InvalidConfiguration([
-      'no cluster: give --kubeconfig, set KUBECONFIG, or write `clusters` into the configuration file',
+      'no cluster is configured: give --kubeconfig, set KUBECONFIG, or add `clusters` to the configuration file',
     ]);
   return files;
 };
@@ -75,13 +75,13 @@ export const kubeconfigFiles = (environment: Environment, flags: Pick<Flags, 'ku
  * https://nodejs.org/api/errors.html#common-system-errors
  */
 const unreadable: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder: name a file',
-  ENOTDIR: 'a part of that path is no folder',
-  EACCES: 'you may not read it',
-  ENAMETOOLONG: 'no file has so long a name',
+  ENOENT: 'the file does not exist',
+  EISDIR: 'it is a directory: name a file',
+  ENOTDIR: 'a part of the path is not a directory',
+  EACCES: 'you do not have permission to read it',
+  ENAMETOOLONG: 'the name is too long',
   ERR_FS_FILE_TOO_LARGE: 'it is too large',
-  ERR_INVALID_ARG_VALUE: 'no file has such a name',
+  ERR_INVALID_ARG_VALUE: 'the name is not valid',
 };
 
 const SHOWN = 200;

@@ -106,7 +106,7 @@ export const messageLine = (what: string, because: string, says: string, instanc
 export const sentenceOf = (error: unknown): string => {
   if (error instanceof CloudfenceError) return error.message;
   const [said = ''] = (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).split('\n');
-  return `something unexpected went wrong (${said}): the log of the function says where`;
+  return `Cloudfence failed unexpectedly (${said}): see the log of the function`;
 };
 
 const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -1,3 +1,4 @@
+import { counted } from '../fencing/model/reason.ts';
 import { z } from 'zod';
 import { examine, examineAccess } from '../config/doctor.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
@@ -54,7 +55,7 @@ export const doctor =
   (wired: () => Promise<DoctorWiring>) =>
   async (event: unknown): Promise<DoctorAnswer> => {
     const asked = question.safeParse(event ?? {});
-    if (!asked.success) throw new InvalidInput(`the question is not understood: ${z.prettifyError(asked.error)}`);
+    if (!asked.success) throw new InvalidInput(`the question is not valid: ${z.prettifyError(asked.error)}`);
     const wiring = await wired();
     const { signal } = new AbortController();
     return asked.data.question === 'fences' ? { fences: await fencesIn(wiring, signal) } : diagnosed(wiring, signal);
@@ -103,7 +104,7 @@ const told = async (
     await ask({ question: 'access', machines: machines.slice(0, MOST_NAMED) }, signal),
   );
   if (said.success) return said.data.checks;
-  throw new Refused('it answered what a function of this version never answers: deploy all functions', {
+  throw new Refused('the response of the function does not match this version: deploy all functions', {
     cause: said.error,
   });
 };
@@ -114,16 +115,16 @@ const checksBy = async (
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
-  const what = `${fencer.name}: access by its own role`;
+  const what = `${fencer.name}: access with its own role`;
   try {
     const checks = await told(fencer, machines, signal);
     const wrong = checks
       .filter(({ verdict }) => verdict !== 'ok')
       .map((check) => ({ ...check, what: `${fencer.name}: ${check.what}` }));
-    return wrong.length > 0 ? wrong : [{ what, verdict: 'ok', says: `all ${checks.length} checks are well` }];
+    return wrong.length > 0 ? wrong : [{ what, verdict: 'ok', says: `${counted(checks.length, 'check')} passed` }];
   } catch (error) {
     if (!(error instanceof CloudfenceError)) throw error;
     if (error instanceof Refused) return [{ what, verdict: 'fail', says: error.message }];
-    return [{ what, verdict: 'warn', says: `nobody can tell, for it cannot be asked: ${error.message}` }];
+    return [{ what, verdict: 'warn', says: `unknown, because the function did not answer: ${error.message}` }];
   }
 };

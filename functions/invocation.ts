@@ -8,7 +8,7 @@ import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/ou
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { react } from '../fencing/loop/react.ts';
-import { longWaits } from '../fencing/model/reason.ts';
+import { counted, longWaits } from '../fencing/model/reason.ts';
 import { messageLine, outcomeLine, stepLine } from './decision-log.ts';
 import { type Message, type WorkItem, describeFault, isDry, leadingItems } from './messages.ts';
 import { decision, measuresOf, unreachableMeasures } from './metrics.ts';
@@ -92,7 +92,8 @@ const oursAmong = (items: readonly WorkItem[], { foreign, log }: Wiring): readon
   for (const { machine, why } of others.slice(0, MOST_TOLD))
     log(messageLine(decision.foreign, 'foreign', why, machine));
   const left = others.length - MOST_TOLD;
-  if (left > 0) log(messageLine(decision.foreign, 'foreign', `${left} more are none of ours`, null));
+  if (left > 0)
+    log(messageLine(decision.foreign, 'foreign', `this install does not serve ${counted(left, 'more machine')}`, null));
   return judged.flatMap(({ item, why }) => (why === null ? [item] : []));
 };
 
@@ -172,11 +173,11 @@ interface FenceRequest {
 export const parseFenceRequest = <T extends FenceRequest>(event: unknown, schema: z.ZodType<T>, example: string): T => {
   const reasoned = schema.refine(({ assertOff, reason }) => !assertOff || reason !== undefined, {
     path: ['reason'],
-    error: 'say what you checked: assertOff needs a reason',
+    error: 'assertOff requires a reason: say what you checked',
   });
   const read = reasoned.safeParse(event);
   if (read.success) return read.data;
-  throw new InvalidInput(`the order is not understood: ${z.prettifyError(read.error)}; send ${example}`);
+  throw new InvalidInput(`the request is not valid: ${z.prettifyError(read.error)}; send ${example}`);
 };
 
 export const runFenceRequest = (

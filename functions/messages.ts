@@ -1,3 +1,4 @@
+import { counted } from '../fencing/model/reason.ts';
 import { isUtf8 } from 'node:buffer';
 import { inspect } from 'node:util';
 import { z } from 'zod';
@@ -60,7 +61,7 @@ const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
         {
           what: message,
           where: '$',
-          remedy: 'the reader is at fault, not the sender: report it with this message',
+          remedy: 'report this bug of Cloudfence together with the message; the sender is not the cause',
           excerpt: '',
         },
       ],
@@ -98,7 +99,7 @@ export const isOwnMessage = (body: string): boolean => {
 };
 
 export const notByThisDoor: Fault = {
-  what: "this is a message of Cloudfence's own, and those come by its own queue only",
+  what: 'this is an internal message of Cloudfence, which is valid only in its own queue',
   where: '$.cloudfence',
   remedy: 'send the event, or name the machine',
   excerpt: '',
@@ -243,7 +244,7 @@ const whyOf = ({ items }: Message, outcomes: readonly Outcome[]): string => {
   const failed = outcomes.find(
     ({ machine, outcome }) => outcome === 'failed' && items.some((item) => item.machine === machine),
   );
-  return failed ? `${failed.reason.code}: ${failed.reason.says}` : 'a queue could not be reached';
+  return failed ? `${failed.reason.code}: ${failed.reason.says}` : 'a queue was not reachable';
 };
 
 /** Returns false if the message must be delivered again, also when a queue cannot be reached. */
@@ -309,7 +310,7 @@ const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }:
       ...messageLine(
         decision.handedToSweep,
         outcome.reason.code,
-        `looked at ${item.attempts} times; the sweep goes on`,
+        `Cloudfence looked at the machine ${counted(item.attempts, 'time')}. The sweep continues with it`,
         outcome.machine,
       ),
       dryRun: outcome.dryRun,
@@ -319,7 +320,7 @@ const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }:
   const seconds = delayFor(outcome, item.attempts);
   await queues.again(nextLook(outcome, item), seconds);
   log({
-    ...messageLine(decision.lookAgain, outcome.reason.code, `in ${seconds} s`, outcome.machine),
+    ...messageLine(decision.lookAgain, outcome.reason.code, `Cloudfence looks again in ${seconds} s`, outcome.machine),
     dryRun: outcome.dryRun,
   });
 };

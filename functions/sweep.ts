@@ -1,3 +1,4 @@
+import { counted } from '../fencing/model/reason.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
@@ -53,7 +54,7 @@ const report = ({ outcomes, unreachable }: Swept, wiring: Wiring): void => {
   for (const { cluster, error } of unreachable) tellUnreachable(cluster, error.message, wiring);
   const value = outcomes.filter(isDeadAndUnfenced).length;
   log({
-    ...messageLine('swept', 'swept', `${outcomes.length} machines were looked at`, null),
+    ...messageLine('swept', 'swept', `the sweep looked at ${counted(outcomes.length, 'machine')}`, null),
     ...measured([{ name: metric.deadNodeUnfenced, value, unit: 'Count' }]),
   });
 };

@@ -128,7 +128,7 @@ async function* following<T>(readPage: (paging: Paging) => Promise<Page<T>>): As
     yield page.items ?? [];
     const after: string | undefined = page.metadata?._continue || undefined;
     if (after !== undefined && after === next)
-      throw new Unavailable('a list does not end: its next page begins where the last one began');
+      throw new Unavailable('a list returns the same page again: its next page begins where the last one began');
     next = after;
   }
 }

@@ -24,7 +24,7 @@ const whenItStands = (socket: Socket, go: (error?: Error) => void): void => {
     go(error);
   };
   const settled = (): void => settle();
-  const closed = (): void => settle(new Error('the connection was closed while it was being made'));
+  const closed = (): void => settle(new Error('the connection closed before it was established'));
   socket.once(stands, settled).once('error', settle).once('close', closed);
 };
 
@@ -39,7 +39,10 @@ const handBack = (socket: Socket): void => {
  */
 const receiverOf = (request: ClientRequest): ((socket: Socket | null, error?: Error) => void) => {
   const receive: unknown = Reflect.get(request, 'onSocket');
-  if (typeof receive !== 'function') throw new TypeError('a request of Node takes its connection by `onSocket`');
+  if (typeof receive !== 'function')
+    throw new TypeError(
+      'this Node.js version has no `onSocket` on requests, which Cloudfence needs: use a supported version',
+    );
   return (socket, error) => void Reflect.apply(receive, request, [socket, error]);
 };
 

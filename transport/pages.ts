@@ -10,7 +10,7 @@ export async function* bounded<T>(pages: AsyncIterable<T>, most: number, list: s
   let count = 0;
   for await (const page of pages) {
     count += 1;
-    if (count > most) throw new Unavailable(`${list} does not end: ${most} pages were read, and more are promised`);
+    if (count > most) throw new Unavailable(`${list} has more than ${most} pages, which is the limit`);
     yield page;
   }
 }

@@ -48,13 +48,13 @@ interface OpenPassage extends Passage {
 
 const unknown = (name: string): Unavailable =>
   new Unavailable(
-    `${name} was not answered while its proof lasted: its connection was reset, and whether it took effect is unknown until the next look`,
+    `${name} got no response while its proof was valid. Cloudfence reset the connection; the next look shows whether the call took effect`,
   );
 
 const notSent = ({ name, permit }: PermittedCall): CloudfenceError =>
   permit.ended.aborted
-    ? new ProofExpired(`${name} found no connection while its proof lasted; it was not sent`)
-    : new Unavailable(`${name} was given up before it was sent`);
+    ? new ProofExpired(`${name} got no connection while its proof was valid, so Cloudfence did not send it`)
+    : new Unavailable(`${name} was canceled before Cloudfence sent it`);
 
 const refusalOf = ({ permit }: PermittedCall): CloudfenceError | null => {
   try {

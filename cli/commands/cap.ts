@@ -22,11 +22,11 @@ const HOUR_MS = 3_600_000;
 
 const refuseMisuse = ({ lift, reason, end = false }: CapOptions): void => {
   if (lift !== undefined && end) throw new InvalidInput('give --lift or --end, not both');
-  if (lift === undefined && reason !== undefined) throw new InvalidInput('--reason is for --lift');
+  if (lift === undefined && reason !== undefined) throw new InvalidInput('--reason is valid only with --lift');
   if (lift === undefined) return;
-  if ((reason ?? '').trim() === '') throw new InvalidInput('--lift wants a --reason: say what you checked');
+  if ((reason ?? '').trim() === '') throw new InvalidInput('--lift requires a --reason: say what you checked');
   if (lift <= 0 || lift > patience.longestLift)
-    throw new InvalidInput(`--lift takes more than nothing and at most ${patience.longestLift / HOUR_MS}h`);
+    throw new InvalidInput(`--lift must be more than 0 and at most ${patience.longestLift / HOUR_MS}h`);
 };
 
 /**
@@ -37,7 +37,7 @@ const refuseMisuse = ({ lift, reason, end = false }: CapOptions): void => {
 const meant = ({ clusters }: Session, { cluster, lift, end = false }: CapOptions): readonly OpenCluster[] => {
   const names = clusters.map((one) => one.cluster.name).join(', ');
   if (cluster === undefined && clusters.length > 1 && (lift !== undefined || end))
-    throw new InvalidInput(`name the one that is meant with --cluster: ${names}`);
+    throw new InvalidInput(`there are several clusters: choose one with --cluster: ${names}`);
   const found = clusters.filter((one) => cluster === undefined || one.cluster.name === cluster);
   if (found.length === 0)
     throw new InvalidInput(`there is no cluster "${cluster ?? ''}" in ${names || 'the configuration'}`);
@@ -61,9 +61,9 @@ const linesOf = (
   { cluster, begun, unfinished, limits, nodes, opens, lifted, fences }: Shown,
   cap: Policy['cap'],
 ): readonly string[] => [
-  `${cluster}: ${begun} of at most ${limits.begun} Nodes (${percent(cap.share)} of ${nodes}) were fenced within 15 minutes, ${unfinished} of at most ${limits.unfinished} fences (${percent(cap.atOnce)}) are unfinished`,
+  `${cluster}: ${begun} of at most ${limits.begun} Nodes (${percent(cap.share)} of ${nodes}) fenced within 15 minutes; unfinished fences: ${unfinished} of at most ${limits.unfinished} (${percent(cap.atOnce)})`,
   ...(lifted ? [`  lifted until ${time(lifted.until)}: ${lifted.reason}`] : []),
-  ...(!lifted && opens !== null ? [`  the next may begin at ${time(opens)}`] : []),
+  ...(!lifted && opens !== null ? [`  the next fence can begin at ${time(opens)}`] : []),
   ...fences.map((fence) => `  begun ${time(fence.begun)}, ${fence.finished ? 'finished' : 'unfinished'}`),
 ];
 
@@ -99,7 +99,7 @@ export const cap = async (options: CapOptions, output: Output): Promise<number> 
       if (standing) shown.push({ cluster: cluster.name, ...standing });
       else
         output.complain(
-          `cloudfence: ${cluster.name} has no ConfigMap kube-system/cloudfence-ledger, without which nothing is fenced: apply infra/kubernetes/rbac.yaml`,
+          `cloudfence: ${cluster.name} has no ConfigMap kube-system/cloudfence-ledger. Cloudfence fences nothing without it: apply infra/kubernetes/rbac.yaml`,
         );
     }
     show(shown, options, session, output);

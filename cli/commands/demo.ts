@@ -20,13 +20,13 @@ const LARGEST_SEED = 2 ** 32 - 1;
 const seedFrom = (text: string): number => {
   const seed = Number(text);
   if (/^\d+$/.test(text) && seed <= LARGEST_SEED) return seed;
-  throw new InvalidInput(`"${text}" is no seed: give a whole number from 0 to ${LARGEST_SEED}`);
+  throw new InvalidInput(`"${text}" is not a valid seed: give a whole number from 0 to ${LARGEST_SEED}`);
 };
 
 const titleLines = ({ scenario, seed, mayMark }: Demo): readonly string[] => [
   ...wrapped(`cloudfence demo, ${scenario.name}: ${scenario.shows}`, WIDTH),
-  `The same cluster twice, from the same moment on: without and with Cloudfence (virtual time, seed ${seed}).`,
-  ...(mayMark ? [] : ['Cloudfence is not allowed to patch Nodes this time.']),
+  `The demo runs the same cluster twice from the same moment: without and with Cloudfence (virtual time, seed ${seed}).`,
+  ...(mayMark ? [] : ['In this run, Cloudfence is not allowed to patch Nodes.']),
   '',
 ];
 

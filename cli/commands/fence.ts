@@ -13,7 +13,7 @@ const machineNamed = async (target: string, { kit, ports }: Session): Promise<Ma
   const found = await machineOfNode(target, ports);
   if (!found)
     throw new InvalidInput(
-      `${quoted(target)} is neither an instance id nor a Node of ${ports.clusters.map(({ name }) => name).join(', ')}`,
+      `${quoted(target)} is neither an instance id nor a Node in ${ports.clusters.map(({ name }) => name).join(', ')}`,
     );
   return found.machine;
 };
@@ -24,6 +24,6 @@ export const fence = (target: string, options: CommonOptions, output: Output): P
     const machine = await machineNamed(target, session);
     await openFor([machine], session);
     const [outcome] = await react([machine], { policy, deadline, newRunId }, ports);
-    if (!outcome) throw new InvalidInput('nothing was named');
+    if (!outcome) throw new InvalidInput('name an instance or a Node');
     return answerOne(outcome, options.json ?? false, output);
   });

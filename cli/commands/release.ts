@@ -38,7 +38,9 @@ const nodeNamed = async (node: string, session: Session): Promise<NodeAt> => {
   const { ports } = session;
   const found = await machineOfNode(node, ports);
   if (!found)
-    throw new InvalidInput(`there is no Node ${quoted(node)} in ${ports.clusters.map(({ name }) => name).join(', ')}`);
+    throw new InvalidInput(
+      `Node ${quoted(node)} does not exist in ${ports.clusters.map(({ name }) => name).join(', ')}`,
+    );
   await openFor([found.machine], session);
   return found;
 };
@@ -73,7 +75,7 @@ const machineAt = async ({ cluster, node, machine }: Fenced, { ports }: Session)
     ...ports,
     clusters: ports.clusters.filter(({ name }) => name === cluster),
   });
-  if (!found) throw new InvalidInput(`the Node ${node} is gone from ${cluster}`);
+  if (!found) throw new InvalidInput(`Node ${node} no longer exists in ${cluster}`);
   return found;
 };
 
@@ -91,7 +93,7 @@ const releaseFenced = async (fenced: Fenced, accepted: string | null, session: S
 const refuseMisuse = (node: string | undefined, { accept, all = false }: ReleaseOptions): void => {
   if (node !== undefined && all) throw new InvalidInput('name a Node, or give --all, not both');
   if (node === undefined && !all) throw new InvalidInput('name a Node, or give --all');
-  if (accept?.trim() === '') throw new InvalidInput('--accept wants a reason: say what you checked');
+  if (accept?.trim() === '') throw new InvalidInput('--accept requires a reason: say what you checked');
 };
 
 /** Releases fences, with the usual proof or on a person's word. */

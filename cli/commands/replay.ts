@@ -51,7 +51,7 @@ export const replay = (file: string, options: CommonOptions, output: Output): Pr
       machinesOf(reading.hints.filter((hint) => !isDry(hint))),
     ]);
     if (dry.length + inEarnest.length === 0 && reading.hints.length > 0)
-      output.complain('nothing to do: no machine is left of what the event names');
+      output.complain('nothing to do: the machines that the event names no longer exist');
     const lookAt = (machines: readonly MachineId[], dryRun: boolean) =>
       react(machines, { policy: { ...policy, dryRun }, deadline, newRunId }, ports);
     const outcomes = (await Promise.all([lookAt(inEarnest, false), lookAt(dry, true)])).flat();

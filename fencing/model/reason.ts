@@ -98,3 +98,9 @@ const MOST_NAMED = 5;
 /** Returns a few of many names, and how many others there are. */
 export const someOf = (names: readonly string[]): string =>
   `${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}`;
+
+/**
+ * Returns a count with its noun, such as "1 pod" or "3 pods". `one` may end with the verb: give `many` then, as in
+ * `counted(n, 'pod is', 'pods are')`.
+ */
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

@@ -1,3 +1,4 @@
+import { counted } from '../../fencing/model/reason.ts';
 import { checkLine, type Diagnosis } from '../../providers/check.ts';
 import { doctor as diagnose, isFailing, type DoctorAnswer } from '../doctor.ts';
 import type { DoctorWiring } from '../wiring.ts';
@@ -11,7 +12,7 @@ import { wireOnce } from './wire.ts';
 const failing = ({ checks }: Diagnosis): Error => {
   const wrong = checks.filter(({ verdict }) => verdict !== 'ok');
   const error = new Error(
-    `a fence would not work; of ${checks.length} checks ${wrong.length} are not well:\n${wrong.map(checkLine).join('\n')}`,
+    `a fence would not work: ${wrong.length} of ${counted(checks.length, 'check')} failed:\n${wrong.map(checkLine).join('\n')}`,
   );
   error.name = 'ChecksFailed';
   error.stack = '';

@@ -20,7 +20,7 @@ const rangeIn = (event: unknown): z.infer<typeof archiveRange>['replay'] | null 
   const read = archiveRange.safeParse(event);
   if (read.success) return read.data.replay;
   throw new InvalidInput(
-    `the range is not understood: ${z.prettifyError(read.error)}; send {"replay": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T01:00:00Z"}}`,
+    `the range is not valid: ${z.prettifyError(read.error)}; send {"replay": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T01:00:00Z"}}`,
   );
 };
 
@@ -57,7 +57,7 @@ const startReplay = async (
   { archiveArn, busArn, ruleArns, region }: Pick<FunctionEnvironment, 'archiveArn' | 'busArn' | 'ruleArns' | 'region'>,
 ): Promise<ReplayStarted> => {
   if (archiveArn === null || busArn === null)
-    throw new InvalidConfiguration(['there is no event archive: deploy with archive days above 0']);
+    throw new InvalidConfiguration(['this install has no event archive: deploy it with more than 0 archive days']);
   const { EventBridgeClient, StartReplayCommand } = await import('@aws-sdk/client-eventbridge');
   const client = new EventBridgeClient(region === null ? {} : { region });
   const ReplayName = nameFor(from, to, archiveArn);

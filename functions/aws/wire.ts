@@ -73,7 +73,9 @@ interface QueueUrls {
 
 const named = (url: string | null, variable: string): string => {
   if (url === null)
-    throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.yml`]);
+    throw new InvalidConfiguration([
+      `the environment variable ${variable} is not set: deploy the function with serverless.yml`,
+    ]);
   return url;
 };
 
@@ -129,8 +131,8 @@ export const foreign = (
 ): string | null => {
   const told = account !== null && ACCOUNT.test(account) ? account : null;
   if (territories.some((served) => agrees(told, served.account) && agrees(region, served.region))) return null;
-  const event = [told === null ? '' : ` of account ${told}`, region === null ? '' : ` of region ${region}`].join('');
-  return `the event is${event}; this install serves ${territories.map(placeOf).join(', ')}. To serve it too, name it in \`territories\` with a role to assume (docs/aws.md, "Accounts and regions")`;
+  const event = [told === null ? [] : `account ${told}`, region === null ? [] : `region ${region}`].flat().join(', ');
+  return `the event is from ${event}, but this install serves only ${territories.map(placeOf).join(', ')}. To serve it too, add it to \`territories\` with a role to assume (docs/aws.md, "Accounts and regions")`;
 };
 
 interface MetricLine {
@@ -182,7 +184,7 @@ const asked = async (
   );
   const said = jsonIn(Buffer.from(answer.Payload ?? []).toString());
   if (answer.FunctionError === undefined) return said;
-  throw new Refused(`it fails: ${failed.safeParse(said).data?.errorMessage ?? answer.FunctionError}`);
+  throw new Refused(`the function failed: ${failed.safeParse(said).data?.errorMessage ?? answer.FunctionError}`);
 };
 
 /** Returns the functions of this install that fence, by name. */

@@ -7,7 +7,7 @@ import { byHand, type HttpFunction, invoked, type Logging } from './http.ts';
 import { expanded, sentByHand } from './on-event.ts';
 import type { Wired } from './wire.ts';
 
-const ONE = 'is a scale set: name one of its machines, or send the set to `replay`';
+const ONE = 'names a scale set: name one of its machines, or send the scale set to `replay`';
 const resourceId = z.string().refine((id) => subjectOf(id.replace(/^azure:\/\//i, ''))?.kind !== 'set', ONE);
 const order = z.strictObject({ resourceId, ...fenceRequestFields });
 

@@ -1,3 +1,4 @@
+import { counted } from '../../fencing/model/reason.ts';
 import { z } from 'zod';
 import { inHierarchy } from '../../fencing/model/errors.ts';
 import type { IgnoredEvent } from '../../fencing/model/hint.ts';
@@ -90,7 +91,7 @@ const machinesOf = async (item: WorkItem, expand: Expand, signal: AbortSignal): 
 const MARGIN_MS = 5_000;
 
 const goneSet = ({ machine }: WorkItem): IgnoredEvent => ({
-  what: `news of a scale set that has no machines any more (${machine}); the sweep finds what it left behind`,
+  what: `an event about the scale set ${machine}, which has no machines now. The sweep finds what its machines left behind`,
   where: '$',
 });
 
@@ -122,9 +123,17 @@ const tryAgain = async (
   { queues, log }: Pick<AzureWiring, 'queues' | 'log'>,
 ): Promise<void> => {
   const failed = failures + 1;
-  if (failed > MOST_FAILURES) return queues.dead({ body, reason: `failed ${failed} times: ${why}` });
+  if (failed > MOST_FAILURES)
+    return queues.dead({ body, reason: `the message failed ${counted(failed, 'time')}: ${why}` });
   const message: Retry = { cloudfence: 'retry', failures: failed, body };
   const seconds = waitAfter(failed);
   await queues.events(JSON.stringify(message), seconds);
-  log(messageLine('retry', 'failed', `in ${seconds} s, after failing ${failed} times: ${why}`, null));
+  log(
+    messageLine(
+      'retry',
+      'failed',
+      `Cloudfence tries again in ${seconds} s. The message failed ${counted(failed, 'time')}: ${why}`,
+      null,
+    ),
+  );
 };

@@ -36,7 +36,7 @@ const settingsFrom = (settings: string | null): Promise<Configuration> | Configu
 const senderTo = async (host: string | null): Promise<Send> => {
   if (host === null)
     throw new InvalidConfiguration([
-      'the function has no CLOUDFENCE_BUS__fullyQualifiedNamespace: it was not deployed by serverless.azure.yml',
+      'the environment variable CLOUDFENCE_BUS__fullyQualifiedNamespace is not set: deploy the function with serverless.azure.yml',
     ]);
   const [{ busSender }, { lazyCredential }] = await Promise.all([
     import('../../providers/azure/service-bus.ts'),
@@ -87,7 +87,9 @@ interface BusQueues extends Queues {
 
 const named = (queue: string | null, variable: string): string => {
   if (queue === null)
-    throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.azure.yml`]);
+    throw new InvalidConfiguration([
+      `the environment variable ${variable} is not set: deploy the function with serverless.azure.yml`,
+    ]);
   return queue;
 };
 
@@ -135,10 +137,10 @@ export const foreign = ({ machine, account }: Told, { subscription: served, grou
   const subject = subjectOf(machine);
   const told = subject?.subscription ?? account?.toLowerCase() ?? null;
   if (served === null || told !== served.toLowerCase())
-    return `the machine is of the subscription ${told ?? '(unknown)'}; this install serves ${served ?? 'none'}: install Cloudfence there as well (docs/azure.md, "Subscriptions")`;
+    return `the machine is in subscription ${told ?? '(unknown)'}, but this install serves only ${served ?? 'none'}: install Cloudfence in that subscription too (docs/azure.md, "Subscriptions")`;
   if (subject === null || groups.length === 0 || groups.some((group) => group.toLowerCase() === subject.group))
     return null;
-  return `the machine is of the resource group ${subject.group}; this install serves ${groups.join(', ')}: add it to resourceGroups if it is to be served (docs/azure.md, "Install")`;
+  return `the machine is in resource group ${subject.group}, but this install serves only ${groups.join(', ')}: to serve it too, add it to resourceGroups (docs/azure.md, "Install")`;
 };
 
 const isServed = (machine: Told['machine'], served: Served): boolean =>

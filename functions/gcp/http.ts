@@ -107,7 +107,9 @@ export const asking =
   async ({ body }, limit) => {
     const { askedAt: url } = environment();
     if (url === null)
-      throw new InvalidConfiguration(['the function doctor is not told whom to ask: it has no CLOUDFENCE_ASKED_AT']);
+      throw new InvalidConfiguration([
+        'the environment variable CLOUDFENCE_ASKED_AT of the function doctor is not set: deploy the function with serverless.gcp.yml',
+      ]);
     const { callFunction } = await import('../../providers/gcp/call-function.ts');
     const { status, body: said } = await callFunction(
       url,
@@ -116,7 +118,7 @@ export const asking =
     );
     const read = answer.safeParse(said);
     if (!read.success)
-      throw new Unavailable(`the function sweep answered the doctor ${status}, and nothing that could be read`);
+      throw new Unavailable(`the function sweep returned status ${status} with a body that is not a JSON object`);
     return { status, body: read.data };
   };
 

@@ -46,7 +46,7 @@ const doorOf = (
   once(async () => {
     if (audience === null || serviceAccount === null)
       throw new InvalidConfiguration([
-        'nobody is let in: the function has no CLOUDFENCE_AUDIENCE, or is not told whom (CLOUDFENCE_CALLER, CLOUDFENCE_DOCTOR)',
+        'the function rejects every caller, because CLOUDFENCE_AUDIENCE or the name of the caller (CLOUDFENCE_CALLER, CLOUDFENCE_DOCTOR) is not set: deploy the function with serverless.gcp.yml',
       ]);
     const { pushIdentity } = await import('../../providers/gcp/push-identity.ts');
     const rules = {
@@ -98,7 +98,9 @@ interface TopicNames {
 
 const named = (topic: string | null, variable: string): string => {
   if (topic === null)
-    throw new InvalidConfiguration([`the function has no ${variable}: it was not deployed by serverless.gcp.yml`]);
+    throw new InvalidConfiguration([
+      `the environment variable ${variable} is not set: deploy the function with serverless.gcp.yml`,
+    ]);
   return topic;
 };
 
@@ -142,7 +144,7 @@ export const foreign = (
 ): string | null => {
   const project = instancePath(machine)?.project ?? account;
   if (project !== null && projects.includes(project)) return null;
-  return `the machine is of the project ${project ?? '(unknown)'}; this install serves ${projects.join(', ')}. To serve it too, name it in \`projects\` (docs/gcp.md, "Other projects")`;
+  return `the machine is in project ${project ?? '(unknown)'}, but this install serves only ${projects.join(', ')}. To serve it too, add it to \`projects\` (docs/gcp.md, "Other projects")`;
 };
 
 /**

@@ -50,7 +50,7 @@ const sizeFault = ({ memory, cpu }: z.infer<typeof size>): string | null => {
 export const gcpParameters = z
   .strictObject({
     project: projectId,
-    region: z.string().regex(/^[a-z]+-[a-z]+\d+$/, 'is no region'),
+    region: z.string().regex(/^[a-z]+-[a-z]+\d+$/, 'is not a region: write one such as eu-west-1'),
     projects: z.array(projectId),
     invokers: z.array(
       z

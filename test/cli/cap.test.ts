@@ -23,7 +23,7 @@ it('shows what was begun lately, and of how much', async () => {
   expect(await cli('cap')).toMatchObject({
     code: 0,
     stdout:
-      'default: 0 of at most 1 Nodes (49 % of 2) were fenced within 15 minutes, 0 of at most 1 fences (20 %) are unfinished\n',
+      'default: 0 of at most 1 Nodes (49 % of 2) fenced within 15 minutes; unfinished fences: 0 of at most 1 (20 %)\n',
   });
   await cli('fence', sandbox.scene.holder);
   const { code, stdout } = await cli('cap', '--json');
@@ -45,7 +45,7 @@ it('shows what was begun lately, and of how much', async () => {
       },
     ],
   });
-  expect((await cli('cap')).stdout).toMatch(/the next may begin at .*Z\n  begun .*Z, finished\n$/);
+  expect((await cli('cap')).stdout).toMatch(/the next fence can begin at .*Z\n  begun .*Z, finished\n$/);
 });
 
 describe('a lift', () => {
@@ -87,7 +87,7 @@ describe('a lift', () => {
     ['without a reason', ['--lift', '30m'], /--reason/],
     ['with an empty one', ['--lift', '30m', '--reason', ' '], /--reason/],
     ['for more than a day', ['--lift', '25h', '--reason', 'x'], /at most 24h/],
-    ['for no time', ['--lift', '0s', '--reason', 'x'], /more than nothing/],
+    ['for no time', ['--lift', '0s', '--reason', 'x'], /more than 0/],
     ['that is no time', ['--lift', 'soon', '--reason', 'x'], /such as 90s/],
     ['that is to end at once', ['--lift', '5m', '--reason', 'x', '--end'], /not both/],
     ['of a cluster that is not there', ['--cluster', 'other', '--lift', '5m', '--reason', 'x'], /no cluster "other"/],

@@ -131,15 +131,15 @@ describe('usage and configuration', () => {
     [['fence'], /missing required argument/],
     [['fence', 'no-such-node'], /neither an instance id nor a Node/],
     [['fence', 'i-0123456789abcdef0', '--timeout', 'soon'], /such as 90s/],
-    [['fence', 'i-0123456789abcdef0', '--cloud', 'sky'], /no cloud named "sky"/],
+    [['fence', 'i-0123456789abcdef0', '--cloud', 'sky'], /"sky" is not a supported cloud/],
     [
       ['fence', 'i-0123456789abcdef0', '--kubeconfig', '/nowhere'],
-      /there is no kubeconfig at \/nowhere: give --kubeconfig, set KUBECONFIG/,
+      /no kubeconfig exists at \/nowhere: give --kubeconfig, set KUBECONFIG/,
     ],
     [['frobnicate'], /unknown command/],
     [['release'], /name a Node, or give --all/],
     [['release', 'node-1', '--all'], /not both/],
-    [['release', 'node-1', '--accept', ''], /--accept wants a reason/],
+    [['release', 'node-1', '--accept', ''], /--accept requires a reason/],
   ])('%j exits 2 with one clear sentence', async (args, sentence) => {
     const { code, stderr, stdout } = await cli(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -176,7 +176,7 @@ describe('usage and configuration', () => {
     );
     const { code, stderr } = await cli('sweep', '--config', file);
     expect(code).toBe(2);
-    for (const fault of ['pollcy', 'policy.detach', '"soon" is no time', 'policy.cap.nodes'])
+    for (const fault of ['pollcy', 'policy.detach', '"soon" is not a duration', 'policy.cap.nodes'])
       expect(stderr).toContain(fault);
   });
 });
@@ -280,7 +280,7 @@ describe('sweep and release', () => {
 
 it('doctor says in words what would work, and what would not', async () => {
   const well = await cli('doctor');
-  expect(well).toMatchObject({ code: 0, stdout: expect.stringContaining('knows the out-of-service taint') });
+  expect(well).toMatchObject({ code: 0, stdout: expect.stringContaining('supports the out-of-service taint') });
   expect(well.stdout).toMatch(
     /^ok {4}aws: may detach disks {2}— ec2:DetachVolume would be allowed, tried on vol-\w+ of i-\w+/m,
   );

@@ -40,27 +40,33 @@ const NOISE = /^\s+at |node:internal|\.mjs:\d/m;
 const LONGEST = 1_500;
 
 const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
-  [['fence', ''], /"" is neither an instance id nor a Node of default/],
+  [['fence', ''], /"" is neither an instance id nor a Node in default/],
   [['fence', ' '], /is neither an instance id nor a Node/],
   [['fence', '../../../api/v1/secrets'], /is neither an instance id nor a Node/],
   [['fence', 'x'.repeat(50_000)], /"x{200}…" is neither an instance id nor a Node/],
   [['fence', 'node\u0007name'], /is neither an instance id nor a Node/],
-  [['release', ''], /there is no Node ""/],
-  [['fence', 'i-0123456789abcdef0', '--region', ''], /--region <name>.*empty: leave the option out/],
-  [['fence', 'i-0123456789abcdef0', '--region', 'eu west/1'], /"eu west\/1" is no name of a region, such as eu-west-1/],
+  [['release', ''], /Node "" does not exist/],
+  [['fence', 'i-0123456789abcdef0', '--region', ''], /--region <name>.*empty: give a value, or omit the option/],
+  [
+    ['fence', 'i-0123456789abcdef0', '--region', 'eu west/1'],
+    /"eu west\/1" is not a region: write one such as eu-west-1/,
+  ],
   [['doctor', '--kubeconfig', ''], /--kubeconfig <file>.*empty/],
-  [['doctor', '--kubeconfig', '/nowhere'], /there is no kubeconfig at \/nowhere: give --kubeconfig/],
-  [['doctor', '--kubeconfig', '@folder'], /the kubeconfig .*folder cannot be read: it is a folder/],
+  [['doctor', '--kubeconfig', '/nowhere'], /no kubeconfig exists at \/nowhere: give --kubeconfig/],
+  [['doctor', '--kubeconfig', '@folder'], /the kubeconfig .*folder cannot be read: it is a directory/],
   [['doctor', '--kubeconfig', '@no-kubeconfig'], /kubeconfig/],
   [['doctor', '--kubeconfig', '@binary'], /kubeconfig/],
   [['doctor', '--context', 'nobody'], /nobody/],
-  [['doctor', '--cloud', 'moon'], /there is no cloud named "moon"/],
-  [['doctor', '--config', '@missing.yaml'], /the configuration .*missing\.yaml cannot be read: there is no such file/],
+  [['doctor', '--cloud', 'moon'], /"moon" is not a supported cloud/],
+  [
+    ['doctor', '--config', '@missing.yaml'],
+    /the configuration .*missing\.yaml cannot be read: the file does not exist/,
+  ],
   [['doctor', '--config', '@list.yaml'], /list\.yaml: .*object/],
   [['doctor', '--config', '@broken.yaml'], /broken\.yaml/],
   [['replay', ''], /the event/],
-  [['replay', '@missing.json'], /the event .*missing\.json cannot be read: there is no such file/],
-  [['replay', '@folder'], /the event .*folder cannot be read: it is a folder: name a file/],
+  [['replay', '@missing.json'], /the event .*missing\.json cannot be read: the file does not exist/],
+  [['replay', '@folder'], /the event .*folder cannot be read: it is a directory: name a file/],
   [['replay', '@empty'], /the event cannot be replayed/],
   [['replay', '@binary'], /the event cannot be replayed/],
   [['replay', '@huge'], /the event cannot be replayed/],
@@ -70,7 +76,7 @@ const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
   [['sweep', '--nonsense'], /unknown option '--nonsense'/],
   [['explode'], /unknown command 'explode'/],
   [['fence'], /missing required argument/],
-  [['release', '--all', '--accept', ' '], /--accept wants a reason/],
+  [['release', '--all', '--accept', ' '], /--accept requires a reason/],
 ];
 
 describe('a mistake', () => {
@@ -110,7 +116,7 @@ describe('what nobody has foreseen', () => {
       code: 1,
       complaints: [
         expect.stringMatching(
-          /^cloudfence: something unexpected went wrong.*\(TypeError: cannot read it\); the same with --debug shows where$/,
+          /^cloudfence: Cloudfence failed unexpectedly \(TypeError: cannot read it\)\. This is a bug in Cloudfence\. Add --debug to see the stack trace$/,
         ),
       ],
     });

@@ -225,7 +225,7 @@ it('doctor fails on a server that nobody vouches for, and says what remedies it'
   };
   const { checks } = await examine(noCloud(), [cluster], { policy: defaultPolicy, gives: 'no-orders' }, unhurried());
   expect(checks).toContainEqual({
-    what: 'c: the API server proves who it is',
+    what: 'c: the identity of the API server is verified',
     verdict: 'fail',
     says: expect.stringContaining('certificate-authority-data'),
   });
@@ -235,7 +235,7 @@ it('doctor fails on a server that nobody vouches for, and says what remedies it'
 describe('a configuration with a token in it', () => {
   it.each([
     [
-      'is no YAML',
+      'is not valid YAML',
       `clusters:\n  - name: c\n    kubeconfig: |\n     users: [{user: {token: ${CANARY}}}]\n   bad: "${CANARY}\n`,
     ],
     ['has an alias in the place of a token', `pause: *${CANARY}\n`],

@@ -47,7 +47,7 @@ clusters:
   it.each([
     ['a misspelt key', 'polcy: {}', /polcy/],
     ['a value that is none of the choices', 'policy: { detach: maybe }', /policy\.detach/],
-    ['a time without a unit', 'policy: { fenceAfter: "90" }', /"90" is no time/],
+    ['a time without a unit', 'policy: { fenceAfter: "90" }', /"90" is not a duration/],
     ['a share above 1', 'policy: { cap: { share: 20 } }', /policy\.cap\.share/],
     ['a share below none', 'policy: { cap: { atOnce: -0.1 } }', /policy\.cap\.atOnce/],
     ['more than all, in percent', 'policy: { cap: { share: 120% } }', /policy\.cap\.share/],
@@ -60,7 +60,7 @@ clusters:
     [
       'two clusters of one name',
       'clusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]',
-      /two clusters are named "a"/,
+      /two clusters have the name "a"/,
     ],
     ['what is no YAML', 'policy: {', /cf\.yaml/],
     ['a list instead of a mapping', '- a', /expected object/],

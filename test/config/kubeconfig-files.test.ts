@@ -75,7 +75,7 @@ describe('a kubeconfig in a file', () => {
     ];
     expect(await nodesSeenWith(files.join(path.delimiter))).toEqual(here);
     await expect(nodesSeenWith([path.join(folder, 'nowhere'), ''].join(path.delimiter))).rejects.toThrow(
-      /there is no kubeconfig at .*nowhere: give --kubeconfig/,
+      /no kubeconfig exists at .*nowhere: give --kubeconfig/,
     );
   });
 

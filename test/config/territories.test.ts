@@ -38,23 +38,35 @@ describe('territories, as written', () => {
 
   it.each([
     ['a number in the place of an account', { ...other, account: 222_233_334_444 }, /territories\.0\.account/],
-    ['an account that is too short', { ...other, account: '2222' }, /territories\.0\.account: is no account number/],
-    ['a zone in the place of a region', { ...other, region: 'eu-central-1a' }, /territories\.0\.region: is no region/],
-    ['a role by its name', { ...other, role: 'cloudfence-other' }, /territories\.0\.role: is no ARN of an IAM role/],
+    [
+      'an account that is too short',
+      { ...other, account: '2222' },
+      /territories\.0\.account: is not an account number/,
+    ],
+    [
+      'a zone in the place of a region',
+      { ...other, region: 'eu-central-1a' },
+      /territories\.0\.region: is not a region/,
+    ],
+    [
+      'a role by its name',
+      { ...other, role: 'cloudfence-other' },
+      /territories\.0\.role: is not the ARN of an IAM role/,
+    ],
     [
       'the ARN of a user',
       { ...other, role: 'arn:aws:iam::222233334444:user/x' },
-      /territories\.0\.role: is no ARN of an IAM role/,
+      /territories\.0\.role: is not the ARN of an IAM role/,
     ],
     [
       'a role of another account',
       { ...other, account: '333344445555' },
-      /territories\.0\.role: is a role of account 222233334444, not of 333344445555/,
+      /territories\.0\.role: is a role in account 222233334444, not in 333344445555/,
     ],
     [
       'an external id without a role',
       { account: '111122223333', region: 'eu-central-1', externalId: 'abc' },
-      /territories\.0\.externalId: is for a role/,
+      /territories\.0\.externalId: requires a role/,
     ],
     ['a misspelt field', { ...other, externalID: 'abc' }, /externalID/],
   ])('are refused with %s', async (_, territory, words) =>
@@ -63,12 +75,12 @@ describe('territories, as written', () => {
 
   it('are refused when one is named twice, and with all faults at once', async () => {
     expect(await written(other, { ...other, externalId: 'another' })).toEqual([
-      'cf.yaml, at territories: 222233334444 eu-central-1 is named twice',
+      'cf.yaml, at territories: 222233334444 eu-central-1 is listed twice',
     ]);
     const faults = await written({ ...other, region: 'here' }, { ...other, role: 'cloudfence-other' });
     expect(faults).toEqual([
       expect.stringMatching(/territories\.0\.region/),
-      expect.stringMatching(/territories\.1\.role: is no ARN/),
+      expect.stringMatching(/territories\.1\.role: is not the ARN/),
     ]);
   });
 });

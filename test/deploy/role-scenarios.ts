@@ -124,7 +124,7 @@ export const findsAllWell: Scenario = {
     verdict: 'ok',
     checks: expect.toSatisfy(
       (checks: readonly { readonly what: string }[]) =>
-        checks.length > 5 && checks.some(({ what }) => what.endsWith('-sweep: access by its own role')),
+        checks.length > 5 && checks.some(({ what }) => what.endsWith('-sweep: access with its own role')),
     ),
   },
 };

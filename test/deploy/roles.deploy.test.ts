@@ -78,7 +78,7 @@ it('the doctor finds all well from inside', async () => {
     checks: expect.arrayContaining(
       [
         'sandbox: may patch nodes',
-        ...FENCING.map((name) => `cloudfence-ministack-${name}: access by its own role`),
+        ...FENCING.map((name) => `cloudfence-ministack-${name}: access with its own role`),
       ].map((what) => expect.objectContaining({ what, verdict: 'ok' })),
     ),
   });

@@ -115,7 +115,7 @@ describe('by hand', () => {
       );
       expect([answer.status, answer.body]).toEqual([
         400,
-        expect.stringMatching(/is a scale set: name one of its machines/),
+        expect.stringMatching(/names a scale set: name one of its machines/),
       ]);
     }
     world.advance(10_000);

@@ -101,7 +101,7 @@ describe('an install for some resource groups', () => {
         level: 'warn',
         decision: 'foreign',
         instance: about(holder),
-        says: expect.stringMatching(/resource group .* serves somebody-elses/),
+        says: expect.stringMatching(/resource group .* serves only somebody-elses/),
       },
     ]);
     expect(install.queues).toEqual({});
@@ -214,7 +214,7 @@ describe('what fails', () => {
     expect(install.queues['dead-letters']).toMatchObject([
       {
         text: JSON.stringify(gridEvent(holder)),
-        properties: { reason: expect.stringMatching(/^failed 11 times: .*AuthorizationFailed/) },
+        properties: { reason: expect.stringMatching(/^the message failed 11 times: .*AuthorizationFailed/) },
       },
     ]);
   });

@@ -76,7 +76,7 @@ describe('replay', () => {
     });
     await expect(
       replay(async () => install.wiring, started)({ replay: { from: 'yesterday' } }, install.context()),
-    ).rejects.toThrow(/range is not understood/);
+    ).rejects.toThrow(/range is not valid/);
   });
 
   it('refuses what nobody can read, and says what, where and how to mend it', async () => {

@@ -72,7 +72,7 @@ it('names the mend when there is no ledger in which fences are counted', async (
   expect(await ask({})).toMatchObject({
     checks: expect.arrayContaining([
       {
-        what: 'sandbox: the ledger of fences',
+        what: 'sandbox: the ledger',
         verdict: 'fail',
         says: expect.stringContaining('apply infra/kubernetes/rbac.yaml'),
       },
@@ -116,7 +116,7 @@ it.each([
 });
 
 it('refuses a question that it does not know', async () => {
-  await expect(wiredWith().ask({ question: 'why' })).rejects.toThrow(/question is not understood/);
+  await expect(wiredWith().ask({ question: 'why' })).rejects.toThrow(/question is not valid/);
 });
 
 describe('where functions of other roles fence', () => {
@@ -138,7 +138,7 @@ describe('where functions of other roles fence', () => {
     expect(await well.ask({})).toMatchObject({
       verdict: 'ok',
       checks: expect.arrayContaining([
-        expect.objectContaining({ what: 'sweep: access by its own role', verdict: 'ok' }),
+        expect.objectContaining({ what: 'sweep: access with its own role', verdict: 'ok' }),
       ]),
     });
     const ill = wiredWith({ fencers: [fencerWith(denied)] });
@@ -177,7 +177,7 @@ describe('where functions of other roles fence', () => {
   ] as const)('one %s is told: %s', async (_, verdict, ask) => {
     expect(await wiredWith({ fencers: [{ name: 'fence', ask }] }).ask({})).toMatchObject({
       verdict,
-      checks: expect.arrayContaining([expect.objectContaining({ what: 'fence: access by its own role', verdict })]),
+      checks: expect.arrayContaining([expect.objectContaining({ what: 'fence: access with its own role', verdict })]),
     });
   });
 });

@@ -100,14 +100,14 @@ describe('a message of our own that came by another door', () => {
     const install = azureInstall(world);
     expect(await webhook(install.wired)(post(message(holder)), install.context)).toMatchObject({
       status: 400,
-      body: expect.stringMatching(/by its own queue only/),
+      body: expect.stringMatching(/valid only in its own queue/),
     });
     expect([takeAll(install), install.queues['dead-letters']]).toMatchObject([
       [],
       [
         {
           text: JSON.stringify(message(holder)),
-          properties: { reason: expect.stringMatching(/by its own queue only/) },
+          properties: { reason: expect.stringMatching(/valid only in its own queue/) },
         },
       ],
     ]);
@@ -136,14 +136,14 @@ describe('a message of our own that came by another door', () => {
     const install = installOver(world);
     const before = stateOf(world);
     await expect(replay(async () => install.wiring)(forged(scene.holder), install.context())).rejects.toThrow(
-      /by its own queue only/,
+      /valid only in its own queue/,
     );
     expect(stateOf(world)).toEqual(before);
     const { world: other, holder } = azureScene();
     const azure = azureInstall(other);
     expect(await azureReplay(azure.wired)(post(forged(holder)), azure.context)).toMatchObject({
       status: 400,
-      body: expect.stringMatching(/by its own queue only/),
+      body: expect.stringMatching(/valid only in its own queue/),
     });
   });
 });
@@ -168,6 +168,6 @@ describe('a message that is long and says nothing', () => {
     );
     await onEvent(async () => install.wiring)(batchOf(machines), install.context());
     expect(install.lines.map(({ decision }) => decision)).toEqual(Array.from({ length: 21 }, () => 'foreign'));
-    expect(install.lines.at(-1)).toMatchObject({ says: '780 more are none of ours' });
+    expect(install.lines.at(-1)).toMatchObject({ says: 'this install does not serve 780 more machines' });
   });
 });

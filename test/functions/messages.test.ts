@@ -11,7 +11,7 @@ it('takes a message that its reader breaks over for one that cannot be read, and
     faults: [
       {
         what: expect.stringContaining('RangeError: Maximum call stack size exceeded'),
-        remedy: expect.stringContaining('the reader is at fault'),
+        remedy: expect.stringContaining('report this bug of Cloudfence'),
       },
     ],
   });

@@ -119,22 +119,22 @@ describe('an event', () => {
     [
       'another account',
       { account: '333344445555', region: 'eu-west-1' },
-      /account 333344445555 of region eu-west-1; this install serves account 123456789012 in eu-central-1, account 222233334444 in eu-west-1/,
+      /account 333344445555, region eu-west-1, but this install serves only account 123456789012 in eu-central-1, account 222233334444 in eu-west-1/,
     ],
     [
       'a configured account in another region',
       { account: '222233334444', region: 'eu-west-3' },
-      /of account 222233334444 of region eu-west-3/,
+      /from account 222233334444, region eu-west-3/,
     ],
     [
       'a configured region of another account',
       { account: '333344445555', region: 'eu-west-3' },
-      /of account 333344445555/,
+      /from account 333344445555/,
     ],
-    ['another region', { account: null, region: 'ap-south-1' }, /the event is of region ap-south-1/],
+    ['another region', { account: null, region: 'ap-south-1' }, /the event is from region ap-south-1/],
   ])('of %s is refused by name, and the refusal says how to serve it', (_, event, words) => {
     expect(foreign(event, served)).toMatch(words);
-    expect(foreign(event, served)).toMatch(/name it in `territories` with a role to assume/);
+    expect(foreign(event, served)).toMatch(/add it to `territories` with a role to assume/);
   });
 
   it('of an account that is not configured is not even looked at', async () => {

@@ -48,7 +48,9 @@ describe('a list that never ends', () => {
     ['whose next page begins where the last one began', () => 'page', 2],
   ])('%s is given up with a reason', async (_, token, most) => {
     const { paths, counting } = endless(token);
-    await expect(clusterOver(counting).suspects(60_000, unhurried())).rejects.toThrow(/^a list does not end: /);
+    await expect(clusterOver(counting).suspects(60_000, unhurried())).rejects.toThrow(
+      /^a list (?:has more than \d+ pages|returns the same page again)/,
+    );
     expect(paths.length).toBeLessThanOrEqual(most);
   });
 });

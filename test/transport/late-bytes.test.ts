@@ -81,7 +81,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     end();
     expect(await failed).toBeInstanceOf(Unavailable);
     expect(await failed).toMatchObject({
-      message: expect.stringMatching(/whether it took effect is unknown/),
+      message: expect.stringMatching(/the next look shows whether the call took effect/),
       retry: true,
     });
     await expect.poll(() => one.front.resets()).toBe(1);
@@ -97,7 +97,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     await one.front.holding();
     giveUp.abort();
     expect(await failed).toMatchObject({
-      message: expect.stringMatching(/whether it took effect is unknown/),
+      message: expect.stringMatching(/the next look shows whether the call took effect/),
       retry: true,
     });
     await expect.poll(() => one.front.resets()).toBe(1);

@@ -63,7 +63,7 @@ describe('a pushed log entry', () => {
     const foreign = JSON.stringify(entryOf(world)).replaceAll('sandbox-project', 'other-project');
     expect(await deliver(install, foreign)).toEqual({ status: 204 });
     expect(install.lines).toMatchObject([
-      { decision: 'foreign', says: expect.stringMatching(/project other-project.*serves sandbox-project/) },
+      { decision: 'foreign', says: expect.stringMatching(/project other-project.*serves only sandbox-project/) },
     ]);
     expect(taints(world, holder)).not.toContain(QUARANTINE);
   });

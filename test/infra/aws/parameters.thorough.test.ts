@@ -68,7 +68,7 @@ describe('parameters', () => {
     [
       'a role of another account than its territory',
       { territories: [{ account: '222233334444', region: 'eu-central-1', role: 'arn:aws:iam::333333333333:role/x' }] },
-      /territories.0.role: is a role of account 333333333333, not of 222233334444/,
+      /territories.0.role: is a role in account 333333333333, not in 222233334444/,
     ],
     ['a policy that is none', { policy: { detach: 'sometimes' } }, /policy.detach/],
     ['a tag without a value', { onlyTagged: 'acme/fence' }, /^onlyTagged: must be `cluster`, `any`, or key=value/],
