@@ -77,10 +77,12 @@ const labelsOf = (record: FenceRecord): Labels => ({
   ...(record.outOfService === 'ours' && record.released === null && { [TAINT_LABEL]: ourTaint(record).value }),
 });
 
+/** Marks the Node. The note of a stop goes in the same write: the stop is over. */
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
   ...asSeen(node, step.node),
   testBoot(step.node),
   ...putRecord(node, step.record),
+  ...removeLabels(node, [STOPPING_LABEL]),
   ...putLabels(node, labelsOf(step.record)),
   ...addTaints(node, missingTaints(node, step)),
 ];

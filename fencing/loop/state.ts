@@ -162,13 +162,16 @@ const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'm
 const sameBoot = (before: string | null, now: string | null): boolean =>
   before === null || now === null || before === now;
 
-/** Returns when this run first saw the machine `stopping`. An answer without a power state does not end the stop. */
+/**
+ * Returns when this run first saw the machine `stopping`. An answer without a power state does not end the stop. A
+ * machine that is off by its power state has ended it, whatever operation is in progress.
+ */
 const firstSeenStopping = (
   { firstStopping }: Memory,
-  { power, generation }: MachineFacts,
+  { power, offUnderOperation, generation }: MachineFacts,
   now: Moment,
 ): Memory['firstStopping'] => {
-  if (power === 'stopping')
+  if (power === 'stopping' && !offUnderOperation)
     return firstStopping?.generation === generation ? firstStopping : { at: now.wall, generation };
   return power === 'unknown' ? firstStopping : null;
 };

@@ -31,14 +31,18 @@ export const optedOut: Rule = ({ cluster: { node, pods }, policy }) => {
   return pod?.optOut ? refusedBy(`Pod ${pod.namespace}/${pod.name}`, pod.optOut) : null;
 };
 
+/** Returns whether there is no volume to free and no pod to move. */
+export const hasNothingToFree = (view: View): boolean =>
+  view.cluster.volumes.every(({ attachment }) => attachment === null) && podsToDelete(view).length === 0;
+
 /**
  * Ends the run if there is no volume to free and no pod to move, because a mark would only be in the way. A fence of an
  * earlier boot that still stands becomes one of this boot, without its taint. So that fence ends, and the Node of a
  * terminated machine can go.
  */
 export const nothingToFree: Rule = (view) => {
-  const { node, volumes } = view.cluster;
-  if (volumes.some((volume) => volume.attachment !== null) || podsToDelete(view).length > 0) return null;
+  const { node } = view.cluster;
+  if (!hasNothingToFree(view)) return null;
   return node && (node.taints.ours || (node.record && node.label !== null))
     ? parkAnew(view, node)
     : ignore(because('nothing-to-free', 'no volume is attached and no pod would move'));

@@ -4,9 +4,9 @@ import { patience } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { stepKey } from '../model/steps.ts';
-import { capReached, optedOut, paused } from './guards.ts';
+import { capReached, hasNothingToFree, optedOut, paused } from './guards.ts';
 import { identityOf, namesMachine, targetMachine } from './identity.ts';
-import { targetNode } from './mark.ts';
+import { targetNode, unmarked } from './mark.ts';
 import { vouchedFor } from './proof.ts';
 import { isFencedWithoutRecord } from './release.ts';
 import { type Decision, fenced, ignore, refuse, type Rule, take, type View, wait } from './view.ts';
@@ -46,16 +46,19 @@ export const running: Rule = (view) => {
   return powerOff(view, node, `Node ${node.name} is unreachable while ${machine} runs`);
 };
 
-/** Returns one machine and one boot of it in a few characters. Null if the cloud does not tell boots apart. */
-const bootOf = ({ machine, generation }: MachineFacts): string | null =>
-  generation === null ? null : `${shortHash(machine)}${shortHash(generation)}`;
+/**
+ * Returns one machine and one boot of it in a few characters. Where the cloud does not tell boots apart, or takes an
+ * operation on the machine for another boot, the Node does.
+ */
+const bootOf = ({ machine, generation, generationDrifts }: MachineFacts, { bootID }: NodeFacts): string =>
+  `${shortHash(machine)}${shortHash(generation === null || generationDrifts ? bootID : generation)}`;
 
 /**
  * Returns when an earlier run first saw this very stop, or null. A time that lies slightly ahead counts as now. A time
  * that lies further ahead is written again, because it would never pass otherwise.
  */
 const seenBefore = ({ machine, cluster: { node }, now }: View): number | null => {
-  if (!node?.stopping || node.stopping.boot !== bootOf(machine)) return null;
+  if (!node?.stopping || node.stopping.boot !== bootOf(machine, node)) return null;
   const ago = now.wall - node.stopping.at;
   return ago > -patience.clocksDiffer && ago < patience.stoppingNoted ? Math.min(node.stopping.at, now.wall) : null;
 };
@@ -69,32 +72,31 @@ const seenNow = ({ memory, now }: View): number => memory.firstStopping?.at ?? n
 const stoppingSince = (view: View): number =>
   view.machine.since ?? Math.min(seenNow(view), seenBefore(view) ?? Infinity);
 
-/** Returns whether a stop is to be noted on the Node: only if the policy may power off its machine. */
-const isToBeNoted = (view: View, node: NodeFacts): boolean =>
-  view.policy.unreachable === 'power-off' && !view.policy.dryRun && !node.controlPlane && mayPowerOff(view) === null;
-
 /**
  * Notes when the machine was first seen `stopping`. No run lives for as long as a stop may take, and the next run
- * remembers nothing. So the time is written where no kubelet may write.
+ * remembers nothing. So the time is written where no kubelet may write, whatever the policy: each stop that takes too
+ * long is an alarm.
  */
 const noteFirstSight = (view: View, node: NodeFacts): Decision | null => {
-  const boot = bootOf(view.machine);
-  if (view.machine.since !== null || boot === null || seenBefore(view) !== null || !isToBeNoted(view, node))
-    return null;
-  const stopping: FirstStopping = { at: seenNow(view), boot };
+  const { machine, policy } = view;
+  if (machine.since !== null || policy.dryRun || seenBefore(view) !== null) return null;
+  const stopping: FirstStopping = { at: seenNow(view), boot: bootOf(machine, node) };
   return take(
     { do: 'note-stopping', node: targetNode(node), stopping },
-    because('stopping', `the cloud does not say since when ${view.machine.machine} is stopping`),
+    because('stopping', `the cloud does not say since when ${machine.machine} is stopping`),
   );
 };
 
 /**
  * Waits for the end of a stop, or powers the machine off by policy if the stop takes too long. Until the end, the guest
- * may still write: only the end is proof.
+ * may still write: only the end is proof. The stop of a machine that is off by its power state is over. That machine
+ * waits for an operation, such as the detach of a disk: neither an alarm nor a power-off would help it.
  */
 export const stopping: Rule = (view) => {
-  const { power, machine } = view.machine;
+  const { power, machine, offUnderOperation } = view.machine;
   if (power !== 'stopping') return null;
+  if (offUnderOperation)
+    return wait(pollDelay(view), because('stopping', `${machine} seems off; an operation on it has to end first`));
   const { node } = view.cluster;
   const noted = node && noteFirstSight(view, node);
   if (noted) return noted;
@@ -107,8 +109,14 @@ export const stopping: Rule = (view) => {
   return powerOff(view, node, says);
 };
 
-/** Power states in which a stop may be in progress. An answer without a power state ends nothing. */
-const mayBeStopping: ReadonlySet<Power> = new Set<Power>(['stopping', 'unknown']);
+/** Returns whether a stop may be in progress. An answer without a power state ends nothing. */
+const mayBeStopping = ({ power, offUnderOperation }: MachineFacts): boolean =>
+  power === 'unknown' || (power === 'stopping' && offUnderOperation !== true);
+
+const off: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
+
+/** Returns whether the mark may come. It removes the note as well, so that a fence takes no longer for it. */
+const mayBeMarked = (view: View): boolean => off.has(view.machine.power) && unmarked(view) && !hasNothingToFree(view);
 
 /** Removes the note of a stop that is over. It says nothing about the next stop. */
 export const forgetStopping: Rule = (view) => {
@@ -118,8 +126,8 @@ export const forgetStopping: Rule = (view) => {
     policy,
     reading,
   } = view;
-  if (!node?.stopping || policy.dryRun || mayBeStopping.has(machine.power) || !namesMachine(node, machine, reading))
-    return null;
+  if (!node?.stopping || policy.dryRun || mayBeStopping(machine) || mayBeMarked(view)) return null;
+  if (!namesMachine(node, machine, reading)) return null;
   return take(
     { do: 'note-stopping', node: targetNode(node), stopping: null },
     because('no-longer-stopping', `${machine.machine} is ${machine.power}`),

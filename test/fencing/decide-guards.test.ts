@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/rules/decide.ts';
+import { shortHash } from '../../fencing/model/cluster-facts.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { View } from '../../fencing/rules/view.ts';
@@ -275,6 +276,9 @@ describe('a machine that stays in stopping', () => {
     stopping(0, 'report', {
       machine: machine({ power: 'stopping', since: null }),
       memory: { ...view().memory, firstStopping: { at, generation: 'boot-1' } },
+      cluster: cluster({
+        node: { ...silent, stopping: { at: NOW, boot: `${shortHash('m-1')}${shortHash('boot-1')}` } },
+      }),
     });
   it.each([
     ['is waited for', stopping(9, 'power-off'), 'wait stopping'],

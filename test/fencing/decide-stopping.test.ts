@@ -7,7 +7,7 @@ import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { cluster, machine, node, NOW, optOut, record, view } from './view-builder.ts';
+import { cluster, machine, marked, node, NOW, optOut, record, view } from './view-builder.ts';
 
 /** Where the cloud gives no time, what a run has seen is noted on the Node for the runs that come later. */
 
@@ -46,12 +46,37 @@ describe('a machine that is stopping, and whose cloud does not say since when', 
     ['a time that lies ahead is noted anew', given(noted(-600)), 'note-stopping'],
     ['one that an earlier stop may have left, which failed, is noted anew', given(noted(61)), 'note-stopping'],
     ['... but clocks of our own may differ a little: then it counts as now', given(noted(-0.5)), 'wait stopping'],
-    ['nothing is noted where the cloud tells no boots apart', given(null, {}, { generation: null }), 'wait stopping'],
-    ['nothing where it gives the time', given(null, {}, { since: NOW - 60_000 }), 'wait stopping'],
-    ['nothing that a default policy would not act on', given(null, { policy: defaultPolicy }), 'wait stopping'],
+    ['is noted under the default policy, too', given(null, { policy: defaultPolicy }), 'note-stopping'],
+    [
+      '... which makes it an alarm ten minutes later',
+      given(noted(11), { policy: defaultPolicy }),
+      'wait stopping-too-long',
+    ],
+    ['is noted on a control-plane node, too', given(null, on({ controlPlane: true })), 'note-stopping'],
+    [
+      '... which is an alarm, and never powered off',
+      given(null, on({ controlPlane: true, stopping: noted(11) })),
+      'refused power-off-refused',
+    ],
+    ['is noted on a Node that is opted out, too', given(null, on({ optOuts: [optOut('no')] })), 'note-stopping'],
+    [
+      '... which is not powered off, either',
+      given(null, on({ optOuts: [optOut('no')], stopping: noted(11) })),
+      'refused opted-out',
+    ],
+    [
+      'is noted by the Node where the cloud tells no boots apart',
+      given(null, {}, { generation: null }),
+      'note-stopping',
+    ],
+    ['... once', given(noted(1, boot('m-1', 'boot-a')), {}, { generation: null }), 'wait stopping'],
+    [
+      '... and where the stop itself changes what the cloud says of the boot',
+      given(noted(11, boot('m-1', 'boot-a')), {}, { generation: 'another', generationDrifts: true }),
+      'power-off',
+    ],
+    ['nothing is noted where the cloud gives the time', given(null, {}, { since: NOW - 60_000 }), 'wait stopping'],
     ['nothing in a dry run', given(null, { policy: { ...policy, dryRun: true } }), 'wait stopping'],
-    ['nothing on a control-plane node', given(null, on({ controlPlane: true })), 'wait stopping'],
-    ['nothing on a Node that is opted out', given(null, on({ optOuts: [optOut('no')] })), 'wait stopping'],
     ['nothing under a pause', given(null, { policy: { ...policy, paused: 'upgrade' } }), 'refused paused'],
     [
       'the other thresholds stand',
@@ -85,9 +110,33 @@ it('a machine of which something was only noted, and whose Node goes then, is no
   );
 });
 
+describe('a machine that is off, but for an operation on it', () => {
+  const busy = { offUnderOperation: true, since: NOW - 20 * 60_000 };
+  it.each([
+    ['is waited for, however long it has been off', given(null, {}, busy), 'wait stopping'],
+    ['... under the default policy, too', given(null, { policy: defaultPolicy }, busy), 'wait stopping'],
+    ['... and where the cloud gives no time', given(null, {}, { ...busy, since: null }), 'wait stopping'],
+    ['has stopped: what was noted goes', given(noted(11), {}, busy), 'note-stopping'],
+  ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
+});
+
 describe('what was noted', () => {
   it.each([
-    ['goes once the machine is off, before the mark', given(noted(11), {}, { power: 'off' }), 'note-stopping'],
+    ['goes with the mark once the machine is off', given(noted(11), {}, { power: 'off' }), 'mark'],
+    [
+      '... or by itself where nothing is to be marked',
+      given(
+        null,
+        { cluster: cluster({ node: { ...silent, stopping: noted(11) }, pods: [], volumes: [] }) },
+        { power: 'off', disks: [] },
+      ),
+      'note-stopping',
+    ],
+    [
+      '... or is marked already',
+      given(null, { cluster: cluster({ node: marked({}, { stopping: noted(11) }) }) }, { power: 'off' }),
+      'note-stopping',
+    ],
     ['goes once it runs again', given(noted(11), {}, { power: 'running' }), 'note-stopping'],
     [
       '... also under a fence of before',

@@ -44,6 +44,13 @@ it('a stop is counted from where it was first seen, in that boot, and an answer 
   ).toEqual({ at: NOW + 500, generation: 'boot-2' });
 });
 
+it('an operation on a machine that is off is no part of its stop', () => {
+  const stopping = machineRead(known, read({ power: 'stopping' }, 100), at(100));
+  const busy = read({ power: 'stopping', offUnderOperation: true }, 500);
+  expect(machineRead(known, busy, at(500)).memory.firstStopping).toBeNull();
+  expect(machineRead(stopping, busy, at(500)).memory.firstStopping).toBeNull();
+});
+
 it('a witness is forgotten with each look at the machine, so that it is never older than that', () => {
   const witnessed: RunState = { ...seenOff, memory: { ...seenOff.memory, witness: 'released' } };
   expect(machineRead(witnessed, read({ power: 'missing', generation: null }, 500), at(500)).memory.witness).toBeNull();

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import type { Outcome } from '../../fencing/model/outcome.ts';
-import type { Policy } from '../../fencing/model/policy.ts';
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
 import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { all, standing } from '../../sandbox/cluster/standing.ts';
 import { change, start } from '../../sandbox/ec2/instances.ts';
 import { shutdownTakes, stopOutOfBand } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
@@ -34,6 +35,11 @@ const noted = ({ world, scene }: Incident): string | null =>
   standing(world, 'nodes', scene.nodeOf(scene.holder))?.metadata.labels?.[LABEL] ?? null;
 const look = (incident: Incident, policy: Partial<Policy> = powerOff): Promise<Outcome> =>
   fence(incident, { policy, lasts: 10_000 });
+const events = ({ world }: Incident) => all(world, 'events').map(({ reason }) => reason);
+const sweepOnce = async ({ world }: Incident): Promise<readonly string[]> => {
+  const occasion = { policy: defaultPolicy, deadline: world.now() + MINUTE, newRunId: () => `sweep-${world.now()}` };
+  return (await sweep(occasion, portsOver(world))).outcomes.map(({ reason }) => reason.code);
+};
 const waits = (code: string) => ({ outcome: 'waiting', reason: { code } });
 
 /** The moments before each command of a first run. */
@@ -114,8 +120,42 @@ it('that runs again is noted no longer', async () => {
   expect(noted(incident)).toBeNull();
 });
 
+it('is an alarm under the default policy, too, and left alone', async () => {
+  const incident = hung();
+  const { world, scene } = incident;
+  expect(await look(incident, {})).toMatchObject(waits('stopping'));
+  world.advance(10 * MINUTE);
+  expect(await look(incident, {})).toMatchObject(waits('stopping-too-long'));
+  expect(events(incident)).toContain('MachineStoppingTooLong');
+  expect(instanceIn(world, scene.holder)?.state).toBe('stopping');
+});
+
+it('is an alarm of the sweep, too', async () => {
+  const incident = hung();
+  const said: string[] = [];
+  for (let minutes = 0; minutes < 15; minutes += 1) {
+    incident.world.advance(MINUTE);
+    said.push(...(await sweepOnce(incident)));
+  }
+  expect(new Set(said)).toEqual(new Set(['stopping', 'stopping-too-long']));
+  expect(events(incident)).toContain('MachineStoppingTooLong');
+});
+
+it('is fenced once it has stopped after all, and the note goes without a write of its own', async () => {
+  const incident = hung();
+  const { world, scene } = incident;
+  await look(incident, {});
+  expect(noted(incident)).not.toBeNull();
+  const instance = instanceIn(world, scene.holder);
+  if (instance) change(world, instance, { state: 'stopped', guest: 'down' });
+  const outcome = await fence(incident);
+  expect(outcome).toMatchObject({ outcome: 'fenced' });
+  expect(outcome.steps.map(({ step }) => step)).not.toContain('note-stopping');
+  expect(noted(incident)).toBeNull();
+  expect(world.parts.ec2.harm).toEqual([]);
+});
+
 it.each([
-  ['under the default policy', {}],
   ['in a dry run', { ...powerOff, dryRun: true }],
   ['under a pause', { ...powerOff, paused: 'upgrade' }],
 ])('is noted nowhere %s', async (_, policy) => {

@@ -1,6 +1,7 @@
 import { startRun, type RunState } from '../../../fencing/loop/state.ts';
-import { defaultPolicy } from '../../../fencing/model/policy.ts';
+import { defaultPolicy, type Policy } from '../../../fencing/model/policy.ts';
 import { run } from '../../../fencing/loop/run.ts';
+import { sweep } from '../../../fencing/sweep/sweep.ts';
 import type { Ports } from '../../../fencing/loop/ports.ts';
 import { clusterOf } from '../../../kubernetes/cluster.ts';
 import { azureCloud } from '../../../providers/azure/index.ts';
@@ -43,16 +44,26 @@ export const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
 });
 
 /** What comes of an event about that machine. A call of ARM takes that long (ms), and no two of them at once. */
-export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TAKES) => {
+export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TAKES, policy: Partial<Policy> = {}) => {
   const ports = portsOver(world, armTakes);
   const known: RunState = startRun({
     request: { machine, intent: 'react', accepted: null, vouched: null },
-    policy: defaultPolicy,
+    policy: { ...defaultPolicy, ...policy },
     reading: ports.cloud,
     runId: 'run',
     deadline: world.now() + 300_000,
   });
   return run(known, ports);
+};
+
+/** What comes of one sweep. */
+export const sweepOnce = async (world: AzureWorld, policy: Partial<Policy> = {}) => {
+  const occasion = {
+    policy: { ...defaultPolicy, ...policy },
+    deadline: world.now() + 60_000,
+    newRunId: () => `sweep-${world.now()}`,
+  };
+  return (await sweep(occasion, portsOver(world, ARM_CALL_TAKES))).outcomes;
 };
 
 export const scene = (machines?: readonly Wanted[]) => {

@@ -1,9 +1,13 @@
 import { expect, it } from 'vitest';
 import { settle } from '../../../sandbox/cluster/settle.ts';
-import { addLocalSsd } from '../../../sandbox/gce/scenario.ts';
+import { sweep } from '../../../fencing/sweep/sweep.ts';
+import { defaultPolicy } from '../../../fencing/model/policy.ts';
+import { all } from '../../../sandbox/cluster/standing.ts';
+import { change, stop } from '../../../sandbox/gce/instances.ts';
+import { addLocalSsd, shutdownTakes } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
 import { addMachine, nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
-import { react, scene } from './gce-rig.ts';
+import { portsOver, react, scene } from './gce-rig.ts';
 import { MINUTE } from './gce-world.ts';
 
 /** A machine with a local SSD that runs out of reach for ten minutes, while a third node keeps the zone alive. */
@@ -42,4 +46,27 @@ it('and left running where they cannot be kept: a person is told what to do', as
     [holder],
     [],
   ]);
+});
+
+it.each([
+  ['Compute Engine says', true],
+  ['we saw', false],
+])('a stop that hangs is an alarm ten minutes after %s that it began, and left alone', async (_, timed) => {
+  const { world, holder } = scene();
+  world.parts.gce.knobs.shutdownLimit = 24 * 60 * MINUTE;
+  world.parts.cluster.knobs.partitioned.push(nodeNameOf(holder));
+  shutdownTakes(world, holder, null);
+  const instance = instanceIn(world, holder);
+  if (instance) stop(world, instance);
+  const stopping = instanceIn(world, holder);
+  if (stopping && !timed) change(world, stopping, { stopAskedAt: null });
+  const said: string[] = [];
+  for (let minutes = 0; minutes < 14; minutes += 1) {
+    world.advance(MINUTE);
+    const occasion = { policy: defaultPolicy, deadline: world.now() + MINUTE, newRunId: () => `s${world.now()}` };
+    said.push(...(await sweep(occasion, portsOver(world))).outcomes.map(({ reason }) => reason.code));
+  }
+  expect([said[0], said.at(-1)]).toEqual(['stopping', 'stopping-too-long']);
+  expect(all(world, 'events').map(({ reason }) => reason)).toContain('MachineStoppingTooLong');
+  expect(instanceIn(world, holder)?.status).toBe('STOPPING');
 });
