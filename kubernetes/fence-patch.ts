@@ -45,10 +45,7 @@ const asSeen = (node: V1Node, target: NodeTarget): NodePatch => [
   testRecord(node, target),
 ];
 
-/**
- * Returns Cloudfence's out-of-service taint. Its value says whose taint it is, so Cloudfence still recognizes it after
- * somebody removes the label beside it.
- */
+/** Returns Cloudfence's out-of-service taint. Its value says whose taint it is. */
 const ourTaint = (record: FenceRecord): TaintOf => ({
   ...OUT_OF_SERVICE,
   value: taintText(fenceInBoot(record.fence, record, record)),
@@ -69,13 +66,15 @@ const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: 
 };
 
 /**
- * Returns the labels of a fence. The label of Cloudfence's out-of-service taint never exists without the taint. Alone,
- * it would say that somebody else had removed the taint.
+ * Writes the labels of a fence. The label beside Cloudfence's out-of-service taint stands only where that taint stands,
+ * or where the same patch adds it. Alone, it would say that somebody else had removed the taint.
  */
-const labelsOf = (record: FenceRecord): Labels => ({
-  [FENCED_LABEL]: record.fence,
-  ...(record.outOfService === 'ours' && record.released === null && { [TAINT_LABEL]: ourTaint(record).value }),
-});
+const labelsFor = (node: V1Node, { record, addOutOfService }: StepTo<'mark'>): NodePatch => {
+  const labels: Labels = { [FENCED_LABEL]: record.fence };
+  return addOutOfService || hasOwnTaint(node)
+    ? putLabels(node, { ...labels, [TAINT_LABEL]: ourTaint(record).value })
+    : [...putLabels(node, labels), ...removeLabels(node, [TAINT_LABEL])];
+};
 
 /** Marks the Node. The note of a stop goes in the same write: the stop is over. */
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
@@ -83,7 +82,7 @@ const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
   testBoot(step.node),
   ...putRecord(node, step.record),
   ...removeLabels(node, [STOPPING_LABEL]),
-  ...putLabels(node, labelsOf(step.record)),
+  ...labelsFor(node, step),
   ...addTaints(node, missingTaints(node, step)),
 ];
 
@@ -95,7 +94,7 @@ const withoutOwnTaint = (node: V1Node): NodePatch => [
   ...removeLabels(node, [TAINT_LABEL]),
 ];
 
-/** Parks a fence. A parked fence always has the label with its id, even if an earlier version began it. */
+/** Parks a fence. A parked fence always has the label with its id, even if somebody has removed that. */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
   ...asSeen(node, target),
   testBoot(target),
@@ -157,13 +156,17 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
     case 'entomb':
       return [
         ...asSeen(node, step.node),
-        ...(hasOwnTaint(node) ? [] : removeLabels(node, [TAINT_LABEL])),
+        ...(hasStrayLabel(node) ? removeLabels(node, [TAINT_LABEL]) : []),
         ...labelAfter(node, step.tombstone),
       ];
     case 'note-stopping':
       return [testUid(step.node), ...stoppingPatch(node, step.stopping)];
   }
 };
+
+/** Reports whether the label beside Cloudfence's out-of-service taint stands without that taint. */
+const hasStrayLabel = (node: V1Node): boolean =>
+  node.metadata?.labels?.[TAINT_LABEL] !== undefined && !hasOwnTaint(node);
 
 /** Reports whether an earlier try of exactly this step took effect although its answer was lost. */
 const isDone = (node: V1Node, step: FenceStep): boolean => {
@@ -178,7 +181,7 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
     case 'readmit-pods':
       return text === null && !hasTaint(node, QUARANTINE.key);
     case 'entomb':
-      return labelOf(node) === (step.tombstone && tombstoneText(step.tombstone));
+      return labelOf(node) === (step.tombstone && tombstoneText(step.tombstone)) && !hasStrayLabel(node);
     case 'note-stopping':
       return stoppingTextOf(node) === (step.stopping && stoppingText(step.stopping));
   }

@@ -8,8 +8,6 @@
  * it.
  */
 export const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', effect: 'NoSchedule' } as const;
-/** The value that everybody else writes, and that earlier versions of Cloudfence wrote. */
-export const OUT_OF_SERVICE_VALUE = 'nodeshutdown';
 export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' } as const;
 
 /**
@@ -18,11 +16,9 @@ export const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', e
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
 export const FENCED_LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
-/** The label's value in earlier versions. */
-export const FENCED_BEFORE = 'true';
 /**
- * Says that the out-of-service taint on this Node is Cloudfence's own. The label has the same value as the taint, and
- * one write removes both. If somebody removes only one of them, the other one remains as a trace.
+ * A trace of Cloudfence's out-of-service taint, with the same value. One write sets both, and one write removes both. If
+ * somebody removes the taint, the label remains. It never says whose a taint is.
  */
 export const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 

@@ -4,10 +4,8 @@ import type { IdentitySource } from '../fencing/model/machine.ts';
 import { parseRecord } from '../fencing/model/record.ts';
 import {
   CONTROL_PLANE_LABELS,
-  FENCED_BEFORE,
   FENCED_LABEL,
   OUT_OF_SERVICE,
-  OUT_OF_SERVICE_VALUE,
   QUARANTINE,
   RECORD_ANNOTATION,
   STOPPING_LABEL,
@@ -87,33 +85,16 @@ export const isFenced = (node: V1Node): boolean => {
   return label !== null && tombstoneIn(label) === null;
 };
 
-/**
- * Reports whether the record of an earlier version says that the taint is Cloudfence's own. Earlier versions noted this
- * only in the record. Once they had removed their taint, a taint on the Node belongs to somebody else.
- */
-const notedAsOurs = (node: Marked): boolean => {
-  const record = labelOf(node) === FENCED_BEFORE ? parseRecord(recordTextOf(node) ?? '') : null;
-  return record?.outOfService === 'ours' && record.released === null;
-};
+/** Reports whether this is Cloudfence's own out-of-service taint. Only the taint itself says so, by its value. */
+const isOurs = ({ key, effect, value = '' }: MarkedTaint): boolean =>
+  key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect && TAINTED.test(value);
 
 /**
- * Reports whether this is Cloudfence's own out-of-service taint. The value of the taint says so, because it comes and
- * goes with the taint. For a taint that an earlier version set, the label beside it says so.
- */
-const isOurs = (node: Marked, { key, effect, value = OUT_OF_SERVICE_VALUE }: MarkedTaint): boolean => {
-  if (key !== OUT_OF_SERVICE.key || effect !== OUT_OF_SERVICE.effect) return false;
-  return (
-    TAINTED.test(value) ||
-    (value === OUT_OF_SERVICE_VALUE && (node.metadata?.labels?.[TAINT_LABEL] !== undefined || notedAsOurs(node)))
-  );
-};
-
-/**
- * Reports whether the Node has Cloudfence's own out-of-service taint. The answer depends on what no kubelet can write:
- * the taints of its Node and that label.
+ * Reports whether the Node has Cloudfence's own out-of-service taint. No kubelet can change the taints of its Node, but
+ * it can write the record, so the record does not count.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
-export const hasOwnTaint = (node: Marked): boolean => (node.spec?.taints ?? []).some((taint) => isOurs(node, taint));
+export const hasOwnTaint = ({ spec }: Marked): boolean => (spec?.taints ?? []).some(isOurs);
 
 /**
  * Reports whether the Node has a fence of Cloudfence, or the rest of a fence whose label somebody has removed. A

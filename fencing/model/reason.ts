@@ -19,7 +19,6 @@ export type ReasonCode =
   | 'record-not-ours'
   | 'record-lost'
   | 'fence-removed-by-hand'
-  | 'taint-unclaimed'
   | 'suspended'
   | 'vouching-refused'
   | 'name-reused'

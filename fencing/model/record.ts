@@ -27,14 +27,12 @@ export const fenceRecord = z
     fence: z.string().min(1),
     /**
      * How far the fence is:
-     * - `fencing`: the out-of-service taint is set and works; versions that could take a mark back wrote `marked`
+     * - `fencing`: the out-of-service taint is set and works
      * - `fenced`: everything is free, and only the quarantine stands
      * - `lifted`: the cloud no longer said that the machine is off, so Cloudfence removed the out-of-service taint
      * - `releasing`: a person releases the fence
      */
-    phase: z
-      .enum(['marked', 'fencing', 'fenced', 'lifted', 'releasing'])
-      .transform((phase) => (phase === 'marked' ? 'fencing' : phase)),
+    phase: z.enum(['fencing', 'fenced', 'lifted', 'releasing']),
     cloud: z.string(),
     machine: z.string().min(1),
     generation: z.string().nullable(),

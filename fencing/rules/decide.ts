@@ -19,7 +19,7 @@ import {
 } from './proof.ts';
 import { mark, removedByHand, unmarked, workIsBack } from './mark.ts';
 import { deletePods } from './pods.ts';
-import { acceptedByPerson, forgetTombstone, releaseAsked, takeBack } from './release.ts';
+import { acceptedByPerson, forgetTrace, releaseAsked, takeBack } from './release.ts';
 import type { Decision, Rule, View } from './view.ts';
 
 /** Applies the rule only while the fence has not begun, or has to begin again for a later boot. */
@@ -57,7 +57,7 @@ const ladder: readonly Rule[] = [
   doubtfulRecord, // the record is unreadable, of another machine, or not written by us: a person must look
   forgetStopping, // a note of a stop that is over says nothing about the next stop
   takeBack, // the machine runs in another boot than the fenced one, and nothing of that time is left
-  forgetTombstone, // a fence that a person removed in an earlier boot says nothing about this boot
+  forgetTrace, // a fence that a person removed in an earlier boot says nothing about this boot
   doubtfulIdentity, // names are reused: an identity source of the immutable id must name the machine, and none another
   releaseAsked, // a release never fences: says what is missing
 

@@ -109,7 +109,7 @@ export const mark: Rule = (view) => {
   return record && workCameBack(view, record)
     ? markWith(
         node,
-        again(view, record),
+        again(view, node, record),
         because('work-came-back', `${view.machine.machine} is still off, and holds something again`),
       )
     : null;
@@ -128,11 +128,11 @@ const isKnownToStay = ({ phase, pods }: FenceRecord, { uid }: PodFacts): boolean
   phase === 'fencing' && pods.some((pod) => pod.uid === uid);
 
 /**
- * Returns whether something wants the taint again: a pod that was bound to the dead Node by name, or an attachment that
+ * Returns whether something wants the mark again: a pod that was bound to the dead Node by name, or an attachment that
  * no pod wants.
  */
 const workCameBack = (view: View, record: FenceRecord): boolean => {
-  if (record.outOfService !== 'ours' || record.released === null) return false;
+  if (record.released === null) return false;
   const idle = view.cluster.volumes.some(
     ({ key, attachment }) => attachment !== null && wantedBy(view, key).length === 0,
   );
@@ -148,13 +148,17 @@ const workCameBack = (view: View, record: FenceRecord): boolean => {
   );
 };
 
-/** Returns the record with which the same fence continues. What it named before stays named. */
-const again = (view: View, record: FenceRecord): FenceRecord => {
+/**
+ * Returns the record with which the same fence continues. What it named before stays named. Whose the out-of-service
+ * taint is, is asked anew: while ours was off, somebody else may have set one, or removed theirs.
+ */
+const again = (view: View, node: NodeFacts, record: FenceRecord): FenceRecord => {
   const pods = namedPods(podsToDelete(view).filter((pod) => !isRecurring(view, pod)));
   const known = new Set(pods.map(({ uid }) => uid));
   return {
     ...record,
     phase: 'fencing',
+    outOfService: taintOrigin(view, node),
     released: null,
     volumes: namedVolumes(view, record),
     pods: [...pods, ...record.pods.filter(({ uid }) => !known.has(uid))],
@@ -216,11 +220,18 @@ const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
 };
 
 /**
+ * Returns whether somebody else's out-of-service taint has taken the place of ours, while our fence stands. Nothing was
+ * taken back: the Node is out of service as before.
+ */
+const isReplaced = ({ taints, taintedFor, label }: NodeFacts): boolean =>
+  taints.outOfService && taintedFor !== null && taintedFor.fence === label;
+
+/**
  * Returns a reason if the label beside our taint is still set and the taint is not. Somebody who removes the fence may
  * leave the label. Cloudfence never does.
  */
 const leftBehind = ({ machine }: View, node: NodeFacts): Reason | null =>
-  node.taintedFor && !node.taints.ours && isOfThisBoot(node.taintedFor, node, machine)
+  node.taintedFor && !node.taints.ours && !isReplaced(node) && isOfThisBoot(node.taintedFor, node, machine)
     ? because(
         'fence-removed-by-hand',
         `fence ${node.taintedFor.fence} was taken from Node ${node.name} by somebody else, in this boot of its machine`,

@@ -1,4 +1,5 @@
 import {
+  type FenceInBoot,
   fenceInBoot,
   isOfThisBoot,
   type NodeFacts,
@@ -61,6 +62,12 @@ const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Rea
   return volume === null ? null : unproven(`${volume} of before the fence is still attached`);
 };
 
+/** Returns a clause about somebody else's out-of-service taint, which is not ours to remove, or an empty text. */
+const whatStays = ({ name, taints, untaint }: NodeFacts): string =>
+  taints.outOfService && !taints.ours
+    ? `; Node ${name} stays out of service by a taint that is not ours: \`${untaint}\` takes it off`
+    : '';
+
 /** Ends the quarantine a while after the taint was removed. Until then, controllers may still act on a cached taint. */
 const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombstone: Tombstone | null): Decision => {
   const since = Date.parse(record.released ?? record.begun) - view.now.wall;
@@ -80,23 +87,9 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
     );
   return take(
     { do: 'readmit-pods', node: targetNode(node), record, tombstone },
-    because('settled', 'controllers have seen that the taint is gone'),
+    because('settled', `controllers have seen that our taint is gone${whatStays(node)}`),
   );
 };
-
-/**
- * Refuses if the record says that Cloudfence set a taint that still stands, and nothing more reliable confirms it. The
- * taint is not ours to remove, and must not be forgotten.
- */
-const unclaimedTaint = (node: NodeFacts, { fence, outOfService, released: takenOff }: FenceRecord): Decision | null =>
-  outOfService === 'ours' && takenOff === null && node.taints.outOfService && !node.taints.ours
-    ? refuse(
-        because(
-          'taint-unclaimed',
-          `Node ${node.name} is out of service by a taint that fence ${fence} no longer knows for its own: \`${node.untaint}\` takes it off, and then the fence is released`,
-        ),
-      )
-    : null;
 
 /**
  * Returns how long (ms) a running machine has been out of Kubernetes' reach. If the Node was silent while the machine
@@ -119,9 +112,7 @@ export const takeBack: Rule = (view) => {
   if (view.machine.power === 'running' && outOfReachFor(view, node, record) >= patience.unreachable) return null;
   if (!namesMachine(node, view.machine, view.reading)) return null;
   const missing = missingForReturn(view, node, record);
-  return missing
-    ? wait(pollDelay(view), missing)
-    : (unclaimedTaint(node, record) ?? endQuarantine(view, node, record, null));
+  return missing ? wait(pollDelay(view), missing) : endQuarantine(view, node, record, null);
 };
 
 /**
@@ -149,8 +140,6 @@ export const acceptedByPerson: Rule = (view) => {
   const { accepted } = view.request;
   if (!node || accepted === null || !isFenced(node)) return null;
   const record = node.record ?? reconstructed(view, node);
-  const unclaimed = unclaimedTaint(node, record);
-  if (unclaimed) return unclaimed;
   const reason = because('accepted-by-a-person', accepted);
   const released = new Date(view.now.wall).toISOString();
   if (node.taints.ours || record.released === null)
@@ -163,16 +152,19 @@ export const acceptedByPerson: Rule = (view) => {
 };
 
 /**
- * Removes the tombstone of an earlier boot. A machine that runs again has another boot than the one in which somebody
- * removed our fence.
+ * Returns what is left of a fence that somebody else removed: the tombstone, or the label beside our taint. Null while
+ * the rest of that fence stands.
  */
-export const forgetTombstone: Rule = ({ cluster: { node }, machine }) => {
-  if (
-    !node?.tombstone ||
-    node.recordText !== null ||
-    machine.power !== 'running' ||
-    isOfThisBoot(node.tombstone, node, machine)
-  )
+const traceOf = (node: NodeFacts): FenceInBoot | null =>
+  node.tombstone ?? (node.label === null && !node.taints.ours ? node.taintedFor : null);
+
+/**
+ * Removes the trace of a fence of an earlier boot. A machine that runs again has another boot than the one in which
+ * somebody removed our fence.
+ */
+export const forgetTrace: Rule = ({ cluster: { node }, machine }) => {
+  const trace = node && traceOf(node);
+  if (!trace || node.recordText !== null || machine.power !== 'running' || isOfThisBoot(trace, node, machine))
     return null;
   return take(
     { do: 'entomb', node: targetNode(node), tombstone: null },

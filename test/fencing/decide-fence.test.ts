@@ -1,24 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/rules/decide.ts';
-import { type ClusterFacts, fenceInBoot } from '../../fencing/model/cluster-facts.ts';
+import { fenceInBoot } from '../../fencing/model/cluster-facts.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import {
-  ago,
-  attachment,
-  cluster,
-  machine,
-  marked,
-  node,
-  NOW,
-  optOut,
-  pod,
-  record,
-  view,
-  volume,
-} from './view-builder.ts';
+import { ago, attachment, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
 
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) =>
   view({ cluster: cluster({ node: marked(), ...change }), ...rest });
@@ -136,6 +123,22 @@ describe('what a person took back is not put back', () => {
     [
       'a label that stands where our taint does not tells of it, when nothing else is left',
       view({ cluster: cluster({ node: node({ taintedFor: buried }) }) }),
+      'entomb',
+    ],
+    [
+      '... but not where somebody else’s taint stands in the place of ours, and our fence does, too',
+      fencing({
+        node: marked({}, { taintedFor: buried, taints: { outOfService: true, ours: false, quarantine: true } }),
+      }),
+      'delete-pod',
+    ],
+    [
+      '... which says nothing where our fence is gone',
+      view({
+        cluster: cluster({
+          node: node({ taintedFor: buried, taints: { outOfService: true, ours: false, quarantine: false } }),
+        }),
+      }),
       'entomb',
     ],
     [
@@ -613,65 +616,4 @@ describe('the Node', () => {
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
-});
-
-describe('the out-of-service taint stands only while it works', () => {
-  const parked = (change: Partial<ClusterFacts>, recorded: Parameters<typeof marked>[0] = {}) =>
-    view({
-      cluster: cluster({
-        node: marked({ phase: 'fenced', released: ago(1_000), ...recorded }),
-        pods: [],
-        volumes: [],
-        ...change,
-      }),
-      machine: machine({ disks: [] }),
-    });
-  const cases: readonly [string, View, string][] = [
-    [
-      'it goes when everything is free',
-      fencing({ pods: [], volumes: [] }, { machine: machine({ disks: [] }) }),
-      'park',
-    ],
-    [
-      'also one that an earlier version left on a parked Node',
-      view({
-        cluster: cluster({ node: marked({ phase: 'fenced' }), pods: [], volumes: [] }),
-        machine: machine({ disks: [] }),
-      }),
-      'park',
-    ],
-    ['a parked Node is done', parked({}), 'fenced fenced'],
-    ['a pod that was bound to it by name brings it back', parked({ pods: [pod({ uid: 'new', volumes: [] })] }), 'mark'],
-    ['so does an attachment that no pod wants', parked({ volumes: [volume()] }), 'mark'],
-    [
-      'so does a tolerating pod that somebody has begun to delete: without us it would hang for ever',
-      parked({ pods: [pod({ tolerates: true, deleting: true })], volumes: [volume()] }),
-      'mark',
-    ],
-    [
-      'a tolerating pod that keeps its volume does not',
-      parked({ pods: [pod({ tolerates: true })], volumes: [volume()] }),
-      'fenced fenced',
-    ],
-    [
-      'an opted-out pod that was bound to it refuses',
-      parked({ pods: [pod({ uid: 'new', optOut: optOut('mine'), volumes: [] })] }),
-      'refused opted-out',
-    ],
-    [
-      'a taint that was not ours is not put back',
-      parked({ volumes: [volume()] }, { outOfService: 'unsupported' }),
-      'wait attachments-going',
-    ],
-  ];
-  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
-
-  it('the same fence goes on, and keeps what it named', () => {
-    const step = stepOf(parked({ pods: [pod({ uid: 'new', name: 'late', volumes: [] })] }));
-    expect(step).toMatchObject({
-      do: 'mark',
-      addOutOfService: true,
-      record: { fence: 'run.1', phase: 'fencing', released: null, pods: [{ name: 'late' }, { name: 'db-0' }] },
-    });
-  });
 });

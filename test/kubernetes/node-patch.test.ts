@@ -10,6 +10,7 @@ const text = JSON.stringify(record);
 const taint = (key: string, effect = 'NoSchedule') => ({ key, effect });
 const OUT = taint('node.kubernetes.io/out-of-service');
 const QUARANTINE = taint('cloudfence.dev/quarantine');
+const OWN_VALUE = 'fence-1_in_0000000aaaaaaa';
 const RECORD_PATH = '/metadata/annotations/cloudfence.dev~1fence';
 const TAINT_LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1out-of-service';
 const LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1fenced';
@@ -22,14 +23,14 @@ const node = (
   metadata: { ...meta, ...(annotations && { annotations }), ...(labels && { labels }) },
   spec: { taints },
 });
-const fenced = (taints: { key: string; effect: string }[], taintIs = 'ours') =>
+const fenced = (taints: { key: string; effect: string; value?: string }[], taintIs = 'ours') =>
   node(
     taints,
     { 'cloudfence.dev/fence': text },
     {
       'cloudfence.node-restriction.kubernetes.io/fenced': record.fence,
       ...(taintIs === 'ours' && {
-        'cloudfence.node-restriction.kubernetes.io/out-of-service': 'fence-1_in_0000000aaaaaaa',
+        'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE,
       }),
     },
   );
@@ -60,7 +61,7 @@ describe('the patch that marks', () => {
 
   it('over an older record tests its text instead of the resourceVersion', () => {
     const next = { ...record, fence: 'fence-2' };
-    const patch = fencePatch(fenced([OUT, QUARANTINE]), {
+    const patch = fencePatch(fenced([{ ...OUT, value: OWN_VALUE }, QUARANTINE]), {
       do: 'mark',
       node: targetOf(meta, text),
       record: next,
@@ -136,12 +137,11 @@ describe('the patch that takes back', () => {
 
 describe('whose the out-of-service taint is', () => {
   const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-1' };
-  const beside = { ...labels, 'cloudfence.node-restriction.kubernetes.io/out-of-service': 'fence-1_in_0000000aaaaaaa' };
+  const beside = { ...labels, 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE };
   it.each<[string, string | undefined, Record<string, string>, boolean]>([
-    ['ours, as its own value says, whoever removed our labels', 'fence-1_in_0000000aaaaaaa', {}, true],
-    ['ours, as the label beside it says: earlier versions wrote what everybody writes', 'nodeshutdown', beside, true],
-    ['ours, as the label beside it says, without any value', undefined, beside, true],
-    ["somebody else's without either", 'nodeshutdown', labels, false],
+    ['ours, as its own value says, whoever removed our labels', OWN_VALUE, {}, true],
+    ["somebody else's, where they have put what everybody writes in the place of ours", 'nodeshutdown', beside, false],
+    ["somebody else's, where they wrote no value", undefined, beside, false],
     ["somebody else's, where they have put a value of theirs in the place of ours", 'by-hand', beside, false],
   ])('%s', (_, value, standing, own) => {
     const taints = [{ ...OUT, ...(value !== undefined && { value }) }, QUARANTINE];
@@ -149,29 +149,43 @@ describe('whose the out-of-service taint is', () => {
   });
 
   it('is tested when it is taken off', () => {
-    const value = 'fence-1_in_0000000aaaaaaa';
-    const patch = fencePatch(node([{ ...OUT, value }], { 'cloudfence.dev/fence': text }, labels), {
+    const patch = fencePatch(node([{ ...OUT, value: OWN_VALUE }], { 'cloudfence.dev/fence': text }, labels), {
       do: 'readmit-volumes',
       node: targetOf(meta, text),
       record: { ...record, phase: 'lifted' },
     });
-    expect(patch).toContainEqual({ op: 'test', path: '/spec/taints/0/value', value });
+    expect(patch).toContainEqual({ op: 'test', path: '/spec/taints/0/value', value: OWN_VALUE });
     expect(patch).toContainEqual({ op: 'remove', path: '/spec/taints/0' });
   });
-});
 
-describe('a fence that an earlier version began', () => {
-  const begunBefore = (released: string | null) =>
-    node(
-      [OUT, QUARANTINE],
-      { 'cloudfence.dev/fence': JSON.stringify({ ...record, outOfService: 'ours', released }) },
-      { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' },
-    );
+  it.each<[string, { key: string; effect: string; value?: string }[], boolean]>([
+    ['written with it', [], true],
+    ['written beside the one that stands', [{ ...OUT, value: OWN_VALUE }], false],
+  ])('is what our label beside it stands for: it is %s', (_, taints, addOutOfService) => {
+    const patch = fencePatch(node(taints), { do: 'mark', node: targetOf(meta), record, addOutOfService });
+    expect(JSON.stringify(patch)).toContain('out-of-service":"fence-1_in_');
+  });
 
   it.each([
-    ['is its own', null, true],
-    ["is somebody else's once it has taken its own off", '2026-01-01T12:00:00.000Z', false],
-  ])('the taint that stands %s', (_, released, own) => {
-    expect(hasOwnTaint(begunBefore(released))).toBe(own);
+    ['NoSchedule', { ...OUT, value: 'nodeshutdown' }],
+    ['NoExecute, as Azure’s cloud controller sets it', taint(OUT.key, 'NoExecute')],
+  ])('... and it goes where somebody else’s has taken its place: %s', (_, theirs) => {
+    const patch = fencePatch(node([theirs], {}, beside), {
+      do: 'mark',
+      node: targetOf(meta),
+      record,
+      addOutOfService: false,
+    });
+    expect(patch).toContainEqual({ op: 'remove', path: TAINT_LABEL_PATH });
+    expect(patch).not.toContainEqual(expect.objectContaining({ op: 'add', path: TAINT_LABEL_PATH }));
+  });
+
+  it('is told by a label that stands alone no longer, once that boot is over', () => {
+    const lone = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE });
+    expect(fencePatch(lone, { do: 'entomb', node: targetOf(meta), tombstone: null })).toContainEqual({
+      op: 'remove',
+      path: TAINT_LABEL_PATH,
+    });
+    expect(fencePatch(node([], {}, {}), { do: 'entomb', node: targetOf(meta), tombstone: null })).toBe('already');
   });
 });

@@ -153,35 +153,6 @@ describe('a machine that came back below a mark that a dead run left', () => {
     unharmed(incident);
   });
 
-  it('keeps a taint that somebody else has put in the place of ours', async () => {
-    const incident = await marked();
-    byHand(incident, (node) => {
-      delete node.metadata.labels?.[TAINT_LABEL];
-      for (const taint of node.spec.taints ?? []) if (taint.key === OUT_OF_SERVICE) taint.value = 'nodeshutdown';
-    });
-    startMachine(incident.world, incident.scene.holder);
-    await sweepFor(incident, 200_000);
-    const { outcomes } = await sweepOnce(incident);
-    expect(outcomes).toMatchObject([
-      {
-        outcome: 'refused',
-        reason: {
-          code: 'taint-unclaimed',
-          says: expect.stringContaining(
-            `kubectl taint node ${incident.scene.nodeOf(incident.scene.holder)} ${OUT_OF_SERVICE}-`,
-          ),
-        },
-      },
-    ]);
-    expect(taintsOf(incident)).toEqual([OUT_OF_SERVICE, 'cloudfence.dev/quarantine']);
-    byHand(
-      incident,
-      (node) => (node.spec.taints = (node.spec.taints ?? []).filter(({ key }) => key !== OUT_OF_SERVICE)),
-    );
-    await sweepFor(incident, 60_000);
-    expect(taintsOf(incident)).toEqual([]);
-  });
-
   it('loses the taint although another Node names it, too', async () => {
     const incident = await marked();
     const { world, scene } = incident;

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { deallocate, start } from '../../../sandbox/azure/machines.ts';
 import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
+import { addDisk } from '../../../sandbox/azure/scenario.ts';
+import { diskIn } from '../../../sandbox/azure/state.ts';
+import { AZURE_DISK } from '../../../sandbox/azure-sandbox.ts';
+import { addBarePod, addBoundClaim } from '../../../sandbox/cluster/fixtures.ts';
 import { standing } from '../../../sandbox/cluster/standing.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
@@ -54,6 +58,32 @@ describe('a fence beside the cloud controller of Azure', () => {
     expect(strippers(world).length).toBeGreaterThan(1);
     expect(await react(world, holder)).toMatchObject({ outcome: 'released' });
     expect(standing(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
+  });
+
+  it('goes on below its taint when work comes back to a parked Node', async () => {
+    const { world, holder } = besideController();
+    change(world, holder, deallocate, 30_000);
+    await react(world, holder);
+    world.advance(600_000);
+    expect(outOfService(world, holder)).toEqual(['NoExecute']);
+    const disk = addDisk(world);
+    const armId = diskIn(world, disk)?.armId ?? '';
+    addBoundClaim(world, 'late-data', { driver: AZURE_DISK, handle: armId, zone: `${world.parts.azure.location}-1` });
+    addBarePod(world, {
+      name: 'late',
+      spec: {
+        nodeName: nodeNameOf(world, holder),
+        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'late-data' } }],
+      },
+    });
+    expect(await react(world, holder)).toMatchObject({ outcome: 'fenced', steps: [{ step: 'mark' }, {}, {}] });
+    expect(standing(world, 'pods', 'late', 'default')).toBeUndefined();
+    expect(outOfService(world, holder)).toEqual(['NoExecute']);
+    expect(await react(world, holder)).toMatchObject({ outcome: 'fenced', steps: [] });
+    change(world, holder, start, 120_000);
+    expect(await react(world, holder)).toMatchObject({ outcome: 'released' });
+    expect(standing(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
+    expect(world.parts.azure.harm).toEqual([]);
   });
 
   it('that came after it takes nothing of its back', async () => {
