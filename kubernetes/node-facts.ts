@@ -49,9 +49,15 @@ const TAINTED = /^(.+)_in_([0-9a-z]{14})$/;
 /** Returns the value of Cloudfence's out-of-service taint and of the label beside it. */
 export const taintText = ({ fence, boot }: FenceInBoot): string => `${fence}_in_${boot}`;
 
-const taintedFor = ({ metadata }: V1Node): FenceInBoot | null => {
-  const [, fence, boot] = TAINTED.exec(metadata?.labels?.[TAINT_LABEL] ?? '') ?? [];
+const taintedIn = (text: string): FenceInBoot | null => {
+  const [, fence, boot] = TAINTED.exec(text) ?? [];
   return fence === undefined || boot === undefined ? null : { fence, boot };
+};
+
+/** Returns what the taint says, or else the label beside it. Controllers act on the taint, whatever the label says. */
+const taintedFor = (node: V1Node): FenceInBoot | null => {
+  const own = (node.spec?.taints ?? []).find((taint) => isOurs(node, taint));
+  return taintedIn(own?.value ?? '') ?? taintedIn(node.metadata?.labels?.[TAINT_LABEL] ?? '');
 };
 
 const tombstoneIn = (label: string | null): Tombstone | null => {

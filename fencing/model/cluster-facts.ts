@@ -40,8 +40,8 @@ export interface NodeFacts {
   /** The value of our label, which no kubelet may write, or null. A record without this label is not ours. */
   readonly label: string | null;
   /**
-   * The fence and the boot for which Cloudfence set its out-of-service taint, as a label beside it says, or null.
-   * Cloudfence removes the taint and the label in one write.
+   * The fence and the boot for which Cloudfence set its out-of-service taint, as the taint itself says, or a label
+   * beside it, or null. Cloudfence removes the taint and the label in one write.
    */
   readonly taintedFor: FenceInBoot | null;
   /** The fence that a person removed, as our label says, or null. */
@@ -201,16 +201,20 @@ export const fenceInBoot = (
   boot: bootMark(bootID, generation),
 });
 
+/** Returns whether a fence was for the boot that the Node shows, whatever the cloud says about that boot. */
+export const isOfShownBoot = ({ boot }: FenceInBoot, { bootID }: Pick<NodeFacts, 'bootID'>): boolean =>
+  boot.startsWith(shortHash(bootID));
+
 /**
  * Returns whether a fence was for the boot that has ended. The bootID alone decides in three cases. A machine that the
  * cloud has forgotten has no boot left that could be another one. A cloud that knew no boot when the fence was removed
  * said nothing about it. Where operations change the generation too, only the Node tells boots apart.
  */
 export const isOfThisBoot = (
-  { boot }: FenceInBoot,
-  { bootID }: Pick<NodeFacts, 'bootID'>,
+  fence: FenceInBoot,
+  node: Pick<NodeFacts, 'bootID'>,
   { generation, generationDrifts }: Pick<MachineFacts, 'generation' | 'generationDrifts'>,
 ): boolean =>
-  generation === null || generationDrifts === true || boot === bootMark(bootID, null)
-    ? boot.startsWith(shortHash(bootID))
-    : boot === bootMark(bootID, generation);
+  generation === null || generationDrifts === true || fence.boot === bootMark(node.bootID, null)
+    ? isOfShownBoot(fence, node)
+    : fence.boot === bootMark(node.bootID, generation);

@@ -61,6 +61,7 @@ export type ReasonCode =
   | 'power-off-by-policy'
   | 'silent-again'
   | 'no-longer-off'
+  | 'taint-of-another-boot'
   | 'no-longer-stopping'
   | 'work-came-back'
   | 'nothing-left-to-free'

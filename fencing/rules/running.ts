@@ -1,7 +1,7 @@
-import { type FirstStopping, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
-import type { MachineFacts, Power } from '../model/machine.ts';
+import { type FirstStopping, isOfShownBoot, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
+import { type MachineFacts, ownMachine, type Power } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
-import { because } from '../model/reason.ts';
+import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { stepKey } from '../model/steps.ts';
 import { capReached, hasNothingToFree, optedOut, paused } from './guards.ts';
@@ -209,16 +209,42 @@ const liftedRecord = ({ now, machine }: View, { record, label }: NodeFacts): Fen
 
 /**
  * Returns whether the Node's record names another machine, and nothing more reliable contradicts that. What a kubelet
- * writes in the record does not keep our taint on its machine.
+ * writes, in the record or beside its driver's name, does not keep our taint on its machine: a providerID never
+ * changes.
  */
 const isAnothers = ({ machine, reading }: View, node: NodeFacts): boolean =>
-  node.record !== null && node.record.machine !== machine.machine && identityOf(node, machine, reading) !== 'proven';
+  node.record !== null &&
+  node.record.machine !== machine.machine &&
+  ownMachine(node.identitySources, reading.machineOf) !== machine.machine &&
+  identityOf(node, machine, reading) !== 'proven';
 
 /**
  * Returns whether a person's statement covers a suspended machine. It never counts against a cloud that says that the
  * machine is up.
  */
 const isVouchedFor = (view: View): boolean => view.machine.power === 'suspended' && vouchedFor(view) !== null;
+
+/**
+ * Returns whether the Node has shown another boot since our taint was set. Then a machine has booted below the taint:
+ * the same one once more, or another one under the Node's name. The proof for which the taint was set is over.
+ */
+const hasBootedSince = (node: NodeFacts): boolean => node.taintedFor !== null && !isOfShownBoot(node.taintedFor, node);
+
+/** Returns why our out-of-service taint must not stand on the Node any longer, or null. */
+const whyLift = (view: View, node: NodeFacts): Reason | null => {
+  const { machine, power } = view.machine;
+  if (mayWrite(view) && !isVouchedFor(view))
+    return because(
+      'no-longer-off',
+      `the cloud says that ${machine} is ${power}: our out-of-service taint must not stand on Node ${node.name}`,
+    );
+  return hasBootedSince(node)
+    ? because(
+        'taint-of-another-boot',
+        `Node ${node.name} shows another boot than the one for which our out-of-service taint was set`,
+      )
+    : null;
+};
 
 /**
  * Removes our out-of-service taint from a machine that may write. A proof covers one call, but Kubernetes goes on
@@ -229,14 +255,7 @@ const isVouchedFor = (view: View): boolean => view.machine.power === 'suspended'
  */
 export const liftMark: Rule = (view) => {
   const { node } = view.cluster;
-  const { machine, power } = view.machine;
-  if (!node?.taints.ours || !mayWrite(view) || isVouchedFor(view)) return null;
-  if (isAnothers(view, node)) return null;
-  return take(
-    { do: 'readmit-volumes', node: targetNode(node), record: liftedRecord(view, node) },
-    because(
-      'no-longer-off',
-      `the cloud says that ${machine} is ${power}: our out-of-service taint must not stand on Node ${node.name}`,
-    ),
-  );
+  if (!node?.taints.ours || isAnothers(view, node)) return null;
+  const reason = whyLift(view, node);
+  return reason && take({ do: 'readmit-volumes', node: targetNode(node), record: liftedRecord(view, node) }, reason);
 };

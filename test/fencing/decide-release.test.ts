@@ -19,8 +19,10 @@ const returned = (change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}) 
     cluster: cluster({ node: back(), pods: [], volumes: [], lease: ago(3_000), ...change }),
     ...rest,
   });
+const ofDriver = (value: string) => ({ source: 'csiNode', driver: 'a-driver', value }) as const;
+const ofBoot = (bootID: string) => fenceInBoot('run.1', { bootID }, { generation: 'boot-1' });
 /** The boot that was fenced before `back`. */
-const BEFORE = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
+const BEFORE = ofBoot('boot-a');
 const paused = { surroundings: { ...cluster().surroundings, paused: 'audit' } };
 
 describe('our out-of-service taint never stands on a machine that may write', () => {
@@ -106,15 +108,30 @@ describe('our out-of-service taint never stands on a machine that may write', ()
       'readmit-volumes',
     ],
     [
-      '... but not where something else names that one, too',
-      now(
-        'running',
-        marked(
-          { machine: 'm-2' },
-          { identitySources: [...node().identitySources, { source: 'csiNode', driver: 'a-driver', value: 'm-2' }] },
-        ),
-      ),
+      '... and where its driver’s name for it does, which a kubelet may write, too',
+      now('running', marked({ machine: 'm-2' }, { identitySources: [...node().identitySources, ofDriver('m-2')] })),
+      'readmit-volumes',
+    ],
+    [
+      '... but not where no providerID says otherwise',
+      now('running', marked({ machine: 'm-2' }, { identitySources: [ofDriver('m-1'), ofDriver('m-2')] })),
       'refused record-of-another-machine',
+    ],
+    [
+      'of a machine that is off, once the Node has shown another boot than the taint is for',
+      now('off', marked({}, { taintedFor: ofBoot('boot-before') })),
+      'readmit-volumes',
+    ],
+    ['... but not before', now('off', marked({}, { taintedFor: ofBoot('boot-a') })), 'delete-pod'],
+    [
+      '... whatever the cloud says about the boot, which a detach may change',
+      now('off', marked({}, { taintedFor: fenceInBoot('run.1', node(), { generation: 'drifted' }) })),
+      'delete-pod',
+    ],
+    [
+      '... also when a person vouches for the machine',
+      now('suspended', marked({ vouched: 'unplugged' }, { taintedFor: ofBoot('boot-before') })),
+      'readmit-volumes',
     ],
     [
       'a suspended machine that a person vouches for is fenced',

@@ -3,6 +3,7 @@ import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { CSI_NODE_IDS, FENCED_LABEL, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
+import { EBS } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
@@ -142,6 +143,26 @@ describe('a machine that came back below a mark that a dead run left', () => {
     incident.world.advance(15_000);
     expect((await fence(incident)).steps[0]).toMatchObject({ step: 'readmit-volumes' });
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+  });
+
+  it('loses the taint although its kubelet writes another machine into the record and beside its driver’s name', async () => {
+    const incident = await marked();
+    startMachine(incident.world, incident.scene.holder);
+    incident.world.advance(15_000);
+    byHand(incident, ({ metadata }) => {
+      const record = metadata.annotations?.[RECORD_ANNOTATION] ?? '';
+      metadata.annotations = {
+        ...metadata.annotations,
+        [RECORD_ANNOTATION]: record.replaceAll(incident.scene.holder, incident.scene.spare),
+        [CSI_NODE_IDS]: JSON.stringify({ [EBS]: incident.scene.spare }),
+      };
+    });
+    await sweepOnce(incident);
+    expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
+    incident.world.advance(45_000);
+    cutOff(incident);
+    await sweepFor(incident, 500_000);
+    unharmed(incident);
   });
 
   it('is released in full although somebody removed the label beside the taint', async () => {
