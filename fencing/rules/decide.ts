@@ -6,6 +6,7 @@ import { capReached, delayedByPolicy, nothingToFree, optedOut, paused } from './
 import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';
 import { forgetStopping, liftMark, nothingOfOurs, running, stopping } from './running.ts';
 import {
+  bootContradicts,
   doubtfulPower,
   generationUnknown,
   kubeletNotSilent,
@@ -70,6 +71,7 @@ const ladder: readonly Rule[] = [
   missingNeedsWitness, // "not found" is proof only if all disks that were attached to the machine confirm it
   generationUnknown, // without a boot generation, the next boot would look the same
   offOnlyOnce, // a state that also appears during a start takes two reads
+  bootContradicts, // another boot below a machine that was off all the time is another machine's: never a new fence
   leaseContradicts, // a kubelet that renews its Lease contradicts the cloud: stops
   kubeletNotSilent, // "not found" takes a kubelet that has been silent for a minute
   leaseLooksLate, // a Lease dated after the power-off gets a second look

@@ -52,6 +52,10 @@ export const identityOf = (node: Named, machine: MachineFacts, reading: Reading)
   return machines === 'proven' ? byIncarnation(node, machine, reading) : machines;
 };
 
+/** Returns the command with which a person ends the fence of a Node that nobody else can judge. */
+export const acceptCommand = ({ name }: Pick<NodeFacts, 'name'>): string =>
+  `\`cloudfence release ${name} --accept "<what you checked>"\``;
+
 /** Returns the machine, as it was looked at, as the target of a call. The call reaches no later machine of its name. */
 export const targetMachine = ({ machine }: Pick<View, 'machine'>): MachineTarget => ({
   machine: machine.machine,

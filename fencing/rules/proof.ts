@@ -2,7 +2,7 @@ import type { IdentitySource } from '../model/machine.ts';
 import { patience } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { isGone, witnessesOf } from './identity.ts';
+import { acceptCommand, isGone, witnessesOf } from './identity.ts';
 import { currentRecord, targetNode } from './mark.ts';
 import { type Decision, refuse, type Rule, take, type View, wait } from './view.ts';
 
@@ -233,22 +233,45 @@ export const kubeletNotSilent: Rule = (view) => {
 };
 
 /**
- * Waits for a second look if the Lease is dated after the power-off. The cause may be a fast clock. A living kubelet
- * renews the Lease before the second look.
+ * Returns the latest time (epoch ms) with which a Lease of the dead machine's own kubelet may be dated: the first time
+ * that this run saw the machine off, or, if the cloud gives the time of the power-off, a while after that. Kubelets
+ * also renew their Leases while their machine is stopping.
+ */
+const lastOwnRenewal = (firstOff: number, { since }: View['machine']): number =>
+  Math.min(firstOff, since === null ? Infinity : since + patience.clocksDiffer);
+
+/**
+ * Waits for a second look if the Lease is dated after the power-off. The cause may be a fast clock. But the kubelet of
+ * another machine may also live under this Node's name, and it renews the Lease before the second look.
  */
 export const leaseLooksLate: Rule = (view) => {
   const { cluster, now } = view;
   const { firstOff } = view.memory;
   if (!firstOff || cluster.lease === null || currentRecord(view)) return null;
-  if (Date.parse(cluster.lease) <= firstOff.wall) return null;
+  if (Date.parse(cluster.lease) <= lastOwnRenewal(firstOff.wall, view.machine)) return null;
   const left = patience.lateLease - (now.mono - firstOff.mono);
   return left > 0
     ? wait(
         left,
-        because(
-          'lease-looks-late',
-          `the Lease is dated ${cluster.lease}, after the machine was seen off; looking again`,
-        ),
+        because('lease-looks-late', `the Lease is dated ${cluster.lease}, after the machine went off; looking again`),
       )
     : null;
+};
+
+/**
+ * Refuses if the Node shows another boot than the record although the machine has been off all the time. Then another
+ * machine's kubelet lives under this Node's name, and a new fence would delete that machine's pods.
+ */
+export const bootContradicts: Rule = (view) => {
+  const { node } = view.cluster;
+  const { machine, generation } = view.machine;
+  const record = node?.record;
+  if (!node || !record || generation === null || record.generation !== generation || record.bootID === node.bootID)
+    return null;
+  return refuse(
+    because(
+      'identity-contradicted',
+      `Node ${node.name} shows another boot than fence ${record.fence} found, although ${machine} has been off all the time: another machine may live under this name; look at both, then ${acceptCommand(node)} ends the fence`,
+    ),
+  );
 };

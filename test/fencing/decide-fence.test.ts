@@ -74,8 +74,10 @@ describe('the mark', () => {
     const step = stepOf(view({ cluster: cluster({ node: before }) }));
     expect(step?.do === 'mark' && step.record.volumes.map((named) => named.attachment)).toEqual(['csi-1', 'csi-9']);
   });
-  it('begins again when the cluster saw another boot, even if the cloud does not say so', () => {
-    expect(said(view({ cluster: cluster({ node: marked({ bootID: 'boot-before' }) }) }))).toBe('mark');
+  it('never begins again for another boot below a machine that was off all the time: it is another machine’s', () => {
+    expect(said(view({ cluster: cluster({ node: marked({ bootID: 'boot-before' }) }) }))).toBe(
+      'refused identity-contradicted',
+    );
   });
   it('begins again when the machine goes off while it is being released', () =>
     expect(said(view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }) }))).toBe('mark'));

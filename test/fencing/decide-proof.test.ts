@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/rules/decide.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { AttachmentFacts, ClusterFacts, NodeFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, view, volume } from './view-builder.ts';
@@ -360,6 +362,8 @@ describe('the Lease may contradict the cloud', () => {
     });
   const withLease = (lease: string | null, known?: string | null) =>
     view({ cluster: cluster({ lease }), memory: { ...view().memory, lease: known } });
+  const datedAfter = (ms: number, since: number | null = NOW - 200_000) =>
+    view({ machine: machine({ since }), cluster: cluster({ lease: ago(200_000 - ms) }) });
   const late = { firstOff: { wall: NOW - 1_000, mono: 0, generation: 'boot-1' } };
   const cases: readonly [string, View, string][] = [
     [
@@ -384,6 +388,13 @@ describe('the Lease may contradict the cloud', () => {
       'mark',
     ],
     [
+      '... so is one dated well after the time of the power-off that the cloud gives',
+      datedAfter(60_001),
+      'wait lease-looks-late',
+    ],
+    ['... but not one that a kubelet may have renewed while its machine was stopping', datedAfter(60_000), 'mark'],
+    ['... nor is any, if the cloud gives no time', datedAfter(60_001, null), 'mark'],
+    [
       'the record remembers the Lease for a later run, and when it was renewed',
       view({ cluster: cluster({ node: marked({ lease: ago(20_000) }), lease: ago(1) }) }),
       'note',
@@ -405,6 +416,23 @@ describe('the Lease may contradict the cloud', () => {
     [
       'a Lease renewed by the boot before this one is no contradiction',
       view({ cluster: cluster({ node: marked({ generation: 'boot-0' }), lease: ago(9_000) }) }),
+      'mark',
+    ],
+  ];
+  it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('another boot below a machine that was off all the time is another machine’s', () => {
+  const shows = (recorded: Partial<FenceRecord>, facts: Partial<MachineFacts> = {}) =>
+    view({ machine: machine(facts), cluster: cluster({ node: marked(recorded, { bootID: 'boot-b' }) }) });
+  const cases: readonly [string, View, string][] = [
+    ['the Node is not fenced once more', shows({}), 'refused identity-contradicted'],
+    ['... nor when its mark was lifted', shows({ phase: 'lifted' }), 'refused identity-contradicted'],
+    ['... nor when its fence is being released', shows({ phase: 'releasing' }), 'refused identity-contradicted'],
+    ['a machine that was started since then has another boot of its own', shows({ generation: 'boot-0' }), 'mark'],
+    [
+      '... and may have, where detaches change its generation, too',
+      shows({ generation: 'boot-0' }, { generationDrifts: true }),
       'mark',
     ],
   ];

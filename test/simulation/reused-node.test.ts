@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import { sweep } from '../../fencing/sweep/sweep.ts';
+import { RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
+import { fence } from './ends.ts';
+import { terminated, type Incident } from './incidents.ts';
+import { portsOver } from './rig.ts';
+import { stateOf } from './state.ts';
+import { diedMarking, driverRegisters, livingPod, takeOver } from './taken-over.ts';
+
+const nodeOf = ({ world, scene }: Incident) => standing(world, 'nodes', scene.nodeOf(scene.holder));
+const taintsOf = (incident: Incident): readonly string[] => (nodeOf(incident)?.spec.taints ?? []).map(({ key }) => key);
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+const QUARANTINE = 'cloudfence.dev/quarantine';
+
+const sweepOnce = async ({ world }: Incident, policy: Partial<Policy> = {}) => {
+  let runs = 0;
+  const { outcomes } = await sweep(
+    {
+      policy: { ...defaultPolicy, ...policy },
+      deadline: world.now() + 60_000,
+      newRunId: () => `sweep-${world.now()}-${(runs += 1)}`,
+    },
+    portsOver(world),
+  );
+  return outcomes.map(({ outcome, reason, steps }) => ({
+    said: `${outcome} ${reason.code}`,
+    says: reason.says,
+    steps: steps.map(({ step }) => step),
+  }));
+};
+
+const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy> = {}) => {
+  const said = [];
+  for (const until = incident.world.now() + ms; incident.world.now() < until; incident.world.advance(20_000))
+    said.push(...(await sweepOnce(incident, policy)));
+  return said;
+};
+
+describe('a new machine under the Node of a terminated one', () => {
+  it.each([0, 3_000, 8_000])('keeps its pods when an event about the old one comes late (+%i ms)', async (later) => {
+    const incident = terminated();
+    incident.world.advance(10_000);
+    takeOver(incident);
+    incident.world.advance(45_000);
+    const pod = livingPod(incident);
+    incident.world.advance(later);
+    expect(pod()).toBe('Running');
+    expect(await fence(incident, { runId: 'late-event', lasts: 60_000 })).toMatchObject({
+      outcome: 'refused',
+      reason: { code: 'lease-renewed-after-off' },
+      steps: [],
+    });
+    expect([pod(), taintsOf(incident), stateOf(incident.world).harm]).toEqual(['Running', [], []]);
+  });
+
+  it('keeps its pods below a mark that a dead run left, and loses the taint', async () => {
+    const incident = await diedMarking(terminated());
+    takeOver(incident);
+    incident.world.advance(30_000);
+    const pod = livingPod(incident);
+    const said = await sweepFor(incident, 120_000);
+    expect(said[0]).toMatchObject({ said: 'refused identity-contradicted', steps: ['readmit-volumes'] });
+    expect(said.slice(1).flatMap(({ steps }) => steps)).toEqual([]);
+    expect([pod(), taintsOf(incident), stateOf(incident.world).harm]).toEqual(['Running', [QUARANTINE], []]);
+  });
+
+  it.each([
+    ['', []],
+    [', even where somebody removed the label beside it', [TAINT_LABEL]],
+  ])('loses the taint of the old one’s fence, whatever its driver has registered%s', async (_, labels) => {
+    const incident = await diedMarking(terminated());
+    const heir = takeOver(incident);
+    incident.world.advance(30_000);
+    driverRegisters(incident, heir);
+    const node = nodeOf(incident);
+    if (node)
+      writerAs(incident.world, 'person').change('nodes', node, ({ metadata }) =>
+        labels.forEach((label) => delete metadata.labels?.[label]),
+      );
+    expect(taintsOf(incident)).toContain(OUT_OF_SERVICE);
+    await sweepOnce(incident);
+    expect(taintsOf(incident)).toEqual([QUARANTINE]);
+  });
+
+  it('is not fenced once more in the old one’s place, and a person is told the command that ends its quarantine', async () => {
+    const incident = terminated();
+    await fence(incident, { policy: { deleteNode: 'never' } });
+    const before = nodeOf(incident)?.metadata.annotations?.[RECORD_ANNOTATION];
+    takeOver(incident);
+    incident.world.advance(60_000);
+    const said = await sweepFor(incident, 300_000, { deleteNode: 'never' });
+    expect(new Set(said.map((one) => one.said))).toEqual(new Set(['refused identity-contradicted']));
+    expect(said[0]?.says).toContain(
+      `cloudfence release ${incident.scene.nodeOf(incident.scene.holder)} --accept "<what you checked>"`,
+    );
+    expect(nodeOf(incident)?.metadata.annotations?.[RECORD_ANNOTATION]).toBe(before);
+  });
+});

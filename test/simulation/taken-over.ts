@@ -1,0 +1,58 @@
+import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
+import { EBS } from '../../sandbox/aws-sandbox.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { addBarePod, addNode } from '../../sandbox/cluster/fixtures.ts';
+import { standing } from '../../sandbox/cluster/standing.ts';
+import { addInstance } from '../../sandbox/ec2/scenario.ts';
+import { instanceIn } from '../../sandbox/ec2/state.ts';
+import type { Incident } from './incidents.ts';
+import { freshRun, portsOver } from './rig.ts';
+import { walk } from './walk.ts';
+
+/**
+ * A dead machine's Node stays, and the kubelet of a new machine registers under its name. The providerID never changes
+ * once it is set, so it goes on naming the dead machine.
+ */
+
+/** The new machine's kubelet has registered. Its CSI driver has not yet. */
+export const takeOver = ({ world, scene }: Incident): string => {
+  const name = scene.nodeOf(scene.holder);
+  delete world.parts.cluster.memory.kubelets[scene.holder];
+  const heir = addInstance(world);
+  const zone = instanceIn(world, heir)?.zone ?? '';
+  addNode(world, { name, machine: heir, providerID: `aws:///${zone}/${heir}`, zone, driver: EBS });
+  return heir;
+};
+
+/** The new machine's CSI driver has registered, too: now the Node names both machines. */
+export const driverRegisters = ({ world, scene }: Incident, heir: string): void => {
+  const name = scene.nodeOf(scene.holder);
+  const [node, csiNode] = [standing(world, 'nodes', name), standing(world, 'csinodes', name)];
+  const by = writerAs(world, 'kubelet');
+  if (node)
+    by.change('nodes', node, (draft) => {
+      draft.metadata.annotations = { ...draft.metadata.annotations, [CSI_NODE_IDS]: JSON.stringify({ [EBS]: heir }) };
+    });
+  if (csiNode)
+    by.change('csinodes', csiNode, (draft) => {
+      draft.spec.drivers = draft.spec.drivers.map((driver) => ({ ...driver, nodeID: heir }));
+    });
+};
+
+/** A pod that runs on the new machine. Returns what tells whether it still does. */
+export const livingPod = ({ world, scene }: Incident): (() => string | undefined) => {
+  addBarePod(world, { name: 'living', spec: { nodeName: scene.nodeOf(scene.holder) } });
+  world.advance(12_000);
+  return () => {
+    const pod = standing(world, 'pods', 'living', 'default');
+    return pod && `${pod.status.phase}${pod.metadata.deletionTimestamp === undefined ? '' : ' going'}`;
+  };
+};
+
+/** The run that was fencing the machine has died right after its mark. */
+export const diedMarking = async ({ world, scene }: Incident): Promise<Incident> => {
+  const { crossings } = await walk(world.fork(), freshRun(world, portsOver(world), { machine: scene.holder }));
+  const at = crossings.find(({ known }) => known.record?.phase === 'fencing');
+  if (!at) throw new Error('the fence never began');
+  return { world: at.world, scene };
+};
