@@ -56,7 +56,7 @@ const taintedIn = (text: string): FenceInBoot | null => {
 
 /** Returns what the taint says, or else the label beside it. Controllers act on the taint, whatever the label says. */
 const taintedFor = (node: V1Node): FenceInBoot | null => {
-  const own = (node.spec?.taints ?? []).find((taint) => isOurs(node, taint));
+  const own = (node.spec?.taints ?? []).find(isOurs);
   return taintedIn(own?.value ?? '') ?? taintedIn(node.metadata?.labels?.[TAINT_LABEL] ?? '');
 };
 

@@ -90,7 +90,7 @@ it('no pod, attachment or disk is touched before the Node is marked for this boo
     (node.record?.machine === 'm-1' &&
       node.record.bootID === node.bootID &&
       (machine.generation === null || node.record.generation === machine.generation));
-  expect(always(touches, markedNow)).toBeGreaterThan(runsOf(200));
+  expect(always(touches, markedNow)).toBeGreaterThan(runsOf(150));
 });
 
 it("a VolumeAttachment is deleted only if no pod of the Node wants it, it is this machine's, and its Node name is not taken", () => {
