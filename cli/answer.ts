@@ -1,14 +1,23 @@
+import type { Readable } from 'node:stream';
 import type { CloudfenceError } from '../fencing/model/errors.ts';
+import type { Clock } from '../fencing/loop/ports.ts';
 import { reasonOf } from '../fencing/loop/reduce.ts';
 import { type Outcome, outcomeJson } from '../fencing/model/outcome.ts';
 import type { Reason } from '../fencing/model/reason.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { outcomeLines } from './step-list.ts';
 
-/** Where a command writes. Tests provide their own. */
+/** Where a command writes. */
 export interface Output {
   readonly line: (text: string) => void;
   readonly complain: (text: string) => void;
+}
+
+/** What a command has of the process that it runs in. Tests provide their own. */
+export interface Terminal extends Output {
+  /** Standard input. */
+  readonly input: () => Readable;
+  readonly clock: Clock;
 }
 
 /** Returns the outcome of a run that could not even begin. Such an outcome contains only the reason. */

@@ -1,124 +1,16 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
-import manifest from '../package.json' with { type: 'json' };
-import { parseDuration } from '../config/schema.ts';
-import type { Output } from './answer.ts';
+import { systemClock } from '../config/system.ts';
+import type { Terminal } from './answer.ts';
 import { askedIn, fail } from './failure.ts';
-import type { CapOptions } from './commands/cap.ts';
-import type { DemoOptions } from './commands/demo.ts';
-import type { KubeconfigOptions } from './commands/kubeconfig.ts';
-import type { ReleaseOptions } from './commands/release.ts';
-import type { CommonOptions } from './session.ts';
+import { runCommand } from './program.ts';
 
-const output: Output = { line: (text) => console.log(text), complain: (text) => console.error(text) };
-
-const time = (text: string): number => {
-  const ms = parseDuration(text);
-  if (ms === null) throw new InvalidArgumentError('write a number and ms, s, m or h, such as 90s.');
-  return ms;
+const terminal: Terminal = {
+  line: (text) => console.log(text),
+  complain: (text) => console.error(text),
+  input: () => process.stdin,
+  clock: systemClock(),
 };
 
-/**
- * Rejects an empty value of an option. A person who gives an option never means an empty value, even if a variable in a
- * script turned out to be empty.
- */
-const given = (text: string): string => {
-  if (text.trim() === '') throw new InvalidArgumentError('The value is empty: give a value, or omit the option.');
-  return text;
-};
-
-/**
- * Adds the options that commands share. Each command is loaded only when it runs, so that `--help` does not wait for a
- * cloud's SDK.
- */
-const withCommonOptions = (command: Command): Command =>
-  command
-    .option('--cloud <name>', 'the cloud of the machines (default: derived from each machine id)', given)
-    .option('--region <name>', 'the region of the machines', given)
-    .option('--kubeconfig <file>', 'the kubeconfig of the only cluster to use', given)
-    .option('--context <name>', 'the context in the kubeconfig', given)
-    .option('--config <file>', 'the configuration file (default: $CLOUDFENCE_CONFIG)', given)
-    .option('--dry-run', 'show what the command would do, without changing anything')
-    .option('--json', 'print exactly one JSON object')
-    .option('--debug', 'also print the stack trace of an error')
-    .addOption(new Option('--timeout <time>', 'the time limit, such as 90s').argParser(time).default(600_000, '10m'));
-
-type Done = (code: number) => void;
-
-const addLoop = (root: Command, done: Done): void => {
-  const add = (usage: string, description: string) => withCommonOptions(root.command(usage).description(description));
-  add('fence <instance-id|node>', 'check one machine now, and fence it if it is off').action(
-    async (target: string, options: CommonOptions) =>
-      done(await (await import('./commands/fence.ts')).fence(target, options, output)),
-  );
-  add('replay <file|->', 'process one or more events as if they had just arrived').action(
-    async (file: string, options: CommonOptions) =>
-      done(await (await import('./commands/replay.ts')).replay(file, options, output)),
-  );
-  add('sweep', 'find and process what events missed').action(async (options: CommonOptions) =>
-    done(await (await import('./commands/sweep.ts')).sweep(options, output)),
-  );
-  add('release [node]', 'release a fence')
-    .option('--accept <reason>', 'release on your own word: say what you checked')
-    .option('--all', 'release every fence in every cluster, for example before an uninstall')
-    .action(async (node: string | undefined, options: ReleaseOptions) =>
-      done(await (await import('./commands/release.ts')).release(node, options, output)),
-    );
-  add('doctor', 'check whether a fence would work with this configuration and these credentials').action(
-    async (options: CommonOptions) => done(await (await import('./commands/doctor.ts')).doctor(options, output)),
-  );
-};
-
-const addCap = (root: Command, done: Done): Command =>
-  withCommonOptions(root.command('cap').description('show how much of the cap is used, or suspend the cap for a time'))
-    .addOption(new Option('--lift <time>', 'suspend the cap for this time, such as 30m (at most 24h)').argParser(time))
-    .option('--reason <text>', 'the reason for --lift: say what you checked')
-    .option('--end', 'end a --lift before its time is up')
-    .option('--cluster <name>', 'the cluster to use')
-    .action(async (options: CapOptions) => done(await (await import('./commands/cap.ts')).cap(options, output)));
-
-const addKubeconfig = (root: Command, done: Done): Command =>
-  root
-    .command('kubeconfig')
-    .description('print a kubeconfig for the service account that infra/kubernetes/rbac.yaml creates')
-    .option('--kubeconfig <file>', 'your own kubeconfig, which the command uses to create the token', given)
-    .option('--context <name>', 'the context in the kubeconfig', given)
-    .option('--name <name>', 'the name of the cluster in the printed kubeconfig', given, 'cluster')
-    .option(
-      '--server <url>',
-      'the URL where the functions reach the API server, if different from your kubeconfig',
-      given,
-    )
-    .option('--debug', 'also print the stack trace of an error')
-    .addOption(new Option('--timeout <time>', 'how long to wait for the token').argParser(time).default(60_000, '60s'))
-    .action(async (options: KubeconfigOptions) =>
-      done(await (await import('./commands/kubeconfig.ts')).kubeconfig(options, output)),
-    );
-
-const addDemo = (root: Command, done: Done): Command =>
-  root
-    .command('demo')
-    .description('show how Kubernetes handles a dead machine without and with Cloudfence')
-    .option('--cloud <name>', 'the cloud to simulate: aws (default), azure or gcp')
-    .option('--scenario <name>', 'the scenario: stopped, terminated, partition, return or node-gone', 'stopped')
-    .option('--seed <n>', 'the seed of the timing; the result stays the same', '1')
-    .option('--without-mark', 'deny Cloudfence the permission to patch Nodes, so that you see the demo fail')
-    .option('--json', 'print exactly one JSON object')
-    .option('--debug', 'also print the stack trace of an error')
-    .action(async (options: DemoOptions) => done(await (await import('./commands/demo.ts')).demo(options, output)));
-
-const program = (done: Done): Command => {
-  const root = new Command('cloudfence')
-    .description('Fences Kubernetes Nodes whose cloud machine is proven off, and releases them after a fresh boot.')
-    .version(manifest.version)
-    .exitOverride();
-  addLoop(root, done);
-  addCap(root, done);
-  addKubeconfig(root, done);
-  addDemo(root, done);
-  return root;
-};
-
-const end = (error: unknown): number => fail(error, askedIn(process.argv), output);
+const args = process.argv.slice(2);
 
 /** Ignores a reader that closes the pipe, as `| head` does. A fence in progress continues in any case. */
 for (const stream of [process.stdout, process.stderr]) {
@@ -128,12 +20,6 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 /** Ends the process after an error that no command awaited, because nothing is known about the state that it left. */
-process.once('uncaughtException', (error) => process.exit(end(error)));
+process.once('uncaughtException', (error) => process.exit(fail(error, askedIn(args), terminal)));
 
-try {
-  await program((code) => {
-    process.exitCode = code;
-  }).parseAsync();
-} catch (error) {
-  process.exitCode = end(error);
-}
+process.exitCode = await runCommand(args, terminal);

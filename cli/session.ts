@@ -1,15 +1,15 @@
 import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
-import type { Ports } from '../fencing/loop/ports.ts';
+import type { Clock, Ports } from '../fencing/loop/ports.ts';
+import type { Clock as ClusterClock } from '../kubernetes/connection.ts';
 import { openClouds } from '../config/clouds.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import { readEnvironment, readVariable } from '../config/environment.ts';
 import { openClusters, type OpenCluster } from '../config/open-clusters.ts';
 import { policyOf, type Configuration } from '../config/schema.ts';
 import { loadSettings, type Flags } from '../config/settings.ts';
-import { systemClock } from '../config/system.ts';
-import { answerOne, outcomeOfError, type Output } from './answer.ts';
+import { answerOne, outcomeOfError, type Output, type Terminal } from './answer.ts';
 import { INTERRUPTED } from './exit-code.ts';
 import { stepList } from './step-list.ts';
 
@@ -49,7 +49,7 @@ const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output:
 /** Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. */
 export const withSession = async (
   options: CommonOptions,
-  output: Output,
+  terminal: Terminal,
   work: (session: Session) => Promise<number>,
 ): Promise<number> => {
   const ending = new AbortController();
@@ -61,10 +61,10 @@ export const withSession = async (
   process.once('SIGINT', interrupt);
   const opened: OpenCluster[] = [];
   try {
-    const code = await work(await open(options, output, ending.signal, opened));
-    return interrupted ? sayInterrupted(options, output, true) : code;
+    const code = await work(await open(options, terminal, ending.signal, opened));
+    return interrupted ? sayInterrupted(options, terminal, true) : code;
   } catch (error) {
-    if (interrupted) return sayInterrupted(options, output, false);
+    if (interrupted) return sayInterrupted(options, terminal, false);
     throw error;
   } finally {
     process.removeListener('SIGINT', interrupt);
@@ -86,18 +86,24 @@ const openNow = async (opened: OpenCluster, output: Output): Promise<void> => {
   }
 };
 
+/** Calls to a cluster follow the same clock as the runs. */
+const clusterClock = ({ now, sleep, timeout }: Clock): ClusterClock => ({
+  now: () => now().wall,
+  sleep,
+  deadline: timeout,
+});
+
 const open = async (
   options: CommonOptions,
-  output: Output,
+  { clock, ...output }: Terminal,
   signal: AbortSignal,
   opened: OpenCluster[],
 ): Promise<Session> => {
   const settings = await loadSettings(readEnvironment(), options);
   const { cloud = null, region = null, clusters, territories } = settings;
   const kit = await openClouds({ variable: readVariable, cloud, region, account: null, clusters, territories });
-  opened.push(...openClusters(clusters, kit.access, signal));
+  opened.push(...openClusters(clusters, kit.access, signal, clusterClock(clock)));
   await Promise.all(opened.map((cluster) => openNow(cluster, output)));
-  const clock = systemClock();
   const { observe } = stepList(options.json ? () => undefined : output.line);
   return {
     settings,

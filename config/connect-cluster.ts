@@ -5,7 +5,7 @@ import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { jsonIn } from '../fencing/model/json-text.ts';
 import { type KubeConfigText, linkFromKubeConfigs, linkFromToken, refreshingLink } from '../kubernetes/access.ts';
-import { systemClock } from '../kubernetes/connection.ts';
+import { systemClock, type Clock } from '../kubernetes/connection.ts';
 import { type CapDesk, capDeskOf } from '../kubernetes/ledger.ts';
 import { clusterOf, connectionOf } from '../kubernetes/cluster.ts';
 import { type Doctor, doctorOf } from '../kubernetes/doctor.ts';
@@ -68,17 +68,17 @@ export const linkFromFiles = async (list: string, context: string | null): Promi
 
 const isContent = (kubeconfig: string): boolean => kubeconfig.includes('\n') || kubeconfig.trimStart().startsWith('{');
 
-const fromSecret = (read: () => Promise<string>, context: string | undefined): Promise<Link> =>
+const fromSecret = (read: () => Promise<string>, context: string | undefined, now: Clock['now']): Promise<Link> =>
   refreshingLink({
     open: async () => linkFromSecretText(await read(), context ?? null),
-    now: systemClock.now,
+    now,
     keptFor: SECRET_KEPT_FOR_MS,
   });
 
-const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): Promise<Link> => {
+const linkTo = async (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, { now }: Clock): Promise<Link> => {
   if ('eks' in entry || 'aks' in entry || 'gke' in entry)
     return linkFromToken(await access.managedCluster(entry, signal));
-  if (!('kubeconfig' in entry)) return fromSecret(() => access.secret(entry, signal), entry.context);
+  if (!('kubeconfig' in entry)) return fromSecret(() => access.secret(entry, signal), entry.context, now);
   const context = entry.context ?? null;
   return isContent(entry.kubeconfig)
     ? linkFromText(entry.kubeconfig, context)
@@ -90,9 +90,10 @@ export const connectCluster = async (
   entry: ClusterEntry,
   access: CloudAccess,
   signal: AbortSignal,
+  clock: Clock = systemClock,
 ): Promise<OpenedCluster> => {
-  const link = await linkTo(entry, access, signal);
-  const options = { name: entry.name, link, clock: systemClock };
+  const link = await linkTo(entry, access, signal, clock);
+  const options = { name: entry.name, link, clock };
   const connection = connectionOf(options);
   return {
     cluster: clusterOf(options),

@@ -1,5 +1,6 @@
 import type { Cluster } from '../fencing/model/cluster.ts';
 import type { CapDesk } from '../kubernetes/ledger.ts';
+import type { Clock } from '../kubernetes/connection.ts';
 import type { Doctor } from '../kubernetes/doctor.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { OpenedCluster } from './connect-cluster.ts';
@@ -29,11 +30,11 @@ const lazily = (name: string, opened: () => Promise<OpenedCluster>): Cluster => 
   suspects: async (...args) => (await opened()).cluster.suspects(...args),
 });
 
-const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal): OpenCluster => {
+const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, clock?: Clock): OpenCluster => {
   let held: Promise<OpenedCluster> | null = null;
   const opened = (): Promise<OpenedCluster> => {
     held ??= import('./connect-cluster.ts')
-      .then(({ connectCluster }) => connectCluster(entry, access, signal))
+      .then(({ connectCluster }) => connectCluster(entry, access, signal, clock))
       .catch((error: unknown) => {
         held = null;
         throw error;
@@ -56,4 +57,5 @@ export const openClusters = (
   entries: readonly ClusterEntry[],
   access: CloudAccess,
   signal: AbortSignal,
-): readonly OpenCluster[] => entries.map((entry) => prepare(entry, access, signal));
+  clock?: Clock,
+): readonly OpenCluster[] => entries.map((entry) => prepare(entry, access, signal, clock));

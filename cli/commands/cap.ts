@@ -2,7 +2,7 @@ import { InvalidInput } from '../../fencing/model/errors.ts';
 import { patience, type Policy } from '../../fencing/model/policy.ts';
 import type { CapDesk, CapStanding } from '../../kubernetes/ledger.ts';
 import type { OpenCluster } from '../../config/open-clusters.ts';
-import type { Output } from '../answer.ts';
+import type { Terminal } from '../answer.ts';
 import { withSession, type CommonOptions, type Session } from '../session.ts';
 
 export interface CapOptions extends CommonOptions {
@@ -78,7 +78,7 @@ const show = (
   shown: readonly Shown[],
   { json = false, dryRun = false }: CapOptions,
   { policy: { cap } }: Session,
-  { line }: Output,
+  { line }: Terminal,
 ): void => {
   if (json) return line(JSON.stringify({ dryRun, share: cap.share, atOnce: cap.atOnce, clusters: shown.map(asJson) }));
   for (const text of shown.flatMap((one) => linesOf(one, cap))) line(text);
@@ -88,9 +88,9 @@ const show = (
  * Shows how much of the cap is used, lifts the cap for a while, or ends a lift. Uses a person's own credentials,
  * because the functions may only read the lift.
  */
-export const cap = async (options: CapOptions, output: Output): Promise<number> => {
+export const cap = async (options: CapOptions, terminal: Terminal): Promise<number> => {
   refuseMisuse(options);
-  return withSession(options, output, async (session) => {
+  return withSession(options, terminal, async (session) => {
     const shown: Shown[] = [];
     const opened = meant(session, options);
     for (const { cluster, cap: desk } of opened) {
@@ -98,11 +98,11 @@ export const cap = async (options: CapOptions, output: Output): Promise<number> 
       const standing = await (await desk()).standing(session.policy.cap, session.ports.signal);
       if (standing) shown.push({ cluster: cluster.name, ...standing });
       else
-        output.complain(
+        terminal.complain(
           `cloudfence: ${cluster.name} has no ConfigMap kube-system/cloudfence-ledger. Cloudfence fences nothing without it: apply infra/kubernetes/rbac.yaml`,
         );
     }
-    show(shown, options, session, output);
+    show(shown, options, session, terminal);
     return shown.length === opened.length ? 0 : 1;
   });
 };

@@ -2,7 +2,7 @@ import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { react } from '../../fencing/loop/react.ts';
 import { newRunId } from '../../config/system.ts';
-import { answerOne, type Output } from '../answer.ts';
+import { answerOne, type Terminal } from '../answer.ts';
 import { machineOfNode, quoted } from '../machine-of-node.ts';
 import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';
 
@@ -18,12 +18,12 @@ const machineNamed = async (target: string, { kit, ports }: Session): Promise<Ma
   return found.machine;
 };
 
-export const fence = (target: string, options: CommonOptions, output: Output): Promise<number> =>
-  withSession(options, output, async (session) => {
+export const fence = (target: string, options: CommonOptions, terminal: Terminal): Promise<number> =>
+  withSession(options, terminal, async (session) => {
     const { policy, deadline, ports } = session;
     const machine = await machineNamed(target, session);
     await openFor([machine], session);
     const [outcome] = await react([machine], { policy, deadline, newRunId }, ports);
     if (!outcome) throw new InvalidInput('name an instance or a Node');
-    return answerOne(outcome, options.json ?? false, output);
+    return answerOne(outcome, options.json ?? false, terminal);
   });

@@ -5,7 +5,7 @@ import type { Outcome } from '../../fencing/model/outcome.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { STALE_LEASE_MS } from '../../fencing/loop/ports.ts';
 import { newRunId } from '../../config/system.ts';
-import { answerAll, answerOne, outcomeOfError, type Output } from '../answer.ts';
+import { answerAll, answerOne, outcomeOfError, type Terminal } from '../answer.ts';
 import { machineOfNode, quoted, type NodeAt } from '../machine-of-node.ts';
 import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';
 
@@ -97,13 +97,17 @@ const refuseMisuse = (node: string | undefined, { accept, all = false }: Release
 };
 
 /** Releases fences, with the usual proof or on a person's word. */
-export const release = async (node: string | undefined, options: ReleaseOptions, output: Output): Promise<number> => {
+export const release = async (
+  node: string | undefined,
+  options: ReleaseOptions,
+  terminal: Terminal,
+): Promise<number> => {
   refuseMisuse(node, options);
   const { json = false, accept: accepted = null } = options;
-  return withSession(options, output, async (session) => {
+  return withSession(options, terminal, async (session) => {
     if (node !== undefined)
-      return answerOne(await releaseOne(await nodeNamed(node, session), accepted, session), json, output);
+      return answerOne(await releaseOne(await nodeNamed(node, session), accepted, session), json, terminal);
     const fenced = await allFenced(session);
-    return answerAll(await Promise.all(fenced.map((one) => releaseFenced(one, accepted, session))), json, output);
+    return answerAll(await Promise.all(fenced.map((one) => releaseFenced(one, accepted, session))), json, terminal);
   });
 };

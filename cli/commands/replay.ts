@@ -7,7 +7,7 @@ import type { MachineId } from '../../fencing/model/machine.ts';
 import { react } from '../../fencing/loop/react.ts';
 import { newRunId } from '../../config/system.ts';
 import { whyUnreadable } from '../../config/settings.ts';
-import { answerAll, answerOne, type Output } from '../answer.ts';
+import { answerAll, answerOne, type Terminal } from '../answer.ts';
 import { openFor, withSession, type CommonOptions } from '../session.ts';
 
 const inWords = ({ what, where, remedy }: Fault): string => `${where}: ${what}; ${remedy}`;
@@ -33,13 +33,13 @@ const eventText = async (file: string): Promise<string> => {
  * does nothing at all.
  * `dryRun` may be anywhere in the event.
  */
-export const replay = (file: string, options: CommonOptions, output: Output): Promise<number> =>
-  withSession(options, output, async (session) => {
+export const replay = (file: string, options: CommonOptions, terminal: Terminal): Promise<number> =>
+  withSession(options, terminal, async (session) => {
     const { kit, policy, deadline, ports } = session;
-    const raw = file === '-' ? await text(addAbortSignal(ports.signal, process.stdin)) : await eventText(file);
+    const raw = file === '-' ? await text(addAbortSignal(ports.signal, terminal.input())) : await eventText(file);
     const reading = kit.readHints(raw);
     refuseFaults(reading);
-    for (const { what } of reading.ignored) output.complain(`nothing to do for ${what}`);
+    for (const { what } of reading.ignored) terminal.complain(`nothing to do for ${what}`);
     const isDry = ({ dryRun }: Hint): boolean => policy.dryRun || dryRun === true;
     const machinesOf = async (hints: readonly Hint[]) =>
       openFor(
@@ -51,11 +51,11 @@ export const replay = (file: string, options: CommonOptions, output: Output): Pr
       machinesOf(reading.hints.filter((hint) => !isDry(hint))),
     ]);
     if (dry.length + inEarnest.length === 0 && reading.hints.length > 0)
-      output.complain('nothing to do: the machines that the event names no longer exist');
+      terminal.complain('nothing to do: the machines that the event names no longer exist');
     const lookAt = (machines: readonly MachineId[], dryRun: boolean) =>
       react(machines, { policy: { ...policy, dryRun }, deadline, newRunId }, ports);
     const outcomes = (await Promise.all([lookAt(inEarnest, false), lookAt(dry, true)])).flat();
     const json = options.json ?? false;
     const [only, second] = outcomes;
-    return only && !second ? answerOne(only, json, output) : answerAll(outcomes, json, output);
+    return only && !second ? answerOne(only, json, terminal) : answerAll(outcomes, json, terminal);
   });

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { sweep as sweepAll, type Swept } from '../../fencing/sweep/sweep.ts';
 import { newRunId } from '../../config/system.ts';
-import { answerAll, outcomeOfError, type Output } from '../answer.ts';
+import { answerAll, outcomeOfError, type Terminal } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
 /**
@@ -13,12 +13,12 @@ const unansweredBy = ({ cluster, error }: Swept['unreachable'][number], dryRun: 
   cluster,
 });
 
-export const sweep = (options: CommonOptions, output: Output): Promise<number> =>
-  withSession(options, output, async ({ policy, deadline, ports }) => {
+export const sweep = (options: CommonOptions, terminal: Terminal): Promise<number> =>
+  withSession(options, terminal, async ({ policy, deadline, ports }) => {
     const { outcomes, unreachable } = await sweepAll({ policy, deadline, newRunId }, ports);
     return answerAll(
       [...outcomes, ...unreachable.map((other) => unansweredBy(other, policy.dryRun))],
       options.json ?? false,
-      output,
+      terminal,
     );
   });

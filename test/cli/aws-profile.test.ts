@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stopMachine } from '../simulation/incidents.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
-import { runCli } from './run-cli.ts';
+import { startCli } from './run-cli.ts';
 
 /** https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html */
 const PROFILES = `
@@ -40,7 +40,7 @@ const runAs = (profile: string, ...args: readonly string[]) => {
     HOME: sandbox.folder,
     PATH: '/usr/bin:/bin',
   };
-  return runCli(args, { kubeconfig: sandbox.kubeconfig, environment });
+  return startCli(args, { kubeconfig: sandbox.kubeconfig, environment });
 };
 
 describe('a profile of the AWS CLI', () => {

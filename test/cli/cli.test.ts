@@ -6,9 +6,12 @@ import { startMachine, stopMachine } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { loadedBy } from './loaded-sdks.ts';
 import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
-import { runCli } from './run-cli.ts';
+import { runCli, startCli } from './run-cli.ts';
 
-/** The built CLI as a person runs it: a child process, real SDKs, real HTTP, a world in real time. */
+/**
+ * The CLI with real SDKs and real HTTP. Most commands run in this process, by the sandbox's clock. What only a process
+ * can show is run as a person runs it (`startCli`): the built files, standard input, exit codes, a world in real time.
+ */
 
 let sandbox: LiveSandbox;
 beforeEach(async () => {
@@ -104,7 +107,7 @@ describe('fence', () => {
         ...standing.metadata.annotations,
         'cloudfence.dev/opt-out': 'licence bound to the host',
       };
-    expect(await cli('fence', sandbox.scene.holder)).toMatchObject({
+    expect(await startCli(['fence', sandbox.scene.holder], sandbox)).toMatchObject({
       code: 4,
       stdout: expect.stringContaining('licence bound to the host'),
     });
@@ -160,7 +163,7 @@ describe('usage and configuration', () => {
   });
 
   it('with --json even an error is exactly one object', async () => {
-    const { code, stdout } = await cli('fence', 'no-such-node', '--json');
+    const { code, stdout } = await startCli(['fence', 'no-such-node', '--json'], sandbox);
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({
       code: 2,
       outcome: 'failed',
@@ -200,7 +203,7 @@ describe('replay', () => {
       event({}),
       event({ detail: { 'instance-id': sandbox.scene.spare, state: 'running' } }),
     ].map((body, at) => ({ messageId: `m-${at}`, body: JSON.stringify(body) }));
-    const { code, stdout } = await runCli(['replay', '-', '--json'], sandbox, { stdin: JSON.stringify({ Records }) });
+    const { code, stdout } = await startCli(['replay', '-', '--json'], sandbox, { stdin: JSON.stringify({ Records }) });
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({
       code: 0,
       results: [{ outcome: 'fenced' }, { outcome: 'ignored', instance: sandbox.scene.spare }],
@@ -299,7 +302,7 @@ it('doctor says in words what would work, and what would not', async () => {
 });
 
 it('says which version it is', async () =>
-  expect(await runCli(['--version'], sandbox)).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' }));
+  expect(await startCli(['--version'], sandbox)).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' }));
 
 it("loads no SDK for help, and no other cloud's for an instance of EC2", async () => {
   expect(await loadedBy(sandbox, '--help')).toMatchObject({ answer: { code: 0 }, sdks: [] });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fail, type Asked } from '../../cli/failure.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
-import { launcher, runCli } from './run-cli.ts';
+import { launcher, runCli, startCli } from './run-cli.ts';
 
 /** What a user sees of a mistake, whoever made it: what is wrong, where, and how to mend it. */
 
@@ -127,6 +127,14 @@ describe('what nobody has foreseen', () => {
 
   it('shows how it came about to those who ask', () => {
     expect(ended({ debug: true }).complaints.join('\n')).toMatch(/\n\s+at /);
+  });
+});
+
+it('with --debug, the built CLI shows how a mistake came about', async () => {
+  const { code, stderr } = await startCli(['fence', 'no-such-node', '--debug'], sandbox);
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(/^cloudfence: "no-such-node" is neither .*\n.*\n\s+at /),
   });
 });
 

@@ -1,11 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'yaml';
+import { systemClock } from '../../config/system.ts';
+import type { Clock } from '../../fencing/loop/ports.ts';
 import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
 import { ADMIN_TOKEN, type ApiServer } from '../../sandbox/cluster/api/server.ts';
 
-/** A sandbox of any cloud, in real time behind its HTTP doors, for programs that know nothing of it. */
+/** A sandbox of any cloud, behind its HTTP doors, for programs that know nothing of it. */
 export interface LiveCloud<World> {
   readonly world: World;
   readonly scene: { readonly disk: string; readonly holder: string; readonly spare: string };
@@ -14,6 +17,8 @@ export interface LiveCloud<World> {
   readonly kubeconfig: string;
   /** All that a child process is told; nothing of it speaks of AWS. */
   readonly environment: Readonly<Record<string, string>>;
+  /** The sandbox's time, for a CLI in this process. */
+  readonly clock: Clock;
   readonly close: () => Promise<void>;
 }
 
@@ -36,21 +41,47 @@ const kubeconfigFor = (server: string, ca: string): string =>
     contexts: [{ name: 'sandbox', context: { cluster: 'sandbox', user: 'admin' } }],
   });
 
-export const untilNow = (world: Moving, ago: number): void =>
-  world.advance(Math.max(0, Date.now() - ago - world.now()));
+const until = (world: Moving, time: number): void => world.advance(Math.max(0, time - world.now()));
 
-/** Virtual time keeps step with the wall clock, so that Leases and time-outs mean what they say. */
+export const untilNow = (world: Moving, ago: number): void => until(world, Date.now() - ago);
+
+interface SandboxTime {
+  readonly clock: Clock;
+  readonly stop: () => void;
+}
+
+/**
+ * Virtual time keeps step with the wall clock, so that Leases and time-outs mean what they say. Who sleeps by this clock
+ * wakes at once, in a world that has moved on by as much.
+ */
+const timeOf = (world: Moving): SandboxTime => {
+  let slept = 0;
+  const keepUp = (): void => until(world, Date.now() + slept);
+  const timer = setInterval(keepUp, TICK_MS);
+  const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted();
+    slept += ms;
+    keepUp();
+    await nextTurn();
+  };
+  const clock = systemClock(
+    () => Date.now() + slept,
+    () => performance.now() + slept,
+  );
+  return { clock: { ...clock, sleep }, stop: () => clearInterval(timer) };
+};
+
 export const openCluster = async (world: Moving, api: ApiServer) => {
   const door = await openHttpsDoor(api);
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
   const kubeconfig = path.join(folder, 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigFor(door.url, door.caData));
-  const timer = setInterval(() => untilNow(world, 0), TICK_MS);
+  const { clock, stop } = timeOf(world);
   const close = async () => {
-    clearInterval(timer);
+    stop();
     await Promise.all([door.close(), rm(folder, { recursive: true })]);
   };
-  return { folder, kubeconfig, close };
+  return { folder, kubeconfig, clock, close };
 };
 
 export const longAgo = () => ({ seed: 3, now: Date.now() - 600_000 });

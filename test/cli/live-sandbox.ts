@@ -1,3 +1,4 @@
+import type { Clock } from '../../fencing/loop/ports.ts';
 import { apiOf, createAwsSandbox, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
@@ -6,7 +7,7 @@ import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2
 import { stopMachine } from '../simulation/incidents.ts';
 import { longAgo, openCluster, untilNow } from './live-cloud.ts';
 
-/** A sandbox that lives in real time behind its HTTP doors, for programs that know nothing of it. */
+/** A sandbox behind its HTTP doors, for programs that know nothing of it. */
 export interface LiveSandbox {
   readonly world: AwsWorld;
   readonly scene: DatabaseScene;
@@ -14,6 +15,8 @@ export interface LiveSandbox {
   readonly kubeconfig: string;
   /** The environment of a child process that is to meet this EC2. */
   readonly environment: Readonly<Record<string, string>>;
+  /** The sandbox's time, for a CLI in this process. */
+  readonly clock: Clock;
   readonly close: () => Promise<void>;
 }
 

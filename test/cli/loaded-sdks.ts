@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LiveCloud } from './live-cloud.ts';
-import { runCli, type CliAnswer } from './run-cli.ts';
+import { startCli, type CliAnswer } from './run-cli.ts';
 
 /** Which SDKs the built CLI loads: each takes time and memory, and only that of the cloud that is meant is worth it. */
 
@@ -28,7 +28,7 @@ export const loadedBy = async (
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
   const file = path.join(folder, 'loaded');
   try {
-    const answer = await runCli(args, sandbox, { environment: { NODE_OPTIONS: `--import=${listener(file)}` } });
+    const answer = await startCli(args, sandbox, { environment: { NODE_OPTIONS: `--import=${listener(file)}` } });
     const sources = await Promise.all((await readFile(file, 'utf8')).trim().split('\n').map(madeOf));
     return { answer, sdks: SDKS.filter((name) => sources.some((source) => source.includes(`/node_modules/${name}/`))) };
   } finally {

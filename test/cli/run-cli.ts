@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { runCommand } from '../../cli/program.ts';
 import type { LiveCloud } from './live-cloud.ts';
 
 export interface CliAnswer {
@@ -8,21 +10,57 @@ export interface CliAnswer {
   readonly stderr: string;
 }
 
+/** What a command is given beside its arguments. */
+interface Given {
+  readonly stdin?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+type Reached = Pick<LiveCloud<unknown>, 'kubeconfig' | 'environment'>;
+
 export const launcher = fileURLToPath(new URL('../../cli/cloudfence.js', import.meta.url));
 
+const environmentOf = (reached: Reached, { environment = {} }: Given): Record<string, string> => ({
+  ...reached.environment,
+  KUBECONFIG: reached.kubeconfig,
+  ...environment,
+});
+
 /** The CLI as a child process, as a person starts it; the environment holds nothing but what is given here. */
-export const runCli = (
-  args: readonly string[],
-  sandbox: Pick<LiveCloud<unknown>, 'kubeconfig' | 'environment'>,
-  {
-    stdin = '',
-    environment = {},
-  }: { readonly stdin?: string; readonly environment?: Readonly<Record<string, string>> } = {},
-): Promise<CliAnswer> =>
+export const startCli = (args: readonly string[], reached: Reached, given: Given = {}): Promise<CliAnswer> =>
   new Promise((resolve) => {
-    const env = { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig, ...environment };
+    const env = environmentOf(reached, given);
     const child = execFile(process.execPath, [launcher, ...args], { env, encoding: 'utf8' }, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : error ? 1 : 0, stdout, stderr }),
     );
-    child.stdin?.end(stdin);
+    child.stdin?.end(given.stdin ?? '');
   });
+
+/** Runs with nothing in the environment but what is given here. */
+const withEnvironment = async <T>(env: Record<string, string>, run: () => Promise<T>): Promise<T> => {
+  const own = process.env;
+  process.env = env;
+  try {
+    return await run();
+  } finally {
+    process.env = own;
+  }
+};
+
+/** The CLI in this process, by the sandbox's clock, so that its waits take no time. One after the other only. */
+export const runCli = async (
+  args: readonly string[],
+  live: Reached & Pick<LiveCloud<unknown>, 'clock'>,
+  given: Given = {},
+): Promise<CliAnswer> => {
+  const said = { stdout: '', stderr: '' };
+  const code = await withEnvironment(environmentOf(live, given), () =>
+    runCommand(args, {
+      line: (text) => void (said.stdout += `${text}\n`),
+      complain: (text) => void (said.stderr += `${text}\n`),
+      input: () => Readable.from([given.stdin ?? '']),
+      clock: live.clock,
+    }),
+  );
+  return { code, ...said };
+};

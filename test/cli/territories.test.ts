@@ -8,7 +8,7 @@ import { ec2WorldOf } from '../providers/aws/another-world.ts';
 import { openSts, type StsStandIn } from '../providers/aws/sts-stand-in.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
-import { runCli } from './run-cli.ts';
+import { startCli } from './run-cli.ts';
 
 /** The cluster's machines are in another account and region than the person's credentials are for. */
 const ROLE = { arn: `arn:aws:iam::${SANDBOX_ACCOUNT}:role/cloudfence-other`, externalId: 'from-home' };
@@ -35,7 +35,7 @@ const cli = async (command: readonly string[], externalId: string) => {
     endpoint: sandbox.environment['AWS_ENDPOINT_URL_EC2'],
   };
   await writeFile(config, stringify({ region: 'us-east-1', territories: [territory] }));
-  return runCli([...command, '--config', config], sandbox, {
+  return startCli([...command, '--config', config], sandbox, {
     environment: { AWS_ENDPOINT_URL_EC2: home.url, AWS_ENDPOINT_URL_STS: sts.url },
   });
 };
@@ -70,7 +70,7 @@ it('fence looks for a machine in every territory', async () => {
 
 it('fence refuses a machine of a region that is not asked by name, and says what to set', async () => {
   const fence = ['fence', sandbox.scene.holder, '--json', '--region', 'us-east-1'];
-  const { stdout, code } = await runCli(fence, sandbox, { environment: { AWS_ENDPOINT_URL_EC2: home.url } });
+  const { stdout, code } = await startCli(fence, sandbox, { environment: { AWS_ENDPOINT_URL_EC2: home.url } });
   expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
     code: 4,
     answer: {

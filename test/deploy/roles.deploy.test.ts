@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../cli/run-cli.ts';
+import { startCli } from '../cli/run-cli.ts';
 import { openAnnex } from './annex.ts';
 import { install, TAGS, type Installed } from './installed.ts';
 import * as scenarios from './role-scenarios.ts';
@@ -55,7 +55,7 @@ const cliReplay = async (event: object): Promise<unknown> => {
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-event-'));
   const file = path.join(folder, 'event.json');
   await writeFile(file, JSON.stringify(event));
-  const { stdout } = await runCli(['replay', file, '--json'], deployed.sandbox);
+  const { stdout } = await startCli(['replay', file, '--json'], deployed.sandbox);
   await rm(folder, { recursive: true });
   return JSON.parse(stdout);
 };
