@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { bundleFunction } from '../infra/serverless/bundle-function.ts';
 import { deployableClouds } from '../infra/serverless/clouds.ts';
-import { type DeployableCloud, fromFile } from '../infra/serverless/deployer.ts';
-import { zipped } from '../infra/serverless/cloud-packages.ts';
+import { type DeployableCloud, parametersFromFile } from '../infra/serverless/deployer.ts';
+import { zipFiles } from '../infra/serverless/cloud-packages.ts';
 import { root } from './bundle.ts';
 import { foldersIn } from './licenses.ts';
 
@@ -55,7 +55,7 @@ const folderInZip = (name: string, { deployable }: ReleasedService): string =>
   deployable === null ? `dist/functions/${name}/` : '';
 
 const zipOf = async (folder: string, within: string): Promise<Buffer> =>
-  zipped(
+  zipFiles(
     await Promise.all(
       (await readdir(folder)).map(async (name) => ({
         name: `${within}${name}`,
@@ -88,6 +88,6 @@ export const writeZips = async (released: ReleasedService, into: string): Promis
 
 export const writeDocument = async ({ deployable }: ReleasedService, into: string): Promise<void> => {
   if (deployable === null) return;
-  const { file, content } = await deployable.released(fromFile(root, deployable.defaults));
+  const { file, content } = await deployable.released(parametersFromFile(root, deployable.defaults));
   await writeFile(path.join(into, file), `${JSON.stringify(content, null, 2)}\n`);
 };

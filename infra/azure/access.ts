@@ -1,7 +1,7 @@
-import { known, type TemplateResource } from './arm-template.ts';
+import { referenceTo, type TemplateResource } from './arm-template.ts';
 import type { Install } from './install.ts';
-import { tagsOf } from './install.ts';
-import { appNames, DEAD_LETTERS, EVENTS, type App } from './names.ts';
+import { resourceTags } from './install.ts';
+import { appNames, DEAD_LETTER_QUEUE, EVENTS_QUEUE, type FunctionApp } from './names.ts';
 
 export const IDENTITY_API = '2023-01-31';
 export const AUTHORIZATION_API = '2022-04-01';
@@ -10,7 +10,7 @@ export const AUTHORIZATION_API = '2022-04-01';
  * Azure's built-in roles that its Functions host requires.
  * https://learn.microsoft.com/azure/role-based-access-control/built-in-roles
  */
-export const builtIn = {
+export const builtInRoles = {
   blobOwner: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b',
   blobContributor: 'ba92f5b4-2d11-453d-a403-e96b0029c9fe',
   busReceiver: '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0',
@@ -18,15 +18,15 @@ export const builtIn = {
   metricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb',
 } as const;
 
-export const identity = ({ parameters, ...install }: Install, id: string): TemplateResource => ({
+export const managedIdentity = ({ parameters, ...install }: Install, id: string): TemplateResource => ({
   type: 'Microsoft.ManagedIdentity/userAssignedIdentities',
   apiVersion: IDENTITY_API,
   name: id.split('/').at(-1) ?? '',
   location: parameters.location,
-  tags: tagsOf(install),
+  tags: resourceTags(install),
 });
 
-export const identitiesOf = ({ names, parameters }: Install): readonly string[] => [
+export const identityIds = ({ names, parameters }: Install): readonly string[] => [
   ...appNames.map((name) => names.apps[name].identityId),
   ...(parameters.keylessDelivery ? [names.deliveryId] : []),
 ];
@@ -39,7 +39,7 @@ export interface Grant {
   readonly to: string;
 }
 
-export const assignmentId = ({ names }: Install, { role, on, to }: Grant): string =>
+export const roleAssignmentId = ({ names }: Install, { role, on, to }: Grant): string =>
   `${on}/providers/Microsoft.Authorization/roleAssignments/${names.assignment(role, on, to)}`;
 
 /**
@@ -51,7 +51,7 @@ interface Spelt {
 }
 
 /** Names the type of the principal, because Azure may not know a new principal everywhere yet. */
-export const assignment = (
+export const roleAssignment = (
   { names }: Install,
   { role, on, to }: Grant,
   { scope, dependsOn }: Spelt,
@@ -63,7 +63,7 @@ export const assignment = (
   dependsOn,
   properties: {
     roleDefinitionId: role,
-    principalId: known(to, IDENTITY_API, 'principalId'),
+    principalId: referenceTo(to, IDENTITY_API, 'principalId'),
     principalType: 'ServicePrincipal',
   },
 });
@@ -72,30 +72,30 @@ const roleOf = ({ names }: Install, role: string): string =>
   `${names.scope}/providers/Microsoft.Authorization/roleDefinitions/${role}`;
 
 /** Lets Event Grid's own identity send to the events queue, and nothing else. */
-export const deliveryGrant = (install: Install): Grant => ({
-  role: roleOf(install, builtIn.busSender),
-  on: install.names.queueId(EVENTS),
+export const eventDeliveryGrant = (install: Install): Grant => ({
+  role: roleOf(install, builtInRoles.busSender),
+  on: install.names.queueId(EVENTS_QUEUE),
   to: install.names.deliveryId,
 });
 
 /** Grants what the Functions host and Azure's logs require for each app, on the app's own resources. */
-const hostGrants = (install: Install, { identityId: to, storageId, containerId }: App): readonly Grant[] => [
-  { role: roleOf(install, builtIn.blobOwner), on: storageId, to },
-  { role: roleOf(install, builtIn.blobContributor), on: containerId, to },
-  { role: roleOf(install, builtIn.metricsPublisher), on: install.names.insightsId, to },
+const hostGrants = (install: Install, { identityId: to, storageId, containerId }: FunctionApp): readonly Grant[] => [
+  { role: roleOf(install, builtInRoles.blobOwner), on: storageId, to },
+  { role: roleOf(install, builtInRoles.blobContributor), on: containerId, to },
+  { role: roleOf(install, builtInRoles.metricsPublisher), on: install.names.insightsId, to },
 ];
 
 const queueGrants = (install: Install): readonly Grant[] => {
   const { names, parameters } = install;
-  const [receiver, sender] = [roleOf(install, builtIn.busReceiver), roleOf(install, builtIn.busSender)];
-  const [events, dead] = [names.queueId(EVENTS), names.queueId(DEAD_LETTERS)];
+  const [receiver, sender] = [roleOf(install, builtInRoles.busReceiver), roleOf(install, builtInRoles.busSender)];
+  const [events, dead] = [names.queueId(EVENTS_QUEUE), names.queueId(DEAD_LETTER_QUEUE)];
   const { app, door } = names.apps;
   return [
     { role: receiver, on: events, to: app.identityId },
     { role: sender, on: events, to: app.identityId },
     { role: sender, on: dead, to: app.identityId },
     { role: sender, on: events, to: door.identityId },
-    ...(parameters.keylessDelivery ? [deliveryGrant(install)] : []),
+    ...(parameters.keylessDelivery ? [eventDeliveryGrant(install)] : []),
   ];
 };
 
@@ -108,6 +108,6 @@ export const ownGrants = (install: Install): readonly Grant[] => [
 export const ownAssignments = (install: Install): readonly TemplateResource[] => {
   const within = (id: string): string => id.slice(`${install.names.groupId}/providers/`.length);
   return ownGrants(install).map((grant) =>
-    assignment(install, grant, { scope: within(grant.on), dependsOn: [grant.to, grant.on] }),
+    roleAssignment(install, grant, { scope: within(grant.on), dependsOn: [grant.to, grant.on] }),
   );
 };

@@ -40,7 +40,7 @@ export const subscriptionTemplate = (resources: readonly TemplateResource[]): Te
  * Deploys resources into a group from a template of the subscription. All ids in it are full ids, so that none is
  * relative to the template.
  */
-export const inGroup = (
+export const groupDeployment = (
   name: string,
   group: { readonly id: string; readonly dependsOn: readonly string[] },
   resources: readonly TemplateResource[],
@@ -57,9 +57,9 @@ export const inGroup = (
   },
 });
 
-export const nestedId = (groupId: string, name: string): string =>
+export const nestedDeploymentId = (groupId: string, name: string): string =>
   `${groupId}/providers/Microsoft.Resources/deployments/${name}`;
 
 /** Returns an expression for a property of a resource whose value only Azure knows. */
-export const known = (id: string, api: string, property: string): string =>
+export const referenceTo = (id: string, api: string, property: string): string =>
   `[reference('${id}', '${api}').${property}]`;

@@ -29,7 +29,7 @@ interface Call {
   readonly scope?: string | null;
 }
 
-interface Answer {
+interface HttpResponse {
   readonly status: number;
   readonly headers: { readonly get: (name: string) => string | undefined };
   readonly body: unknown;
@@ -40,18 +40,18 @@ export interface Arm {
    * Returns any answer.
    * @throws Unavailable without an answer, Denied without a token
    */
-  readonly ask: (call: Call) => Promise<Answer>;
+  readonly ask: (call: Call) => Promise<HttpResponse>;
   /**
    * Returns a successful answer.
    * @throws Denied, Refused, Unavailable for any other answer
    */
-  readonly call: (call: Call) => Promise<Answer>;
+  readonly call: (call: Call) => Promise<HttpResponse>;
   /**
    * Like `call`, but returns null if ARM itself says that the resource does not exist. A 404 from any other server
    * throws.
    * @throws Denied, Refused, Unavailable
    */
-  readonly find: (call: Call) => Promise<Answer | null>;
+  readonly find: (call: Call) => Promise<HttpResponse | null>;
   readonly wait: (ms: number) => Promise<void>;
 }
 
@@ -91,7 +91,8 @@ const reasonOf = (body: unknown): string => {
 };
 
 /** Returns ARM's error code, or null if another server answered, such as a proxy. */
-const codeOf = ({ body }: Pick<Answer, 'body'>): string | null => problem.safeParse(body).data?.error.code ?? null;
+const codeOf = ({ body }: Pick<HttpResponse, 'body'>): string | null =>
+  problem.safeParse(body).data?.error.code ?? null;
 
 /**
  * Codes by which ARM says that a resource or its group does not exist. Other codes, such as SubscriptionNotFound, say
@@ -107,11 +108,11 @@ const ABSENT: ReadonlySet<string> = new Set([
   'RoleAssignmentNotFound',
 ]);
 
-export const isGood = ({ status }: Answer): boolean => status >= 200 && status < 300;
+export const isSuccess = ({ status }: HttpResponse): boolean => status >= 200 && status < 300;
 
-export const failureOf = (
+export const errorFromResponse = (
   { method, path }: Pick<Call, 'method' | 'path'>,
-  { status, body }: Pick<Answer, 'status' | 'body'>,
+  { status, body }: Pick<HttpResponse, 'status' | 'body'>,
 ): CloudfenceError => {
   const message = `${method} ${path.split('?')[0]} answered ${status}${reasonOf(body)}`;
   if (status === 401 || status === 403) return new Denied(message);
@@ -123,9 +124,9 @@ const contentOf = (body: Call['body']): Readonly<Record<string, string>> => {
   return { 'content-type': Buffer.isBuffer(body) ? 'application/zip' : 'application/json' };
 };
 
-export const armAt = ({ credential, endpoint, wait, httpClient = createDefaultHttpClient() }: ArmOptions): Arm => {
+export const createArm = ({ credential, endpoint, wait, httpClient = createDefaultHttpClient() }: ArmOptions): Arm => {
   const origin = armUrl(endpoint);
-  const ask = async ({ method, path, body, headers, scope = armScope(endpoint) }: Call): Promise<Answer> => {
+  const ask = async ({ method, path, body, headers, scope = armScope(endpoint) }: Call): Promise<HttpResponse> => {
     const url = path.startsWith('/') ? `${origin}${path}` : path;
     const sent = Buffer.isBuffer(body) ? new Uint8Array(body) : body && JSON.stringify(body);
     const request = createPipelineRequest({
@@ -142,16 +143,16 @@ export const armAt = ({ credential, endpoint, wait, httpClient = createDefaultHt
       throw toCloudfenceError(caught, `${method} ${path.split('?')[0]}`);
     }
   };
-  const call = async (wanted: Call): Promise<Answer> => {
+  const call = async (wanted: Call): Promise<HttpResponse> => {
     const answer = await ask(wanted);
-    if (!isGood(answer)) throw failureOf(wanted, answer);
+    if (!isSuccess(answer)) throw errorFromResponse(wanted, answer);
     return answer;
   };
-  const find = async (wanted: Call): Promise<Answer | null> => {
+  const find = async (wanted: Call): Promise<HttpResponse | null> => {
     const answer = await ask(wanted);
-    if (isGood(answer)) return answer;
+    if (isSuccess(answer)) return answer;
     if (answer.status === 404 && ABSENT.has(codeOf(answer) ?? '')) return null;
-    throw failureOf(wanted, answer);
+    throw errorFromResponse(wanted, answer);
   };
   return { ask, call, find, wait };
 };
@@ -167,42 +168,45 @@ const TIMES = 360;
 
 const stateOf = z.object({ status: z.string() });
 
-const isUnderWay = (answer: Answer): boolean => {
+const isUnderWay = (answer: HttpResponse): boolean => {
   if (answer.status === 202) return true;
   const state = stateOf.safeParse(answer.body).data?.status.toLowerCase();
   return state !== undefined && !['succeeded', 'failed', 'canceled'].includes(state);
 };
 
-const pace = ({ headers }: Answer): number => {
+const pace = ({ headers }: HttpResponse): number => {
   const seconds = Number(headers.get('retry-after'));
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : BETWEEN_MS;
 };
 
-const placeOf = ({ headers }: Answer): string | undefined =>
+const operationUrl = ({ headers }: HttpResponse): string | undefined =>
   headers.get('azure-asyncoperation') ?? headers.get('location');
 
 /**
  * Starts an operation, waits for its end, and returns the final answer.
  * @throws Denied, Refused, Unavailable
  */
-export const carriedOut = async (arm: Arm, order: Call): Promise<Answer> => {
-  const begun = await arm.call(order);
-  const place = placeOf(begun);
-  if (place === undefined) return begun;
+export const runOperation = async (arm: Arm, request: Call): Promise<HttpResponse> => {
+  const begun = await arm.call(request);
+  const url = operationUrl(begun);
+  if (url === undefined) return begun;
   let answer = begun;
   for (let times = 0; times < TIMES; times += 1) {
     await arm.wait(pace(answer));
-    answer = await arm.ask({ method: 'GET', path: place });
-    if (!isGood(answer)) throw failureOf(order, answer);
-    if (!isUnderWay(answer)) return ended(order, answer);
+    answer = await arm.ask({ method: 'GET', path: url });
+    if (!isSuccess(answer)) throw errorFromResponse(request, answer);
+    if (!isUnderWay(answer)) return ended(request, answer);
   }
-  throw new Unavailable(`${order.method} ${order.path.split('?')[0]} has not come to an end in half an hour`);
+  throw new Unavailable(`${request.method} ${request.path.split('?')[0]} has not come to an end in half an hour`);
 };
 
-const ended = (order: Call, answer: Answer): Answer => {
+const ended = (request: Call, answer: HttpResponse): HttpResponse => {
   const state = stateOf.safeParse(answer.body).data?.status.toLowerCase();
   if (state !== 'failed' && state !== 'canceled') return answer;
   throw new Refused(
-    failureOf(order, { status: answer.status, body: answer.body }).message.replace(/answered \d+/, `has ${state}:`),
+    errorFromResponse(request, { status: answer.status, body: answer.body }).message.replace(
+      /answered \d+/,
+      `has ${state}:`,
+    ),
   );
 };

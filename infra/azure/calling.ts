@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Refused } from '../../fencing/model/errors.ts';
-import { type Arm, failureOf, isGood } from './arm.ts';
+import { type Arm, errorFromResponse, isSuccess } from './arm.ts';
 import { WEB_API } from './hosting.ts';
 import { type Install, PACKAGE } from './install.ts';
-import { type App, appOf, httpFunctions } from './names.ts';
+import { type FunctionApp, appOf, httpFunctions } from './names.ts';
 import { WORKSPACE_API } from './watching.ts';
 
 /**
@@ -20,7 +20,7 @@ const site = z.object({
   }),
 });
 
-export interface Site {
+export interface FunctionSite {
   /** The hash of the package that the app runs. */
   readonly published: string | null;
   readonly state: string;
@@ -36,8 +36,8 @@ export interface Site {
  */
 export const readSite = async (
   arm: Arm,
-  { site: name, siteId }: Pick<App, 'site' | 'siteId'>,
-): Promise<Site | null> => {
+  { site: name, siteId }: Pick<FunctionApp, 'site' | 'siteId'>,
+): Promise<FunctionSite | null> => {
   const answer = await arm.find({ method: 'GET', path: `${siteId}?api-version=${WEB_API}` });
   if (answer === null) return null;
   const read = site.safeParse(answer.body);
@@ -68,7 +68,7 @@ const keys = z.record(z.string(), z.unknown()).transform((all, context) => {
  * its package. Its earlier actions are unknown.
  * @throws Refused if the app has no such function
  */
-const keyOf = async (arm: Arm, { site, siteId }: App, name: string): Promise<string> => {
+const keyOf = async (arm: Arm, { site, siteId }: FunctionApp, name: string): Promise<string> => {
   const answer = await arm.find({
     method: 'POST',
     path: `${siteId}/functions/${name}/listkeys?api-version=${WEB_API}`,
@@ -82,7 +82,7 @@ const keyOf = async (arm: Arm, { site, siteId }: App, name: string): Promise<str
  * says that the app does not exist. Any other obstacle throws, because a removal must not take a missing answer for "no
  * fence stands".
  */
-export const invoke = async (arm: Arm, install: Install, name: string, payload: unknown): Promise<unknown> => {
+export const invokeFunction = async (arm: Arm, install: Install, name: string, payload: unknown): Promise<unknown> => {
   const called = appOf(name);
   if (called === null || !httpFunctions.some((one) => one === name)) return undefined;
   const app = install.names.apps[called];
@@ -98,8 +98,8 @@ export const invoke = async (arm: Arm, install: Install, name: string, payload: 
     scope: null,
   } as const;
   const answer = await arm.ask(call);
-  if (isGood(answer)) return answer.body;
-  throw failureOf(call, {
+  if (isSuccess(answer)) return answer.body;
+  throw errorFromResponse(call, {
     status: answer.status,
     body: { error: { code: 'said', message: JSON.stringify(answer.body) } },
   });
@@ -117,7 +117,7 @@ const MOST_LINES = 100;
  * Returns the latest lines, oldest first.
  * https://learn.microsoft.com/azure/azure-monitor/logs/api/overview
  */
-export const logLines = async (
+export const readLogLines = async (
   arm: Arm,
   install: Install,
   name: string,

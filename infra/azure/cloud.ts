@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { readVariable } from '../../config/environment.ts';
 import { lazyCredential } from '../../providers/azure/lazy-credential.ts';
 import { azurePlace } from '../../providers/azure/plugin/register.ts';
-import { type DeployableCloud, patienceAt } from '../serverless/deployer.ts';
-import { prepared } from '../serverless/install-check.ts';
-import { armAt } from './arm.ts';
+import { type DeployableCloud, createPollDelay } from '../serverless/deployer.ts';
+import { prepareDeployment } from '../serverless/install-check.ts';
+import { createArm } from './arm.ts';
 import { azureDeployer } from './deployer.ts';
-import { ownSettings } from './hosting.ts';
-import { type CheckedInstall, checkInstall, installOf } from './install.ts';
+import { functionSettings } from './hosting.ts';
+import { type CheckedInstall, checkInstall, createInstall } from './install.ts';
 import { appOf } from './names.ts';
 import { releasedTemplate } from './released-template.ts';
 
@@ -35,7 +35,7 @@ export const invokeLocally = async (exported: unknown, payload: unknown): Promis
  * The content of host.json, with which the Functions host starts.
  * https://learn.microsoft.com/azure/azure-functions/functions-host-json
  */
-export const host = {
+export const hostJson = {
   version: '2.0',
   extensionBundle: { id: 'Microsoft.Azure.Functions.ExtensionBundle', version: '[4.*, 5.0.0)' },
   // CLOUDFENCE_TIMEOUT_SECONDS ends each invocation well before this limit.
@@ -52,16 +52,16 @@ export const host = {
 };
 
 const whenRight = (prefix: string) => (checked: CheckedInstall) => {
-  const install = installOf(prefix, checked);
+  const install = createInstall(prefix, checked);
   const open = () => {
     const { endpoint } = azurePlace(readVariable);
     return azureDeployer(
-      armAt({ credential: lazyCredential(), endpoint, wait: patienceAt(endpoint) }),
+      createArm({ credential: lazyCredential(), endpoint, wait: createPollDelay(endpoint) }),
       install,
       endpoint,
     );
   };
-  return { environmentOf: (name: string) => ownSettings(install, appOf(name) ?? 'app'), open };
+  return { environmentOf: (name: string) => functionSettings(install, appOf(name) ?? 'app'), open };
 };
 
 export const azureDeployable: DeployableCloud = {
@@ -69,8 +69,9 @@ export const azureDeployable: DeployableCloud = {
   // The worker loads the file in `main`:
   // https://learn.microsoft.com/azure/azure-functions/functions-reference-node
   manifest: { type: 'commonjs', main: 'index.js' },
-  files: { 'host.json': `${JSON.stringify(host)}\n` },
+  files: { 'host.json': `${JSON.stringify(hostJson)}\n` },
   released: async (defaults) => ({ file: 'template.json', content: releasedTemplate(defaults) }),
-  prepare: ({ service, stage, written }) => prepared(checkInstall(stage, written), whenRight(`${service}-${stage}`)),
+  prepare: ({ service, stage, written }) =>
+    prepareDeployment(checkInstall(stage, written), whenRight(`${service}-${stage}`)),
   invokeLocally,
 };

@@ -1,22 +1,28 @@
 import { Refused } from '../../fencing/model/errors.ts';
-import type { Deployer, PackagedFunction, Say } from '../serverless/deployer.ts';
+import type { Deployer, PackagedFunction, ReportProgress } from '../serverless/deployer.ts';
 import type { Arm } from './arm.ts';
-import { invoke, logLines, readSite, type Site } from './calling.ts';
-import { applyTemplate, isLastDeployed, ownGroupStands, previewed } from './deployment.ts';
+import { invokeFunction, readLogLines, readSite, type FunctionSite } from './calling.ts';
+import { applyTemplate, isLastDeployed, ownGroupExists, previewDeployment } from './deployment.ts';
 import type { Install } from './install.ts';
-import { principalOf, remove, removeAssignments, removeLeftovers, removeStaleAssignments } from './removal.ts';
 import {
-  type App,
+  readPrincipalId,
+  removeInstall,
+  removeAssignments,
+  removeLeftovers,
+  removeStaleAssignments,
+} from './removal.ts';
+import {
+  type FunctionApp,
   type AppName,
   appNames,
   appOf,
-  DEAD_LETTERS,
-  EVENTS,
+  DEAD_LETTER_QUEUE,
+  EVENTS_QUEUE,
   functionNames,
   httpFunctions,
 } from './names.ts';
-import { hashOf, publish } from './publish.ts';
-import { templateOf } from './template.ts';
+import { packageHash, publishPackage } from './publish.ts';
+import { installTemplate } from './template.ts';
 
 /**
  * Returns the install with the packages that its apps run now. The template must not change the tag of an app's
@@ -28,8 +34,8 @@ const asItStands = async (arm: Arm, install: Install): Promise<Install> => {
   return { ...install, published: { app: await published('app'), door: await published('door') } };
 };
 
-const preview = async (arm: Arm, install: Install, say: Say): Promise<void> => {
-  const changes = await previewed(arm, await asItStands(arm, install));
+const preview = async (arm: Arm, install: Install, say: ReportProgress): Promise<void> => {
+  const changes = await previewDeployment(arm, await asItStands(arm, install));
   for (const { changeType, resourceId, delta } of changes)
     say(`${changeType}: ${resourceId}${delta?.length ? ` (${delta.map(({ path }) => path).join(', ')})` : ''}`);
   if (changes.length === 0) say('nothing would change');
@@ -42,11 +48,11 @@ const packageOf = (name: AppName, functions: readonly PackagedFunction[]): Buffe
   return found.zip;
 };
 
-const upload = async (arm: Arm, app: App, zip: Buffer, say: Say): Promise<void> => {
+const upload = async (arm: Arm, app: FunctionApp, zip: Buffer, say: ReportProgress): Promise<void> => {
   const site = await readSite(arm, app);
-  if (site?.published === hashOf(app, zip)) return say(`the package of ${app.site}: unchanged`);
+  if (site?.published === packageHash(app, zip)) return say(`the package of ${app.site}: unchanged`);
   if (!site || site.door === null) throw new Refused(`the app ${app.site} has no door for its package`);
-  await publish(arm, app, site.door, zip, say);
+  await publishPackage(arm, app, site.door, zip, say);
   say(`the package of ${app.site}: published`);
 };
 
@@ -54,25 +60,30 @@ const upload = async (arm: Arm, app: App, zip: Buffer, say: Say): Promise<void> 
  * Deploys the install. It previews the changes first, so that it reports only what changes. ARM's preview does not see
  * into every nested deployment, so an empty preview counts only for a template that was deployed before.
  */
-const deploy = async (arm: Arm, wanted: Install, functions: readonly PackagedFunction[], say: Say): Promise<void> => {
+const deploy = async (
+  arm: Arm,
+  wanted: Install,
+  functions: readonly PackagedFunction[],
+  say: ReportProgress,
+): Promise<void> => {
   const packages = appNames.map((name) => ({ app: wanted.names.apps[name], zip: packageOf(name, functions) }));
-  await ownGroupStands(arm, wanted);
+  await ownGroupExists(arm, wanted);
   const install = await asItStands(arm, wanted);
-  const changes = await previewed(arm, install);
+  const changes = await previewDeployment(arm, install);
   for (const { changeType, resourceId } of changes) say(`${resourceId}: ${changeType.toLowerCase()}`);
   if (changes.length === 0 && (await isLastDeployed(arm, install))) say('the template: unchanged');
   else {
     await removeStaleAssignments(arm, install, say);
     await applyTemplate(arm, install);
   }
-  const template = templateOf(install);
+  const template = installTemplate(install);
   // Removes the role assignments first, because they can no longer be found once their identity is gone.
   await removeAssignments(arm, install, template, say);
   await removeLeftovers(arm, install, template, say);
   for (const { app, zip } of packages) await upload(arm, app, zip, say);
 };
 
-const addresses = (sites: Readonly<Record<AppName, Site | null>>): readonly string[] =>
+const addresses = (sites: Readonly<Record<AppName, FunctionSite | null>>): readonly string[] =>
   functionNames.map((name) => {
     const host = sites[appOf(name) ?? 'app']?.host ?? '(unknown)';
     return `${name}: ${httpFunctions.some((one) => one === name) ? `https://${host}/api/${name}` : 'called by Azure only'}`;
@@ -89,23 +100,23 @@ const info = async (arm: Arm, install: Install): Promise<readonly string[]> => {
     `app: ${sites.app ? `${app.site}, ${sites.app.state}` : 'not deployed'}`,
   ];
   if (!sites.app) return lines;
-  const principal = await principalOf(arm, app.identityId);
+  const principal = await readPrincipalId(arm, app.identityId);
   return [
     ...lines,
     `door: ${sites.door ? `${door.site}, ${sites.door.state}` : 'not deployed'}`,
     `identity: ${principal ?? 'unknown'}`,
     `package: ${sites.app.published ?? 'none yet'}`,
     ...addresses(sites),
-    `events: ${names.queueId(EVENTS)}`,
-    `dead letters: ${names.queueId(DEAD_LETTERS)}`,
+    `events: ${names.queueId(EVENTS_QUEUE)}`,
+    `dead letters: ${names.queueId(DEAD_LETTER_QUEUE)}`,
   ];
 };
 
 export const azureDeployer = (arm: Arm, install: Install, endpoint: string | null): Deployer => ({
   deploy: (functions, say) => deploy(arm, install, functions, say),
   preview: (say) => preview(arm, install, say),
-  remove: (say) => remove(arm, install, say),
+  remove: (say) => removeInstall(arm, install, say),
   info: () => info(arm, install),
-  invoke: (name, payload) => invoke(arm, install, name, payload),
-  logs: (name) => logLines(arm, install, name, endpoint),
+  invoke: (name, payload) => invokeFunction(arm, install, name, payload),
+  logs: (name) => readLogLines(arm, install, name, endpoint),
 });

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Refused } from '../../fencing/model/errors.ts';
 import { DEPLOYMENTS_API } from './arm-template.ts';
-import { type Arm, carriedOut } from './arm.ts';
-import { type Install, noPackages, OURS } from './install.ts';
-import { templateOf } from './template.ts';
+import { type Arm, runOperation } from './arm.ts';
+import { type Install, noPackages, INSTALL_TAG } from './install.ts';
+import { installTemplate } from './template.ts';
 
 const pathOf = ({ names }: Install, verb = ''): string =>
   `${names.scope}/providers/Microsoft.Resources/deployments/${names.deployment}${verb}?api-version=${DEPLOYMENTS_API}`;
@@ -13,15 +13,15 @@ const pathOf = ({ names }: Install, verb = ''): string =>
 const TEMPLATE = 'cloudfence-template';
 const hashOf = (install: Install): string =>
   createHash('sha256')
-    .update(JSON.stringify(templateOf({ ...install, published: noPackages })))
+    .update(JSON.stringify(installTemplate({ ...install, published: noPackages })))
     .digest('hex');
 
 /** A preview accepts no tags. */
 const questionOf = (install: Install) => ({
   location: install.parameters.location,
-  properties: { mode: 'Incremental', template: templateOf(install) },
+  properties: { mode: 'Incremental', template: installTemplate(install) },
 });
-const orderOf = (install: Install) => ({ ...questionOf(install), tags: { [TEMPLATE]: hashOf(install) } });
+const deploymentBody = (install: Install) => ({ ...questionOf(install), tags: { [TEMPLATE]: hashOf(install) } });
 
 const deployed = z.object({ tags: z.record(z.string(), z.string()).nullish() });
 
@@ -33,7 +33,7 @@ export const isLastDeployed = async (arm: Arm, install: Install): Promise<boolea
 
 /** https://learn.microsoft.com/rest/api/resources/deployments/create-or-update-at-subscription-scope */
 export const applyTemplate = async (arm: Arm, install: Install): Promise<void> => {
-  await carriedOut(arm, { method: 'PUT', path: pathOf(install), body: orderOf(install) });
+  await runOperation(arm, { method: 'PUT', path: pathOf(install), body: deploymentBody(install) });
 };
 
 interface Difference {
@@ -79,15 +79,19 @@ const UNCHANGED: ReadonlySet<string> = new Set(['NoChange', 'Ignore', 'NoEffect'
  * Returns what a deployment would change.
  * https://learn.microsoft.com/rest/api/resources/deployments/what-if-at-subscription-scope
  */
-export const previewed = async (arm: Arm, install: Install): Promise<readonly Change[]> => {
-  const answer = await carriedOut(arm, { method: 'POST', path: pathOf(install, '/whatIf'), body: questionOf(install) });
+export const previewDeployment = async (arm: Arm, install: Install): Promise<readonly Change[]> => {
+  const answer = await runOperation(arm, {
+    method: 'POST',
+    path: pathOf(install, '/whatIf'),
+    body: questionOf(install),
+  });
   return changes.parse(answer.body).properties.changes.map(known).filter(counts);
 };
 
 /** Deletes only the deployment's entry in the history. `removal.ts` removes the resources that it made. */
-export const forgetDeployment = async (arm: Arm, install: Install): Promise<void> => {
+export const deleteDeploymentEntry = async (arm: Arm, install: Install): Promise<void> => {
   if (await arm.find({ method: 'GET', path: pathOf(install) }))
-    await carriedOut(arm, { method: 'DELETE', path: pathOf(install) });
+    await runOperation(arm, { method: 'DELETE', path: pathOf(install) });
 };
 
 /**
@@ -102,11 +106,11 @@ const group = z.object({ tags: z.record(z.string(), z.string()).nullish() });
  * @throws Refused if the group exists without the install's tag: it belongs to someone else, so a deployment must not
  * fill it and a removal must not delete it
  */
-export const ownGroupStands = async (arm: Arm, { names, prefix }: Install): Promise<boolean> => {
+export const ownGroupExists = async (arm: Arm, { names, prefix }: Install): Promise<boolean> => {
   const answer = await arm.find({ method: 'GET', path: `${names.groupId}?api-version=${DEPLOYMENTS_API}` });
   if (answer === null) return false;
-  if (group.parse(answer.body).tags?.[OURS] === prefix) return true;
+  if (group.parse(answer.body).tags?.[INSTALL_TAG] === prefix) return true;
   throw new Refused(
-    `the resource group ${names.group} does not bear our tag ${OURS}: ${prefix}, so nothing was changed. If it is this install's, put the tag back on it; if it is not, choose another stage`,
+    `the resource group ${names.group} does not bear our tag ${INSTALL_TAG}: ${prefix}, so nothing was changed. If it is this install's, put the tag back on it; if it is not, choose another stage`,
   );
 };

@@ -1,7 +1,7 @@
 import { IDENTITY_API } from './access.ts';
-import { known, type TemplateResource } from './arm-template.ts';
-import { type AzureParameters, type Install, PACKAGE, tagsOf, WHOLE_SUBSCRIPTION } from './install.ts';
-import { type App, type AppName, appNames, DEAD_LETTERS, EVENTS } from './names.ts';
+import { referenceTo, type TemplateResource } from './arm-template.ts';
+import { type AzureParameters, type Install, PACKAGE, resourceTags, WHOLE_SUBSCRIPTION } from './install.ts';
+import { type FunctionApp, type AppName, appNames, DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './names.ts';
 
 export const WEB_API = '2024-04-01';
 const STORAGE_API = '2024-01-01';
@@ -11,7 +11,7 @@ const account = (install: Install, name: string): TemplateResource => ({
   apiVersion: STORAGE_API,
   name,
   location: install.parameters.location,
-  tags: tagsOf(install),
+  tags: resourceTags(install),
   kind: 'StorageV2',
   sku: { name: 'Standard_LRS' },
   properties: {
@@ -47,18 +47,18 @@ const storage = (install: Install): readonly TemplateResource[] => {
  * A plan holds one app.
  * https://learn.microsoft.com/azure/azure-functions/flex-consumption-plan
  */
-const plan = (install: Install, { planId }: App): TemplateResource => ({
+const plan = (install: Install, { planId }: FunctionApp): TemplateResource => ({
   type: 'Microsoft.Web/serverfarms',
   apiVersion: WEB_API,
   name: planId.split('/').at(-1) ?? '',
   location: install.parameters.location,
-  tags: tagsOf(install),
+  tags: resourceTags(install),
   kind: 'functionapp',
   sku: { name: 'FC1', tier: 'FlexConsumption' },
   properties: { reserved: true },
 });
 
-const appConfig = ({ parameters }: Install, { containerUrl, identityId }: App): object => ({
+const appConfig = ({ parameters }: Install, { containerUrl, identityId }: FunctionApp): object => ({
   deployment: {
     storage: {
       type: 'blobContainer',
@@ -74,7 +74,7 @@ const appConfig = ({ parameters }: Install, { containerUrl, identityId }: App): 
  * Returns the site's properties. Flex Consumption rejects settings of other plans, such as `ftpsState`:
  * https://learn.microsoft.com/azure/azure-functions/functions-app-settings#flex-consumption-plan-deprecations
  */
-const siteOf = (install: Install, app: App): object => {
+const siteOf = (install: Install, app: FunctionApp): object => {
   const { parameters } = install;
   return {
     serverFarmId: app.planId,
@@ -91,7 +91,7 @@ const siteOf = (install: Install, app: App): object => {
   };
 };
 
-const site = (install: Install, app: App): TemplateResource => {
+const site = (install: Install, app: FunctionApp): TemplateResource => {
   const { names, parameters, published } = install;
   const runs = published[app.name];
   return {
@@ -99,7 +99,7 @@ const site = (install: Install, app: App): TemplateResource => {
     apiVersion: WEB_API,
     name: app.site,
     location: parameters.location,
-    tags: { ...tagsOf(install), ...(runs !== null && { [PACKAGE]: runs }) },
+    tags: { ...resourceTags(install), ...(runs !== null && { [PACKAGE]: runs }) },
     kind: 'functionapp,linux',
     identity: { type: 'UserAssigned', userAssignedIdentities: { [app.identityId]: {} } },
     dependsOn: [app.planId, app.identityId, app.storageId, app.containerId, names.insightsId],
@@ -108,7 +108,7 @@ const site = (install: Install, app: App): TemplateResource => {
 };
 
 /** Disables uploads with a password. */
-const noPasswords = ({ site: name, siteId }: App): readonly TemplateResource[] =>
+const noPasswords = ({ site: name, siteId }: FunctionApp): readonly TemplateResource[] =>
   ['ftp', 'scm'].map((door) => ({
     type: 'Microsoft.Web/sites/basicPublishingCredentialsPolicies',
     apiVersion: WEB_API,
@@ -117,7 +117,7 @@ const noPasswords = ({ site: name, siteId }: App): readonly TemplateResource[] =
     properties: { allow: false },
   }));
 
-export const hosting = (install: Install): readonly TemplateResource[] => [
+export const hostingResources = (install: Install): readonly TemplateResource[] => [
   ...storage(install),
   ...appNames
     .map((name) => install.names.apps[name])
@@ -140,7 +140,7 @@ const forEach = ({ names, parameters }: Install): Readonly<Record<string, string
   MALLOC_ARENA_MAX: '1',
   AZURE_SUBSCRIPTION_ID: parameters.subscription,
   CLOUDFENCE_BUS__fullyQualifiedNamespace: `${names.bus}.servicebus.windows.net`,
-  CLOUDFENCE_EVENTS_QUEUE: EVENTS,
+  CLOUDFENCE_EVENTS_QUEUE: EVENTS_QUEUE,
   CLOUDFENCE_TIMEOUT_SECONDS: String(parameters.timeout / SECOND),
 });
 
@@ -151,21 +151,24 @@ const served = ({ resourceGroups }: AzureParameters): Readonly<Record<string, st
  * Returns the settings that the functions of an app read themselves. They contain no secret. The door only forwards
  * messages to the queue and knows no cluster.
  */
-export const ownSettings = (install: Install, name: AppName): Readonly<Record<string, string>> => {
+export const functionSettings = (install: Install, name: AppName): Readonly<Record<string, string>> => {
   const { parameters, settings } = install;
   if (name === 'door') return { ...forEach(install), CLOUDFENCE_SETTINGS: '{}' };
   return {
     ...forEach(install),
     CLOUDFENCE_SETTINGS: settings,
     ...served(parameters),
-    CLOUDFENCE_DEAD_LETTERS_QUEUE: DEAD_LETTERS,
+    CLOUDFENCE_DEAD_LETTERS_QUEUE: DEAD_LETTER_QUEUE,
     CLOUDFENCE_SWEEP: cron(parameters.sweepEvery),
   };
 };
 
 /** Tells the platform where to find storage, queue, and logs, which the app accesses with its identity. */
-const platformSettings = ({ names }: Install, { identityId, storage }: App): Readonly<Record<string, string>> => {
-  const clientId = known(identityId, IDENTITY_API, 'clientId');
+const platformSettings = (
+  { names }: Install,
+  { identityId, storage }: FunctionApp,
+): Readonly<Record<string, string>> => {
+  const clientId = referenceTo(identityId, IDENTITY_API, 'clientId');
   return {
     AZURE_CLIENT_ID: clientId,
     AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential',
@@ -174,16 +177,18 @@ const platformSettings = ({ names }: Install, { identityId, storage }: App): Rea
     AzureWebJobsStorage__clientId: clientId,
     CLOUDFENCE_BUS__credential: 'managedidentity',
     CLOUDFENCE_BUS__clientId: clientId,
-    APPLICATIONINSIGHTS_CONNECTION_STRING: known(names.insightsId, INSIGHTS_API, 'ConnectionString'),
+    APPLICATIONINSIGHTS_CONNECTION_STRING: referenceTo(names.insightsId, INSIGHTS_API, 'ConnectionString'),
     APPLICATIONINSIGHTS_AUTHENTICATION_STRING: `[concat('ClientId=', ${clientId.slice(1, -1)}, ';Authorization=AAD')]`,
   };
 };
 
-const settingsOf = (install: Install, app: App): readonly { readonly name: string; readonly value: string }[] =>
-  Object.entries({ ...ownSettings(install, app.name), ...platformSettings(install, app) }).map(([name, value]) => ({
-    name,
-    value: literal(value),
-  }));
+const settingsOf = (install: Install, app: FunctionApp): readonly { readonly name: string; readonly value: string }[] =>
+  Object.entries({ ...functionSettings(install, app.name), ...platformSettings(install, app) }).map(
+    ([name, value]) => ({
+      name,
+      value: literal(value),
+    }),
+  );
 
 /**
  * Escapes text that begins with a bracket, because ARM would read it as an expression:

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { duration } from '../../config/schema.ts';
-import type { Written } from '../serverless/deployer.ts';
+import type { RawParameters } from '../serverless/deployer.ts';
 import * as install from '../serverless/install-check.ts';
-import { type AppName, names, type Names } from './names.ts';
+import { type AppName, resourceNames, type ResourceNames } from './names.ts';
 
 /**
  * The parameters in infra/azure/parameters.yml and in a stage's file, apart from the configuration of the functions.
@@ -87,27 +87,29 @@ const rules: install.InstallRules<AzureParameters> = {
 };
 
 /** Checks the install and returns all faults together. */
-export const checkInstall = (stage: string, written: Written) => install.checkInstall(rules, stage, written);
+export const checkInstall = (stage: string, written: RawParameters) => install.checkInstall(rules, stage, written);
 
 /** The complete description of an install before it is deployed. */
 export interface Install extends CheckedInstall {
   readonly prefix: string;
-  readonly names: Names;
+  readonly names: ResourceNames;
   /** The hash of the package that each app runs, or null before the first one. A tag stores it. */
   readonly published: Readonly<Record<AppName, string | null>>;
 }
 
 export const noPackages: Install['published'] = { app: null, door: null };
 
-export const installOf = (prefix: string, checked: CheckedInstall): Install => ({
+export const createInstall = (prefix: string, checked: CheckedInstall): Install => ({
   ...checked,
   prefix,
-  names: names({ subscription: checked.parameters.subscription, prefix }),
+  names: resourceNames({ subscription: checked.parameters.subscription, prefix }),
   published: noPackages,
 });
 
 /** This tag marks the resources of an install. */
-export const OURS = 'cloudfence';
+export const INSTALL_TAG = 'cloudfence';
 export const PACKAGE = 'cloudfence-package';
 
-export const tagsOf = ({ prefix }: Pick<Install, 'prefix'>): Readonly<Record<string, string>> => ({ [OURS]: prefix });
+export const resourceTags = ({ prefix }: Pick<Install, 'prefix'>): Readonly<Record<string, string>> => ({
+  [INSTALL_TAG]: prefix,
+});

@@ -22,7 +22,7 @@ export const appOf = (name: string): AppName | null => appNames.find((app) => fu
 /** The functions that a person can call. */
 export const httpFunctions = ['webhook', 'replay', 'fence', 'doctor'] as const;
 
-interface Place {
+interface InstallScope {
   readonly subscription: string;
   readonly prefix: string;
 }
@@ -41,7 +41,7 @@ export interface Naming {
 
 const digest = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex');
 
-export const worked: Naming = {
+export const hashedNaming: Naming = {
   short: (...parts) => digest(...parts).slice(0, 6),
   guid: (...parts) => digest(...parts).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5'),
   plain: (prefix) => prefix.replaceAll('-', '').slice(0, 18),
@@ -49,7 +49,7 @@ export const worked: Naming = {
 };
 
 /** One function app with resources of its own, so that no other app can write its package or read its keys. */
-export interface App {
+export interface FunctionApp {
   readonly name: AppName;
   readonly site: string;
   readonly siteId: string;
@@ -64,7 +64,7 @@ export interface App {
 }
 
 /** Returns the ids in the install's own group, and the parts of names that must be unique in all of Azure. */
-const placesOf = ({ subscription, prefix }: Place, naming: Naming) => {
+const namesInGroup = ({ subscription, prefix }: InstallScope, naming: Naming) => {
   const scope = `/subscriptions/${subscription}`;
   const groupId = `${scope}/resourceGroups/${prefix}`;
   const own = (...what: readonly string[]): string => naming.short(subscription, prefix, ...what);
@@ -78,10 +78,10 @@ const placesOf = ({ subscription, prefix }: Place, naming: Naming) => {
   };
 };
 
-const appsOf = (place: Place, naming: Naming): Readonly<Record<AppName, App>> => {
-  const { own, accountFor, resource } = placesOf(place, naming);
+const appsOf = (install: InstallScope, naming: Naming): Readonly<Record<AppName, FunctionApp>> => {
+  const { own, accountFor, resource } = namesInGroup(install, naming);
   const packages = accountFor('packages');
-  const appAt = (name: AppName, called: string, storage: string): App => ({
+  const appAt = (name: AppName, called: string, storage: string): FunctionApp => ({
     name,
     site: `${called}-${own}`,
     siteId: resource('Microsoft.Web/sites', `${called}-${own}`),
@@ -93,17 +93,17 @@ const appsOf = (place: Place, naming: Naming): Readonly<Record<AppName, App>> =>
     containerUrl: `https://${packages}.blob.core.windows.net/${name}`,
   });
   return {
-    app: appAt('app', place.prefix, accountFor()),
-    door: appAt('door', `${place.prefix}-door`, accountFor('door')),
+    app: appAt('app', install.prefix, accountFor()),
+    door: appAt('door', `${install.prefix}-door`, accountFor('door')),
   };
 };
 
-export const names = (place: Place, naming: Naming = worked) => {
-  const { subscription, prefix } = place;
-  const { scope, groupId, own, accountFor, resource } = placesOf(place, naming);
+export const resourceNames = (install: InstallScope, naming: Naming = hashedNaming) => {
+  const { subscription, prefix } = install;
+  const { scope, groupId, own, accountFor, resource } = namesInGroup(install, naming);
   const bus = `${prefix}-bus-${own}`;
   const packages = accountFor('packages');
-  const apps = appsOf(place, naming);
+  const apps = appsOf(install, naming);
   return {
     prefix,
     scope,
@@ -132,7 +132,7 @@ export const names = (place: Place, naming: Naming = worked) => {
   };
 };
 
-export type Names = ReturnType<typeof names>;
+export type ResourceNames = ReturnType<typeof resourceNames>;
 
-export const EVENTS = 'events';
-export const DEAD_LETTERS = 'dead-letters';
+export const EVENTS_QUEUE = 'events';
+export const DEAD_LETTER_QUEUE = 'dead-letters';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { createHash } from 'node:crypto';
 import { Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import type { Say } from '../serverless/deployer.ts';
-import { failureOf, type Arm } from './arm.ts';
+import type { ReportProgress } from '../serverless/deployer.ts';
+import { errorFromResponse, type Arm } from './arm.ts';
 import { PACKAGE } from './install.ts';
-import type { App } from './names.ts';
+import type { FunctionApp } from './names.ts';
 
 /**
  * Uploads the app's package to the app's own deployment endpoint, which puts it into the container.
@@ -12,7 +12,7 @@ import type { App } from './names.ts';
  */
 
 /** Hashes the package with its container, because a package in another container is not published yet. */
-export const hashOf = ({ containerUrl }: Pick<App, 'containerUrl'>, zip: Buffer): string =>
+export const packageHash = ({ containerUrl }: Pick<FunctionApp, 'containerUrl'>, zip: Buffer): string =>
   createHash('sha256').update(`${containerUrl}\n`).update(zip).digest('hex');
 
 const progress = z.object({ status: z.int(), status_text: z.string().nullish() });
@@ -34,7 +34,7 @@ const untilPublished = async (arm: Arm, door: string, id: string): Promise<void>
     // The worker that reports the deployment starts late, and stops once the deployment is done.
     if (answer.status === 404 && !seen) continue;
     if (answer.status === 404) return;
-    if (answer.status !== 200 && answer.status !== 202) throw failureOf(call, answer);
+    if (answer.status !== 200 && answer.status !== 202) throw errorFromResponse(call, answer);
     const { status, status_text: why } = progress.parse(answer.body);
     seen = true;
     if (status === SUCCEEDED) return;
@@ -60,7 +60,7 @@ const AGAIN_MS = 20_000;
  * identity, whose role can be minutes old and not yet in effect. The endpoint is then denied, or it accepts the package
  * and fails. Neither case has an error code of its own, so a refusal counts only if it lasts.
  */
-const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: Say): Promise<void> => {
+const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: ReportProgress): Promise<void> => {
   for (let waited = 0; ; waited += AGAIN_MS) {
     try {
       return await published(arm, door, zip);
@@ -72,9 +72,15 @@ const untilTaken = async (arm: Arm, door: string, zip: Buffer, say: Say): Promis
   }
 };
 
-export const publish = async (arm: Arm, app: App, door: string, zip: Buffer, say: Say): Promise<void> => {
+export const publishPackage = async (
+  arm: Arm,
+  app: FunctionApp,
+  door: string,
+  zip: Buffer,
+  say: ReportProgress,
+): Promise<void> => {
   await untilTaken(arm, door, zip, say);
-  const tags = { [PACKAGE]: hashOf(app, zip) };
+  const tags = { [PACKAGE]: packageHash(app, zip) };
   await arm.call({
     method: 'PATCH',
     path: `${app.siteId}/providers/Microsoft.Resources/tags/default?api-version=2021-04-01`,

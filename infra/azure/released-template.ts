@@ -1,8 +1,8 @@
 import { parseConfiguration } from '../../config/schema.ts';
-import { azureParameters, type Install, installOf, noPackages } from './install.ts';
-import { names, type Naming } from './names.ts';
-import { templateOf } from './template.ts';
-import type { Written } from '../serverless/deployer.ts';
+import { azureParameters, type Install, createInstall, noPackages } from './install.ts';
+import { resourceNames, type Naming } from './names.ts';
+import { installTemplate } from './template.ts';
+import type { RawParameters } from '../serverless/deployer.ts';
 
 /**
  * Makes the template of a release: the template that a deployment sends, with parameters in place of a stage's file. It
@@ -80,7 +80,7 @@ const namingBy = ({ token, expressionOf }: Tokens): Naming => ({
 const CLUSTER = 'placeholder';
 
 /** Returns an install that serves one AKS cluster. Everything else comes from `defaults`. */
-const installBy = (tokensOf: Tokens, defaults: Written): Install => {
+const installBy = (tokensOf: Tokens, defaults: RawParameters): Install => {
   const own = (name: string): string => tokensOf.token(`parameters('${name}')`);
   const { clusters: _clusters, policy: _policy, pause: _pause, shadow: _shadow, ...rest } = defaults;
   const checked = azureParameters.parse({
@@ -95,8 +95,8 @@ const installBy = (tokensOf: Tokens, defaults: Written): Install => {
   };
   const prefix = `cloudfence-${own('stage')}`;
   const given = { ...checked, subscription, location: own('location'), resourceGroups: [own('machineResourceGroup')] };
-  const install = installOf(prefix, { parameters: given, settings: own('settings'), configuration });
-  return { ...install, names: names({ subscription, prefix }, namingBy(tokensOf)), published: noPackages };
+  const install = createInstall(prefix, { parameters: given, settings: own('settings'), configuration });
+  return { ...install, names: resourceNames({ subscription, prefix }, namingBy(tokensOf)), published: noPackages };
 };
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -122,10 +122,10 @@ const expressed = (value: unknown, written: Tokens['written']): unknown => {
   );
 };
 
-export const releasedTemplate = (defaults: Written): object => {
+export const releasedTemplate = (defaults: RawParameters): object => {
   const tokensOf = tokens();
   const install = installBy(tokensOf, defaults);
-  const { resources, ...head } = templateOf(install);
+  const { resources, ...head } = installTemplate(install);
   const output = (value: string): object => ({ type: 'string', value: tokensOf.written(value) });
   return {
     ...head,

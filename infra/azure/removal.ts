@@ -1,31 +1,31 @@
 import { z } from 'zod';
-import type { Say } from '../serverless/deployer.ts';
-import { assignmentId, AUTHORIZATION_API, IDENTITY_API, ownGrants } from './access.ts';
+import type { ReportProgress } from '../serverless/deployer.ts';
+import { roleAssignmentId, AUTHORIZATION_API, IDENTITY_API, ownGrants } from './access.ts';
 import { DEPLOYMENTS_API, type Template, type TemplateResource } from './arm-template.ts';
-import { type Arm, carriedOut } from './arm.ts';
-import { forgetDeployment, ownGroupStands } from './deployment.ts';
-import { type Install, OURS } from './install.ts';
+import { type Arm, runOperation } from './arm.ts';
+import { deleteDeploymentEntry, ownGroupExists } from './deployment.ts';
+import { type Install, INSTALL_TAG } from './install.ts';
 import { appNames } from './names.ts';
 import { customGrants, roleNames } from './roles.ts';
 import { EVENT_GRID_API } from './topics.ts';
 
-const gone = async (arm: Arm, path: string, say: Say): Promise<void> => {
+const gone = async (arm: Arm, path: string, say: ReportProgress): Promise<void> => {
   if ((await arm.find({ method: 'GET', path })) === null) return;
-  await carriedOut(arm, { method: 'DELETE', path });
+  await runOperation(arm, { method: 'DELETE', path });
   say(`${path.split('?')[0]}: removed`);
 };
 
 /** Removes the install. It stops the events first, and removes what the functions work with last. */
-export const remove = async (arm: Arm, install: Install, say: Say): Promise<void> => {
+export const removeInstall = async (arm: Arm, install: Install, say: ReportProgress): Promise<void> => {
   const { names, parameters, prefix } = install;
-  const hasGroup = await ownGroupStands(arm, install);
+  const hasGroup = await ownGroupExists(arm, install);
   if (parameters.systemTopic !== null)
     await gone(arm, `${parameters.systemTopic}/eventSubscriptions/${prefix}?api-version=${EVENT_GRID_API}`, say);
   await removeAssignments(arm, install, null, say);
   await removeStaleAssignments(arm, install, say);
   for (const role of roleNames) await gone(arm, `${names.roleId(role)}?api-version=${AUTHORIZATION_API}`, say);
   if (hasGroup) await gone(arm, `${names.groupId}?api-version=${DEPLOYMENTS_API}`, say);
-  await forgetDeployment(arm, install);
+  await deleteDeploymentEntry(arm, install);
 };
 
 /**
@@ -65,14 +65,14 @@ export const removeLeftovers = async (
   arm: Arm,
   { names, prefix }: Install,
   template: Template,
-  say: Say,
+  say: ReportProgress,
 ): Promise<void> => {
   const wanted = flat(template.resources);
   const kept = new Set(wanted.map(spelt));
   const { body } = await arm.call({ method: 'GET', path: `${names.groupId}/resources?api-version=${DEPLOYMENTS_API}` });
   for (const { id, type, tags } of listed.parse(body).value) {
-    if (tags?.[OURS] !== prefix || kept.has(spelt({ type, name: id.split('/').at(-1) ?? '' }))) continue;
-    await carriedOut(arm, { method: 'DELETE', path: `${id}?api-version=${versionFor(type, wanted)}` });
+    if (tags?.[INSTALL_TAG] !== prefix || kept.has(spelt({ type, name: id.split('/').at(-1) ?? '' }))) continue;
+    await runOperation(arm, { method: 'DELETE', path: `${id}?api-version=${versionFor(type, wanted)}` });
     say(`${id}: removed`);
   }
 };
@@ -82,7 +82,7 @@ const assignments = z.object({
   value: z.array(z.object({ id: z.string(), name: z.string(), properties: z.object({ principalId: z.string() }) })),
 });
 
-export const principalOf = async (arm: Arm, id: string): Promise<string | null> => {
+export const readPrincipalId = async (arm: Arm, id: string): Promise<string | null> => {
   const answer = await arm.find({ method: 'GET', path: `${id}?api-version=${IDENTITY_API}` });
   return answer && principal.parse(answer.body).properties.principalId;
 };
@@ -98,12 +98,12 @@ export const removeAssignments = async (
   arm: Arm,
   install: Install,
   template: Template | null,
-  say: Say,
+  say: ReportProgress,
 ): Promise<void> => {
   const { names } = install;
   const kept = new Set(template ? flat(template.resources).map(({ name }) => name) : []);
   for (const id of identityIds(install)) {
-    const of = await principalOf(arm, id);
+    const of = await readPrincipalId(arm, id);
     if (of === null) continue;
     const path = `${names.scope}/providers/Microsoft.Authorization/roleAssignments?api-version=${AUTHORIZATION_API}&$filter=${encodeURIComponent(`principalId eq '${of}'`)}`;
     const { value } = assignments.parse((await arm.call({ method: 'GET', path })).body);
@@ -112,7 +112,7 @@ export const removeAssignments = async (
   }
 };
 
-const removeAssignment = async (arm: Arm, id: string, say: Say): Promise<void> => {
+const removeAssignment = async (arm: Arm, id: string, say: ReportProgress): Promise<void> => {
   await arm.call({ method: 'DELETE', path: `${id}?api-version=${AUTHORIZATION_API}` });
   say(`${id}: removed`);
 };
@@ -121,11 +121,11 @@ const removeAssignment = async (arm: Arm, id: string, say: Say): Promise<void> =
  * Removes assignments of an identity that no longer exists or has been created again. Their names are the same as in
  * the template, and ARM does not let an assignment change its principal (RoleAssignmentUpdateNotPermitted).
  */
-export const removeStaleAssignments = async (arm: Arm, install: Install, say: Say): Promise<void> => {
+export const removeStaleAssignments = async (arm: Arm, install: Install, say: ReportProgress): Promise<void> => {
   const present = new Map<string, string | null>();
-  for (const id of identityIds(install)) present.set(id, await principalOf(arm, id));
+  for (const id of identityIds(install)) present.set(id, await readPrincipalId(arm, id));
   for (const grant of [...ownGrants(install), ...customGrants(install)]) {
-    const id = assignmentId(install, grant);
+    const id = roleAssignmentId(install, grant);
     const found = await arm.find({ method: 'GET', path: `${id}?api-version=${AUTHORIZATION_API}` });
     if (found && principal.parse(found.body).properties.principalId !== present.get(grant.to))
       await removeAssignment(arm, id, say);

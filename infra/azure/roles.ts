@@ -1,5 +1,5 @@
-import { assignment, AUTHORIZATION_API, type Grant } from './access.ts';
-import { inGroup, nestedId, type TemplateResource } from './arm-template.ts';
+import { roleAssignment, AUTHORIZATION_API, type Grant } from './access.ts';
+import { groupDeployment, nestedDeploymentId, type TemplateResource } from './arm-template.ts';
 import { type Install, WHOLE_SUBSCRIPTION } from './install.ts';
 
 /**
@@ -151,14 +151,14 @@ export const customGrants = (install: Install): readonly Elsewhere[] => [
  */
 export const customAssignments = (install: Install): readonly TemplateResource[] => {
   const { names, prefix } = install;
-  const made = nestedId(names.groupId, prefix);
+  const made = nestedDeploymentId(names.groupId, prefix);
   return customGrants(install).map((grant) => {
     const { target, role } = grant;
-    if (target === null) return assignment(install, grant, { dependsOn: [made, role] });
-    const inside = assignment(install, grant, {
+    if (target === null) return roleAssignment(install, grant, { dependsOn: [made, role] });
+    const inside = roleAssignment(install, grant, {
       ...(target.within !== null && { scope: target.within }),
       dependsOn: [],
     });
-    return inGroup(`${prefix}-${inside.name}`, { id: target.groupId, dependsOn: [made, role] }, [inside]);
+    return groupDeployment(`${prefix}-${inside.name}`, { id: target.groupId, dependsOn: [made, role] }, [inside]);
   });
 };

@@ -1,43 +1,45 @@
-import { identitiesOf, identity, ownAssignments } from './access.ts';
+import { identityIds, managedIdentity, ownAssignments } from './access.ts';
 import {
   DEPLOYMENTS_API,
-  inGroup,
-  nestedId,
+  groupDeployment,
+  nestedDeploymentId,
   subscriptionTemplate,
   type Template,
   type TemplateResource,
 } from './arm-template.ts';
-import { bus, onForeignTopic, topics } from './topics.ts';
-import { hosting } from './hosting.ts';
-import { type Install, tagsOf } from './install.ts';
+import { serviceBusResources, existingTopicSubscription, eventTopics } from './topics.ts';
+import { hostingResources } from './hosting.ts';
+import { type Install, resourceTags } from './install.ts';
 import { customAssignments, customRoles } from './roles.ts';
-import { watching } from './watching.ts';
+import { monitoringResources } from './watching.ts';
 
 const ownGroup = (install: Install): TemplateResource => ({
   type: 'Microsoft.Resources/resourceGroups',
   apiVersion: DEPLOYMENTS_API,
   name: install.names.group,
   location: install.parameters.location,
-  tags: tagsOf(install),
+  tags: resourceTags(install),
 });
 
 const inOwnGroup = (install: Install): readonly TemplateResource[] => [
-  ...identitiesOf(install).map((id) => identity(install, id)),
-  ...bus(install),
-  ...watching(install),
-  ...hosting(install),
+  ...identityIds(install).map((id) => managedIdentity(install, id)),
+  ...serviceBusResources(install),
+  ...monitoringResources(install),
+  ...hostingResources(install),
   ...ownAssignments(install),
-  ...topics(install),
+  ...eventTopics(install),
 ];
 
 const subscribed = (install: Install): readonly TemplateResource[] => {
-  const foreign = onForeignTopic(install);
+  const foreign = existingTopicSubscription(install);
   if (!foreign) return [];
   const { names, prefix } = install;
   return [
-    inGroup(`${prefix}-events`, { id: foreign.groupId, dependsOn: [nestedId(names.groupId, prefix)] }, [
-      foreign.resource,
-    ]),
+    groupDeployment(
+      `${prefix}-events`,
+      { id: foreign.groupId, dependsOn: [nestedDeploymentId(names.groupId, prefix)] },
+      [foreign.resource],
+    ),
   ];
 };
 
@@ -46,11 +48,11 @@ const subscribed = (install: Install): readonly TemplateResource[] => {
  * assignments in any group.
  * https://learn.microsoft.com/azure/azure-resource-manager/templates/deploy-to-subscription
  */
-export const templateOf = (install: Install): Template => {
+export const installTemplate = (install: Install): Template => {
   const { names, prefix } = install;
   return subscriptionTemplate([
     ownGroup(install),
-    inGroup(prefix, { id: names.groupId, dependsOn: [names.groupMade] }, inOwnGroup(install)),
+    groupDeployment(prefix, { id: names.groupId, dependsOn: [names.groupMade] }, inOwnGroup(install)),
     ...customRoles(install),
     ...customAssignments(install),
     ...subscribed(install),

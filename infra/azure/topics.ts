@@ -1,7 +1,7 @@
-import { assignmentId, deliveryGrant } from './access.ts';
+import { roleAssignmentId, eventDeliveryGrant } from './access.ts';
 import type { TemplateResource } from './arm-template.ts';
-import { type Install, tagsOf, WHOLE_SUBSCRIPTION } from './install.ts';
-import { DEAD_LETTERS, EVENTS } from './names.ts';
+import { type Install, resourceTags, WHOLE_SUBSCRIPTION } from './install.ts';
+import { DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './names.ts';
 
 export const EVENT_GRID_API = '2025-02-15';
 
@@ -10,7 +10,7 @@ const TRIED_FOR_MINUTES = 1_440;
 const MOST_ATTEMPTS = 30;
 
 /** The operations that providers/azure/events/kinds.ts reads. Event Grid ignores letter case in comparisons. */
-export const tellingEndings = [
+export const operationEndings = [
   '/deallocate/action',
   '/delete',
   '/delete/action',
@@ -40,7 +40,7 @@ const operationsOnMachines = [
     key: 'data.operationName',
     values: ['Microsoft.Compute/virtualMachines/', 'Microsoft.Compute/virtualMachineScaleSets/'],
   },
-  { operatorType: 'StringEndsWith', key: 'data.operationName', values: tellingEndings },
+  { operatorType: 'StringEndsWith', key: 'data.operationName', values: operationEndings },
   { operatorType: 'StringNotContains', key: 'data.operationName', values: ['/extensions/', '/runCommands/'] },
 ];
 
@@ -62,7 +62,7 @@ const topic = (install: Install, name: string, topicType: string): TemplateResou
     apiVersion: EVENT_GRID_API,
     name,
     location: 'global',
-    tags: tagsOf(install),
+    tags: resourceTags(install),
     ...(parameters.keylessDelivery
       ? {
           dependsOn: [names.deliveryId],
@@ -74,7 +74,7 @@ const topic = (install: Install, name: string, topicType: string): TemplateResou
 };
 
 const toQueue = ({ names, parameters }: Install): object => {
-  const destination = { endpointType: 'ServiceBusQueue', properties: { resourceId: names.queueId(EVENTS) } };
+  const destination = { endpointType: 'ServiceBusQueue', properties: { resourceId: names.queueId(EVENTS_QUEUE) } };
   if (!parameters.keylessDelivery) return { destination };
   return {
     deliveryWithResourceIdentity: {
@@ -95,8 +95,8 @@ const subscription = (
   name: `${topicName}/${install.prefix}`,
   dependsOn: [
     ...dependsOn,
-    install.names.queueId(EVENTS),
-    ...(install.parameters.keylessDelivery ? [assignmentId(install, deliveryGrant(install))] : []),
+    install.names.queueId(EVENTS_QUEUE),
+    ...(install.parameters.keylessDelivery ? [roleAssignmentId(install, eventDeliveryGrant(install))] : []),
   ],
   properties: {
     ...toQueue(install),
@@ -135,7 +135,7 @@ const health = {
 };
 
 /** Returns the subscription on an existing topic and the topic's group. Returns null if the install makes the topic. */
-export const onForeignTopic = (
+export const existingTopicSubscription = (
   install: Install,
 ): { readonly groupId: string; readonly resource: TemplateResource } | null => {
   const { systemTopic } = install.parameters;
@@ -145,7 +145,7 @@ export const onForeignTopic = (
   return { groupId, resource };
 };
 
-export const topics = (install: Install): readonly TemplateResource[] => {
+export const eventTopics = (install: Install): readonly TemplateResource[] => {
   const { names, parameters, prefix } = install;
   const own =
     parameters.systemTopic === null
@@ -189,14 +189,14 @@ const queue = ({ names }: Install, name: string): TemplateResource => ({
  * Makes the namespace and its queues. Event Grid needs keys unless it delivers with an identity:
  * docs/decisions/0008-service-bus.md.
  */
-export const bus = (install: Install): readonly TemplateResource[] => {
+export const serviceBusResources = (install: Install): readonly TemplateResource[] => {
   const { names, parameters } = install;
   const namespace: TemplateResource = {
     type: 'Microsoft.ServiceBus/namespaces',
     apiVersion: API,
     name: names.bus,
     location: parameters.location,
-    tags: tagsOf(install),
+    tags: resourceTags(install),
     sku: { name: 'Basic', tier: 'Basic' },
     properties: {
       minimumTlsVersion: '1.2',
@@ -204,5 +204,5 @@ export const bus = (install: Install): readonly TemplateResource[] => {
       publicNetworkAccess: 'Enabled',
     },
   };
-  return [namespace, queue(install, EVENTS), queue(install, DEAD_LETTERS)];
+  return [namespace, queue(install, EVENTS_QUEUE), queue(install, DEAD_LETTER_QUEUE)];
 };

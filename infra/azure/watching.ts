@@ -1,7 +1,7 @@
 import { metric } from '../../functions/metrics.ts';
 import type { TemplateResource } from './arm-template.ts';
-import { tagsOf, type Install } from './install.ts';
-import { DEAD_LETTERS, EVENTS } from './names.ts';
+import { resourceTags, type Install } from './install.ts';
+import { DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './names.ts';
 import { INSIGHTS_API } from './hosting.ts';
 
 /** Logs and alerts. Everything that the functions log is a line of JSON in AppTraces. */
@@ -15,7 +15,7 @@ const FIVE_MINUTES = 5 * MINUTE;
 
 const logs = (install: Install): readonly TemplateResource[] => {
   const { names, parameters, prefix } = install;
-  const [location, tags] = [parameters.location, tagsOf(install)];
+  const [location, tags] = [parameters.location, resourceTags(install)];
   return [
     {
       type: 'Microsoft.OperationalInsights/workspaces',
@@ -38,7 +38,7 @@ const logs = (install: Install): readonly TemplateResource[] => {
   ];
 };
 
-interface Counted {
+interface MetricAlert {
   readonly name: string;
   readonly says: string;
   readonly on: string;
@@ -49,7 +49,7 @@ interface Counted {
   readonly queue?: string;
 }
 
-const countedInQueues = ({ names }: Install): readonly Counted[] => {
+const queueAlerts = ({ names }: Install): readonly MetricAlert[] => {
   const queues = { on: names.busId, namespace: 'Microsoft.ServiceBus/namespaces' } as const;
   return [
     {
@@ -59,7 +59,7 @@ const countedInQueues = ({ names }: Install): readonly Counted[] => {
       metricName: 'ActiveMessages',
       aggregation: 'Maximum',
       window: 'PT5M',
-      queue: DEAD_LETTERS,
+      queue: DEAD_LETTER_QUEUE,
     },
     {
       ...queues,
@@ -68,7 +68,7 @@ const countedInQueues = ({ names }: Install): readonly Counted[] => {
       metricName: 'DeadletteredMessages',
       aggregation: 'Maximum',
       window: 'PT5M',
-      queue: EVENTS,
+      queue: EVENTS_QUEUE,
     },
     {
       ...queues,
@@ -77,13 +77,13 @@ const countedInQueues = ({ names }: Install): readonly Counted[] => {
       metricName: 'ActiveMessages',
       aggregation: 'Minimum',
       window: 'PT15M',
-      queue: EVENTS,
+      queue: EVENTS_QUEUE,
     },
   ];
 };
 
-const counted = (install: Install): readonly Counted[] => [
-  ...countedInQueues(install),
+const metricAlerts = (install: Install): readonly MetricAlert[] => [
+  ...queueAlerts(install),
   {
     name: 'dropped-events',
     says: 'Event Grid could not deliver events; the sweep finds what they told',
@@ -95,9 +95,9 @@ const counted = (install: Install): readonly Counted[] => [
   },
 ];
 
-const metricAlert = (
+const metricAlertResource = (
   install: Install,
-  { name, says, on, namespace, metricName, aggregation, window, queue }: Counted,
+  { name, says, on, namespace, metricName, aggregation, window, queue }: MetricAlert,
 ): TemplateResource => {
   const { actionGroup } = install.parameters;
   const criterion = {
@@ -115,7 +115,7 @@ const metricAlert = (
     apiVersion: METRIC_ALERT_API,
     name: `${install.prefix}-${name}`,
     location: 'global',
-    tags: tagsOf(install),
+    tags: resourceTags(install),
     dependsOn: on.toLowerCase().startsWith(install.names.groupId.toLowerCase()) ? [on] : [],
     properties: {
       description: says,
@@ -131,7 +131,7 @@ const metricAlert = (
   };
 };
 
-interface Asked {
+interface LogAlert {
   readonly name: string;
   readonly says: string;
   readonly query: string;
@@ -153,7 +153,7 @@ const sweepsFor = (ms: number, every: number): number => (every > ms ? 1 : Math.
  * Alerts on sweeps: a machine that every sweep within five minutes found dead and unfenced, and no sweep at all for a
  * while.
  */
-const askedOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Asked[] => [
+const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => [
   {
     name: 'dead-node-unfenced',
     says: 'A machine has been proven off for five minutes and is not fenced',
@@ -172,7 +172,7 @@ const askedOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Asked[
   },
 ];
 
-const askedOfRuns: readonly Asked[] = [
+const runLogAlerts: readonly LogAlert[] = [
   {
     name: 'cap-reached',
     says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin',
@@ -209,16 +209,19 @@ const askedOfRuns: readonly Asked[] = [
   },
 ];
 
-const asked = (install: Install): readonly Asked[] => [...askedOfSweeps(install), ...askedOfRuns];
+const logAlerts = (install: Install): readonly LogAlert[] => [...sweepLogAlerts(install), ...runLogAlerts];
 
-const logAlert = (install: Install, { name, says, query, operator, threshold, window }: Asked): TemplateResource => {
+const logAlertResource = (
+  install: Install,
+  { name, says, query, operator, threshold, window }: LogAlert,
+): TemplateResource => {
   const { names, parameters, prefix } = install;
   return {
     type: 'Microsoft.Insights/scheduledQueryRules',
     apiVersion: LOG_ALERT_API,
     name: `${prefix}-${name}`,
     location: parameters.location,
-    tags: tagsOf(install),
+    tags: resourceTags(install),
     kind: 'LogAlert',
     dependsOn: [names.workspaceId, names.insightsId],
     properties: {
@@ -247,8 +250,8 @@ const logAlert = (install: Install, { name, says, query, operator, threshold, wi
   };
 };
 
-export const watching = (install: Install): readonly TemplateResource[] => [
+export const monitoringResources = (install: Install): readonly TemplateResource[] => [
   ...logs(install),
-  ...counted(install).map((one) => metricAlert(install, one)),
-  ...asked(install).map((one) => logAlert(install, one)),
+  ...metricAlerts(install).map((one) => metricAlertResource(install, one)),
+  ...logAlerts(install).map((one) => logAlertResource(install, one)),
 ];

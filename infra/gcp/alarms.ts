@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Say } from '../serverless/deployer.ts';
-import { type Api, type Call, failureOf, isGood, persistently } from './api.ts';
-import { covers } from './ensure.ts';
+import type { ReportProgress } from '../serverless/deployer.ts';
+import { type Api, type ApiCall, errorFromResponse, isSuccess, retryUntilFinal } from './api.ts';
+import { hasAllWanted } from './ensure.ts';
 import type { Install } from './install.ts';
-import { policies, type Policy } from './watching.ts';
+import { alertPolicies, type AlertPolicy } from './watching.ts';
 
 /**
  * Manages alert policies. Cloud Monitoring chooses their names, so Cloudfence finds its own by their labels, and never
@@ -50,39 +50,39 @@ const ours = async (api: Api, { names, prefix }: Install): Promise<readonly Pres
 };
 
 const isOf =
-  ({ userLabels: { alarm } }: Policy) =>
+  ({ userLabels: { alarm } }: AlertPolicy) =>
   ({ userLabels }: Present): boolean =>
     userLabels['alarm'] === alarm;
 
-const make = async (api: Api, { names }: Install, wanted: Policy, say: Say): Promise<void> => {
-  const call: Call = { method: 'POST', host: 'monitoring', path: `v3/${names.project}/alertPolicies`, body: wanted };
-  const answer = await persistently(api, () => api.ask(call), {
+const make = async (api: Api, { names }: Install, wanted: AlertPolicy, say: ReportProgress): Promise<void> => {
+  const call: ApiCall = { method: 'POST', host: 'monitoring', path: `v3/${names.project}/alertPolicies`, body: wanted };
+  const answer = await retryUntilFinal(api, () => api.ask(call), {
     mayPass: ({ status }) => status === 404,
     within: METRIC_APPEARS_MS,
   });
-  if (!isGood(answer)) throw failureOf(call, answer);
+  if (!isSuccess(answer)) throw errorFromResponse(call, answer);
   say(`alarm ${wanted.displayName}: made`);
 };
 
-const isAsWanted = (found: Present, wanted: Policy): boolean =>
-  covers(found, wanted) && ('notificationChannels' in wanted || !('notificationChannels' in found));
+const isAsWanted = (found: Present, wanted: AlertPolicy): boolean =>
+  hasAllWanted(found, wanted) && ('notificationChannels' in wanted || !('notificationChannels' in found));
 
-const change = async (api: Api, { name }: Present, wanted: Policy, say: Say): Promise<void> => {
+const change = async (api: Api, { name }: Present, wanted: AlertPolicy, say: ReportProgress): Promise<void> => {
   await api.call({ method: 'PATCH', host: 'monitoring', path: `v3/${name}?updateMask=${OURS}`, body: wanted });
   say(`alarm ${wanted.displayName}: changed`);
 };
 
-const drop = async (api: Api, { name, displayName }: Present, say: Say): Promise<void> => {
-  const call: Call = { method: 'DELETE', host: 'monitoring', path: `v3/${name}` };
+const drop = async (api: Api, { name, displayName }: Present, say: ReportProgress): Promise<void> => {
+  const call: ApiCall = { method: 'DELETE', host: 'monitoring', path: `v3/${name}` };
   const answer = await api.ask(call);
-  if (!isGood(answer) && answer.status !== 404) throw failureOf(call, answer);
+  if (!isSuccess(answer) && answer.status !== 404) throw errorFromResponse(call, answer);
   say(`alarm ${displayName}: removed`);
 };
 
 /** Makes each alarm of the table exactly once, and removes those that are no longer in it. */
-export const ensureAlarms = async (api: Api, install: Install, say: Say): Promise<void> => {
+export const ensureAlarms = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   const there = await ours(api, install);
-  const wanted = policies(install);
+  const wanted = alertPolicies(install);
   const kept = wanted.flatMap((one) => there.find(isOf(one)) ?? []);
   for (const one of there) if (!kept.includes(one)) await drop(api, one, say);
   for (const one of wanted) {
@@ -92,6 +92,6 @@ export const ensureAlarms = async (api: Api, install: Install, say: Say): Promis
   }
 };
 
-export const removeAlarms = async (api: Api, install: Install, say: Say): Promise<void> => {
+export const removeAlarms = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   for (const one of await ours(api, install)) await drop(api, one, say);
 };

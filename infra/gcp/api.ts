@@ -18,7 +18,7 @@ export const hosts = {
 
 export type Host = keyof typeof hosts;
 
-export interface Call {
+export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly host: Host;
   /** A path with the version, and with the query if there is one. */
@@ -26,32 +26,32 @@ export interface Call {
   readonly body?: object;
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface Asking {
+export interface ApiCaller {
   /**
    * Returns any answer.
    * @throws Unavailable without an answer
    */
-  readonly ask: (call: Call) => Promise<Answer>;
+  readonly ask: (call: ApiCall) => Promise<HttpResponse>;
   /**
    * Returns the body of a successful answer.
    * @throws Denied, Refused, Unavailable for any other answer
    */
-  readonly call: (call: Call) => Promise<Answer['body']>;
+  readonly call: (call: ApiCall) => Promise<HttpResponse['body']>;
 }
 
-export interface Api extends Asking {
+export interface Api extends ApiCaller {
   /** Uploads a file to a URL that an API returned. The URL itself grants the permission. */
   readonly upload: (url: string, bytes: Buffer) => Promise<void>;
   /** Calls a function with an ID token for that audience, made from the credentials of this command. */
   readonly invoke: (url: string, audience: string, payload: unknown) => Promise<unknown>;
   readonly wait: (ms: number) => Promise<void>;
   /** Returns the same two methods on top of another `ask`. */
-  readonly over: (ask: Asking['ask']) => Asking;
+  readonly over: (ask: ApiCaller['ask']) => ApiCaller;
 }
 
 interface ApiOptions {
@@ -79,21 +79,21 @@ const problem = z.object({
  * Returns Google's name for the error, such as NOT_FOUND, or an empty text if there is none.
  * https://cloud.google.com/apis/design/errors#handling_errors
  */
-export const codeOf = ({ body }: Answer): string => problem.safeParse(body).data?.error.status ?? '';
+export const errorStatusOf = ({ body }: HttpResponse): string => problem.safeParse(body).data?.error.status ?? '';
 
 /**
  * Reports whether the API itself is disabled in the project.
  * https://cloud.google.com/apis/design/errors#error_info
  */
-export const isSwitchedOff = ({ status, body }: Answer): boolean =>
+export const isApiDisabled = ({ status, body }: HttpResponse): boolean =>
   status === 403 &&
   (problem.safeParse(body).data?.error.details ?? []).some(({ reason }) => reason === 'SERVICE_DISABLED');
 
-export const isGood = ({ status }: Answer): boolean => status >= 200 && status < 300;
+export const isSuccess = ({ status }: HttpResponse): boolean => status >= 200 && status < 300;
 
-export const failureOf = (
-  { method, path }: Pick<Call, 'method' | 'path'>,
-  { status, body }: Answer,
+export const errorFromResponse = (
+  { method, path }: Pick<ApiCall, 'method' | 'path'>,
+  { status, body }: HttpResponse,
 ): CloudfenceError => {
   const said = problem.safeParse(body).data?.error;
   const message = `${method} ${path} answered ${status}${said ? ` ${said.status ?? ''}: ${said.message}` : ''}`;
@@ -101,10 +101,10 @@ export const failureOf = (
   return status >= 400 && status < 500 && status !== 429 ? new Refused(message) : new Unavailable(message);
 };
 
-export const apiAt = ({ endpoint, wait }: ApiOptions): Api => {
+export const createApi = ({ endpoint, wait }: ApiOptions): Api => {
   const isOpen = endpoint?.startsWith('http:') === true;
   const auth = isOpen ? new GoogleAuth({ authClient: new PassThroughClient() }) : new GoogleAuth({ scopes: SCOPES });
-  const ask = async (call: Call): Promise<Answer> => {
+  const ask = async (call: ApiCall): Promise<HttpResponse> => {
     const { method, host, path, body } = call;
     const request = {
       url: `${endpoint ?? hosts[host]}/${path}`,
@@ -119,11 +119,11 @@ export const apiAt = ({ endpoint, wait }: ApiOptions): Api => {
   return { ...over(ask), over, upload, invoke: (url, audience, payload) => invoke(auth, url, audience, payload), wait };
 };
 
-const over = (ask: Asking['ask']): Asking => ({
+const over = (ask: ApiCaller['ask']): ApiCaller => ({
   ask,
   call: async (wanted) => {
     const answer = await ask(wanted);
-    if (!isGood(answer)) throw failureOf(wanted, answer);
+    if (!isSuccess(answer)) throw errorFromResponse(wanted, answer);
     return answer.body;
   },
 });
@@ -158,7 +158,10 @@ const invoke = async (auth: GoogleAuth, url: string, audience: string, payload: 
     }),
   );
   if (status >= 200 && status < 300) return data;
-  throw failureOf({ method: 'POST', path: url }, { status, body: { error: { message: JSON.stringify(data) } } });
+  throw errorFromResponse(
+    { method: 'POST', path: url },
+    { status, body: { error: { message: JSON.stringify(data) } } },
+  );
 };
 
 const BETWEEN_MS = 2_000;
@@ -175,22 +178,22 @@ const operation = z.object({
 const POLLS = 300;
 
 /** The API that reports the state of an operation. */
-interface Place {
+interface OperationApi {
   readonly host: Host;
   readonly version: string;
 }
 
-const OF_FUNCTIONS: Place = { host: 'functions', version: 'v2' };
+const FUNCTIONS_API: OperationApi = { host: 'functions', version: 'v2' };
 
 /**
  * Waits for the end of an operation.
  * @throws Unavailable if the operation fails, with its message, or takes ten minutes
  */
-export const finished = async (
+export const waitForOperation = async (
   api: Api,
   begun: unknown,
   what: string,
-  { host, version } = OF_FUNCTIONS,
+  { host, version } = FUNCTIONS_API,
 ): Promise<void> => {
   let current = operation.parse(begun);
   for (let polls = 0; !current.done && polls < POLLS; polls += 1) {
@@ -214,7 +217,7 @@ const ACCOUNT_KNOWN_WITHIN_MS = 3 * 60 * SECOND;
 
 interface Persistence {
   /** Reports whether a later answer may be different. */
-  readonly mayPass: (answer: Answer) => boolean;
+  readonly mayPass: (answer: HttpResponse) => boolean;
   /** The longest time to keep asking (ms). */
   readonly within: number;
 }
@@ -223,11 +226,11 @@ interface Persistence {
  * Asks again, with longer and longer pauses, until the answer is final or the time is over. Returns the last answer,
  * whatever it is.
  */
-export const persistently = async (
+export const retryUntilFinal = async (
   api: Pick<Api, 'wait'>,
-  ask: () => Promise<Answer>,
+  ask: () => Promise<HttpResponse>,
   { mayPass, within }: Persistence,
-): Promise<Answer> => {
+): Promise<HttpResponse> => {
   let waited = 0;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const answer = await ask();
@@ -241,21 +244,21 @@ export const persistently = async (
  * "Policy changes take effect within 2 minutes typically, and up to 7":
  * https://cloud.google.com/iam/docs/access-change-propagation
  */
-export const SPREADS_WITHIN_MS = 7 * 60 * SECOND;
+export const POLICY_PROPAGATION_MS = 7 * 60 * SECOND;
 
 /** Reports whether the refusal can come from an account or grant that is too new to be known. */
-const isEarly = ({ status }: Answer): boolean => status === 400 || status === 403 || status === 404;
+const isEarly = ({ status }: HttpResponse): boolean => status === 400 || status === 403 || status === 404;
 
 /**
  * Calls again while the answer can come from a new account or grant.
  * @throws Denied, Refused, Unavailable if the last answer is not successful
  */
-export const callSoon = async (
+export const callUntilPropagated = async (
   api: Pick<Api, 'ask' | 'wait'>,
-  call: Call,
+  call: ApiCall,
   within = ACCOUNT_KNOWN_WITHIN_MS,
-): Promise<Answer['body']> => {
-  const answer = await persistently(api, () => api.ask(call), { mayPass: isEarly, within });
-  if (!isGood(answer)) throw failureOf(call, answer);
+): Promise<HttpResponse['body']> => {
+  const answer = await retryUntilFinal(api, () => api.ask(call), { mayPass: isEarly, within });
+  if (!isSuccess(answer)) throw errorFromResponse(call, answer);
   return answer.body;
 };

@@ -3,11 +3,11 @@ import { Socket } from 'node:net';
 import { z } from 'zod';
 import { readVariable } from '../../config/environment.ts';
 import { gcpEndpoint } from '../../providers/gcp/plugin/register.ts';
-import { type DeployableCloud, patienceAt } from '../serverless/deployer.ts';
-import { prepared } from '../serverless/install-check.ts';
-import { apiAt } from './api.ts';
+import { type DeployableCloud, createPollDelay } from '../serverless/deployer.ts';
+import { prepareDeployment } from '../serverless/install-check.ts';
+import { createApi } from './api.ts';
 import { gcpDeployer } from './deployer.ts';
-import { type CheckedInstall, checkInstall, environmentOf, installOf } from './install.ts';
+import { type CheckedInstall, checkInstall, functionEnvironment, createInstall } from './install.ts';
 import { releasedRequests } from './released-requests.ts';
 
 const handler = z.custom<(request: object, response: ServerResponse) => Promise<void>>(
@@ -31,12 +31,12 @@ export const invokeLocally = async (exported: unknown, body: unknown): Promise<u
 };
 
 const whenRight = (prefix: string) => (checked: CheckedInstall) => {
-  const install = installOf(prefix, checked);
+  const install = createInstall(prefix, checked);
   const open = () => {
     const endpoint = gcpEndpoint(readVariable);
-    return gcpDeployer(apiAt({ endpoint, wait: patienceAt(endpoint) }), install);
+    return gcpDeployer(createApi({ endpoint, wait: createPollDelay(endpoint) }), install);
   };
-  return { environmentOf: (name: string) => environmentOf(install, name), open };
+  return { environmentOf: (name: string) => functionEnvironment(install, name), open };
 };
 
 export const gcpDeployable: DeployableCloud = {
@@ -45,6 +45,7 @@ export const gcpDeployable: DeployableCloud = {
   // https://cloud.google.com/run/docs/write-functions
   manifest: { type: 'commonjs', main: 'index.js', dependencies: { '@google-cloud/functions-framework': '5.0.5' } },
   released: async (defaults) => ({ file: 'requests.json', content: await releasedRequests(defaults) }),
-  prepare: ({ service, stage, written }) => prepared(checkInstall(stage, written), whenRight(`${service}-${stage}`)),
+  prepare: ({ service, stage, written }) =>
+    prepareDeployment(checkInstall(stage, written), whenRight(`${service}-${stage}`)),
   invokeLocally,
 };

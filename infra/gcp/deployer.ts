@@ -1,40 +1,40 @@
 import { z } from 'zod';
 import { Refused } from '../../fencing/model/errors.ts';
-import type { Deployer, PackagedFunction, Say } from '../serverless/deployer.ts';
+import type { Deployer, PackagedFunction, ReportProgress } from '../serverless/deployer.ts';
 import { ensureAlarms, removeAlarms } from './alarms.ts';
 import type { Api } from './api.ts';
-import { absent, ensure, type Resource } from './ensure.ts';
-import { addressOf, ensureFunction, functionAt, functionsAnywhere, removeFunction } from './functions.ts';
+import { ensureAbsent, ensure, type Resource } from './ensure.ts';
+import { functionUrl, ensureFunction, readFunction, functionsInAllRegions, removeFunction } from './functions.ts';
 import {
-  type Granted,
-  grantsOnOurs,
-  grantsToBuilder,
-  grantsToRunner,
-  INVOKER,
-  invokers,
-  leftElsewhere,
-  mayPublishEvents,
-  pubSubAgent,
+  type RoleBinding,
+  grantsOnOwnResources,
+  buildAccountGrants,
+  runtimeAccountGrants,
+  INVOKER_ROLE,
+  invokerBindings,
+  grantsOutsideInstall,
+  eventPublisherGrant,
+  pubSubServiceAgent,
 } from './grants.ts';
-import { accounts, ensureRole, fencingRole } from './identities.ts';
+import { serviceAccounts, ensureRole, fencingRole } from './identities.ts';
 import type { Install } from './install.ts';
-import { logLines, metrics } from './watching.ts';
+import { readLogLines, logMetrics } from './watching.ts';
 import { functionNames } from './names.ts';
 import { checkPermissions } from './permissions.ts';
-import { expel, grant, restrict } from './policies.ts';
-import { schedule, sink, subscriptions, topics } from './queues.ts';
+import { revokeMembers, addGrant, setOnlyMembers } from './policies.ts';
+import { sweepSchedule, logSink, subscriptions, topics } from './queues.ts';
 import { ensureServices } from './services.ts';
 
 const writer = z.looseObject({ writerIdentity: z.string() });
 
-const ensureAll = async (api: Api, resources: readonly Resource[], say: Say): Promise<void> => {
+const ensureAll = async (api: Api, resources: readonly Resource[], say: ReportProgress): Promise<void> => {
   for (const resource of resources) await ensure(api, resource, say);
 };
 
 /** Returns true if any of the grants is new. */
-const grantAll = async (api: Api, granted: readonly Granted[], say: Say): Promise<boolean> => {
+const grantAll = async (api: Api, granted: readonly RoleBinding[], say: ReportProgress): Promise<boolean> => {
   let isNew = false;
-  for (const one of granted) isNew = (await grant(api, one.on, one, say)) || isNew;
+  for (const one of granted) isNew = (await addGrant(api, one.on, one, say)) || isNew;
   return isNew;
 };
 
@@ -42,10 +42,10 @@ const grantAll = async (api: Api, granted: readonly Granted[], say: Say): Promis
  * Checks for obstacles before anything is made.
  * @throws Denied, Refused, Unavailable
  */
-const opened = async (api: Api, install: Install, say: Say): Promise<Api> => {
+const opened = async (api: Api, install: Install, say: ReportProgress): Promise<Api> => {
   const enabled = await ensureServices(api, install, say);
   if (install.parameters.checkPermissions) await checkPermissions(enabled, install, say);
-  const elsewhere = (await functionsAnywhere(enabled, install)).filter(
+  const elsewhere = (await functionsInAllRegions(enabled, install)).filter(
     (name) => !name.startsWith(`${install.names.region}/`),
   );
   if (elsewhere.length > 0)
@@ -61,11 +61,11 @@ const functionsOf = async (
   install: Install,
   packaged: readonly PackagedFunction[],
   isFresh: boolean,
-  say: Say,
+  say: ReportProgress,
 ): Promise<(name: string) => string> => {
   const addresses = new Map<string, string>();
   for (const one of packaged) addresses.set(one.name, await ensureFunction(api, install, one, isFresh, say));
-  for (const { on, members } of invokers(install)) await restrict(api, on, INVOKER, members, say);
+  for (const { on, members } of invokerBindings(install)) await setOnlyMembers(api, on, INVOKER_ROLE, members, say);
   return (name) => addresses.get(name) ?? install.names.address(name);
 };
 
@@ -74,19 +74,23 @@ const deploy = async (
   closed: Api,
   install: Install,
   packaged: readonly PackagedFunction[],
-  say: Say,
+  say: ReportProgress,
 ): Promise<void> => {
   const api = await opened(closed, install, say);
-  await ensureAll(api, accounts(install), say);
-  const isFresh = await grantAll(api, grantsToBuilder(install), say);
-  await grantAll(api, grantsToRunner(install, await ensureRole(api, install.names, fencingRole(install), say)), say);
+  await ensureAll(api, serviceAccounts(install), say);
+  const isFresh = await grantAll(api, buildAccountGrants(install), say);
+  await grantAll(
+    api,
+    runtimeAccountGrants(install, await ensureRole(api, install.names, fencingRole(install), say)),
+    say,
+  );
   await ensureAll(api, topics(install), say);
   const addressFor = await functionsOf(api, install, packaged, isFresh, say);
   await ensureAll(api, subscriptions(install, addressFor('on-event')), say);
-  await grantAll(api, grantsOnOurs(install, await pubSubAgent(api, install)), say);
-  const { writerIdentity } = writer.parse(await ensure(api, sink(install), say));
-  await grantAll(api, [mayPublishEvents(install, writerIdentity)], say);
-  await ensureAll(api, [...metrics(install), schedule(install, addressFor('sweep'))], say);
+  await grantAll(api, grantsOnOwnResources(install, await pubSubServiceAgent(api, install)), say);
+  const { writerIdentity } = writer.parse(await ensure(api, logSink(install), say));
+  await grantAll(api, [eventPublisherGrant(install, writerIdentity)], say);
+  await ensureAll(api, [...logMetrics(install), sweepSchedule(install, addressFor('sweep'))], say);
   await ensureAlarms(api, install, say);
 };
 
@@ -94,17 +98,17 @@ const deploy = async (
  * Removes in reverse order and stops the events first. The custom role stays without a binding: identities.ts explains
  * why.
  */
-const remove = async (api: Api, install: Install, say: Say): Promise<void> => {
+const remove = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   const goAway = async (resources: readonly Resource[]): Promise<void> => {
-    for (const resource of resources) await absent(api, resource, say);
+    for (const resource of resources) await ensureAbsent(api, resource, say);
   };
   await removeAlarms(api, install, say);
-  await goAway([schedule(install, ''), sink(install), ...metrics(install), ...subscriptions(install, '')]);
+  await goAway([sweepSchedule(install, ''), logSink(install), ...logMetrics(install), ...subscriptions(install, '')]);
   for (const name of functionNames) await removeFunction(api, install, name, say);
   await goAway(topics(install));
-  const { members, on } = leftElsewhere(install);
-  for (const one of on) await expel(api, one, members, say);
-  await goAway(accounts(install));
+  const { members, on } = grantsOutsideInstall(install);
+  for (const one of on) await revokeMembers(api, one, members, say);
+  await goAway(serviceAccounts(install));
 };
 
 const info = async (api: Api, install: Install): Promise<readonly string[]> => {
@@ -115,18 +119,18 @@ const info = async (api: Api, install: Install): Promise<readonly string[]> => {
     `runs as: ${names.runner}`,
   ];
   for (const name of functionNames) {
-    const present = await functionAt(api, install, name);
-    lines.push(`${name}: ${present ? `${present.state} at ${addressOf(install, name, present)}` : 'not deployed'}`);
+    const present = await readFunction(api, install, name);
+    lines.push(`${name}: ${present ? `${present.state} at ${functionUrl(install, name, present)}` : 'not deployed'}`);
   }
   return [...lines, `events: ${names.topic('events')}`, `dead letters: ${names.subscription('dead-letters')}`];
 };
 
 const invoke = async (api: Api, install: Install, name: string, payload: unknown): Promise<unknown> => {
-  const present = await functionAt(api, install, name);
+  const present = await readFunction(api, install, name);
   // An empty answer counts as an answer. Only a missing function has none.
   if (present)
-    return (await api.invoke(addressOf(install, name, present), install.names.address(name), payload)) ?? null;
-  const others = await functionsAnywhere(api, install);
+    return (await api.invoke(functionUrl(install, name, present), install.names.address(name), payload)) ?? null;
+  const others = await functionsInAllRegions(api, install);
   if (others.length > 0)
     throw new Refused(
       `there is no function ${name} in ${install.parameters.region}, and yet there are ${others.join(', ')}: is the region right? deploy again`,
@@ -139,5 +143,5 @@ export const gcpDeployer = (api: Api, install: Install): Deployer => ({
   remove: (say) => remove(api, install, say),
   info: () => info(api, install),
   invoke: (name, payload) => invoke(api, install, name, payload),
-  logs: (name) => logLines(api, install, name),
+  logs: (name) => readLogLines(api, install, name),
 });

@@ -1,20 +1,28 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Refused } from '../../fencing/model/errors.ts';
-import type { Say } from '../serverless/deployer.ts';
-import { type Answer, type Api, type Call, callSoon, codeOf, failureOf, isGood } from './api.ts';
+import type { ReportProgress } from '../serverless/deployer.ts';
+import {
+  type HttpResponse,
+  type Api,
+  type ApiCall,
+  callUntilPropagated,
+  errorStatusOf,
+  errorFromResponse,
+  isSuccess,
+} from './api.ts';
 
 /** One resource of the install in its wanted state. */
 export interface Resource {
   /** A description for people. */
   readonly what: string;
-  readonly host: Call['host'];
+  readonly host: ApiCall['host'];
   /** The path for reading and deleting it. */
   readonly path: string;
   /** The fields that it must have. Cloudfence does not manage other fields. */
   readonly wanted: object;
-  readonly create: Omit<Call, 'host'>;
+  readonly create: Omit<ApiCall, 'host'>;
   /** Null if the resource can never differ. */
-  readonly change: Omit<Call, 'host'> | null;
+  readonly change: Omit<ApiCall, 'host'> | null;
   /** True if the request names a service account, which can be too new to be known everywhere. */
   readonly namesAccount?: true;
 }
@@ -25,12 +33,12 @@ const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string');
 
 /** Reports whether `found` has everything that is wanted. Lists of texts can be in any order. */
-export const covers = (found: unknown, wanted: unknown): boolean => {
+export const hasAllWanted = (found: unknown, wanted: unknown): boolean => {
   if (isTexts(found) && isTexts(wanted)) return isDeepStrictEqual(found.toSorted(), wanted.toSorted());
   if (Array.isArray(found) && Array.isArray(wanted))
-    return found.length === wanted.length && wanted.every((one, at) => covers(found[at], one));
+    return found.length === wanted.length && wanted.every((one, at) => hasAllWanted(found[at], one));
   if (isFields(found) && isFields(wanted))
-    return Object.entries(wanted).every(([key, value]) => covers(found[key], value));
+    return Object.entries(wanted).every(([key, value]) => hasAllWanted(found[key], value));
   return Object.is(found, wanted);
 };
 
@@ -38,11 +46,15 @@ export const covers = (found: unknown, wanted: unknown): boolean => {
  * Returns the resource, or null if Google itself says that it does not exist. The page of a proxy, or a path that no
  * API has, is not proof of that.
  */
-export const found = async (api: Api, host: Call['host'], path: string): Promise<Answer['body'] | null> => {
+export const findResource = async (
+  api: Api,
+  host: ApiCall['host'],
+  path: string,
+): Promise<HttpResponse['body'] | null> => {
   const call = { method: 'GET', host, path } as const;
   const answer = await api.ask(call);
-  if (answer.status === 404 && codeOf(answer) === 'NOT_FOUND') return null;
-  if (!isGood(answer)) throw failureOf(call, answer);
+  if (answer.status === 404 && errorStatusOf(answer) === 'NOT_FOUND') return null;
+  if (!isSuccess(answer)) throw errorFromResponse(call, answer);
   return answer.body;
 };
 
@@ -50,31 +62,31 @@ export const found = async (api: Api, host: Call['host'], path: string): Promise
  * Creates the resource, changes it, or leaves it. Returns the API's last answer about it.
  * @throws Refused if it exists in another state and cannot be changed
  */
-export const ensure = async (api: Api, resource: Resource, say: Say): Promise<Answer['body']> => {
+export const ensure = async (api: Api, resource: Resource, say: ReportProgress): Promise<HttpResponse['body']> => {
   const { what, host, path, wanted, create, change, namesAccount } = resource;
-  const present = await found(api, host, path);
+  const present = await findResource(api, host, path);
   if (present === null)
-    return told(say, `${what}: made`, () =>
-      namesAccount ? callSoon(api, { host, ...create }) : api.call({ host, ...create }),
+    return logged(say, `${what}: made`, () =>
+      namesAccount ? callUntilPropagated(api, { host, ...create }) : api.call({ host, ...create }),
     );
-  if (covers(present, wanted)) return present;
+  if (hasAllWanted(present, wanted)) return present;
   if (change === null) throw new Refused(`${what} is there, and not as it should be: delete it, and deploy again`);
-  return told(say, `${what}: changed`, () => api.call({ host, ...change }));
+  return logged(say, `${what}: changed`, () => api.call({ host, ...change }));
 };
 
-const told = async <T>(say: Say, what: string, act: () => Promise<T>): Promise<T> => {
+const logged = async <T>(say: ReportProgress, what: string, act: () => Promise<T>): Promise<T> => {
   const answer = await act();
   say(what);
   return answer;
 };
 
 /** Makes sure that the resource does not exist. */
-export const absent = async (
+export const ensureAbsent = async (
   api: Api,
   { what, host, path }: Pick<Resource, 'what' | 'host' | 'path'>,
-  say: Say,
-): Promise<Answer['body'] | null> => {
-  const present = await found(api, host, path);
+  say: ReportProgress,
+): Promise<HttpResponse['body'] | null> => {
+  const present = await findResource(api, host, path);
   if (present === null) return null;
-  return told(say, `${what}: removed`, () => api.call({ host, method: 'DELETE', path }));
+  return logged(say, `${what}: removed`, () => api.call({ host, method: 'DELETE', path }));
 };

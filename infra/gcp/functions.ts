@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { PackagedFunction, Say } from '../serverless/deployer.ts';
+import type { PackagedFunction, ReportProgress } from '../serverless/deployer.ts';
 import { Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { type Api, callSoon, finished, SPREADS_WITHIN_MS } from './api.ts';
-import { covers, found } from './ensure.ts';
-import { environmentOf, type Install } from './install.ts';
+import { type Api, callUntilPropagated, waitForOperation, POLICY_PROPAGATION_MS } from './api.ts';
+import { hasAllWanted, findResource } from './ensure.ts';
+import { functionEnvironment, type Install } from './install.ts';
 import { functionNames } from './names.ts';
 
 /** https://cloud.google.com/functions/docs/reference/rest/v2/projects.locations.functions */
@@ -45,7 +45,7 @@ const wantedOf = (install: Install, { name, zip }: PackagedFunction) => {
       // The doctor's account may not read or stop a machine. The doctor asks the sweep, which runs as the account that
       // fences.
       serviceAccountEmail: name === 'doctor' ? names.doctor : names.runner,
-      environmentVariables: environmentOf(install, name),
+      environmentVariables: functionEnvironment(install, name),
       availableMemory: `${parameters.memory}M`,
       availableCpu: String(parameters.cpu),
       timeoutSeconds: parameters.timeout / 1_000,
@@ -74,12 +74,12 @@ const uploaded = async (api: Api, { names }: Install, zip: Buffer) => {
   return given.storageSource;
 };
 
-export const functionAt = async (api: Api, { names }: Install, name: string): Promise<DeployedFunction | null> => {
-  const answer = await found(api, 'functions', `v2/${names.function(name)}`);
+export const readFunction = async (api: Api, { names }: Install, name: string): Promise<DeployedFunction | null> => {
+  const answer = await findResource(api, 'functions', `v2/${names.function(name)}`);
   return answer === null ? null : deployed.parse(answer);
 };
 
-export const addressOf = ({ names }: Install, name: string, { url, serviceConfig }: DeployedFunction): string =>
+export const functionUrl = ({ names }: Install, name: string, { url, serviceConfig }: DeployedFunction): string =>
   url ?? serviceConfig.uri ?? names.address(name);
 
 const built = async (api: Api, install: Install, packaged: PackagedFunction, isThere: boolean): Promise<void> => {
@@ -90,9 +90,9 @@ const built = async (api: Api, install: Install, packaged: PackagedFunction, isT
   const path = isThere
     ? `v2/${wanted.name}?updateMask=description,labels,buildConfig,serviceConfig`
     : `v2/${names.region}/functions?functionId=${names.functionId(packaged.name)}`;
-  await finished(
+  await waitForOperation(
     api,
-    await callSoon(api, { method: isThere ? 'PATCH' : 'POST', host: 'functions', path, body }),
+    await callUntilPropagated(api, { method: isThere ? 'PATCH' : 'POST', host: 'functions', path, body }),
     `the build of ${packaged.name}`,
   );
 };
@@ -108,14 +108,14 @@ const builtSoon = async (
   install: Install,
   packaged: PackagedFunction,
   isFresh: boolean,
-  say: Say,
+  say: ReportProgress,
 ): Promise<void> => {
   for (let waited = 0; ; waited += BETWEEN_BUILDS_MS) {
-    const isThere = (await functionAt(api, install, packaged.name)) !== null;
+    const isThere = (await readFunction(api, install, packaged.name)) !== null;
     try {
       return await built(api, install, packaged, isThere);
     } catch (error) {
-      if (!isFresh || !(error instanceof Unavailable) || waited >= SPREADS_WITHIN_MS) throw error;
+      if (!isFresh || !(error instanceof Unavailable) || waited >= POLICY_PROPAGATION_MS) throw error;
       say(`function ${packaged.name}: built again, because its account was allowed to a moment ago: ${error.message}`);
     }
     await api.wait(BETWEEN_BUILDS_MS);
@@ -131,16 +131,16 @@ export const ensureFunction = async (
   install: Install,
   packaged: PackagedFunction,
   isFresh: boolean,
-  say: Say,
+  say: ReportProgress,
 ): Promise<string> => {
-  const present = await functionAt(api, install, packaged.name);
-  if (present && present.state === 'ACTIVE' && covers(present, wantedOf(install, packaged)))
-    return addressOf(install, packaged.name, present);
+  const present = await readFunction(api, install, packaged.name);
+  if (present && present.state === 'ACTIVE' && hasAllWanted(present, wantedOf(install, packaged)))
+    return functionUrl(install, packaged.name, present);
   say(`function ${packaged.name}: being built`);
   await builtSoon(api, install, packaged, isFresh, say);
   say(`function ${packaged.name}: ${present ? 'changed' : 'made'}`);
-  const now = await functionAt(api, install, packaged.name);
-  return now ? addressOf(install, packaged.name, now) : install.names.address(packaged.name);
+  const now = await readFunction(api, install, packaged.name);
+  return now ? functionUrl(install, packaged.name, now) : install.names.address(packaged.name);
 };
 
 const listed = z.looseObject({
@@ -153,7 +153,7 @@ const listed = z.looseObject({
  * Returns the names of the install's functions in all regions.
  * @throws Unavailable if a region does not answer, because it may contain some
  */
-export const functionsAnywhere = async (api: Api, { names, prefix }: Install): Promise<readonly string[]> => {
+export const functionsInAllRegions = async (api: Api, { names, prefix }: Install): Promise<readonly string[]> => {
   const ours = new Set(functionNames.map((name) => names.functionId(name)));
   const all: string[] = [];
   for (let token = ''; ;) {
@@ -174,14 +174,14 @@ export const functionsAnywhere = async (api: Api, { names, prefix }: Install): P
   }
 };
 
-export const removeFunction = async (api: Api, install: Install, name: string, say: Say): Promise<void> => {
-  const present = await functionAt(api, install, name);
+export const removeFunction = async (api: Api, install: Install, name: string, say: ReportProgress): Promise<void> => {
+  const present = await readFunction(api, install, name);
   if (present === null) return;
   if (!(SOURCE in present.labels))
     throw new Refused(
       `${install.names.function(name)} bears no label ${SOURCE}: it is none of ours, and is not removed`,
     );
-  await finished(
+  await waitForOperation(
     api,
     await api.call({ method: 'DELETE', host: 'functions', path: `v2/${install.names.function(name)}` }),
     `the removal of ${name}`,

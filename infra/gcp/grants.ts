@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import type { Api } from './api.ts';
 import type { Install } from './install.ts';
-import { functionNames, type FunctionName, type Names } from './names.ts';
-import type { Grant, Guarded } from './policies.ts';
+import { functionNames, type FunctionName, type ResourceNames } from './names.ts';
+import type { Grant, PolicyResource } from './policies.ts';
 
 /** Who has which role on which resource, in addition to the permissions of the custom role in the project. */
 
-export interface Granted extends Grant {
-  readonly on: Guarded;
+export interface RoleBinding extends Grant {
+  readonly on: PolicyResource;
 }
 
 const PUBLISHER = 'roles/pubsub.publisher';
 const SUBSCRIBER = 'roles/pubsub.subscriber';
-export const INVOKER = 'roles/run.invoker';
+export const INVOKER_ROLE = 'roles/run.invoker';
 
 const serviceAccount = (email: string): string => `serviceAccount:${email}`;
-const ofPubSub = (path: string): Guarded => ({ host: 'pubsub', path: `v1/${path}`, read: 'GET' });
+const ofPubSub = (path: string): PolicyResource => ({ host: 'pubsub', path: `v1/${path}`, read: 'GET' });
 
 const project = z.looseObject({ projectNumber: z.string().regex(/^\d+$/) });
 
@@ -23,29 +23,29 @@ const project = z.looseObject({ projectNumber: z.string().regex(/^\d+$/) });
  * Returns the account of Pub/Sub itself.
  * https://cloud.google.com/iam/docs/service-agents
  */
-export const pubSubAgent = async (api: Api, { names }: Install): Promise<string> => {
+export const pubSubServiceAgent = async (api: Api, { names }: Install): Promise<string> => {
   const { projectNumber } = project.parse(
     await api.call({ method: 'GET', host: 'projects', path: `v1/${names.project}` }),
   );
   return serviceAccount(`service-${projectNumber}@gcp-sa-pubsub.iam.gserviceaccount.com`);
 };
 
-export const secretsOf = ({ configuration: { clusters } }: Install): readonly string[] =>
+export const secretNames = ({ configuration: { clusters } }: Install): readonly string[] =>
   clusters.flatMap((cluster) => ('secretManager' in cluster ? [cluster.secretManager.secret] : []));
 
-const ofProject = ({ names }: Install): Guarded => ({
+const ofProject = ({ names }: Install): PolicyResource => ({
   host: 'projects',
   path: `v1/${names.project}`,
   read: 'POST with a body',
 });
-const ofSecret = (secret: string): Guarded => ({ host: 'secrets', path: `v1/${secret}`, read: 'GET' });
+const ofSecret = (secret: string): PolicyResource => ({ host: 'secrets', path: `v1/${secret}`, read: 'GET' });
 
 /** Returns the grants of the account that the functions run as. `role` is the name of its role in the project. */
-export const grantsToRunner = (install: Install, role: string): readonly Granted[] => {
+export const runtimeAccountGrants = (install: Install, role: string): readonly RoleBinding[] => {
   const member = serviceAccount(install.names.runner);
   return [
     { on: ofProject(install), role, member },
-    ...secretsOf(install).map((secret): Granted => ({
+    ...secretNames(install).map((secret): RoleBinding => ({
       on: ofSecret(secret),
       role: 'roles/secretmanager.secretAccessor',
       member,
@@ -58,7 +58,7 @@ export const grantsToRunner = (install: Install, role: string): readonly Granted
  * has almost all permissions in an old project and too few in a new one.
  * https://cloud.google.com/functions/docs/securing/build-custom-sa
  */
-export const grantsToBuilder = (install: Install): readonly Granted[] =>
+export const buildAccountGrants = (install: Install): readonly RoleBinding[] =>
   ['roles/artifactregistry.writer', 'roles/logging.logWriter', 'roles/storage.objectViewer'].map((role) => ({
     on: ofProject(install),
     role,
@@ -66,15 +66,15 @@ export const grantsToBuilder = (install: Install): readonly Granted[] =>
   }));
 
 /** Returns the grants on resources that the install did not make. A removal must revoke them separately. */
-export const leftElsewhere = (
+export const grantsOutsideInstall = (
   install: Install,
-): { readonly members: readonly string[]; readonly on: readonly Guarded[] } => ({
+): { readonly members: readonly string[]; readonly on: readonly PolicyResource[] } => ({
   members: [install.names.runner, install.names.builder].map(serviceAccount),
-  on: [ofProject(install), ...secretsOf(install).map(ofSecret)],
+  on: [ofProject(install), ...secretNames(install).map(ofSecret)],
 });
 
 /** Returns the grants on the install's own resources. They disappear with those resources. */
-export const grantsOnOurs = ({ names }: Install, agent: string): readonly Granted[] => [
+export const grantsOnOwnResources = ({ names }: Install, agent: string): readonly RoleBinding[] => [
   { on: ofPubSub(names.topic('again')), role: PUBLISHER, member: serviceAccount(names.runner) },
   { on: ofPubSub(names.topic('dead-letters')), role: PUBLISHER, member: serviceAccount(names.runner) },
   { on: ofPubSub(names.topic('dead-letters')), role: PUBLISHER, member: agent },
@@ -87,23 +87,23 @@ export const grantsOnOurs = ({ names }: Install, agent: string): readonly Grante
   },
 ];
 
-export const mayPublishEvents = ({ names }: Install, writer: string): Granted => ({
+export const eventPublisherGrant = ({ names }: Install, writer: string): RoleBinding => ({
   on: ofPubSub(names.topic('events')),
   role: PUBLISHER,
   member: writer,
 });
 
 /** Returns who may call each function: the accounts that push, or the members that the parameters name. */
-export const invokers = ({
+export const invokerBindings = ({
   names,
   parameters,
-}: Install): readonly { readonly on: Guarded; readonly members: readonly string[] }[] =>
+}: Install): readonly { readonly on: PolicyResource; readonly members: readonly string[] }[] =>
   functionNames.map((name) => ({
     on: { host: 'run', path: `v2/${names.service(name)}`, read: 'GET' },
     members: callersOf(name, names, parameters.invokers),
   }));
 
-const callersOf = (name: FunctionName, names: Names, people: readonly string[]): readonly string[] => {
+const callersOf = (name: FunctionName, names: ResourceNames, people: readonly string[]): readonly string[] => {
   switch (name) {
     case 'on-event':
       return [serviceAccount(names.caller)];

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Refused } from '../../fencing/model/errors.ts';
-import type { Say } from '../serverless/deployer.ts';
-import { type Answer, type Api, type Call, codeOf, failureOf, isGood } from './api.ts';
-import { covers, type Resource } from './ensure.ts';
+import type { ReportProgress } from '../serverless/deployer.ts';
+import { type HttpResponse, type Api, type ApiCall, errorStatusOf, errorFromResponse, isSuccess } from './api.ts';
+import { hasAllWanted, type Resource } from './ensure.ts';
 import type { Install } from './install.ts';
-import type { Names } from './names.ts';
+import type { ResourceNames } from './names.ts';
 
 /**
  * The accounts of an install, and the permissions of the one that the functions run as. docs/gcp.md gives the reason
@@ -28,7 +28,7 @@ const account = ({ names, parameters }: Install, email: string, displayName: str
   },
 });
 
-export const accounts = (install: Install): readonly Resource[] => [
+export const serviceAccounts = (install: Install): readonly Resource[] => [
   account(install, install.names.runner, `${install.prefix}: what the functions run as`),
   account(install, install.names.caller, `${install.prefix}: what Pub/Sub and Cloud Scheduler call them as`),
   account(install, install.names.doctor, `${install.prefix}: what the doctor asks as`),
@@ -104,19 +104,25 @@ const wantedOf = ({ title, description, permissions }: CustomRole) => ({
 });
 
 /** Reports whether the id belongs, or belonged, to another role. Cloudfence then tries the next id. */
-const isTaken = (answer: Answer): boolean =>
-  ['FAILED_PRECONDITION', 'ALREADY_EXISTS', 'NOT_FOUND'].includes(codeOf(answer));
+const isTaken = (answer: HttpResponse): boolean =>
+  ['FAILED_PRECONDITION', 'ALREADY_EXISTS', 'NOT_FOUND'].includes(errorStatusOf(answer));
 
-const tried = async (api: Api, call: Call): Promise<Answer['body'] | null> => {
+const tried = async (api: Api, call: ApiCall): Promise<HttpResponse['body'] | null> => {
   const answer = await api.ask(call);
-  if (isGood(answer)) return answer.body;
+  if (isSuccess(answer)) return answer.body;
   if (isTaken(answer)) return null;
-  throw failureOf(call, answer);
+  throw errorFromResponse(call, answer);
 };
 
-const asWanted = async (api: Api, found: unknown, name: string, role: CustomRole, say: Say): Promise<string> => {
+const asWanted = async (
+  api: Api,
+  found: unknown,
+  name: string,
+  role: CustomRole,
+  say: ReportProgress,
+): Promise<string> => {
   const body = wantedOf(role);
-  if (covers(found, body)) return name;
+  if (hasAllWanted(found, body)) return name;
   await api.call({
     method: 'PATCH',
     host: 'iam',
@@ -127,7 +133,13 @@ const asWanted = async (api: Api, found: unknown, name: string, role: CustomRole
   return name;
 };
 
-const made = async (api: Api, project: string, name: string, role: CustomRole, say: Say): Promise<string | null> => {
+const made = async (
+  api: Api,
+  project: string,
+  name: string,
+  role: CustomRole,
+  say: ReportProgress,
+): Promise<string | null> => {
   const roleId = name.slice(name.lastIndexOf('/') + 1);
   if (
     !(await tried(api, {
@@ -142,7 +154,7 @@ const made = async (api: Api, project: string, name: string, role: CustomRole, s
   return name;
 };
 
-const takenBack = async (api: Api, name: string, role: CustomRole, say: Say): Promise<string | null> => {
+const takenBack = async (api: Api, name: string, role: CustomRole, say: ReportProgress): Promise<string | null> => {
   const found = await tried(api, { method: 'POST', host: 'iam', path: `v1/${name}:undelete`, body: {} });
   if (found === null) return null;
   say(`role ${name}: taken back`);
@@ -150,7 +162,12 @@ const takenBack = async (api: Api, name: string, role: CustomRole, say: Say): Pr
 };
 
 /** Returns the name of the role: the one that exists, or the first that can be created. */
-export const ensureRole = async (api: Api, { project }: Names, role: CustomRole, say: Say): Promise<string> => {
+export const ensureRole = async (
+  api: Api,
+  { project }: ResourceNames,
+  role: CustomRole,
+  say: ReportProgress,
+): Promise<string> => {
   const there = await rolesOf(api, project);
   const names = candidates(role.id).map((id) => `${project}/roles/${id}`);
   for (const name of names) {

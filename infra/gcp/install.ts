@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { duration } from '../../config/schema.ts';
-import type { Written } from '../serverless/deployer.ts';
+import type { RawParameters } from '../serverless/deployer.ts';
 import * as install from '../serverless/install-check.ts';
-import { names, type Names } from './names.ts';
+import { resourceNames, type ResourceNames } from './names.ts';
 
 /** The parameters in infra/gcp/parameters.yml and in a stage's file, apart from the configuration of the functions. */
 
@@ -113,25 +113,25 @@ const rules: install.InstallRules<GcpParameters> = {
 };
 
 /** Checks the install and returns all faults together. */
-export const checkInstall = (stage: string, written: Written) => install.checkInstall(rules, stage, written);
+export const checkInstall = (stage: string, written: RawParameters) => install.checkInstall(rules, stage, written);
 
 /** The complete description of an install before it is deployed. */
 export interface Install extends CheckedInstall {
   readonly prefix: string;
-  readonly names: Names;
+  readonly names: ResourceNames;
 }
 
-export const installOf = (prefix: string, checked: CheckedInstall): Install => {
+export const createInstall = (prefix: string, checked: CheckedInstall): Install => {
   const { project, region } = checked.parameters;
-  return { ...checked, prefix, names: names({ project, region, prefix }) };
+  return { ...checked, prefix, names: resourceNames({ project, region, prefix }) };
 };
 
 const SECOND = 1_000;
 
-export const seconds = (ms: number): string => `${ms / SECOND}s`;
+export const inSeconds = (ms: number): string => `${ms / SECOND}s`;
 
 /** Returns the environment of a function. It contains no secret. */
-export const environmentOf = (
+export const functionEnvironment = (
   { parameters, settings, names }: Install,
   name: string,
 ): Readonly<Record<string, string>> => ({

@@ -3,13 +3,13 @@
 export const functionNames = ['on-event', 'sweep', 'replay', 'fence', 'doctor'] as const;
 export type FunctionName = (typeof functionNames)[number];
 
-interface Place {
+interface InstallScope {
   readonly project: string;
   readonly region: string;
   readonly prefix: string;
 }
 
-export const names = ({ project, region, prefix }: Place) => {
+export const resourceNames = ({ project, region, prefix }: InstallScope) => {
   const inProject = `projects/${project}`;
   const inRegion = `${inProject}/locations/${region}`;
   const account = (what: string) => `${prefix}-${what}@${project}.iam.gserviceaccount.com`;
@@ -42,4 +42,4 @@ export const names = ({ project, region, prefix }: Place) => {
   };
 };
 
-export type Names = ReturnType<typeof names>;
+export type ResourceNames = ReturnType<typeof resourceNames>;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Denied } from '../../fencing/model/errors.ts';
-import type { Say } from '../serverless/deployer.ts';
-import { failureOf, isGood, type Api, type Call } from './api.ts';
-import { secretsOf } from './grants.ts';
+import type { ReportProgress } from '../serverless/deployer.ts';
+import { errorFromResponse, isSuccess, type Api, type ApiCall } from './api.ts';
+import { secretNames } from './grants.ts';
 import type { Install } from './install.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { Install } from './install.ts';
  * calls that a deployment makes.
  */
 
-export const onProject = [
+export const projectPermissions = [
   'cloudfunctions.functions.create',
   'cloudfunctions.functions.delete',
   'cloudfunctions.functions.get',
@@ -68,7 +68,7 @@ export const onProject = [
 ] as const;
 
 /** Needed on each secret that contains access to a cluster. */
-export const onSecret = ['secretmanager.secrets.getIamPolicy', 'secretmanager.secrets.setIamPolicy'] as const;
+export const secretPermissions = ['secretmanager.secrets.getIamPolicy', 'secretmanager.secrets.setIamPolicy'] as const;
 
 const allowed = z.looseObject({ permissions: z.array(z.string()).default([]) });
 /**
@@ -79,11 +79,11 @@ const MOST_AT_ONCE = 100;
 
 const lacking = async (
   api: Api,
-  call: Omit<Call, 'method' | 'body'>,
+  call: Omit<ApiCall, 'method' | 'body'>,
   permissions: readonly string[],
-  say: Say,
+  say: ReportProgress,
 ): Promise<readonly string[]> => {
-  const asked: Call = {
+  const asked: ApiCall = {
     method: 'POST',
     ...call,
     path: `${call.path}:testIamPermissions`,
@@ -91,9 +91,9 @@ const lacking = async (
   };
   const answer = await api.ask(asked);
   // A permission that Google no longer knows makes the request invalid, which is no reason to stop a deployment.
-  if (answer.status === 400) say(`what you may do was not checked: ${failureOf(asked, answer).message}`);
+  if (answer.status === 400) say(`what you may do was not checked: ${errorFromResponse(asked, answer).message}`);
   if (answer.status === 400) return [];
-  if (!isGood(answer)) throw failureOf(asked, answer);
+  if (!isSuccess(answer)) throw errorFromResponse(asked, answer);
   const may = new Set(allowed.parse(answer.body).permissions);
   return permissions.filter((one) => !may.has(one));
 };
@@ -102,14 +102,14 @@ const lacking = async (
  * Checks the caller's permissions before anything of the install is made.
  * @throws Denied with all permissions that the caller lacks
  */
-export const checkPermissions = async (api: Api, install: Install, say: Say): Promise<void> => {
+export const checkPermissions = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   const { names } = install;
-  const faults = (await lacking(api, { host: 'projects', path: `v1/${names.project}` }, onProject, say)).map(
+  const faults = (await lacking(api, { host: 'projects', path: `v1/${names.project}` }, projectPermissions, say)).map(
     (one) => `${one} on ${names.project}`,
   );
-  for (const secret of secretsOf(install))
+  for (const secret of secretNames(install))
     faults.push(
-      ...(await lacking(api, { host: 'secrets', path: `v1/${secret}` }, onSecret, say)).map(
+      ...(await lacking(api, { host: 'secrets', path: `v1/${secret}` }, secretPermissions, say)).map(
         (one) => `${one} on ${secret}`,
       ),
     );

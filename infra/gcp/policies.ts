@@ -1,13 +1,22 @@
 import { z } from 'zod';
-import type { Say } from '../serverless/deployer.ts';
-import { type Answer, type Api, type Call, codeOf, failureOf, isGood, persistently, SPREADS_WITHIN_MS } from './api.ts';
+import type { ReportProgress } from '../serverless/deployer.ts';
+import {
+  type HttpResponse,
+  type Api,
+  type ApiCall,
+  errorStatusOf,
+  errorFromResponse,
+  isSuccess,
+  retryUntilFinal,
+  POLICY_PROPAGATION_MS,
+} from './api.ts';
 
 /**
  * The resource of a policy, and how to read it. Each API reads policies in its own way, with the requested version in
  * the query or in the body.
  */
-export interface Guarded {
-  readonly host: Call['host'];
+export interface PolicyResource {
+  readonly host: ApiCall['host'];
   readonly path: string;
   readonly read: 'GET' | 'POST' | 'POST with a body';
 }
@@ -30,7 +39,7 @@ type Policy = z.infer<typeof policy>;
 /** Version 3 includes conditions. A policy that is written back without them would lose them. */
 const SHOWN = 3;
 
-const reading = ({ host, path, read }: Guarded): Call => {
+const readPolicyCall = ({ host, path, read }: PolicyResource): ApiCall => {
   if (read === 'POST with a body')
     return { method: 'POST', host, path: `${path}:getIamPolicy`, body: { options: { requestedPolicyVersion: SHOWN } } };
   return { method: read, host, path: `${path}:getIamPolicy?options.requestedPolicyVersion=${SHOWN}` };
@@ -64,21 +73,25 @@ interface Rewriting {
   readonly isDone: (policy: Policy) => boolean;
   readonly change: (policy: Policy) => Policy;
   /** Reports whether a later answer may be different. */
-  readonly mayPass: (answer: Answer, call: Call) => boolean;
+  readonly mayPass: (answer: HttpResponse, call: ApiCall) => boolean;
 }
 
-const NOTHING_TO_DO: Answer = { status: 204, body: {} };
+const NOTHING_TO_DO: HttpResponse = { status: 204, body: {} };
 
 /**
  * Makes only the wanted change, even if someone else writes the policy at the same time: it reads the policy again
  * before each write.
  */
-const rewritten = async (api: Api, guarded: Guarded, { isDone, change, mayPass }: Rewriting): Promise<Answer> => {
-  let call = reading(guarded);
-  const attempt = async (): Promise<Answer> => {
-    call = reading(guarded);
+const rewritten = async (
+  api: Api,
+  guarded: PolicyResource,
+  { isDone, change, mayPass }: Rewriting,
+): Promise<HttpResponse> => {
+  let call = readPolicyCall(guarded);
+  const attempt = async (): Promise<HttpResponse> => {
+    call = readPolicyCall(guarded);
     const read = await api.ask(call);
-    if (!isGood(read)) return read;
+    if (!isSuccess(read)) return read;
     const present = policy.parse(read.body);
     if (isDone(present)) return NOTHING_TO_DO;
     call = {
@@ -89,38 +102,43 @@ const rewritten = async (api: Api, guarded: Guarded, { isDone, change, mayPass }
     };
     return api.ask(call);
   };
-  const answer = await persistently(api, attempt, {
-    mayPass: (one) => !isGood(one) && (isRaced(one) || mayPass(one, call)),
-    within: SPREADS_WITHIN_MS,
+  const answer = await retryUntilFinal(api, attempt, {
+    mayPass: (one) => !isSuccess(one) && (isRaced(one) || mayPass(one, call)),
+    within: POLICY_PROPAGATION_MS,
   });
-  if (isGood(answer) || isGone(answer)) return answer;
-  throw failureOf(call, answer);
+  if (isSuccess(answer) || isGone(answer)) return answer;
+  throw errorFromResponse(call, answer);
 };
 
 /** Reports whether Google itself, not a proxy, says that the resource is gone. */
-const isGone = (answer: Answer): boolean => answer.status === 404 && codeOf(answer) === 'NOT_FOUND';
+const isGone = (answer: HttpResponse): boolean => answer.status === 404 && errorStatusOf(answer) === 'NOT_FOUND';
 
 /** Reports whether someone else wrote the policy between this read and this write. */
-const isRaced = ({ status }: Answer): boolean => status === 409;
+const isRaced = ({ status }: HttpResponse): boolean => status === 409;
 
 /**
  * Reports whether the install did not make the resource. If a project or a secret is not found, waiting does not help,
  * because it is not new.
  */
-const isOfOthers = ({ host }: Guarded): boolean => host === 'projects' || host === 'secrets';
+const isOfOthers = ({ host }: PolicyResource): boolean => host === 'projects' || host === 'secrets';
 
 /** Retries while a new account or a new resource may be unknown, which can last some minutes. */
 const untilKnown =
-  (guarded: Guarded) =>
-  ({ status }: Answer, { method, path }: Call): boolean =>
+  (guarded: PolicyResource) =>
+  ({ status }: HttpResponse, { method, path }: ApiCall): boolean =>
     status === 404 ? !isOfOthers(guarded) : status === 400 && method === 'POST' && path.endsWith(':setIamPolicy');
 
-const mustBeThere = (guarded: Guarded, answer: Answer): void => {
-  if (!isGood(answer)) throw failureOf(reading(guarded), answer);
+const mustBeThere = (guarded: PolicyResource, answer: HttpResponse): void => {
+  if (!isSuccess(answer)) throw errorFromResponse(readPolicyCall(guarded), answer);
 };
 
 /** Returns true if the grant is new. */
-export const grant = async (api: Api, guarded: Guarded, wanted: Grant, say: Say): Promise<boolean> => {
+export const addGrant = async (
+  api: Api,
+  guarded: PolicyResource,
+  wanted: Grant,
+  say: ReportProgress,
+): Promise<boolean> => {
   const answer = await rewritten(api, guarded, {
     isDone: (present) => holds(present, wanted),
     change: (present) => including(present, wanted),
@@ -133,7 +151,12 @@ export const grant = async (api: Api, guarded: Guarded, wanted: Grant, say: Say)
 };
 
 /** Revokes everything that these members have on the resource. A resource that is gone grants nothing. */
-export const expel = async (api: Api, guarded: Guarded, members: readonly string[], say: Say): Promise<void> => {
+export const revokeMembers = async (
+  api: Api,
+  guarded: PolicyResource,
+  members: readonly string[],
+  say: ReportProgress,
+): Promise<void> => {
   const isOut = ({ bindings }: Policy): boolean =>
     bindings.every((one) => one.members.every((member) => !members.includes(member)));
   const answer = await rewritten(api, guarded, {
@@ -148,12 +171,12 @@ export const expel = async (api: Api, guarded: Guarded, members: readonly string
 /**
  * Gives this role to these members and removes all other bindings, because someone may have granted access to everyone.
  */
-export const restrict = async (
+export const setOnlyMembers = async (
   api: Api,
-  guarded: Guarded,
+  guarded: PolicyResource,
   role: string,
   members: readonly string[],
-  say: Say,
+  say: ReportProgress,
 ): Promise<void> => {
   const wanted = members.length === 0 ? [] : [{ role, members: members.toSorted() }];
   const isAsWanted = ({ bindings }: Policy): boolean =>

@@ -1,5 +1,5 @@
 import type { Resource } from './ensure.ts';
-import { type Install, seconds } from './install.ts';
+import { type Install, inSeconds } from './install.ts';
 
 const DAY_S = 86_400;
 /**
@@ -63,12 +63,12 @@ export const subscriptions = (install: Install, pushEndpoint: string): readonly 
     subscription(install, 'events', 'events', {
       ...pushed(install, pushEndpoint),
       retainAckedMessages: true,
-      retryPolicy: { minimumBackoff: seconds(10_000), maximumBackoff: seconds(300_000) },
+      retryPolicy: { minimumBackoff: inSeconds(10_000), maximumBackoff: inSeconds(300_000) },
       deadLetterPolicy: { deadLetterTopic, maxDeliveryAttempts: parameters.deliveries },
     }),
     subscription(install, 'again', 'again', {
       ...pushed(install, pushEndpoint),
-      retryPolicy: { minimumBackoff: seconds(5_000), maximumBackoff: seconds(30_000) },
+      retryPolicy: { minimumBackoff: inSeconds(5_000), maximumBackoff: inSeconds(30_000) },
       deadLetterPolicy: { deadLetterTopic, maxDeliveryAttempts: 100 },
     }),
     subscription(install, 'dead-letters', 'dead-letters', {
@@ -84,11 +84,11 @@ const HOUR = 60 * MINUTE;
 const cron = (every: number): string => (every === HOUR ? '0 * * * *' : `*/${every / MINUTE} * * * *`);
 
 /** Returns the schedule of the sweep. A failed sweep is not retried, because the next one comes soon enough. */
-export const schedule = ({ names, parameters }: Install, uri: string): Resource => {
+export const sweepSchedule = ({ names, parameters }: Install, uri: string): Resource => {
   const wanted = {
     schedule: cron(parameters.sweepEvery),
     timeZone: 'Etc/UTC',
-    attemptDeadline: seconds(Math.max(15_000, parameters.timeout)),
+    attemptDeadline: inSeconds(Math.max(15_000, parameters.timeout)),
     httpTarget: {
       uri,
       httpMethod: 'POST',
@@ -128,7 +128,7 @@ export const logFilter = [
 ].join(' ');
 
 /** Publishes every log entry about a machine that goes or comes to the events topic. */
-export const sink = ({ names, prefix }: Install): Resource => {
+export const logSink = ({ names, prefix }: Install): Resource => {
   const body = {
     name: `${prefix}-events`,
     destination: `pubsub.googleapis.com/${names.topic('events')}`,

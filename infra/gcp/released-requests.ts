@@ -1,10 +1,18 @@
 import { z } from 'zod';
 import { parseConfiguration } from '../../config/schema.ts';
-import type { Written } from '../serverless/deployer.ts';
-import { type Answer, type Api, type Asking, type Call, failureOf, hosts, isGood } from './api.ts';
+import type { RawParameters } from '../serverless/deployer.ts';
+import {
+  type HttpResponse,
+  type Api,
+  type ApiCaller,
+  type ApiCall,
+  errorFromResponse,
+  hosts,
+  isSuccess,
+} from './api.ts';
 import { gcpDeployer } from './deployer.ts';
 import { gcpParameters, type Install } from './install.ts';
-import { functionNames, names } from './names.ts';
+import { functionNames, resourceNames } from './names.ts';
 
 /**
  * Lists the requests that a deployment sends to a project without an install, in their order. Google Cloud has no
@@ -34,7 +42,7 @@ const VALUES = {
 const NUMBER = '999999999999';
 const PLACE = { project: 'placeholder', region: 'europe-west1' } as const;
 
-const installOf = (defaults: Written): Install => {
+const installOf = (defaults: RawParameters): Install => {
   const { clusters: _clusters, policy: _policy, pause: _pause, shadow: _shadow, ...rest } = defaults;
   const parameters = { ...gcpParameters.parse({ ...rest, ...PLACE }), project: VALUES.project, region: VALUES.region };
   const configuration = {
@@ -47,16 +55,16 @@ const installOf = (defaults: Written): Install => {
     settings: VALUES.settings,
     configuration,
     prefix,
-    names: names({ project: VALUES.project, region: VALUES.region, prefix }),
+    names: resourceNames({ project: VALUES.project, region: VALUES.region, prefix }),
   };
 };
 
-const good = (body: Answer['body']): Answer => ({ status: 200, body });
-const NOT_THERE: Answer = { status: 404, body: { error: { status: 'NOT_FOUND', message: 'not there' } } };
+const good = (body: HttpResponse['body']): HttpResponse => ({ status: 200, body });
+const NOT_THERE: HttpResponse = { status: 404, body: { error: { status: 'NOT_FOUND', message: 'not there' } } };
 const UPLOAD = 'https://storage.googleapis.com/{UPLOAD_URL}';
 
 /** The answers of a project that has nothing of the install, but everything that Google creates by itself. */
-const answers: readonly (readonly [RegExp, (call: Call) => Answer])[] = [
+const answers: readonly (readonly [RegExp, (call: ApiCall) => HttpResponse])[] = [
   [/:testIamPermissions$/, ({ body }) => good({ ...body })],
   [/:getIamPolicy/, () => good({ bindings: [] })],
   [
@@ -70,14 +78,14 @@ const answers: readonly (readonly [RegExp, (call: Call) => Answer])[] = [
   [/./, () => good({ name: 'operations/done', done: true, writerIdentity: 'serviceAccount:{SINK_WRITER}' })],
 ];
 
-const answerTo = (call: Call): Answer =>
+const answerTo = (call: ApiCall): HttpResponse =>
   answers.find(([form]) => form.test(`${call.method} ${call.path}`))?.[1](call) ?? NOT_THERE;
 
-const over = (ask: Asking['ask']): Asking => ({
+const over = (ask: ApiCaller['ask']): ApiCaller => ({
   ask,
   call: async (call) => {
     const answer = await ask(call);
-    if (!isGood(answer)) throw failureOf(call, answer);
+    if (!isSuccess(answer)) throw errorFromResponse(call, answer);
     return answer.body;
   },
 });
@@ -95,21 +103,21 @@ const asGrants = (url: string, body: unknown): readonly Request[] =>
     .parse(body)
     .policy.bindings.map((binding) => ({ method: 'GRANT', url: url.replace(/:setIamPolicy$/, ''), body: binding }));
 
-const requestsOf = ({ method, host, path, body }: Call): readonly Request[] => {
+const requestsOf = ({ method, host, path, body }: ApiCall): readonly Request[] => {
   const url = `${hosts[host]}/${path}`;
   return path.endsWith(':setIamPolicy') ? asGrants(url, body) : [{ method, url, ...(body && { body }) }];
 };
 
-const isAsked = ({ method, path }: Call): boolean =>
+const isAsked = ({ method, path }: ApiCall): boolean =>
   method === 'GET' || /:(?:testIamPermissions|getIamPolicy)/.test(path);
 
 const refuse = (): never => {
   throw new Error('a deployment calls no function');
 };
 
-export const releasedRequests = async (defaults: Written): Promise<readonly Request[]> => {
+export const releasedRequests = async (defaults: RawParameters): Promise<readonly Request[]> => {
   const requests: Request[] = [];
-  const ask: Asking['ask'] = async (call) => {
+  const ask: ApiCaller['ask'] = async (call) => {
     if (!isAsked(call)) requests.push(...requestsOf(call));
     return answerTo(call);
   };

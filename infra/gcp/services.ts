@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Say } from '../serverless/deployer.ts';
-import { type Api, finished, isSwitchedOff, persistently, SPREADS_WITHIN_MS } from './api.ts';
+import type { ReportProgress } from '../serverless/deployer.ts';
+import { type Api, waitForOperation, isApiDisabled, retryUntilFinal, POLICY_PROPAGATION_MS } from './api.ts';
 import type { Install } from './install.ts';
 
 /** The APIs that an install needs. A deployment enables those that are disabled. docs/gcp.md has the same list. */
@@ -20,7 +20,7 @@ const ALWAYS = [
   'storage',
 ] as const;
 
-export const servicesOf = ({ configuration: { clusters } }: Pick<Install, 'configuration'>): readonly string[] =>
+export const requiredServices = ({ configuration: { clusters } }: Pick<Install, 'configuration'>): readonly string[] =>
   [
     ...ALWAYS,
     ...(clusters.some((cluster) => 'gke' in cluster) ? ['container'] : []),
@@ -37,14 +37,14 @@ const states = z.looseObject({
  */
 const patient = (api: Api): Api => {
   const ask: Api['ask'] = (call) =>
-    persistently(api, () => api.ask(call), { mayPass: isSwitchedOff, within: SPREADS_WITHIN_MS });
+    retryUntilFinal(api, () => api.ask(call), { mayPass: isApiDisabled, within: POLICY_PROPAGATION_MS });
   return { ...api, ...api.over(ask) };
 };
 
 /** Enables the missing services. Returns the API, which waits for newly enabled ones. */
-export const ensureServices = async (api: Api, install: Install, say: Say): Promise<Api> => {
+export const ensureServices = async (api: Api, install: Install, say: ReportProgress): Promise<Api> => {
   const { project } = install.names;
-  const wanted = servicesOf(install);
+  const wanted = requiredServices(install);
   const query = wanted.map((name) => `names=${encodeURIComponent(`${project}/services/${name}`)}`).join('&');
   const { services } = states.parse(
     await api.call({ method: 'GET', host: 'services', path: `v1/${project}/services:batchGet?${query}` }),
@@ -54,7 +54,7 @@ export const ensureServices = async (api: Api, install: Install, say: Say): Prom
   );
   const missing = wanted.filter((name) => !on.has(name));
   if (missing.length === 0) return api;
-  await finished(
+  await waitForOperation(
     api,
     await api.call({
       method: 'POST',

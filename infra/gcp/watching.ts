@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dimension, metric } from '../../functions/metrics.ts';
 import type { Api } from './api.ts';
 import type { Resource } from './ensure.ts';
-import { type Install, seconds } from './install.ts';
+import { type Install, inSeconds } from './install.ts';
 import { functionNames } from './names.ts';
 
 /** Log-based metrics and alarms. A new metric of functions/metrics.ts is a row of `lines`. */
@@ -15,14 +15,15 @@ type Threshold =
   | { readonly moreThan: number; readonly within: number }
   | { readonly fewerThan: number; readonly within: number };
 
-interface Told {
+interface AlarmText {
   /** The label of its policy, by which the next deployment finds it. */
   readonly name: string;
   /** Says to the person who gets the alarm what is wrong and where to look. */
   readonly says: string;
 }
 
-type LineAlarm = Told & Threshold & { /** Counts only lines with this value of the label. */ readonly only?: string };
+type LineAlarm = AlarmText &
+  Threshold & { /** Counts only lines with this value of the label. */ readonly only?: string };
 
 interface Line {
   /** The name of the metric without the prefix: `<prefix>-<name>`. */
@@ -105,7 +106,7 @@ const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[]
 const lines = (install: Install): readonly Line[] => [...linesOfRuns, ...linesOfSweeps(install)];
 
 /** What Google itself measures about the install's resources. */
-interface Measured extends Told {
+interface MetricAlarm extends AlarmText {
   readonly filter: string;
   readonly aligner: 'ALIGN_MAX' | 'ALIGN_SUM';
   readonly threshold: Threshold;
@@ -115,7 +116,7 @@ interface Measured extends Told {
 const ofSubscription = ({ prefix }: Install, what: string, name: string): string =>
   `metric.type="pubsub.googleapis.com/subscription/${what}" AND resource.type="pubsub_subscription" AND resource.labels.subscription_id="${prefix}-${name}"`;
 
-const measured = (install: Install): readonly Measured[] => [
+const metricAlarms = (install: Install): readonly MetricAlarm[] => [
   {
     name: 'dead-letters',
     says: 'A message could not be dealt with. Its attribute `reason`, or the log of on-event, says why.',
@@ -172,32 +173,32 @@ const logMetric = (
  * Returns what the functions log as metrics, with the names of functions/metrics.ts, which are the same on every
  * platform.
  */
-export const metrics = (install: Install): readonly Resource[] =>
+export const logMetrics = (install: Install): readonly Resource[] =>
   lines(install).map((line) => logMetric(install, line));
 
 /**
  * The fields of an alert policy that Cloudfence sets.
  * https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies
  */
-export interface Policy {
+export interface AlertPolicy {
   readonly displayName: string;
   readonly userLabels: { readonly cloudfence: string; readonly alarm: string };
   readonly [field: string]: unknown;
 }
 
-const policy = (install: Install, { name, says, filter, aligner, threshold, by }: Measured): Policy => {
+const policy = (install: Install, { name, says, filter, aligner, threshold, by }: MetricAlarm): AlertPolicy => {
   const [isFew, limit] = 'fewerThan' in threshold ? [true, threshold.fewerThan] : [false, threshold.moreThan];
   const conditionThreshold = {
     filter,
     comparison: isFew ? 'COMPARISON_LT' : 'COMPARISON_GT',
     // Google's answers leave out a zero.
     ...(limit !== 0 && { thresholdValue: limit }),
-    duration: seconds(MINUTE),
+    duration: inSeconds(MINUTE),
     // No log line means no measurement, which is good, unless a line was expected.
     evaluationMissingData: isFew ? 'EVALUATION_MISSING_DATA_ACTIVE' : 'EVALUATION_MISSING_DATA_INACTIVE',
     aggregations: [
       {
-        alignmentPeriod: seconds(threshold.within),
+        alignmentPeriod: inSeconds(threshold.within),
         perSeriesAligner: aligner,
         crossSeriesReducer: aligner === 'ALIGN_MAX' ? 'REDUCE_MAX' : 'REDUCE_SUM',
         ...(by !== undefined && { groupByFields: [by] }),
@@ -217,7 +218,7 @@ const policy = (install: Install, { name, says, filter, aligner, threshold, by }
   };
 };
 
-const ofLine = ({ prefix }: Install, { name, label, alarm }: Line): readonly Measured[] => {
+const ofLine = ({ prefix }: Install, { name, label, alarm }: Line): readonly MetricAlarm[] => {
   if (!alarm) return [];
   const chosen = label !== undefined && alarm.only !== undefined ? ` AND metric.labels.${label}="${alarm.only}"` : '';
   return [
@@ -231,8 +232,10 @@ const ofLine = ({ prefix }: Install, { name, label, alarm }: Line): readonly Mea
   ];
 };
 
-export const policies = (install: Install): readonly Policy[] =>
-  [...measured(install), ...lines(install).flatMap((line) => ofLine(install, line))].map((one) => policy(install, one));
+export const alertPolicies = (install: Install): readonly AlertPolicy[] =>
+  [...metricAlarms(install), ...lines(install).flatMap((line) => ofLine(install, line))].map((one) =>
+    policy(install, one),
+  );
 
 const entry = z.looseObject({
   timestamp: z.string().default(''),
@@ -247,7 +250,11 @@ const LATEST = 50;
  * Returns the latest log lines of a function, oldest first.
  * https://cloud.google.com/logging/docs/reference/v2/rest/v2/entries/list
  */
-export const logLines = async (api: Api, { names, parameters }: Install, name: string): Promise<readonly string[]> => {
+export const readLogLines = async (
+  api: Api,
+  { names, parameters }: Install,
+  name: string,
+): Promise<readonly string[]> => {
   const filter = `resource.type="cloud_run_revision" AND resource.labels.service_name="${names.functionId(name)}" AND resource.labels.location="${parameters.region}"`;
   const body = { resourceNames: [names.project], filter, orderBy: 'timestamp desc', pageSize: LATEST };
   const answer = entries.parse(await api.call({ method: 'POST', host: 'logging', path: 'v2/entries:list', body }));

@@ -6,7 +6,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import { liveAsFunction } from '../../config/environment.ts';
 import { jsonOrText } from '../../fencing/model/json-text.ts';
 import { bundleFunction } from './bundle-function.ts';
-import type { DeployableCloud, PackagedFunction, Prepared } from './deployer.ts';
+import type { DeployableCloud, PackagedFunction, PreparedDeployment } from './deployer.ts';
 import type { FunctionConfig, Options, Serverless } from './service.ts';
 
 /** A file in a zip. */
@@ -40,7 +40,7 @@ const described = ({ name, bytes }: ZippedFile, packed: Buffer): Buffer =>
     shorts(Buffer.byteLength(name), 0),
   ]);
 
-export const zipped = (files: readonly ZippedFile[]): Buffer => {
+export const zipFiles = (files: readonly ZippedFile[]): Buffer => {
   const locals: Buffer[] = [];
   const central: Buffer[] = [];
   let at = 0;
@@ -93,7 +93,7 @@ const bundled = async (
 };
 
 const zipOf = async (folder: string): Promise<Buffer> =>
-  zipped(
+  zipFiles(
     await Promise.all(
       (await readdir(folder)).map(async (name) => ({ name, bytes: await readFile(path.join(folder, name)) })),
     ),
@@ -129,15 +129,15 @@ export const readPackages = (serverless: Serverless, options: Options): Promise<
   );
 
 /** Returns the payload for a function: `--data`, or the content of the file in `--path`, parsed if it is JSON. */
-export const payloadOf = ({ serviceDir }: Serverless, { data, path: file }: Options): unknown =>
+export const readPayload = ({ serviceDir }: Serverless, { data, path: file }: Options): unknown =>
   jsonOrText(data ?? (file === undefined ? '{}' : readFileSync(path.resolve(serviceDir, file), 'utf8')));
 
 /** Runs the bundle that would be deployed in this process, with the caller's own credentials. */
-export const invokedLocally = async (
+export const invokeBundleLocally = async (
   serverless: Serverless,
   name: string,
   cloud: DeployableCloud,
-  { environmentOf }: Prepared,
+  { environmentOf }: PreparedDeployment,
   payload: unknown,
 ): Promise<unknown> => {
   const folder = await bundled(serverless, name, cloud);

@@ -1,8 +1,13 @@
 import { CloudfenceError } from '../../fencing/model/errors.ts';
-import { invokedLocally, payloadOf, readPackages, writePackages } from './cloud-packages.ts';
+import { invokeBundleLocally, readPayload, readPackages, writePackages } from './cloud-packages.ts';
 import { deployableClouds } from './clouds.ts';
-import { type DeployableCloud, fromCommandLine, fromFile, type Prepared } from './deployer.ts';
-import { forceRemove, guardRemoval, QUESTION } from './removal-guard.ts';
+import {
+  type DeployableCloud,
+  parametersFromCommandLine,
+  parametersFromFile,
+  type PreparedDeployment,
+} from './deployer.ts';
+import { forceRemoveOption, guardRemoval, FENCES_QUESTION } from './removal-guard.ts';
 import type { Hooks, Options, Serverless, Writers } from './service.ts';
 
 const stageOf = ({ service: { provider } }: Serverless, { stage }: Options): string => stage ?? provider.stage ?? 'dev';
@@ -19,7 +24,7 @@ const cloudOf = (serverless: Serverless): Promise<DeployableCloud> => {
 
 interface Opened {
   readonly cloud: DeployableCloud;
-  readonly prepared: Prepared;
+  readonly prepared: PreparedDeployment;
 }
 
 /**
@@ -31,9 +36,9 @@ const opened = async (serverless: Serverless, options: Options): Promise<Opened>
   const cloud = await cloudOf(serverless);
   const stage = stageOf(serverless, options);
   const written = {
-    ...fromFile(serviceDir, cloud.defaults),
-    ...fromFile(serviceDir, `stages/${stage}.${service.provider.name}.yml`),
-    ...fromCommandLine(options.param ?? []),
+    ...parametersFromFile(serviceDir, cloud.defaults),
+    ...parametersFromFile(serviceDir, `stages/${stage}.${service.provider.name}.yml`),
+    ...parametersFromCommandLine(options.param ?? []),
   };
   const prepared = cloud.prepare({ service: service.service, stage, written });
   if (prepared.faults.length > 0)
@@ -45,7 +50,7 @@ const opened = async (serverless: Serverless, options: Options): Promise<Opened>
 
 const commands = {
   deploy: { options: { preview: { usage: 'Say what would change, and change nothing', type: 'boolean' } } },
-  remove: { options: { 'force-remove': forceRemove } },
+  remove: { options: { 'force-remove': forceRemoveOption } },
   logs: {
     usage: 'The latest log lines of a function',
     lifecycleEvents: ['logs'],
@@ -83,17 +88,17 @@ const hooksOf = (serverless: Serverless, options: Options, writers: Writers): Ho
     'info:info': async () => write((await (await open()).prepared.open().info()).join('\n')),
     'logs:logs': async () => write((await (await open()).prepared.open().logs(named())).join('\n')),
     'invoke:invoke': async () => {
-      const answer = await (await open()).prepared.open().invoke(named(), payloadOf(serverless, options));
+      const answer = await (await open()).prepared.open().invoke(named(), readPayload(serverless, options));
       if (answer === undefined) throw new serverless.classes.Error(`there is no function ${named()}: deploy first`);
       write(answer);
     },
     'invoke:local:invoke': async () => {
       const { cloud, prepared } = await open();
-      write(await invokedLocally(serverless, named(), cloud, prepared, payloadOf(serverless, options)));
+      write(await invokeBundleLocally(serverless, named(), cloud, prepared, readPayload(serverless, options)));
     },
     'remove:remove': async () => {
       const deployer = (await open()).prepared.open();
-      const doctor = { name: 'doctor', ask: () => deployer.invoke('doctor', QUESTION) };
+      const doctor = { name: 'doctor', ask: () => deployer.invoke('doctor', FENCES_QUESTION) };
       await guardRemoval(doctor, serverless, options, writers);
       await deployer.remove(say);
     },

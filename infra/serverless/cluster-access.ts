@@ -31,17 +31,17 @@ const secretArn = (secret: string): Arn => (given(secret) ? secret : here('secre
 const parameterArn = (parameter: string): Arn =>
   given(parameter) ? parameter : here('ssm', `parameter/${parameter.replace(/^\//, '')}`);
 
-export const secretsOf = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
+export const secretArns = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
   clusters.flatMap((cluster) =>
     'secret' in cluster && typeof cluster.secret === 'string' ? [secretArn(cluster.secret)] : [],
   );
 
-export const parametersOf = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
+export const parameterArns = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
   clusters.flatMap((cluster) =>
     'parameter' in cluster && typeof cluster.parameter === 'string' ? [parameterArn(cluster.parameter)] : [],
   );
 
-export const managedClustersOf = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
+export const managedClusterArns = (clusters: readonly DeployableCluster[]): readonly Arn[] =>
   clusters.flatMap((cluster) => {
     const read = eksCluster.safeParse(cluster);
     return read.success
@@ -81,7 +81,7 @@ export const deployableClusters = (written: unknown): Clusters => {
 
 type Territories = Configuration['territories'];
 
-export const rolesOf = (territories: Territories): readonly string[] => [
+export const territoryRoleArns = (territories: Territories): readonly string[] => [
   ...new Set(territories.flatMap(({ role }) => role ?? [])),
 ];
 
@@ -89,7 +89,7 @@ export const rolesOf = (territories: Territories): readonly string[] => [
  * Returns every volume, or every instance, of the install's own account: in its own region, and in the regions that are
  * served without a role.
  */
-export const resourcesOf = (kind: 'volume' | 'instance', territories: Territories): readonly Arn[] =>
+export const resourceArns = (kind: 'volume' | 'instance', territories: Territories): readonly Arn[] =>
   ['${AWS::Region}', ...territories.flatMap(({ role, region }) => (role === undefined ? [region] : []))].map(
     (region) => ({
       'Fn::Sub': `arn:\${AWS::Partition}:ec2:${region}:\${AWS::AccountId}:${kind}/*`,

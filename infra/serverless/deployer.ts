@@ -5,13 +5,13 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 /** Names and values as they were written, before any check. */
-export type Written = Readonly<Record<string, unknown>>;
+export type RawParameters = Readonly<Record<string, unknown>>;
 
 const file = z.record(z.string(), z.unknown()).nullable();
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 /** Returns the content of a YAML file, or nothing if there is no such file. */
-export const fromFile = (serviceDir: string, name: string): Written => {
+export const parametersFromFile = (serviceDir: string, name: string): RawParameters => {
   try {
     return file.parse(parse(readFileSync(path.join(serviceDir, name), 'utf8'))) ?? {};
   } catch (error) {
@@ -21,7 +21,7 @@ export const fromFile = (serviceDir: string, name: string): Written => {
 };
 
 /** Reads `--param='name=value'`. The value is YAML, so numbers, switches, and JSON keep their types. */
-export const fromCommandLine = (params: readonly string[]): Written =>
+export const parametersFromCommandLine = (params: readonly string[]): RawParameters =>
   Object.fromEntries(
     params.map((param): [string, unknown] => {
       const at = param.indexOf('=');
@@ -35,7 +35,7 @@ interface Deployment {
   readonly service: string;
   readonly stage: string;
   /** The defaults, the stage's file, and the command line, merged. */
-  readonly written: Written;
+  readonly written: RawParameters;
 }
 
 export interface PackagedFunction {
@@ -44,16 +44,16 @@ export interface PackagedFunction {
 }
 
 /** Reports what a command does while it runs. */
-export type Say = (line: string) => void;
+export type ReportProgress = (line: string) => void;
 
 /** All calls can throw the errors of fencing/model/errors.ts. */
 export interface Deployer {
   /** Creates everything that is missing and changes what differs. It leaves the rest as it is. */
-  readonly deploy: (functions: readonly PackagedFunction[], say: Say) => Promise<void>;
+  readonly deploy: (functions: readonly PackagedFunction[], say: ReportProgress) => Promise<void>;
   /** Reports what `deploy` would change, and changes nothing. Absent if the cloud cannot tell. */
-  readonly preview?: (say: Say) => Promise<void>;
+  readonly preview?: (say: ReportProgress) => Promise<void>;
   /** Removes everything that `deploy` makes, and ignores what is already gone. */
-  readonly remove: (say: Say) => Promise<void>;
+  readonly remove: (say: ReportProgress) => Promise<void>;
   /** Describes what is deployed, line by line. */
   readonly info: () => Promise<readonly string[]>;
   /** Returns the function's answer, or undefined if there is no such function. */
@@ -62,7 +62,7 @@ export interface Deployer {
   readonly logs: (name: string) => Promise<readonly string[]>;
 }
 
-export interface Prepared {
+export interface PreparedDeployment {
   /** All faults of the parameters. With any fault, nothing is packaged or deployed. */
   readonly faults: readonly string[];
   /** Returns the environment of a function. */
@@ -84,9 +84,9 @@ export interface DeployableCloud {
   /** Other files in the zip that the platform reads: texts by name. */
   readonly files?: Readonly<Record<string, string>>;
   /** Returns the document of a release. `defaults` are the defaults of all parameters. */
-  readonly released: (defaults: Written) => Promise<ReleasedDocument>;
+  readonly released: (defaults: RawParameters) => Promise<ReleasedDocument>;
   /** Pure: it uses no network and no credentials. */
-  readonly prepare: (deployment: Deployment) => Prepared;
+  readonly prepare: (deployment: Deployment) => PreparedDeployment;
   /** Calls the handler of a bundle in this process, as the platform would. */
   readonly invokeLocally: (handler: unknown, payload: unknown) => Promise<unknown>;
 }
@@ -95,4 +95,4 @@ export interface DeployableCloud {
  * Waits between two looks at a deployment (ms). An emulator on this machine does not take minutes, so the wait is short
  * there.
  */
-export const patienceAt = (endpoint: string | null) => (ms: number) => delay(endpoint === null ? ms : 5);
+export const createPollDelay = (endpoint: string | null) => (ms: number) => delay(endpoint === null ? ms : 5);

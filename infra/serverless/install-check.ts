@@ -2,18 +2,18 @@ import type { z } from 'zod';
 import { type Configuration, parseConfiguration } from '../../config/schema.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
-import type { Prepared, Written } from './deployer.ts';
+import type { PreparedDeployment, RawParameters } from './deployer.ts';
 
 /** What was written for an install on any cloud, in two halves: the configuration of the functions, and the rest. */
-export interface Halves {
+export interface SplitParameters {
   /** The configuration as JSON. */
   readonly settings: string;
-  readonly parameters: Written;
+  readonly parameters: RawParameters;
 }
 
-export const halvesOf = (written: Written, settingNames: readonly string[]): Halves => {
+export const splitParameters = (written: RawParameters, settingNames: readonly string[]): SplitParameters => {
   const isSetting = (name: string): boolean => settingNames.includes(name);
-  const only = (wanted: (name: string) => boolean): Written =>
+  const only = (wanted: (name: string) => boolean): RawParameters =>
     Object.fromEntries(
       Object.entries(written).filter(([name, value]) => wanted(name) && !(value === null && isSetting(name))),
     );
@@ -43,7 +43,7 @@ export interface CheckedInstall<Parameters> {
   readonly configuration: Configuration;
 }
 
-export type Checked<Parameters> =
+export type ValidationResult<Parameters> =
   | { readonly faults: readonly string[]; readonly install: null }
   | { readonly faults: readonly []; readonly install: CheckedInstall<Parameters> };
 
@@ -79,9 +79,9 @@ const clusterFaults = <Parameters>(
 export const checkInstall = <Parameters>(
   rules: InstallRules<Parameters>,
   stage: string,
-  written: Written,
-): Checked<Parameters> => {
-  const { settings, parameters } = halvesOf(written, settingNames);
+  written: RawParameters,
+): ValidationResult<Parameters> => {
+  const { settings, parameters } = splitParameters(written, settingNames);
   const { configuration, faults } = configurationIn(settings);
   const { data, error } = rules.parameters.safeParse(parameters);
   const all = [
@@ -98,10 +98,10 @@ export const checkInstall = <Parameters>(
 /**
  * Returns the prepared install. With any fault, its other functions throw, because nothing may start or be deployed.
  */
-export const prepared = <Parameters>(
-  { faults, install }: Checked<Parameters>,
-  whenRight: (install: CheckedInstall<Parameters>) => Omit<Prepared, 'faults'>,
-): Prepared => {
+export const prepareDeployment = <Parameters>(
+  { faults, install }: ValidationResult<Parameters>,
+  whenRight: (install: CheckedInstall<Parameters>) => Omit<PreparedDeployment, 'faults'>,
+): PreparedDeployment => {
   if (install) return { faults, ...whenRight(install) };
   const refuse = (): never => {
     throw new InvalidConfiguration(faults);

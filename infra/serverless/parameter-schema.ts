@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type Configuration, duration } from '../../config/schema.ts';
 import { ONLY_TAGGED } from '../../config/permission-tags.ts';
 import { type DeployableCluster, deployableClusters } from './cluster-access.ts';
-import type { Written } from './deployer.ts';
-import { configurationIn, halvesOf, parameterFaults } from './install-check.ts';
+import type { RawParameters } from './deployer.ts';
+import { configurationIn, splitParameters, parameterFaults } from './install-check.ts';
 
 /** The parameters in infra/aws/parameters.yml and in a stage's file, apart from the configuration of the functions. */
 
@@ -65,9 +65,9 @@ export type DeploymentParameters = z.infer<typeof deploymentParameters>;
 /** Names that belong to the configuration of the functions and are checked by its own schema. */
 const settingNames = ['clusters', 'territories', 'policy', 'pause', 'shadow'] as const;
 
-export type { Written };
+export type { RawParameters as Written };
 
-export interface Checked {
+export interface CheckedParameters {
   /** Null if there are faults. */
   readonly parameters: DeploymentParameters | null;
   readonly clusters: readonly DeployableCluster[];
@@ -107,8 +107,8 @@ const tagFaults = (
  * Checks the parameters and returns all faults together. `written` belongs to one stage: its defaults, the stage's
  * file, and the command line, merged.
  */
-export const checkParameters = (written: Written): Checked => {
-  const halves = halvesOf(written, settingNames);
+export const checkParameters = (written: RawParameters): CheckedParameters => {
+  const halves = splitParameters(written, settingNames);
   const { settings } = halves;
   const access = deployableClusters(written['clusters']);
   const { configuration, faults: configurationFaults } = configurationIn(settings);

@@ -4,7 +4,7 @@ import { PLACEHOLDER } from './released-stack.ts';
 import { checkParameters } from './parameter-schema.ts';
 import type { Hooks, Serverless } from './service.ts';
 import { templateValues, type TemplateValues } from './template-values.ts';
-import { fromCommandLine, fromFile, type Written } from './deployer.ts';
+import { parametersFromCommandLine, parametersFromFile, type RawParameters } from './deployer.ts';
 
 const DEFAULTS = 'infra/aws/parameters.yml';
 /**
@@ -28,19 +28,19 @@ const regionFaults = (stage: string, written: unknown, asked: string | undefined
     : [];
 };
 
-interface Stage {
+interface StageParameters {
   /** Faults that stop every command that calls AWS. */
   readonly regionFaults: readonly string[];
   readonly faults: readonly string[];
   readonly values: TemplateValues;
 }
 
-const stageNamed = (stage: string, { serviceDir, service, processedInput }: Serverless): Stage => {
-  const defaults = fromFile(serviceDir, DEFAULTS);
-  const written: Written = {
+const readStage = (stage: string, { serviceDir, service, processedInput }: Serverless): StageParameters => {
+  const defaults = parametersFromFile(serviceDir, DEFAULTS);
+  const written: RawParameters = {
     ...defaults,
-    ...fromFile(serviceDir, `stages/${stage}.yml`),
-    ...fromCommandLine(processedInput.options.param ?? []),
+    ...parametersFromFile(serviceDir, `stages/${stage}.yml`),
+    ...parametersFromCommandLine(processedInput.options.param ?? []),
   };
   const checked = checkParameters(written);
   const tooLong = stage.length > LONGEST_STAGE ? [`stage: "${stage}" is longer than ${LONGEST_STAGE} characters`] : [];
@@ -58,16 +58,16 @@ const stageNamed = (stage: string, { serviceDir, service, processedInput }: Serv
   };
 };
 
-interface Asked {
+interface VariableRequest {
   readonly address: string;
   readonly resolveVariable: (variable: string) => Promise<unknown>;
 }
 
 /** A plugin of `serverless`: it resolves `${cloudfence:name}`, and stops the packaging of a broken configuration. */
 export default function parameters(serverless: Serverless): object {
-  let stage: Stage | null = null;
-  const resolve = async ({ address, resolveVariable }: Asked): Promise<{ readonly value: unknown }> => {
-    stage ??= stageNamed(String(await resolveVariable('sls:stage')), serverless);
+  let stage: StageParameters | null = null;
+  const resolve = async ({ address, resolveVariable }: VariableRequest): Promise<{ readonly value: unknown }> => {
+    stage ??= readStage(String(await resolveVariable('sls:stage')), serverless);
     if (!(address in stage.values)) throw new Error(`there is no \${cloudfence:${address}}`);
     return { value: stage.values[address] };
   };

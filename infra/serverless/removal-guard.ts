@@ -6,7 +6,7 @@ import type { Options, Serverless, Writers } from './service.ts';
  * every cloud.
  */
 
-export const QUESTION = { question: 'fences' } as const;
+export const FENCES_QUESTION = { question: 'fences' } as const;
 
 const answer = z.object({ fences: z.array(z.looseObject({ cluster: z.string(), node: z.string() })) });
 
@@ -17,7 +17,7 @@ const fencesIn = (said: unknown): Fences => answer.parse(said).fences;
 const inWords = (fences: Fences): string =>
   fences.map(({ cluster, node }) => `  - Node ${node} of ${cluster}`).join('\n');
 
-const standingInWords = (fences: Fences): string =>
+const describeFences = (fences: Fences): string =>
   `fences stand.\n${inWords(fences)}\nTake them back with \`cloudfence release --all\`, then remove again.`;
 
 const refusal = (reason: string): string =>
@@ -25,19 +25,19 @@ const refusal = (reason: string): string =>
 
 const FORCED = 'Fences that stand, if any, are left as they are: --force-remove.';
 
-export const forceRemove = {
+export const forceRemoveOption = {
   usage: 'Remove although fences stand, or although nobody can say whether any do',
   type: 'boolean',
 };
 
 /** The function that knows which fences stand. */
-export interface Doctor {
+export interface FenceQuery {
   readonly name: string;
-  /** Returns its answer to `QUESTION`, or undefined if there is no such function. */
+  /** Returns its answer to `FENCES_QUESTION`, or undefined if there is no such function. */
   readonly ask: () => Promise<unknown>;
 }
 
-const standing = async (ask: Doctor['ask']): Promise<Fences | null> => {
+const activeFences = async (ask: FenceQuery['ask']): Promise<Fences | null> => {
   const said = await ask();
   return said === undefined ? null : fencesIn(said);
 };
@@ -46,7 +46,7 @@ const why = (error: unknown): string => (error instanceof Error ? error.message 
 
 /** Allows a removal only if no fence of the install stands, because no one else would release those fences. */
 export const guardRemoval = async (
-  { name, ask }: Doctor,
+  { name, ask }: FenceQuery,
   { classes }: Pick<Serverless, 'classes'>,
   options: Options,
   { log }: Pick<Writers, 'log'>,
@@ -55,9 +55,9 @@ export const guardRemoval = async (
     throw new classes.Error(refusal(reason));
   };
   if (options['force-remove']) return log.warning(FORCED);
-  const fences = await standing(ask).catch((error: unknown) =>
+  const fences = await activeFences(ask).catch((error: unknown) =>
     refuse(`the function ${name} cannot say whether fences stand: ${why(error)}`),
   );
   if (fences === null) return log.notice(`There is no function ${name} any more: nothing can be asked about fences.`);
-  if (fences.length > 0) refuse(standingInWords(fences));
+  if (fences.length > 0) refuse(describeFences(fences));
 };

@@ -22,7 +22,7 @@ const slimAmazon: Plugin = {
 };
 
 /** The calls that providers/gcp makes, by service. List a new call here: it cannot be sent without its description. */
-export const CALLS: Readonly<Record<string, readonly string[]>> = {
+export const GOOGLE_CALLS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Get', 'DetachDisk', 'Stop', 'TestIamPermissions'],
   Disks: ['Get', 'TestIamPermissions'],
   RegionDisks: ['Get', 'TestIamPermissions'],
@@ -69,7 +69,7 @@ type Descriptions = z.infer<typeof version>['nested'];
  */
 const services = (all: Descriptions): Descriptions =>
   Object.fromEntries(
-    Object.entries(CALLS).map(([name, calls]) => {
+    Object.entries(GOOGLE_CALLS).map(([name, calls]) => {
       const service = all[name];
       const methods = Object.fromEntries(calls.map((call) => [call, service?.methods?.[call]]));
       if (!service || Object.values(methods).includes(undefined))

@@ -1,9 +1,9 @@
 import { InvokeCommand, LambdaClient, ResourceNotFoundException } from '@aws-sdk/client-lambda';
-import { type Doctor, forceRemove, guardRemoval, QUESTION } from './removal-guard.ts';
+import { type FenceQuery, forceRemoveOption, guardRemoval, FENCES_QUESTION } from './removal-guard.ts';
 import type { Hooks, Options, Serverless, Writers } from './service.ts';
 
 const ask = async (lambda: LambdaClient, name: string): Promise<unknown> => {
-  const Payload = Buffer.from(JSON.stringify(QUESTION));
+  const Payload = Buffer.from(JSON.stringify(FENCES_QUESTION));
   const { Payload: said, FunctionError: failed } = await lambda.send(
     new InvokeCommand({ FunctionName: name, Payload }),
   );
@@ -21,7 +21,7 @@ const askIfPresent = async (lambda: LambdaClient, name: string): Promise<unknown
   }
 };
 
-const doctorOf = (serverless: Serverless): Doctor => {
+const fenceQueryOf = (serverless: Serverless): FenceQuery => {
   const { name } = serverless.service.getFunction('doctor');
   return {
     name,
@@ -30,9 +30,9 @@ const doctorOf = (serverless: Serverless): Doctor => {
 };
 
 /** A plugin of `serverless` that asks an install on AWS for standing fences before it is removed. */
-export default function standingFences(serverless: Serverless, options: Options, writers: Writers): object {
+export default function refuseRemovalWithFences(serverless: Serverless, options: Options, writers: Writers): object {
   const hooks: Hooks = {
-    'before:remove:remove': () => guardRemoval(doctorOf(serverless), serverless, options, writers),
+    'before:remove:remove': () => guardRemoval(fenceQueryOf(serverless), serverless, options, writers),
   };
-  return { commands: { remove: { options: { 'force-remove': forceRemove } } }, hooks };
+  return { commands: { remove: { options: { 'force-remove': forceRemoveOption } } }, hooks };
 }

@@ -1,7 +1,14 @@
 import type { PermissionTag } from '../../providers/plugin.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
-import { type Arn, managedClustersOf, parametersOf, resourcesOf, rolesOf, secretsOf } from './cluster-access.ts';
-import type { Checked, DeploymentParameters } from './parameter-schema.ts';
+import {
+  type Arn,
+  managedClusterArns,
+  parameterArns,
+  resourceArns,
+  territoryRoleArns,
+  secretArns,
+} from './cluster-access.ts';
+import type { CheckedParameters, DeploymentParameters } from './parameter-schema.ts';
 
 /** The values of `${cloudfence:name}` in serverless.yml and infra/aws/*.yml. */
 export type TemplateValues = Readonly<Record<string, unknown>>;
@@ -53,8 +60,8 @@ const eventValues = (prefix: string, parameters: DeploymentParameters): Template
   };
 };
 
-const accessValues = ({ clusters, settings }: Checked, { kmsKeys }: DeploymentParameters): TemplateValues => {
-  const [secrets, parameters, managed] = [secretsOf(clusters), parametersOf(clusters), managedClustersOf(clusters)];
+const accessValues = ({ clusters, settings }: CheckedParameters, { kmsKeys }: DeploymentParameters): TemplateValues => {
+  const [secrets, parameters, managed] = [secretArns(clusters), parameterArns(clusters), managedClusterArns(clusters)];
   return {
     settings,
     secrets,
@@ -68,13 +75,13 @@ const accessValues = ({ clusters, settings }: Checked, { kmsKeys }: DeploymentPa
   };
 };
 
-const territoryValues = ({ territories }: Checked): TemplateValues => {
-  const roles = rolesOf(territories);
+const territoryValues = ({ territories }: CheckedParameters): TemplateValues => {
+  const roles = territoryRoleArns(territories);
   return {
     roles,
     withRoles: roles.length > 0,
-    volumes: resourcesOf('volume', territories),
-    instances: resourcesOf('instance', territories),
+    volumes: resourceArns('volume', territories),
+    instances: resourceArns('instance', territories),
   };
 };
 
@@ -87,7 +94,7 @@ const networkValues = ({ subnets, securityGroups }: DeploymentParameters): Templ
 export const templateValues = (
   prefix: string,
   stage: string,
-  checked: Checked,
+  checked: CheckedParameters,
   parameters: DeploymentParameters,
 ): TemplateValues => ({
   ...parameters,

@@ -47,10 +47,10 @@ const settled = (value: unknown): unknown => {
 };
 
 /** Returns the names of the resources that a value refers to. CloudFormation creates those first anyway. */
-export const referredTo = (value: unknown): ReadonlySet<string> => {
-  if (Array.isArray(value)) return new Set(value.flatMap((one) => [...referredTo(one)]));
+export const referencedResources = (value: unknown): ReadonlySet<string> => {
+  if (Array.isArray(value)) return new Set(value.flatMap((one) => [...referencedResources(one)]));
   if (!isFields(value)) return new Set();
-  return new Set(Object.entries(value).flatMap(([key, inner]) => named(key, inner) ?? [...referredTo(inner)]));
+  return new Set(Object.entries(value).flatMap(([key, inner]) => named(key, inner) ?? [...referencedResources(inner)]));
 };
 
 const named = (key: string, value: unknown): readonly string[] | null => {
@@ -64,7 +64,7 @@ const named = (key: string, value: unknown): readonly string[] | null => {
  * complains about that.
  */
 const needed = ({ DependsOn = [], Properties }: TemplateResource): readonly string[] => {
-  const implied = referredTo(Properties);
+  const implied = referencedResources(Properties);
   return [DependsOn].flat().filter((name) => !implied.has(name));
 };
 

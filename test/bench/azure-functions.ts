@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { functionNames } from '../../infra/azure/names.ts';
-import { ownSettings } from '../../infra/azure/hosting.ts';
+import { functionSettings } from '../../infra/azure/hosting.ts';
 import { installFor } from '../infra/azure/packaged-template.ts';
 import { plain } from '../infra/azure/stage-files.ts';
 import { workerModules } from '../infra/azure/worker-modules.ts';
@@ -20,7 +20,7 @@ const deployedIn = async (service: PackagedService): Promise<readonly Deployed[]
   const unpacked = path.join(folder, 'unpacked');
   await unzip(path.join(folder, 'fence.zip'), unpacked);
   const { size: zip } = await stat(path.join(folder, 'fence.zip'));
-  const environment = { ...ownSettings(installFor('prod', plain), 'app'), ...workerModules };
+  const environment = { ...functionSettings(installFor('prod', plain), 'app'), ...workerModules };
   return functionNames
     .filter((name) => name !== 'webhook')
     .map((name) => ({

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { environmentOf } from '../../infra/gcp/install.ts';
+import { functionEnvironment } from '../../infra/gcp/install.ts';
 import { functionNames } from '../../infra/gcp/names.ts';
 import { installWith, plain } from '../infra/gcp/installed.ts';
 import { openService, type PackagedService } from '../infra/packaged-service.ts';
@@ -25,7 +25,7 @@ const deployedIn = async (service: PackagedService): Promise<readonly Deployed[]
         zip: (await stat(zip)).size,
         folder: unpacked,
         file: path.join(unpacked, 'index.js'),
-        environment: environmentOf(install, name),
+        environment: functionEnvironment(install, name),
       };
     }),
   );

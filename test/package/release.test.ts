@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
-import { referredTo } from '../../infra/serverless/tidy-template.ts';
+import { referencedResources } from '../../infra/serverless/tidy-template.ts';
 import { root } from './installed.ts';
 
 const run = promisify(execFile);
@@ -128,7 +128,7 @@ describe('the CloudFormation template of a release', () => {
   it('refers only to what is in it, and uses each parameter and condition', async () => {
     const { Parameters, Conditions, Resources } = await stack();
     const text = JSON.stringify({ Resources, Conditions });
-    const references = [...referredTo({ Resources, Conditions })].filter((name) => !name.startsWith('AWS::'));
+    const references = [...referencedResources({ Resources, Conditions })].filter((name) => !name.startsWith('AWS::'));
     expect(references.filter((name) => !(name in Parameters) && !(name in Resources))).toEqual([]);
     for (const name of Object.keys(Parameters)) expect(text).toMatch(new RegExp(`"Ref":"${name}"|\\$\\{${name}\\}`));
     for (const name of Object.keys(Conditions))

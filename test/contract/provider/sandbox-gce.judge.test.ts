@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CALLS } from '../../../infra/serverless/slim-libraries.ts';
+import { GOOGLE_CALLS } from '../../../infra/serverless/slim-libraries.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { missingOnDisk, missingOnMachine } from '../../../providers/gcp/plugin/permissions.ts';
 import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
@@ -92,7 +92,7 @@ describe('the calls above and their answers', () => {
     expect(judged).toEqual(callsInSources());
     expect(judged).toEqual(
       new Set(
-        Object.entries(CALLS).flatMap(([service, methods]) =>
+        Object.entries(GOOGLE_CALLS).flatMap(([service, methods]) =>
           methods.map((method) => `compute.${lower(service)}.${lower(method)}`),
         ),
       ),

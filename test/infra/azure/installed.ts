@@ -1,4 +1,4 @@
-import { armAt } from '../../../infra/azure/arm.ts';
+import { createArm } from '../../../infra/azure/arm.ts';
 import { azureDeployer } from '../../../infra/azure/deployer.ts';
 import { functionNames } from '../../../infra/azure/names.ts';
 import type { Deployer } from '../../../infra/serverless/deployer.ts';
@@ -20,7 +20,7 @@ export interface Deploying {
 
 export const deployingAt = (management: Management, written: object = {}, stage = 'prod'): Deploying => {
   const waited: number[] = [];
-  const arm = armAt({ ...management.trusted, wait: async (ms) => void waited.push(ms) });
+  const arm = createArm({ ...management.trusted, wait: async (ms) => void waited.push(ms) });
   const install = installFor(stage, { ...plain, ...written });
   const said: string[] = [];
   return {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { TemplateResource } from '../../../infra/azure/arm-template.ts';
-import { checkInstall, type Install, installOf } from '../../../infra/azure/install.ts';
-import { templateOf } from '../../../infra/azure/template.ts';
+import { checkInstall, type Install, createInstall } from '../../../infra/azure/install.ts';
+import { installTemplate } from '../../../infra/azure/template.ts';
 import { nested } from './subscription.ts';
 
 const defaults = z
@@ -13,7 +13,7 @@ const defaults = z
 export const installFor = (stage: string, written: object): Install => {
   const { faults, install } = checkInstall(stage, { ...defaults, ...written });
   if (install === null) throw new Error(faults.join('\n'));
-  return installOf(`cloudfence-${stage}`, install);
+  return createInstall(`cloudfence-${stage}`, install);
 };
 
 /** A resource, and the group that it is deployed into; null for the subscription. */
@@ -29,7 +29,7 @@ const placedIn = (resources: readonly TemplateResource[], group: string | null):
   });
 
 export const placedFor = (stage: string, written: object): readonly Placed[] =>
-  placedIn(templateOf(installFor(stage, written)).resources, null);
+  placedIn(installTemplate(installFor(stage, written)).resources, null);
 
 export const ofType = (placed: readonly Placed[], type: string): readonly Placed[] =>
   placed.filter((one) => one.type === `Microsoft.${type}`);

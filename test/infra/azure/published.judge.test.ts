@@ -3,7 +3,7 @@ import { jsonIn } from '../../../fencing/model/json-text.ts';
 import { functionNames } from '../../../infra/azure/names.ts';
 import { deployingAt, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
-import { templateOf } from '../../../infra/azure/template.ts';
+import { installTemplate } from '../../../infra/azure/template.ts';
 import { installFor, ofType, placedFor } from './packaged-template.ts';
 import { openPublished, type Published } from './published-models.ts';
 import { full, plain } from './stage-files.ts';
@@ -42,7 +42,7 @@ const stages = {
 
 describe('the template', () => {
   it.each(Object.entries(stages))('is as published, with every resource of the stage %s', (stage, written) => {
-    const nested = templateOf(installFor('prod', written)).resources.filter(
+    const nested = installTemplate(installFor('prod', written)).resources.filter(
       ({ type }) => type === 'Microsoft.Resources/deployments',
     );
     const placed = placedFor('prod', written).map(({ group: _group, ...resource }) => resource);

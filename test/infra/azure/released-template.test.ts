@@ -1,15 +1,15 @@
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkInstall, installOf } from '../../../infra/azure/install.ts';
-import { worked } from '../../../infra/azure/names.ts';
+import { checkInstall, createInstall } from '../../../infra/azure/install.ts';
+import { hashedNaming } from '../../../infra/azure/names.ts';
 import { releasedTemplate } from '../../../infra/azure/released-template.ts';
-import { templateOf } from '../../../infra/azure/template.ts';
-import { fromFile } from '../../../infra/serverless/deployer.ts';
+import { installTemplate } from '../../../infra/azure/template.ts';
+import { parametersFromFile } from '../../../infra/serverless/deployer.ts';
 
 /** The template of a release, with its expressions worked out, has to be the one that a deployment sends. */
 
-const defaults = fromFile('.', 'infra/azure/parameters.yml');
+const defaults = parametersFromFile('.', 'infra/azure/parameters.yml');
 const subscription = '11111111-2222-4333-8444-555555555555';
 const settings = { clusters: [{ name: 'prod', aks: { resourceGroup: 'clusters', cluster: 'prod' } }] };
 
@@ -22,7 +22,7 @@ const installed = () => {
     resourceGroups: ['MC_prod'],
   });
   if (!install) throw new Error(faults.join('; '));
-  return installOf('cloudfence-prod', install);
+  return createInstall('cloudfence-prod', install);
 };
 
 /** As much of ARM's functions as there is; ours for names, in the place of ARM's own hashes. */
@@ -30,9 +30,9 @@ const functions = (given: Readonly<Record<string, string>>) => ({
   concat: (...parts: readonly string[]) => parts.join(''),
   take: (text: string, count: number) => text.slice(0, count),
   replace: (text: string, what: string, by: string) => text.replaceAll(what, by),
-  toLower: worked.lower,
-  uniqueString: worked.short,
-  guid: worked.guid,
+  toLower: hashedNaming.lower,
+  uniqueString: hashedNaming.short,
+  guid: hashedNaming.guid,
   parameters: (name: string) => given[name],
   subscription: () => ({ subscriptionId: subscription }),
   reference: (id: string, api: string) =>
@@ -65,7 +65,7 @@ it('is the template of a deployment with parameters', () => {
     settings: install.settings,
   };
   const { resources } = z.looseObject({ resources: z.array(z.unknown()) }).parse(releasedTemplate(defaults));
-  expect(workedOut(resources, given)).toEqual(workedOut(templateOf(install).resources, given));
+  expect(workedOut(resources, given)).toEqual(workedOut(installTemplate(install).resources, given));
 });
 
 it('declares in each template within it what that one uses', () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { guardRemoval, QUESTION } from '../../../infra/serverless/removal-guard.ts';
+import { guardRemoval, FENCES_QUESTION } from '../../../infra/serverless/removal-guard.ts';
 import type { Reply } from './answers.ts';
 import { type Deploying, deployingAt, packaged } from './installed.ts';
 import { type Management, openManagement, OTHERS } from './management.ts';
@@ -28,7 +28,7 @@ const writers = { log: { notice: (text: string) => void notices.push(text), warn
 /** As the command does it: the guard first. */
 const remove = async (options: { readonly 'force-remove'?: boolean } = {}): Promise<string> => {
   const { deployer, say } = deploying;
-  const ask = () => deployer.invoke('doctor', QUESTION);
+  const ask = () => deployer.invoke('doctor', FENCES_QUESTION);
   const before = management.writes().length;
   try {
     await guardRemoval({ name: 'doctor', ask }, command, options, writers);

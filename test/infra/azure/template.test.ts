@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { builtIn } from '../../../infra/azure/access.ts';
+import { builtInRoles } from '../../../infra/azure/access.ts';
 import { roleNames } from '../../../infra/azure/roles.ts';
 import { installFor, ofType, placedFor, type Placed } from './packaged-template.ts';
 import { full, plain, SUBSCRIPTION } from './stage-files.ts';
@@ -43,7 +43,7 @@ const grantsIn = (placed: readonly Placed[], named: Readonly<Record<string, stri
     .toSorted();
 
 const namesOfRoles = (stage: string, written: object) => ({
-  ...Object.fromEntries(Object.entries(builtIn).map(([name, id]) => [id, name])),
+  ...Object.fromEntries(Object.entries(builtInRoles).map(([name, id]) => [id, name])),
   ...Object.fromEntries(
     roleNames.map((role) => [installFor(stage, written).names.roleId(role).split('/').at(-1), role]),
   ),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { tellingEndings } from '../../../infra/azure/topics.ts';
+import { operationEndings } from '../../../infra/azure/topics.ts';
 import { metric } from '../../../functions/metrics.ts';
 import { reasonIn } from '../../../providers/azure/events/kinds.ts';
 import { installFor, ofType, placedFor, type Placed } from './packaged-template.ts';
@@ -24,15 +24,15 @@ describe('the topics', () => {
   const filterOf = ({ properties }: Placed) => subscribed.parse(properties).filter;
 
   it('bring every operation that is understood, and none that tells nothing', () => {
-    expect(tellingEndings.filter((ending) => reasonIn(`Microsoft.Compute/virtualMachines${ending}`) === null)).toEqual(
-      [],
-    );
-    expect(tellingEndings).toHaveLength(16);
+    expect(
+      operationEndings.filter((ending) => reasonIn(`Microsoft.Compute/virtualMachines${ending}`) === null),
+    ).toEqual([]);
+    expect(operationEndings).toHaveLength(16);
     const [operations] = ofType(usual, 'EventGrid/systemTopics/eventSubscriptions').map(filterOf);
     expect(operations?.includedEventTypes).toHaveLength(9);
     expect(operations?.advancedFilters.flatMap(({ values }) => values).length).toBeLessThanOrEqual(25);
     expect('Microsoft.Compute/virtualMachines/attachDetachDataDisks/action').not.toMatch(
-      new RegExp(`(${tellingEndings.join('|')})$`),
+      new RegExp(`(${operationEndings.join('|')})$`),
     );
   });
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkInstall } from '../../../infra/gcp/install.ts';
-import { onProject, onSecret } from '../../../infra/gcp/permissions.ts';
-import { servicesOf } from '../../../infra/gcp/services.ts';
+import { projectPermissions, secretPermissions } from '../../../infra/gcp/permissions.ts';
+import { requiredServices } from '../../../infra/gcp/services.ts';
 import { defaults, deployerAt, installWith, packaged, plain } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { PROJECT } from './store.ts';
@@ -21,7 +21,7 @@ afterEach(() => google.close());
 const quiet = (): void => undefined;
 const docs = readFileSync(new URL('../../../docs/gcp.md', import.meta.url), 'utf8');
 const gke = { clusters: [{ name: 'a', gke: { location: 'europe-west1', project: PROJECT } }] };
-const everything: readonly string[] = [...onProject, ...onSecret];
+const everything: readonly string[] = [...projectPermissions, ...secretPermissions];
 
 /** Every call that an install's life has: made, changed, looked at, removed, made again. */
 const wholeLife = async (): Promise<void> => {
@@ -67,8 +67,8 @@ describe('what the person who deploys may', () => {
 
   it('is the list that the documentation has', () => {
     const [, block = ''] = /<!-- permissions -->\n([\s\S]*?)\n<!-- \/permissions -->/.exec(docs) ?? [];
-    expect([...block.matchAll(/^ {2}- ([a-z]+\.[a-zA-Z.]+)$/gm)].map(([, one]) => one)).toEqual(onProject);
-    for (const one of onSecret) expect(docs).toContain(`\`${one}\``);
+    expect([...block.matchAll(/^ {2}- ([a-z]+\.[a-zA-Z.]+)$/gm)].map(([, one]) => one)).toEqual(projectPermissions);
+    for (const one of secretPermissions) expect(docs).toContain(`\`${one}\``);
   });
 
   it('is asked first: without some of it nothing is made, and all of it is named', async () => {
@@ -83,7 +83,7 @@ describe('what the person who deploys may', () => {
 describe('the APIs of an install', () => {
   const commandIn = /gcloud services enable ([\s\S]*?) --project/.exec(docs)?.[1] ?? '';
   it('are the ones that the documentation switches on', () => {
-    const all = servicesOf(
+    const all = requiredServices(
       installWith({
         clusters: [...gke.clusters, { name: 'b', secretManager: { secret: `projects/${PROJECT}/secrets/b` } }],
       }),

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { environmentOf } from '../../../infra/gcp/install.ts';
+import { functionEnvironment } from '../../../infra/gcp/install.ts';
 import { bundleFunction } from '../../../infra/serverless/bundle-function.ts';
 import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
 import { openStandIn, type StandIn } from '../../providers/stand-in.ts';
@@ -59,7 +59,7 @@ const push = async (token: string): Promise<number> => {
     },
   };
   const env = {
-    ...environmentOf(install, 'on-event'),
+    ...functionEnvironment(install, 'on-event'),
     CLOUDFENCE_GCP_ENDPOINT: pubSub.url,
     CLOUDFENCE_CERTIFICATES_URL: keys.url,
   };

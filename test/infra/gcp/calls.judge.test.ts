@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { apiAt, hosts, type Host } from '../../../infra/gcp/api.ts';
+import { createApi, hosts, type Host } from '../../../infra/gcp/api.ts';
 import { gcpDeployer } from '../../../infra/gcp/deployer.ts';
 import { judgeOf, type Exchange } from '../../contract/discovery/services.ts';
 import { installWith, packaged } from './installed.ts';
@@ -38,7 +38,7 @@ let google: Management;
 const meant: Host[] = [];
 
 const deployer = (written = {}) => {
-  const api = apiAt({ endpoint: google.url, wait: google.wait });
+  const api = createApi({ endpoint: google.url, wait: google.wait });
   const noting = api.over((call) => {
     meant.push(call.host);
     return api.ask(call);

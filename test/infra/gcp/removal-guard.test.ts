@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { guardRemoval, QUESTION } from '../../../infra/serverless/removal-guard.ts';
+import { guardRemoval, FENCES_QUESTION } from '../../../infra/serverless/removal-guard.ts';
 import { deployerAt, packaged } from './installed.ts';
 import { type Management, openManagement } from './management.ts';
 import { PROJECT } from './store.ts';
@@ -20,7 +20,7 @@ const guarded = async (written = {}): Promise<string> => {
   const notices: string[] = [];
   const log = { notice: (text: string) => void notices.push(text), warning: (text: string) => void notices.push(text) };
   const deployer = deployerAt(google, written);
-  await guardRemoval({ name: 'doctor', ask: () => deployer.invoke('doctor', QUESTION) }, service, {}, { log });
+  await guardRemoval({ name: 'doctor', ask: () => deployer.invoke('doctor', FENCES_QUESTION) }, service, {}, { log });
   return notices.join(' ');
 };
 const path = (name: string, region = 'europe-west1') =>

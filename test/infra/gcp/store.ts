@@ -1,4 +1,4 @@
-import type { Call } from '../../../infra/gcp/api.ts';
+import type { ApiCall } from '../../../infra/gcp/api.ts';
 import { isBindable } from './role-stages.ts';
 
 /** What a project holds, as its management APIs tell it: everything by its path, and the policy of each. */
@@ -212,4 +212,4 @@ export const masked = (object: Fields, body: Fields, mask: string): Fields => {
   ]);
 };
 
-export type Verb = Call['method'];
+export type Verb = ApiCall['method'];
