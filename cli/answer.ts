@@ -44,14 +44,14 @@ export const outcomeOfReason = (reason: Reason, dryRun: boolean, retry = false):
 });
 
 /** Prints one outcome, in words for people or as exactly one JSON object. Returns the exit code. */
-export const answerOne = (outcome: Outcome, json: boolean, { line }: Output): number => {
+export const printOutcome = (outcome: Outcome, json: boolean, { line }: Output): number => {
   if (json) line(JSON.stringify(outcomeJson(outcome)));
   else for (const text of outcomeLines(outcome)) line(text);
   return exitCodeOf([outcome.outcome]);
 };
 
 /** Prints several outcomes, in words or as one JSON object with `results`. Returns the exit code. */
-export const answerAll = (outcomes: readonly Outcome[], json: boolean, { line }: Output): number => {
+export const printOutcomes = (outcomes: readonly Outcome[], json: boolean, { line }: Output): number => {
   if (json) line(JSON.stringify({ results: outcomes.map(outcomeJson) }));
   else for (const text of outcomes.flatMap(outcomeLines)) line(text);
   if (!json && outcomes.length === 0) line('nothing to do');

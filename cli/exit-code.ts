@@ -4,7 +4,7 @@ import type { OutcomeKind } from '../fencing/model/outcome.ts';
  * Exit codes: 0 fenced, released, a dry run that would do so, or rightly ignored · 1 failed · 2 usage or configuration
  * · 3 still waiting at the timeout · 4 refused · 130 interrupted by Ctrl-C.
  */
-export const USAGE = 2;
+export const USAGE_ERROR = 2;
 export const INTERRUPTED = 130;
 
 const codes: Record<OutcomeKind, number> = {

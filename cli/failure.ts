@@ -2,15 +2,15 @@ import { CommanderError } from 'commander';
 import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/model/errors.ts';
 import { reasonOf } from '../fencing/loop/reduce.ts';
 import { because, type Reason } from '../fencing/model/reason.ts';
-import { answerOne, outcomeOfReason, type Output } from './answer.ts';
-import { USAGE } from './exit-code.ts';
+import { printOutcome, outcomeOfReason, type Output } from './answer.ts';
+import { USAGE_ERROR } from './exit-code.ts';
 
 /**
  * This module ends a command that could not be carried out: with a sentence for people, and with the JSON that `--json`
  * promises.
  */
 
-export interface Asked {
+export interface OutputOptions {
   readonly json: boolean;
   readonly dryRun: boolean;
   /** Print how an error came about. Only people who look for a fault of Cloudfence want to see this. */
@@ -18,7 +18,7 @@ export interface Asked {
 }
 
 /** Reads these options from the arguments, even when the arguments cannot be parsed. */
-export const askedIn = (argv: readonly string[]): Asked => {
+export const readOutputOptions = (argv: readonly string[]): OutputOptions => {
   const said = (option: string): boolean => argv.includes(option);
   return { json: said('--json'), dryRun: said('--dry-run'), debug: said('--debug') };
 };
@@ -51,12 +51,12 @@ const stackOf = (error: unknown): string => {
 };
 
 /** Reports an error, and returns the exit code of the command that it ended. */
-export const fail = (error: unknown, { json, dryRun, debug }: Asked, output: Output): number => {
+export const reportFailure = (error: unknown, { json, dryRun, debug }: OutputOptions, output: Output): number => {
   if (error instanceof CommanderError && error.exitCode === 0) return 0;
   const reason = reasonFor(error);
   // Commander has already said what is wrong with the arguments, and what might have been meant.
   if (!(error instanceof CommanderError)) output.complain(`cloudfence: ${reason.says}`);
   if (debug) output.complain(stackOf(error));
-  if (json) answerOne(outcomeOfReason(reason, dryRun), true, output);
-  return isUsage(error) ? USAGE : 1;
+  if (json) printOutcome(outcomeOfReason(reason, dryRun), true, output);
+  return isUsage(error) ? USAGE_ERROR : 1;
 };

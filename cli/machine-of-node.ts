@@ -2,7 +2,7 @@ import { InvalidInput } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 
-export interface NodeAt {
+export interface LocatedNode {
   readonly cluster: string;
   readonly node: string;
   readonly machine: MachineId;
@@ -21,7 +21,7 @@ export const quoted = (text: string): string => JSON.stringify(text.length > SHO
  * a Node.
  * @throws InvalidInput when the Node names no machine or more than one, or exists in more than one cluster
  */
-export const machineOfNode = async (node: string, { clusters, cloud, signal }: Ports): Promise<NodeAt | null> => {
+export const machineOfNode = async (node: string, { clusters, cloud, signal }: Ports): Promise<LocatedNode | null> => {
   if (!NODE_NAME.test(node)) return null;
   const asked = await Promise.all(
     clusters.map(async (cluster) => ({ cluster: cluster.name, identitySources: await cluster.identify(node, signal) })),

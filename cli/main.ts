@@ -1,6 +1,6 @@
 import { systemClock } from '../config/system.ts';
 import type { Terminal } from './answer.ts';
-import { askedIn, fail } from './failure.ts';
+import { readOutputOptions, reportFailure } from './failure.ts';
 import { runCommand } from './program.ts';
 
 const terminal: Terminal = {

@@ -8,13 +8,13 @@ import type { OpenedCloud } from '../providers/plugin.ts';
 import { readEnvironment, readVariable } from '../config/environment.ts';
 import { openClusters, type OpenCluster } from '../config/open-clusters.ts';
 import { policyOf, type Configuration } from '../config/schema.ts';
-import { loadSettings, type Flags } from '../config/settings.ts';
-import { answerOne, outcomeOfError, type Output, type Terminal } from './answer.ts';
+import { loadSettings, type CommandLineFlags } from '../config/settings.ts';
+import { printOutcome, outcomeOfError, type Output, type Terminal } from './answer.ts';
 import { INTERRUPTED } from './exit-code.ts';
 import { stepList } from './step-list.ts';
 
 /** Options that every command takes. */
-export interface CommonOptions extends Flags {
+export interface CommonOptions extends CommandLineFlags {
   readonly dryRun?: boolean;
   readonly json?: boolean;
   /** In ms. */
@@ -23,7 +23,7 @@ export interface CommonOptions extends Flags {
 
 export interface Session {
   readonly settings: Configuration;
-  readonly kit: OpenedCloud;
+  readonly openedCloud: OpenedCloud;
   readonly clusters: readonly OpenCluster[];
   readonly ports: Ports;
   readonly policy: Policy;
@@ -35,14 +35,16 @@ export interface Session {
  * Opens the clouds of these machines now, so that a fault in the configuration shows immediately. Replaces a scale set
  * by its machines.
  */
-export const openFor = async (machines: readonly MachineId[], { kit, ports }: Session): Promise<readonly MachineId[]> =>
-  kit.expand ? kit.expand(machines, ports.signal) : machines;
+export const openCloudsOf = async (
+  machines: readonly MachineId[],
+  { openedCloud, ports }: Session,
+): Promise<readonly MachineId[]> => (openedCloud.expand ? openedCloud.expand(machines, ports.signal) : machines);
 
 const INTERRUPTION = 'interrupted: Cloudfence keeps the steps that it took. Run the same command again to continue';
 
 const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output: Output, answered: boolean): number => {
   output.complain(`cloudfence: ${INTERRUPTION}`);
-  if (json && !answered) answerOne(outcomeOfError(new Unavailable(INTERRUPTION), dryRun), true, output);
+  if (json && !answered) printOutcome(outcomeOfError(new Unavailable(INTERRUPTION), dryRun), true, output);
   return INTERRUPTED;
 };
 
@@ -101,15 +103,15 @@ const open = async (
 ): Promise<Session> => {
   const settings = await loadSettings(readEnvironment(), options);
   const { cloud = null, region = null, clusters, territories } = settings;
-  const kit = await openClouds({ variable: readVariable, cloud, region, account: null, clusters, territories });
-  opened.push(...openClusters(clusters, kit.access, signal, clusterClock(clock)));
+  const openedCloud = await openClouds({ variable: readVariable, cloud, region, account: null, clusters, territories });
+  opened.push(...openClusters(clusters, openedCloud.access, signal, clusterClock(clock)));
   await Promise.all(opened.map((cluster) => openNow(cluster, output)));
   const { observe } = stepList(options.json ? () => undefined : output.line);
   return {
     settings,
-    kit,
+    openedCloud,
     clusters: opened,
-    ports: { cloud: kit.cloud, clusters: opened.map(({ cluster }) => cluster), clock, signal, observe },
+    ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock, signal, observe },
     policy: policyOf(settings, options.dryRun ?? false),
     deadline: clock.now().mono + options.timeout,
   };

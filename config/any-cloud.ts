@@ -40,7 +40,7 @@ const byOwner = (
   [null, machines.filter((machine) => !ownerOf(machine, registered))],
 ];
 
-type Readings = ReturnType<NonNullable<Cloud['readingFor']>>;
+type IdentityRules = ReturnType<NonNullable<Cloud['readingFor']>>;
 
 /**
  * The opened clouds, by name. A run that has looked at a machine has opened the machine's cloud. By then, that cloud
@@ -57,7 +57,7 @@ const unservedPlaceOf = (source: IdentitySource, registered: Registered, opened:
  * Returns the readings that determine which cloud a machine belongs to. Only the readings of that one cloud judge what
  * an identity source is worth.
  */
-const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace']): Readings => {
+const readingsOf = (registered: Registered, unservedPlace: Cloud['unservedPlace']): IdentityRules => {
   const first = <T>(read: (cloud: CloudPlugin) => T | null): T | null =>
     registered.reduce<T | null>((found, cloud) => found ?? read(cloud), null);
   return {
@@ -98,9 +98,9 @@ const routesTo = (registered: Registered, open: Open) => {
 const cloudOf = (registered: Registered, openKit: Open): Cloud => {
   const opened = new Map<string, Cloud>();
   const { owning, lookAt, holdersIn } = routesTo(registered, async (name) => {
-    const kit = await openKit(name);
-    opened.set(name, kit.cloud);
-    return kit;
+    const openedCloud = await openKit(name);
+    opened.set(name, openedCloud.cloud);
+    return openedCloud;
   });
   const unservedPlace = (source: IdentitySource): UnservedPlace | null => unservedPlaceOf(source, registered, opened);
   const readings = readingsOf(registered, unservedPlace);
@@ -160,7 +160,7 @@ export const anyCloud = (
   configured: ReadonlySet<string>,
 ): Omit<OpenedCloud, 'access'> => ({
   cloud: cloudOf(registered, open),
-  readHints: (raw) => readByAny(raw, registered),
+  readHints: (raw) => readEventOfAnyCloud(raw, registered),
   expand: (named, signal) => expand(named, signal, registered, open),
   probes: [],
   probesFor: async (machines) => {
@@ -198,7 +198,10 @@ const ofNone = (attempts: readonly Attempt[]): readonly Fault[] => {
 };
 
 /** Returns an event as read by the cloud that understands the most of it. */
-export const readByAny = (raw: unknown, clouds: readonly Pick<CloudPlugin, 'name' | 'readHints'>[]): ParsedEvent => {
+export const readEventOfAnyCloud = (
+  raw: unknown,
+  clouds: readonly Pick<CloudPlugin, 'name' | 'readHints'>[],
+): ParsedEvent => {
   const attempts = clouds
     .map(({ name, readHints }): Attempt => ({ name, ...readHints(raw) }))
     .toSorted(byUnderstanding);

@@ -12,7 +12,7 @@ import { type Doctor, doctorOf } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/exchange.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
-import { fileText } from './settings.ts';
+import { readText } from './settings.ts';
 
 export interface OpenedCluster {
   readonly cluster: Cluster;
@@ -47,7 +47,7 @@ const linkFromSecretText = (text: string, context: string | null): Link =>
   linkFromTexts([{ content: text, file: null, fromSecret: true }], context);
 
 const readKubeConfig = async (file: string): Promise<KubeConfigText> => ({
-  content: await fileText(file, 'the kubeconfig'),
+  content: await readText(file, 'the kubeconfig'),
   file,
 });
 

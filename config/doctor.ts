@@ -99,12 +99,12 @@ const accessChecks = (
 };
 
 const placeChecks = async (
-  kit: OpenedCloud,
+  openedCloud: OpenedCloud,
   examined: Examined,
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
-  const places = [...kit.probes, ...((await kit.probesFor?.(machines)) ?? [])];
+  const places = [...openedCloud.probes, ...((await openedCloud.probesFor?.(machines)) ?? [])];
   return (await Promise.all(places.map((probe) => cloudChecks(probe, examined, machines, signal)))).flat();
 };
 
@@ -118,8 +118,8 @@ interface Examination {
  * Checks whether a fence would work from here: credentials, API access, each order and verb, the taint, and each Node's
  * identity.
  */
-export const examine = async (
-  kit: OpenedCloud,
+export const runDoctorChecks = async (
+  openedCloud: OpenedCloud,
   clusters: readonly OpenCluster[],
   examined: Examined,
   signal: AbortSignal,
@@ -129,24 +129,24 @@ export const examine = async (
     clusters.map((opened) =>
       accessChecks(opened, signal, (doctor) =>
         checked(`${opened.cluster.name}: identities`, () =>
-          identityChecks(opened.cluster.name, doctor, kit, named, signal),
+          identityChecks(opened.cluster.name, doctor, openedCloud, named, signal),
         ),
       ),
     ),
   );
   const machines = [...named];
-  return { checks: [...(await placeChecks(kit, examined, machines, signal)), ...perCluster.flat()], machines };
+  return { checks: [...(await placeChecks(openedCloud, examined, machines, signal)), ...perCluster.flat()], machines };
 };
 
 /** Runs the same checks without the identities of the Nodes, which do not depend on whose credentials these are. */
-export const examineAccess = async (
-  kit: OpenedCloud,
+export const runAccessChecks = async (
+  openedCloud: OpenedCloud,
   clusters: readonly OpenCluster[],
   { policy, machines }: Pick<Examined, 'policy'> & { readonly machines: readonly MachineId[] },
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   const perCluster = await Promise.all(clusters.map((opened) => accessChecks(opened, signal, async () => [])));
-  return [...(await placeChecks(kit, { policy, gives: 'orders' }, machines, signal)), ...perCluster.flat()];
+  return [...(await placeChecks(openedCloud, { policy, gives: 'orders' }, machines, signal)), ...perCluster.flat()];
 };
 
 /**
@@ -200,7 +200,7 @@ const judged = (
   }
 };
 
-interface Seen {
+interface MachinesSoFar {
   readonly facts: ReadonlyMap<MachineId, MachineFacts>;
   /** The Node that names each machine, by machine. */
   readonly takenBy: Map<MachineId, string>;
@@ -209,11 +209,11 @@ interface Seen {
 const identityCheck = (
   cluster: string,
   identity: NodeIdentity,
-  kit: Pick<OpenedCloud, 'cloud'>,
-  { facts, takenBy }: Seen,
+  openedCloud: Pick<OpenedCloud, 'cloud'>,
+  { facts, takenBy }: MachinesSoFar,
 ): Check => {
   const what = `${cluster}: Node ${identity.node} names its machine`;
-  const [machine, second] = machinesNamed(identity, kit);
+  const [machine, second] = machinesNamed(identity, openedCloud);
   if (machine === undefined)
     return {
       what,
@@ -230,7 +230,7 @@ const identityCheck = (
   takenBy.set(machine, identity.node);
   if (other !== undefined)
     return { what, verdict: 'fail', says: `Node ${other} also names ${machine}: delete the Node that is not running` };
-  return { what, ...judged(identity, machine, facts.get(machine), kit) };
+  return { what, ...judged(identity, machine, facts.get(machine), openedCloud) };
 };
 
 /**
@@ -240,17 +240,17 @@ const identityCheck = (
 const identityChecks = async (
   cluster: string,
   doctor: Doctor,
-  kit: Pick<OpenedCloud, 'cloud'>,
+  openedCloud: Pick<OpenedCloud, 'cloud'>,
   named: Set<MachineId>,
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   const takenBy = new Map<MachineId, string>();
   const checks: Check[] = [];
   for await (const page of doctor.identities(signal)) {
-    const machines = [...new Set(page.flatMap((identity) => machinesNamed(identity, kit)))];
+    const machines = [...new Set(page.flatMap((identity) => machinesNamed(identity, openedCloud)))];
     for (const machine of machines) named.add(machine);
-    const facts = new Map((await factsOf(machines, kit, signal)).map((one) => [one.machine, one]));
-    checks.push(...page.map((identity) => identityCheck(cluster, identity, kit, { facts, takenBy })));
+    const facts = new Map((await factsOf(machines, openedCloud, signal)).map((one) => [one.machine, one]));
+    checks.push(...page.map((identity) => identityCheck(cluster, identity, openedCloud, { facts, takenBy })));
   }
   return checks;
 };

@@ -122,5 +122,5 @@ export const readAzureFunctionEnvironment = (): AzureFunctionEnvironment => ({
  * Sets the variables of a deployed function in this process, for a function that is called here instead of in the
  * cloud.
  */
-export const liveAsFunction = (variables: Readonly<Record<string, string>>): void =>
+export const setFunctionEnvironment = (variables: Readonly<Record<string, string>>): void =>
   void Object.assign(process.env, variables);

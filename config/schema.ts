@@ -15,7 +15,7 @@ export const parseDuration = (text: string): number | null => {
   return entry ? Number(amount) * entry[1] : null;
 };
 
-export const duration = z.string().transform((text, context) => {
+export const durationSchema = z.string().transform((text, context) => {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
   context.addIssue({
@@ -37,7 +37,7 @@ const share = z.preprocess((written) => {
 
 const policy = z
   .strictObject({
-    fenceAfter: duration.default(defaultPolicy.fenceAfter),
+    fenceAfter: durationSchema.default(defaultPolicy.fenceAfter),
     detach: z.enum(['when-stuck', 'always', 'never']).default(defaultPolicy.detach),
     deleteNode: z.enum(['when-terminated', 'always', 'never']).default(defaultPolicy.deleteNode),
     unreachable: z.enum(['report', 'power-off']).default(defaultPolicy.unreachable),
@@ -90,7 +90,7 @@ const namedTwice = (names: readonly string[]): readonly string[] => [
   ...new Set(names.filter((name, at) => names.indexOf(name) !== at)),
 ];
 
-export const configuration = z
+export const configurationSchema = z
   .strictObject({
     /** If left out, each machine's own id determines the cloud. */
     cloud: z.string().min(1).optional(),
@@ -116,7 +116,7 @@ export const configuration = z
     }
   });
 
-export type Configuration = z.infer<typeof configuration>;
+export type Configuration = z.infer<typeof configurationSchema>;
 
 export const policyOf = ({ pause, shadow, policy: rules }: Configuration, dryRun: boolean): Policy => ({
   ...rules,
@@ -181,7 +181,7 @@ const yamlIn = (text: string, source: string): unknown => {
  */
 export const parseConfiguration = (text: string, source: string): Configuration => {
   const raw: unknown = yamlIn(text, source) ?? {};
-  const read = configuration.safeParse(raw);
+  const read = configurationSchema.safeParse(raw);
   if (read.success) return read.data;
   throw new InvalidConfiguration(read.error.issues.flatMap(furthest).map(inWords(source)));
 };

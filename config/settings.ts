@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import type { Environment } from './environment.ts';
-import { configuration, type Configuration, parseConfiguration } from './schema.ts';
+import { configurationSchema, type Configuration, parseConfiguration } from './schema.ts';
 
 /** Options of the command line. They override the configuration file, and the file overrides the environment. */
-export interface Flags {
+export interface CommandLineFlags {
   readonly config?: string;
   readonly cloud?: string;
   readonly region?: string;
@@ -12,7 +12,7 @@ export interface Flags {
   readonly context?: string;
 }
 
-const noFlags: Flags = {};
+const noFlags: CommandLineFlags = {};
 
 /** A region becomes part of a host name. */
 const REGION = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -21,10 +21,13 @@ const REGION = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
  * Loads the settings from the command line, the configuration file, and the environment.
  * @throws InvalidConfiguration with all faults at once
  */
-export const loadSettings = async (environment: Environment, flags: Flags = noFlags): Promise<Configuration> => {
+export const loadSettings = async (
+  environment: Environment,
+  flags: CommandLineFlags = noFlags,
+): Promise<Configuration> => {
   const path = flags.config ?? environment.config;
   const written =
-    path === null ? configuration.parse({}) : parseConfiguration(await fileText(path, 'the configuration'), path);
+    path === null ? configurationSchema.parse({}) : parseConfiguration(await readText(path, 'the configuration'), path);
   const region = flags.region ?? written.region ?? environment.region;
   if (region !== null && !REGION.test(region))
     throw new InvalidConfiguration([`"${region.slice(0, SHOWN)}" is not a region: write one such as eu-west-1`]);
@@ -41,7 +44,11 @@ export const loadSettings = async (environment: Environment, flags: Flags = noFl
  * Returns the clusters to work with. A kubeconfig or a context on the command line selects the only cluster. Otherwise,
  * the clusters of the configuration count. If it has none, the usual kubeconfig selects the only cluster.
  */
-const clustersFrom = (written: Configuration, environment: Environment, flags: Flags): Configuration['clusters'] => {
+const clustersFrom = (
+  written: Configuration,
+  environment: Environment,
+  flags: CommandLineFlags,
+): Configuration['clusters'] => {
   const named = flags.kubeconfig !== undefined || flags.context !== undefined;
   if (written.clusters.length > 0 && !named) return written.clusters;
   const kubeconfig = kubeconfigFiles(environment, flags);
@@ -58,7 +65,7 @@ const clustersFrom = (written: Configuration, environment: Environment, flags: F
  * Returns the paths of the kubeconfig files to use, in the format of KUBECONFIG.
  * @throws InvalidConfiguration when nothing says where one is
  */
-export const kubeconfigFiles = (environment: Environment, flags: Pick<Flags, 'kubeconfig'>): string => {
+export const kubeconfigFiles = (environment: Environment, flags: Pick<CommandLineFlags, 'kubeconfig'>): string => {
   const files =
     flags.kubeconfig ??
     environment.kubeconfig ??
@@ -97,7 +104,7 @@ export const whyUnreadable = (path: string, what: string, error: unknown): strin
 };
 
 /** Reads the text of a file. @throws InvalidConfiguration when the file cannot be read */
-export const fileText = async (path: string, what: string): Promise<string> => {
+export const readText = async (path: string, what: string): Promise<string> => {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {

@@ -1,4 +1,4 @@
-import { foreign, metricLine } from '../functions/aws/wire.ts';
+import { whyNotServed, embeddedMetricLine } from '../functions/aws/dependencies.ts';
 import { onEvent } from '../functions/aws/on-event.ts';
 import { awsCloud } from '../providers/aws/index.ts';
 import { ec2Clients } from '../providers/aws/client.ts';
@@ -67,10 +67,10 @@ const sqsBatchOf = ({ id, body, received }: Message): object => ({
 
 /** Simulates Lambda with the real handler. */
 const lambda = (now: () => number): Platform => ({
-  foreign: (item) => foreign(item, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
-  measured: (measures) => metricLine('Cloudfence', now(), measures),
-  handle: async (message, wiring, limit) => {
-    const answered = await onEvent(async () => wiring)(sqsBatchOf(message), limit);
+  whyNotServed: (item) => whyNotServed(item, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
+  formatMeasurements: (measures) => embeddedMetricLine('Cloudfence', now(), measures),
+  handle: async (message, dependencies, limit) => {
+    const answered = await onEvent(async () => dependencies)(sqsBatchOf(message), limit);
     return 'batchItemFailures' in answered && answered.batchItemFailures.length > 0;
   },
 });

@@ -8,7 +8,7 @@ import { defaultPolicy } from '../fencing/model/policy.ts';
 import { sweep } from '../fencing/sweep/sweep.ts';
 import { processItems } from '../functions/invocation.ts';
 import { acknowledgeAll, parseMessage } from '../functions/messages.ts';
-import type { Wiring } from '../functions/wiring.ts';
+import type { FunctionDependencies } from '../functions/dependencies.ts';
 
 /** Simulates everything between the cloud and the function. A message can wait and can be delivered again. */
 
@@ -167,20 +167,20 @@ const LASTS_MS = 30_000;
 const isEnd = (line: object): boolean => !('step' in line) || line.step === null;
 
 /** What differs between platforms. */
-export interface Platform extends Pick<Wiring, 'foreign' | 'measured'> {
+export interface Platform extends Pick<FunctionDependencies, 'whyNotServed' | 'formatMeasurements'> {
   /** Calls the platform's own handler. Returns true if the message must be delivered again. */
   readonly handle: (
     message: Message,
-    wiring: Wiring,
+    dependencies: FunctionDependencies,
     limit: { readonly getRemainingTimeInMillis: () => number },
   ) => Promise<boolean>;
 }
 
 const wiringOf = (
   { cloud, cluster, now, turns, queue }: Parts,
-  { foreign, measured }: Platform,
-  log: Wiring['log'],
-): Wiring => {
+  { whyNotServed, formatMeasurements }: Platform,
+  log: FunctionDependencies['log'],
+): FunctionDependencies => {
   let runs = 0;
   return {
     ports: {
@@ -193,12 +193,12 @@ const wiringOf = (
       },
     },
     policy: defaultPolicy,
-    foreign,
+    whyNotServed,
     queues: {
       again: async (message, delaySeconds) => queue.send(JSON.stringify(message), delaySeconds),
       dead: async ({ reason }) => log({ decision: 'dead-letter', because: 'dead-letter', says: reason }),
     },
-    measured,
+    formatMeasurements,
     newRunId: () => `demo-${(runs += 1)}`,
     log,
   };
@@ -206,12 +206,12 @@ const wiringOf = (
 
 export const deploy = (parts: Parts, platform: Platform): DeployedFunction => {
   const lines: object[] = [];
-  const wiring = wiringOf(parts, platform, (line) => void lines.push(line));
+  const dependencies = wiringOf(parts, platform, (line) => void lines.push(line));
   const { now } = parts;
   return {
     onMessage: async (message) => {
       const until = now() + LASTS_MS;
-      const again = await platform.handle(message, wiring, { getRemainingTimeInMillis: () => until - now() });
+      const again = await platform.handle(message, dependencies, { getRemainingTimeInMillis: () => until - now() });
       return {
         again,
         ends: lines
@@ -221,8 +221,8 @@ export const deploy = (parts: Parts, platform: Platform): DeployedFunction => {
       };
     },
     sweep: async () => {
-      const ports = { ...wiring.ports, signal: new AbortController().signal, observe: () => undefined };
-      await sweep({ policy: wiring.policy, newRunId: wiring.newRunId, deadline: now() + LASTS_MS }, ports);
+      const ports = { ...dependencies.ports, signal: new AbortController().signal, observe: () => undefined };
+      await sweep({ policy: dependencies.policy, newRunId: dependencies.newRunId, deadline: now() + LASTS_MS }, ports);
     },
   };
 };
@@ -234,16 +234,16 @@ interface Reader {
 
 /** Returns a platform with what all handlers have in common, without any platform's envelopes. */
 export const plainPlatform = ({ readHints, owns }: Reader): Platform => ({
-  foreign: ({ machine }) => (owns(machine) ? null : 'it is a machine of another place'),
-  measured: () => ({}),
-  handle: async ({ id, body }, wiring, limit) => {
+  whyNotServed: ({ machine }) => (owns(machine) ? null : 'it is a machine of another place'),
+  formatMeasurements: () => ({}),
+  handle: async ({ id, body }, dependencies, limit) => {
     const message = parseMessage(id, body, () => readHints(body));
     const outcomes = await processItems(
       message.items,
-      { policy: wiring.policy, queued: true, vouched: null },
-      wiring,
+      { policy: dependencies.policy, queued: true, vouched: null },
+      dependencies,
       limit,
     );
-    return (await acknowledgeAll([message], outcomes, wiring)).length > 0;
+    return (await acknowledgeAll([message], outcomes, dependencies)).length > 0;
   },
 });

@@ -3,7 +3,7 @@ import type { Fault } from '../fencing/model/hint.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
-import { decision } from './metrics.ts';
+import { logDecision } from './metrics.ts';
 
 /**
  * One JSON line for each step and each outcome, with the same field names on every platform. It never contains a secret
@@ -52,7 +52,7 @@ export const stepLine = (command: Command, known: RunState, event: string | null
   if ((command.do !== 'act' && command.do !== 'imagine') || !step) return null;
   return {
     ...blank,
-    decision: decision.step,
+    decision: logDecision.step,
     because: step.because.code,
     says: short(step.said ?? step.because.says),
     event,
@@ -83,7 +83,7 @@ export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLin
 
 export const faultLine = ({ what, where, remedy }: Fault): DecisionLine => ({
   ...blank,
-  decision: decision.notUnderstood,
+  decision: logDecision.notUnderstood,
   because: where,
   says: `${what}; ${remedy}`,
 });
@@ -103,7 +103,7 @@ export const messageLine = (what: string, because: string, says: string, instanc
  * Returns the message of a CloudfenceError, which says what is wrong, where, and how to fix it. For any other error, it
  * returns the error's first line and refers to the log.
  */
-export const sentenceOf = (error: unknown): string => {
+export const publicMessage = (error: unknown): string => {
   if (error instanceof CloudfenceError) return error.message;
   const [said = ''] = (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).split('\n');
   return `Cloudfence failed unexpectedly (${said}): see the log of the function`;
@@ -113,6 +113,6 @@ const stackOf = (error: unknown): string => (error instanceof Error ? (error.sta
 
 /** Returns the line for an unexpected failure. Only the log may contain it, because it can include a stack. */
 export const failureLine = (because: string, error: unknown): object => ({
-  ...messageLine('failed', because, sentenceOf(error), null),
+  ...messageLine('failed', because, publicMessage(error), null),
   ...(error instanceof CloudfenceError ? {} : { stack: stackOf(error) }),
 });

@@ -1,23 +1,23 @@
 import { counted } from '../fencing/model/reason.ts';
 import { z } from 'zod';
-import { examine, examineAccess } from '../config/doctor.ts';
+import { runDoctorChecks, runAccessChecks } from '../config/doctor.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import { STALE_LEASE_MS } from '../fencing/loop/ports.ts';
 import { type Check, type Diagnosis, diagnosisOf } from '../providers/check.ts';
-import type { DoctorWiring, Fencer } from './wiring.ts';
+import type { DoctorDependencies, FencingFunction } from './dependencies.ts';
 
 const question = z.looseObject({ question: z.enum(['checks', 'fences']).default('checks') });
 
-interface StandingFence {
+interface ActiveFence {
   readonly cluster: string;
   readonly node: string;
   readonly instance: string | null;
 }
 
-export type DoctorAnswer = Diagnosis | { readonly fences: readonly StandingFence[] };
+export type DoctorResult = Diagnosis | { readonly fences: readonly ActiveFence[] };
 
-const fencesIn = async ({ ports }: DoctorWiring, signal: AbortSignal): Promise<readonly StandingFence[]> => {
+const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Promise<readonly ActiveFence[]> => {
   const perCluster = await Promise.all(
     ports.clusters.map(async (cluster) => {
       const suspects = await cluster.suspects(STALE_LEASE_MS, signal);
@@ -33,12 +33,12 @@ const fencesIn = async ({ ports }: DoctorWiring, signal: AbortSignal): Promise<r
  * which may only read.
  */
 const diagnosed = async (
-  { kit, opened, policy, fencers = [] }: DoctorWiring,
+  { openedCloud, openClusters, policy, fencers = [] }: DoctorDependencies,
   signal: AbortSignal,
 ): Promise<Diagnosis> => {
-  const { checks, machines } = await examine(
-    kit,
-    opened,
+  const { checks, machines } = await runDoctorChecks(
+    openedCloud,
+    openClusters,
     { policy, gives: fencers.length > 0 ? 'no-orders' : 'orders' },
     signal,
   );
@@ -52,17 +52,19 @@ const diagnosed = async (
  * @throws InvalidInput
  */
 export const doctor =
-  (wired: () => Promise<DoctorWiring>) =>
-  async (event: unknown): Promise<DoctorAnswer> => {
+  (getDependencies: () => Promise<DoctorDependencies>) =>
+  async (event: unknown): Promise<DoctorResult> => {
     const asked = question.safeParse(event ?? {});
     if (!asked.success) throw new InvalidInput(`the question is not valid: ${z.prettifyError(asked.error)}`);
-    const wiring = await wired();
+    const dependencies = await getDependencies();
     const { signal } = new AbortController();
-    return asked.data.question === 'fences' ? { fences: await fencesIn(wiring, signal) } : diagnosed(wiring, signal);
+    return asked.data.question === 'fences'
+      ? { fences: await fencesIn(dependencies, signal) }
+      : diagnosed(dependencies, signal);
   };
 
 /** Reports whether the function must signal failure by more than text, because a fence would not work. */
-export const isFailing = (answer: DoctorAnswer): answer is Diagnosis =>
+export const isFailing = (answer: DoctorResult): answer is Diagnosis =>
   'verdict' in answer && answer.verdict === 'fail';
 
 /**
@@ -81,22 +83,27 @@ const accessAnswer = z.object({
   checks: z.array(z.object({ what: z.string(), verdict: z.enum(['ok', 'warn', 'fail']), says: z.string() })),
 });
 
-export type AccessAnswer = z.infer<typeof accessAnswer>;
+export type AccessReport = z.infer<typeof accessAnswer>;
 
 /**
  * Returns what a fencing function reports about its own access when the doctor asks. Returns null if the event is not
  * such a question.
  */
-export const accessOf = async (event: unknown, wired: () => Promise<DoctorWiring>): Promise<AccessAnswer | null> => {
+export const answerAccessQuestion = async (
+  event: unknown,
+  getDependencies: () => Promise<DoctorDependencies>,
+): Promise<AccessReport | null> => {
   const asked = accessQuestion.safeParse(event);
   if (!asked.success) return null;
-  const { kit, opened, policy } = await wired();
+  const { openedCloud, openClusters, policy } = await getDependencies();
   const { machines } = asked.data;
-  return { checks: [...(await examineAccess(kit, opened, { policy, machines }, new AbortController().signal))] };
+  return {
+    checks: [...(await runAccessChecks(openedCloud, openClusters, { policy, machines }, new AbortController().signal))],
+  };
 };
 
-const told = async (
-  { ask }: Fencer,
+const askForChecks = async (
+  { ask }: FencingFunction,
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
@@ -111,13 +118,13 @@ const told = async (
 
 /** Returns one check if all are ok, or each check that is not ok. */
 const checksBy = async (
-  fencer: Fencer,
+  fencer: FencingFunction,
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   const what = `${fencer.name}: access with its own role`;
   try {
-    const checks = await told(fencer, machines, signal);
+    const checks = await askForChecks(fencer, machines, signal);
     const wrong = checks
       .filter(({ verdict }) => verdict !== 'ok')
       .map((check) => ({ ...check, what: `${fencer.name}: ${check.what}` }));

@@ -10,9 +10,9 @@ import type { Ports } from '../fencing/loop/ports.ts';
 import { react } from '../fencing/loop/react.ts';
 import { counted, longWaits } from '../fencing/model/reason.ts';
 import { messageLine, outcomeLine, stepLine } from './decision-log.ts';
-import { type Message, type WorkItem, describeFault, isDry, leadingItems } from './messages.ts';
-import { decision, measuresOf, unreachableMeasures } from './metrics.ts';
-import type { Wiring } from './wiring.ts';
+import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';
+import { logDecision, measurementsOf, unreachableMeasurements } from './metrics.ts';
+import type { FunctionDependencies } from './dependencies.ts';
 
 /**
  * Reports how long the platform lets the invocation continue. Lambda's context has this method.
@@ -51,7 +51,7 @@ interface Invocation {
  * because a frozen process must not complete a call when it resumes.
  */
 export const withinInvocation = async <T>(
-  { ports, log }: Wiring,
+  { ports, log }: FunctionDependencies,
   limit: TimeLimit,
   eventOf: (known: RunState) => string | null,
   work: (invocation: Invocation) => Promise<T>,
@@ -83,17 +83,19 @@ interface RunOptions {
 }
 
 /** Limits how many items that this install does not serve are logged one by one. */
-const MOST_TOLD = 20;
+const MAX_LOGGED = 20;
 
 /** Returns the items that this install serves, and logs the others. */
-const oursAmong = (items: readonly WorkItem[], { foreign, log }: Wiring): readonly WorkItem[] => {
-  const judged = items.map((item) => ({ item, why: foreign(item) }));
+const servedItems = (items: readonly WorkItem[], { whyNotServed, log }: FunctionDependencies): readonly WorkItem[] => {
+  const judged = items.map((item) => ({ item, why: whyNotServed(item) }));
   const others = judged.flatMap(({ item, why }) => (why === null ? [] : [{ machine: item.machine, why }]));
-  for (const { machine, why } of others.slice(0, MOST_TOLD))
-    log(messageLine(decision.foreign, 'foreign', why, machine));
-  const left = others.length - MOST_TOLD;
+  for (const { machine, why } of others.slice(0, MAX_LOGGED))
+    log(messageLine(logDecision.foreign, 'foreign', why, machine));
+  const left = others.length - MAX_LOGGED;
   if (left > 0)
-    log(messageLine(decision.foreign, 'foreign', `this install does not serve ${counted(left, 'more machine')}`, null));
+    log(
+      messageLine(logDecision.foreign, 'foreign', `this install does not serve ${counted(left, 'more machine')}`, null),
+    );
   return judged.flatMap(({ item, why }) => (why === null ? [item] : []));
 };
 
@@ -104,36 +106,36 @@ const oursAmong = (items: readonly WorkItem[], { foreign, log }: Wiring): readon
 export const processItems = async (
   items: readonly WorkItem[],
   options: RunOptions,
-  wiring: Wiring,
+  dependencies: FunctionDependencies,
   limit: TimeLimit,
 ): Promise<readonly Outcome[]> => {
-  const leading = [...leadingItems(oursAmong(items, wiring), options.policy)];
+  const leading = [...onePerMachine(servedItems(items, dependencies), options.policy)];
   const itemFor = (machine: MachineId, dryRun: boolean): WorkItem | null =>
-    leading.find((item) => item.machine === machine && isDry(item, options.policy) === dryRun) ?? null;
+    leading.find((item) => item.machine === machine && isDryRun(item, options.policy) === dryRun) ?? null;
   const eventOf = ({ request, policy }: Pick<RunState, 'request' | 'policy'>) =>
     itemFor(request.machine, policy.dryRun)?.event ?? null;
-  const outcomes = await withinInvocation(wiring, limit, eventOf, async (invocation) => {
+  const outcomes = await withinInvocation(dependencies, limit, eventOf, async (invocation) => {
     const [dry, inEarnest] = await Promise.all(
       [true, false].map(async (dryRun) =>
         lookAt(
-          leading.filter((item) => isDry(item, options.policy) === dryRun),
+          leading.filter((item) => isDryRun(item, options.policy) === dryRun),
           { ...options, policy: { ...options.policy, dryRun } },
-          wiring,
+          dependencies,
           invocation,
         ),
       ),
     );
-    for (const [cluster, why] of invocation.unreachable) tellUnreachable(cluster, why, wiring);
+    for (const [cluster, why] of invocation.unreachable) logUnreachableCluster(cluster, why, dependencies);
     return [...(inEarnest ?? []), ...(dry ?? [])];
   });
-  for (const outcome of outcomes) tellOutcome(outcome, itemFor(outcome.machine, outcome.dryRun), wiring);
+  for (const outcome of outcomes) logOutcome(outcome, itemFor(outcome.machine, outcome.dryRun), dependencies);
   return outcomes;
 };
 
 const lookAt = (
   items: readonly WorkItem[],
   { policy, vouched, queued }: RunOptions,
-  { newRunId }: Wiring,
+  { newRunId }: FunctionDependencies,
   { ports, deadline }: Invocation,
 ): Promise<readonly Outcome[]> => {
   return react(
@@ -143,14 +145,25 @@ const lookAt = (
   );
 };
 
-const tellOutcome = (outcome: Outcome, item: WorkItem | null, wiring: Wiring): void => {
-  const measures = isNews(outcome, wiring) ? measuresOf(outcome, item?.eventAt ?? null) : [];
-  wiring.log({ ...outcomeLine(outcome, item?.event ?? null), ...(measures.length > 0 && wiring.measured(measures)) });
+const logOutcome = (outcome: Outcome, item: WorkItem | null, dependencies: FunctionDependencies): void => {
+  const measures = isFirstLog(outcome, dependencies) ? measurementsOf(outcome, item?.eventAt ?? null) : [];
+  dependencies.log({
+    ...outcomeLine(outcome, item?.event ?? null),
+    ...(measures.length > 0 && dependencies.formatMeasurements(measures)),
+  });
 };
 
 /** Logs that a cluster did not answer and measures it, because its state is unknown. */
-export const tellUnreachable = (cluster: string, why: string, { log, measured }: Wiring): void =>
-  log({ ...messageLine('failed', 'cluster-unreachable', why, null), cluster, ...measured(unreachableMeasures) });
+export const logUnreachableCluster = (
+  cluster: string,
+  why: string,
+  { log, formatMeasurements }: FunctionDependencies,
+): void =>
+  log({
+    ...messageLine('failed', 'cluster-unreachable', why, null),
+    cluster,
+    ...formatMeasurements(unreachableMeasurements),
+  });
 
 /** The options of a person's request to fence one machine. Each cloud adds the field that names the machine. */
 export const fenceRequestFields = {
@@ -183,30 +196,30 @@ export const parseFenceRequest = <T extends FenceRequest>(event: unknown, schema
 export const runFenceRequest = (
   messages: readonly Message[],
   { dryRun, assertOff, reason }: FenceRequest,
-  wiring: Wiring,
+  dependencies: FunctionDependencies,
   limit: TimeLimit,
-): Promise<ByHandAnswer> => {
-  const policy = { ...wiring.policy, dryRun: wiring.policy.dryRun || dryRun };
-  return answerByHand(messages, { policy, vouched: assertOff ? (reason ?? null) : null }, wiring, limit);
+): Promise<ManualRunResult> => {
+  const policy = { ...dependencies.policy, dryRun: dependencies.policy.dryRun || dryRun };
+  return runManually(messages, { policy, vouched: assertOff ? (reason ?? null) : null }, dependencies, limit);
 };
 
 /** The JSON that the CLI prints: one object for one machine, `results` for several. */
-export type ByHandAnswer = OutcomeJson | { readonly results: readonly OutcomeJson[] };
+export type ManualRunResult = OutcomeJson | { readonly results: readonly OutcomeJson[] };
 
 /**
  * Runs what a person sent until it ends or the invocation ends, because there is no queue to wait in.
  * @throws InvalidInput, before any action, if the input cannot be read
  */
-const answerByHand = async (
+const runManually = async (
   messages: readonly Message[],
   options: Omit<RunOptions, 'queued'>,
-  wiring: Wiring,
+  dependencies: FunctionDependencies,
   limit: TimeLimit,
-): Promise<ByHandAnswer> => {
+): Promise<ManualRunResult> => {
   const faults = messages.flatMap((message) => message.faults);
   if (faults.length > 0) throw new InvalidInput(faults.map(describeFault).join('; '));
   const items = messages.flatMap((message) => message.items);
-  const outcomes = await processItems(items, { ...options, queued: false }, wiring, limit);
+  const outcomes = await processItems(items, { ...options, queued: false }, dependencies, limit);
   const [only, second] = outcomes;
   return only && !second ? outcomeJson(only) : { results: outcomes.map(outcomeJson) };
 };
@@ -217,14 +230,18 @@ const answerByHand = async (
  *
  * @throws InvalidInput, before any action
  */
-export const replayByHand = (messages: readonly Message[], wiring: Wiring, limit: TimeLimit): Promise<ByHandAnswer> =>
-  answerByHand(messages, { policy: wiring.policy, vouched: null }, wiring, limit);
+export const handleManualReplay = (
+  messages: readonly Message[],
+  dependencies: FunctionDependencies,
+  limit: TimeLimit,
+): Promise<ManualRunResult> =>
+  runManually(messages, { policy: dependencies.policy, vouched: null }, dependencies, limit);
 
 /**
  * Remembers which dry runs have been logged: one per boot of a machine, however often a sweep finds it. A dry run
  * writes nothing, so only this process remembers. Another process, or a restarted one, logs it again.
  */
-const toldBy = new WeakMap<Wiring['ports'], Map<string, string>>();
+const loggedDryRuns = new WeakMap<FunctionDependencies['ports'], Map<string, string>>();
 
 type Boot = Pick<Outcome, 'machine' | 'generation'>;
 
@@ -236,17 +253,17 @@ const isWould = (outcome: Outcome['outcome']): outcome is 'would-fence' | 'would
   outcome === 'would-fence' || outcome === 'would-release';
 
 /** Reports whether this process has already logged that dry run. */
-export const wasTold = (
+export const wasDryRunLogged = (
   outcome: 'would-fence' | 'would-release',
   boot: Boot,
-  { ports }: Pick<Wiring, 'ports'>,
-): boolean => toldBy.get(ports)?.get(keyOf(outcome, boot)) === bootOf(boot);
+  { ports }: Pick<FunctionDependencies, 'ports'>,
+): boolean => loggedDryRuns.get(ports)?.get(keyOf(outcome, boot)) === bootOf(boot);
 
 /** Returns false for a dry run that was already logged. Otherwise, it remembers the dry run and returns true. */
-export const isNews = (outcome: Outcome, wiring: Pick<Wiring, 'ports'>): boolean => {
+export const isFirstLog = (outcome: Outcome, dependencies: Pick<FunctionDependencies, 'ports'>): boolean => {
   if (!isWould(outcome.outcome)) return true;
-  if (wasTold(outcome.outcome, outcome, wiring)) return false;
-  const told = toldBy.get(wiring.ports) ?? new Map<string, string>();
-  toldBy.set(wiring.ports, told.set(keyOf(outcome.outcome, outcome), bootOf(outcome)));
+  if (wasDryRunLogged(outcome.outcome, outcome, dependencies)) return false;
+  const told = loggedDryRuns.get(dependencies.ports) ?? new Map<string, string>();
+  loggedDryRuns.set(dependencies.ports, told.set(keyOf(outcome.outcome, outcome), bootOf(outcome)));
   return true;
 };

@@ -10,7 +10,7 @@ import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { fenceRecord } from '../fencing/model/record.ts';
 import { faultLine, messageLine } from './decision-log.ts';
-import { decision, type Measured, metric } from './metrics.ts';
+import { logDecision, type Measurement, metricNames } from './metrics.ts';
 
 /** One machine that a message asks to look at. */
 export interface WorkItem {
@@ -72,16 +72,16 @@ const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
 };
 
 /** Reports whether the item runs dry, because its message asks for it or because the policy allows only dry runs. */
-export const isDry = ({ dryRun }: Pick<WorkItem, 'dryRun'>, policy: Pick<Policy, 'dryRun'>): boolean =>
+export const isDryRun = ({ dryRun }: Pick<WorkItem, 'dryRun'>, policy: Pick<Policy, 'dryRun'>): boolean =>
   policy.dryRun || dryRun;
 
-const keyOf = (item: WorkItem, policy: Policy): string => `${item.machine} ${isDry(item, policy)}`;
+const keyOf = (item: WorkItem, policy: Policy): string => `${item.machine} ${isDryRun(item, policy)}`;
 
 /**
  * Returns one leading item for each machine and kind of run (dry or not): the item that was sent again least often, or
  * the first of equals.
  */
-export const leadingItems = (items: readonly WorkItem[], policy: Policy): ReadonlySet<WorkItem> => {
+export const onePerMachine = (items: readonly WorkItem[], policy: Policy): ReadonlySet<WorkItem> => {
   const leading = new Map<string, WorkItem>();
   for (const item of items) {
     const before = leading.get(keyOf(item, policy));
@@ -98,7 +98,7 @@ export const isOwnMessage = (body: string): boolean => {
   return read.success && 'cloudfence' in read.data;
 };
 
-export const notByThisDoor: Fault = {
+export const ownMessageRejected: Fault = {
   what: 'this is an internal message of Cloudfence, which is valid only in its own queue',
   where: '$.cloudfence',
   remedy: 'send the event, or name the machine',
@@ -112,7 +112,7 @@ export const notByThisDoor: Fault = {
  */
 export const parseMessage = (messageId: string | null, body: string, readEvent: () => ParsedEvent): Message => {
   if (messageId === null && isOwnMessage(body))
-    return { messageId, body, items: [], faults: [notByThisDoor], ignored: [] };
+    return { messageId, body, items: [], faults: [ownMessageRejected], ignored: [] };
   const again = lookAgain.safeParse(jsonIn(body));
   const { hints, faults, ignored, dryRun: asked } = readOrFault(readEvent);
   if (again.success && asked !== 'unclear') {
@@ -160,7 +160,7 @@ const lookAgain = z
 export type LookAgain = z.infer<typeof lookAgain>;
 
 /** After this many attempts, about ten minutes, the queue stops and the next sweep continues. */
-export const MOST_ATTEMPTS = 12;
+export const MAX_ATTEMPTS = 12;
 
 /** The longest delay that SQS supports. It is also long enough on the other clouds. */
 const LONGEST_DELAY_S = 900;
@@ -204,13 +204,13 @@ export interface Queues {
  * Limits the reason (characters), because a queue rejects a message whose attribute is too long. The beginning of the
  * reason is enough.
  */
-export const LONGEST_REASON = 1_000;
+export const MAX_REASON_LENGTH = 1_000;
 
 /** What `acknowledgeAll` uses to end messages. */
 interface Outbox {
   readonly policy: Policy;
   readonly queues: Queues;
-  readonly measured: (measures: readonly Measured[]) => object;
+  readonly formatMeasurements: (measures: readonly Measurement[]) => object;
   readonly log: (line: object) => void;
 }
 
@@ -221,14 +221,14 @@ export interface Unacknowledged<D extends Message> {
 
 /**
  * Ends each message with a log line, a later look, or a dead letter. Returns the messages that must be delivered again,
- * and why. One message of a batch leads for each machine (`leadingItems`), so that its next look is requested once.
+ * and why. One message of a batch leads for each machine (`onePerMachine`), so that its next look is requested once.
  */
 export const acknowledgeAll = async <D extends Message>(
   messages: readonly D[],
   outcomes: readonly Outcome[],
   outbox: Outbox,
 ): Promise<readonly Unacknowledged<D>[]> => {
-  const leading = leadingItems(
+  const leading = onePerMachine(
     messages.flatMap(({ items }) => items),
     outbox.policy,
   );
@@ -267,12 +267,15 @@ const isAcknowledged = async (
   }
 };
 
-const buryFaults = async ({ faults, ignored, body }: Message, { queues, log, measured }: Outbox): Promise<void> => {
-  for (const { what, where } of ignored) log(messageLine(decision.aside, where, what, null));
+const buryFaults = async (
+  { faults, ignored, body }: Message,
+  { queues, log, formatMeasurements }: Outbox,
+): Promise<void> => {
+  for (const { what, where } of ignored) log(messageLine(logDecision.aside, where, what, null));
   if (faults.length === 0) return;
   for (const fault of faults)
-    log({ ...faultLine(fault), ...measured([{ name: metric.notUnderstood, value: 1, unit: 'Count' }]) });
-  await queues.dead({ body, reason: faults.map(describeFault).join('; ').slice(0, LONGEST_REASON) });
+    log({ ...faultLine(fault), ...formatMeasurements([{ name: metricNames.notUnderstood, value: 1, unit: 'Count' }]) });
+  await queues.dead({ body, reason: faults.map(describeFault).join('; ').slice(0, MAX_REASON_LENGTH) });
 };
 
 const acknowledgeItem = async (
@@ -283,7 +286,7 @@ const acknowledgeItem = async (
   outbox: Outbox,
 ): Promise<boolean> => {
   const outcome = outcomes.find(
-    ({ machine, dryRun }) => machine === item.machine && dryRun === isDry(item, outbox.policy),
+    ({ machine, dryRun }) => machine === item.machine && dryRun === isDryRun(item, outbox.policy),
   );
   if (!outcome) return true;
   const failed = outcome.outcome === 'failed' && !wantsAnotherLook(outcome);
@@ -305,10 +308,10 @@ const wantsAnotherLook = ({ outcome, reason, lookAgainIn }: Outcome): boolean =>
   outcome === 'waiting' || reason.code === 'cap-reached' || (outcome === 'failed' && lookAgainIn !== null);
 
 const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }: Outbox): Promise<void> => {
-  if (item.attempts >= MOST_ATTEMPTS) {
+  if (item.attempts >= MAX_ATTEMPTS) {
     log({
       ...messageLine(
-        decision.handedToSweep,
+        logDecision.handedToSweep,
         outcome.reason.code,
         `Cloudfence looked at the machine ${counted(item.attempts, 'time')}. The sweep continues with it`,
         outcome.machine,
@@ -320,7 +323,12 @@ const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }:
   const seconds = delayFor(outcome, item.attempts);
   await queues.again(nextLook(outcome, item), seconds);
   log({
-    ...messageLine(decision.lookAgain, outcome.reason.code, `Cloudfence looks again in ${seconds} s`, outcome.machine),
+    ...messageLine(
+      logDecision.lookAgain,
+      outcome.reason.code,
+      `Cloudfence looks again in ${seconds} s`,
+      outcome.machine,
+    ),
     dryRun: outcome.dryRun,
   });
 };
@@ -337,7 +345,7 @@ const textOfBytes = (bytes: Uint8Array): string => {
  * Returns the text that the input was before a platform parsed it. Values that are nested too deeply to serialize are
  * cut off, because no reader could use them.
  */
-export const textOf = (body: unknown): string => {
+export const bodyText = (body: unknown): string => {
   if (typeof body === 'string') return body;
   if (body instanceof Uint8Array) return textOfBytes(body);
   try {

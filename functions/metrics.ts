@@ -2,7 +2,7 @@ import type { Outcome, StepReport } from '../fencing/model/outcome.ts';
 
 /** All names in logs and metrics. Dashboards and alarms depend on them. */
 
-export const metric = {
+export const metricNames = {
   /** One for each end of a run, by outcome. */
   outcomes: 'Outcomes',
   /** One for each refusal, by the code of its reason. */
@@ -28,10 +28,10 @@ export const metric = {
   podsGoneToFenced: 'PodsGoneToFenced',
 } as const;
 
-export const dimension = { outcome: 'Outcome', reason: 'Reason' } as const;
+export const dimensionNames = { outcome: 'Outcome', reason: 'Reason' } as const;
 
 /** Values of `decision` in a log line that are not outcomes of a run. */
-export const decision = {
+export const logDecision = {
   step: 'step',
   notUnderstood: 'not-understood',
   aside: 'aside',
@@ -41,7 +41,7 @@ export const decision = {
 } as const;
 
 /** A measure. It is logged as fields of a line, and each platform turns those into a metric in its own way. */
-export interface Measured {
+export interface Measurement {
   readonly name: string;
   readonly value: number;
   readonly unit: 'Count' | 'Milliseconds';
@@ -49,7 +49,7 @@ export interface Measured {
 }
 
 /** Returns the measures and their dimensions as fields under their own names. */
-export const metricFields = (measured: readonly Measured[]): Readonly<Record<string, string | number>> => ({
+export const metricFields = (measured: readonly Measurement[]): Readonly<Record<string, string | number>> => ({
   ...Object.assign({}, ...measured.map(({ by }) => by ?? {})),
   ...Object.fromEntries(measured.map(({ name, value }) => [name, value])),
 });
@@ -59,52 +59,59 @@ const done = (steps: readonly StepReport[], ...kinds: readonly StepReport['step'
 
 const endOf = (step: StepReport | undefined): number | null => (step ? step.at + step.ms : null);
 
-const span = (name: string, from: number | null, to: number | null): readonly Measured[] =>
+const span = (name: string, from: number | null, to: number | null): readonly Measurement[] =>
   from === null || to === null || to < from ? [] : [{ name, value: to - from, unit: 'Milliseconds' }];
 
 /**
  * Returns how long each phase of a finished fence took. `eventAt` is when the event says that it happened, to the
  * second.
  */
-const phases = ({ outcome, dryRun, provenAt, steps }: Outcome, eventAt: number | null): readonly Measured[] => {
+const phases = ({ outcome, dryRun, provenAt, steps }: Outcome, eventAt: number | null): readonly Measurement[] => {
   if (outcome !== 'fenced' || dryRun) return [];
   const marked = endOf(done(steps, 'mark')[0]);
   const podsGone = endOf(done(steps, 'delete-pod').at(-1));
   const finished = endOf(done(steps, 'park', 'delete-node').at(-1));
   return [
-    ...span(metric.eventToProof, eventAt, provenAt),
-    ...span(metric.proofToMark, provenAt, marked),
-    ...span(metric.markToPodsGone, marked, podsGone),
-    ...span(metric.podsGoneToFenced, podsGone, finished),
+    ...span(metricNames.eventToProof, eventAt, provenAt),
+    ...span(metricNames.proofToMark, provenAt, marked),
+    ...span(metricNames.markToPodsGone, marked, podsGone),
+    ...span(metricNames.podsGoneToFenced, podsGone, finished),
   ];
 };
 
-const one = (name: string): Measured => ({ name, value: 1, unit: 'Count' });
+const one = (name: string): Measurement => ({ name, value: 1, unit: 'Count' });
 
 /**
  * Counts the end of a run. A dry run is counted separately and never counts as a fence or a release, even if the
  * machine is already fenced.
  */
-const endsOf = ({ outcome, dryRun }: Outcome): readonly Measured[] => {
+const endsOf = ({ outcome, dryRun }: Outcome): readonly Measurement[] => {
   if (dryRun && (outcome === 'fenced' || outcome === 'released')) return [];
-  const end: Measured = { ...one(metric.outcomes), by: { [dimension.outcome]: outcome } };
-  if (outcome === 'would-fence') return [end, one(metric.wouldFence)];
-  return outcome === 'would-release' ? [end, one(metric.wouldRelease)] : [end];
+  const end: Measurement = { ...one(metricNames.outcomes), by: { [dimensionNames.outcome]: outcome } };
+  if (outcome === 'would-fence') return [end, one(metricNames.wouldFence)];
+  return outcome === 'would-release' ? [end, one(metricNames.wouldRelease)] : [end];
 };
 
-export const unreachableMeasures: readonly Measured[] = [one(metric.clusterUnreachable)];
+export const unreachableMeasurements: readonly Measurement[] = [one(metricNames.clusterUnreachable)];
 
-export const measuresOf = (outcome: Outcome, eventAt: number | null): readonly Measured[] => [
+export const measurementsOf = (outcome: Outcome, eventAt: number | null): readonly Measurement[] => [
   ...endsOf(outcome),
   ...(outcome.outcome === 'refused'
-    ? [{ name: metric.refusals, value: 1, unit: 'Count' as const, by: { [dimension.reason]: outcome.reason.code } }]
+    ? [
+        {
+          name: metricNames.refusals,
+          value: 1,
+          unit: 'Count' as const,
+          by: { [dimensionNames.reason]: outcome.reason.code },
+        },
+      ]
     : []),
   ...(outcome.reason.code === 'cap-reached' && !outcome.dryRun
-    ? [{ name: metric.capReached, value: 1, unit: 'Count' as const }]
+    ? [{ name: metricNames.capReached, value: 1, unit: 'Count' as const }]
     : []),
   ...phases(outcome, eventAt),
 ];
 
 /** Reports whether a machine is off and its fence is not finished. An alarm watches this number. */
-export const isDeadAndUnfenced = ({ outcome, provenAt }: Outcome): boolean =>
+export const isOffAndUnfenced = ({ outcome, provenAt }: Outcome): boolean =>
   provenAt !== null && (outcome === 'refused' || outcome === 'waiting' || outcome === 'failed');

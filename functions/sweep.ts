@@ -4,29 +4,29 @@ import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
 import { sweep as sweepAll, type Swept } from '../fencing/sweep/sweep.ts';
 import { messageLine, outcomeLine } from './decision-log.ts';
-import { isNews, tellUnreachable, type TimeLimit, wasTold, withinInvocation } from './invocation.ts';
-import { isDeadAndUnfenced, measuresOf, metric } from './metrics.ts';
-import type { Wiring } from './wiring.ts';
+import { isFirstLog, logUnreachableCluster, type TimeLimit, wasDryRunLogged, withinInvocation } from './invocation.ts';
+import { isOffAndUnfenced, measurementsOf, metricNames } from './metrics.ts';
+import type { FunctionDependencies } from './dependencies.ts';
 
-export interface SweepAnswer {
+export interface SweepResult {
   readonly results: readonly OutcomeJson[];
   readonly unreachable: readonly { readonly cluster: string; readonly reason: string }[];
 }
 
 /** Finds what events missed. An alarm watches how many dead machines it leaves unfenced. */
 export const sweep =
-  (wired: () => Promise<Wiring>) =>
-  async (_: unknown, limit: TimeLimit): Promise<SweepAnswer> => {
-    const wiring = await wired();
-    const { policy, newRunId } = wiring;
+  (getDependencies: () => Promise<FunctionDependencies>) =>
+  async (_: unknown, limit: TimeLimit): Promise<SweepResult> => {
+    const dependencies = await getDependencies();
+    const { policy, newRunId } = dependencies;
     const swept = await withinInvocation(
-      wiring,
+      dependencies,
       limit,
       () => null,
       ({ ports, deadline }) => sweepAll({ policy, deadline, newRunId }, ports),
-      isNewsOfSweep(wiring),
+      isNewsOfSweep(dependencies),
     );
-    report(swept, wiring);
+    report(swept, dependencies);
     return {
       results: swept.outcomes.map(outcomeJson),
       unreachable: swept.unreachable.map(({ cluster, error }) => ({ cluster, reason: error.message })),
@@ -38,23 +38,26 @@ export const sweep =
  * steps.
  */
 const isNewsOfSweep =
-  (wiring: Wiring) =>
+  (dependencies: FunctionDependencies) =>
   ({ do: what }: Command, { request, machine }: RunState): boolean => {
     const boot = { machine: request.machine, generation: machine?.says.generation ?? null };
-    return what !== 'imagine' || !(wasTold('would-fence', boot, wiring) || wasTold('would-release', boot, wiring));
+    return (
+      what !== 'imagine' ||
+      !(wasDryRunLogged('would-fence', boot, dependencies) || wasDryRunLogged('would-release', boot, dependencies))
+    );
   };
 
-const report = ({ outcomes, unreachable }: Swept, wiring: Wiring): void => {
-  const { log, measured } = wiring;
+const report = ({ outcomes, unreachable }: Swept, dependencies: FunctionDependencies): void => {
+  const { log, formatMeasurements: measured } = dependencies;
   const line = (outcome: Outcome) => {
-    const measures = measuresOf(outcome, null);
+    const measures = measurementsOf(outcome, null);
     return { ...outcomeLine(outcome, null), ...(measures.length > 0 && measured(measures)) };
   };
-  for (const outcome of outcomes) if (isNews(outcome, wiring)) log(line(outcome));
-  for (const { cluster, error } of unreachable) tellUnreachable(cluster, error.message, wiring);
-  const value = outcomes.filter(isDeadAndUnfenced).length;
+  for (const outcome of outcomes) if (isFirstLog(outcome, dependencies)) log(line(outcome));
+  for (const { cluster, error } of unreachable) logUnreachableCluster(cluster, error.message, dependencies);
+  const value = outcomes.filter(isOffAndUnfenced).length;
   log({
     ...messageLine('swept', 'swept', `the sweep looked at ${counted(outcomes.length, 'machine')}`, null),
-    ...measured([{ name: metric.deadNodeUnfenced, value, unit: 'Count' }]),
+    ...measured([{ name: metricNames.deadNodeUnfenced, value, unit: 'Count' }]),
   });
 };

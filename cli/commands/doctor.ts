@@ -1,5 +1,5 @@
 import { checkLine, diagnosisOf } from '../../providers/check.ts';
-import { examine } from '../../config/doctor.ts';
+import { runDoctorChecks } from '../../config/doctor.ts';
 import type { Terminal } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
@@ -8,8 +8,10 @@ import { withSession, type CommonOptions } from '../session.ts';
  * because those would give the orders.
  */
 export const doctor = (options: CommonOptions, terminal: Terminal): Promise<number> =>
-  withSession(options, terminal, async ({ kit, clusters, policy, ports }) => {
-    const diagnosis = diagnosisOf((await examine(kit, clusters, { policy, gives: 'orders' }, ports.signal)).checks);
+  withSession(options, terminal, async ({ openedCloud, clusters, policy, ports }) => {
+    const diagnosis = diagnosisOf(
+      (await runDoctorChecks(openedCloud, clusters, { policy, gives: 'orders' }, ports.signal)).checks,
+    );
     if (options.json) terminal.line(JSON.stringify(diagnosis));
     else for (const check of diagnosis.checks) terminal.line(checkLine(check));
     return diagnosis.verdict === 'fail' ? 1 : 0;

@@ -2,13 +2,13 @@ import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { react } from '../../fencing/loop/react.ts';
 import { newRunId } from '../../config/system.ts';
-import { answerOne, type Terminal } from '../answer.ts';
+import { printOutcome, type Terminal } from '../answer.ts';
 import { machineOfNode, quoted } from '../machine-of-node.ts';
-import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';
+import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 
 /** Returns an instance id as it is, or the instance that a Node's name leads to. @throws InvalidInput */
-const machineNamed = async (target: string, { kit, ports }: Session): Promise<MachineId> => {
-  const machine = kit.cloud.machineOf({ source: 'providerID', driver: null, value: target });
+const machineNamed = async (target: string, { openedCloud, ports }: Session): Promise<MachineId> => {
+  const machine = openedCloud.cloud.machineOf({ source: 'providerID', driver: null, value: target });
   if (machine !== null) return machine;
   const found = await machineOfNode(target, ports);
   if (!found)
@@ -22,8 +22,8 @@ export const fence = (target: string, options: CommonOptions, terminal: Terminal
   withSession(options, terminal, async (session) => {
     const { policy, deadline, ports } = session;
     const machine = await machineNamed(target, session);
-    await openFor([machine], session);
+    await openCloudsOf([machine], session);
     const [outcome] = await react([machine], { policy, deadline, newRunId }, ports);
     if (!outcome) throw new InvalidInput('name an instance or a Node');
-    return answerOne(outcome, options.json ?? false, terminal);
+    return printOutcome(outcome, options.json ?? false, terminal);
   });

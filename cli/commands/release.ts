@@ -5,9 +5,9 @@ import type { Outcome } from '../../fencing/model/outcome.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { STALE_LEASE_MS } from '../../fencing/loop/ports.ts';
 import { newRunId } from '../../config/system.ts';
-import { answerAll, answerOne, outcomeOfError, type Terminal } from '../answer.ts';
-import { machineOfNode, quoted, type NodeAt } from '../machine-of-node.ts';
-import { openFor, withSession, type CommonOptions, type Session } from '../session.ts';
+import { printOutcomes, printOutcome, outcomeOfError, type Terminal } from '../answer.ts';
+import { machineOfNode, quoted, type LocatedNode } from '../machine-of-node.ts';
+import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 
 export interface ReleaseOptions extends CommonOptions {
   /** The reason of a person who has checked the machine. */
@@ -16,7 +16,7 @@ export interface ReleaseOptions extends CommonOptions {
 }
 
 const releaseOne = (
-  { machine, cluster }: NodeAt,
+  { machine, cluster }: LocatedNode,
   accepted: string | null,
   { policy, deadline, ports }: Session,
 ): Promise<Outcome> =>
@@ -34,14 +34,14 @@ const releaseOne = (
     },
   );
 
-const nodeNamed = async (node: string, session: Session): Promise<NodeAt> => {
+const nodeNamed = async (node: string, session: Session): Promise<LocatedNode> => {
   const { ports } = session;
   const found = await machineOfNode(node, ports);
   if (!found)
     throw new InvalidInput(
       `Node ${quoted(node)} does not exist in ${ports.clusters.map(({ name }) => name).join(', ')}`,
     );
-  await openFor([found.machine], session);
+  await openCloudsOf([found.machine], session);
   return found;
 };
 
@@ -69,7 +69,7 @@ const allFenced = async ({ ports }: Session): Promise<readonly Fenced[]> => {
  * sources name.
  * @throws InvalidInput
  */
-const machineAt = async ({ cluster, node, machine }: Fenced, { ports }: Session): Promise<NodeAt> => {
+const machineAt = async ({ cluster, node, machine }: Fenced, { ports }: Session): Promise<LocatedNode> => {
   if (machine !== null) return { cluster, node, machine };
   const found = await machineOfNode(node, {
     ...ports,
@@ -106,8 +106,8 @@ export const release = async (
   const { json = false, accept: accepted = null } = options;
   return withSession(options, terminal, async (session) => {
     if (node !== undefined)
-      return answerOne(await releaseOne(await nodeNamed(node, session), accepted, session), json, terminal);
+      return printOutcome(await releaseOne(await nodeNamed(node, session), accepted, session), json, terminal);
     const fenced = await allFenced(session);
-    return answerAll(await Promise.all(fenced.map((one) => releaseFenced(one, accepted, session))), json, terminal);
+    return printOutcomes(await Promise.all(fenced.map((one) => releaseFenced(one, accepted, session))), json, terminal);
   });
 };

@@ -7,8 +7,8 @@ import type { MachineId } from '../../fencing/model/machine.ts';
 import { react } from '../../fencing/loop/react.ts';
 import { newRunId } from '../../config/system.ts';
 import { whyUnreadable } from '../../config/settings.ts';
-import { answerAll, answerOne, type Terminal } from '../answer.ts';
-import { openFor, withSession, type CommonOptions } from '../session.ts';
+import { printOutcomes, printOutcome, type Terminal } from '../answer.ts';
+import { openCloudsOf, withSession, type CommonOptions } from '../session.ts';
 
 const inWords = ({ what, where, remedy }: Fault): string => `${where}: ${what}; ${remedy}`;
 
@@ -35,14 +35,14 @@ const eventText = async (file: string): Promise<string> => {
  */
 export const replay = (file: string, options: CommonOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async (session) => {
-    const { kit, policy, deadline, ports } = session;
+    const { openedCloud, policy, deadline, ports } = session;
     const raw = file === '-' ? await text(addAbortSignal(ports.signal, terminal.input())) : await eventText(file);
-    const reading = kit.readHints(raw);
+    const reading = openedCloud.readHints(raw);
     refuseFaults(reading);
     for (const { what } of reading.ignored) terminal.complain(`nothing to do for ${what}`);
     const isDry = ({ dryRun }: Hint): boolean => policy.dryRun || dryRun === true;
     const machinesOf = async (hints: readonly Hint[]) =>
-      openFor(
+      openCloudsOf(
         hints.map(({ machine }) => machine),
         session,
       );
@@ -57,5 +57,5 @@ export const replay = (file: string, options: CommonOptions, terminal: Terminal)
     const outcomes = (await Promise.all([lookAt(inEarnest, false), lookAt(dry, true)])).flat();
     const json = options.json ?? false;
     const [only, second] = outcomes;
-    return only && !second ? answerOne(only, json, terminal) : answerAll(outcomes, json, terminal);
+    return only && !second ? printOutcome(only, json, terminal) : printOutcomes(outcomes, json, terminal);
   });

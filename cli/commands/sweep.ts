@@ -1,7 +1,7 @@
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { sweep as sweepAll, type Swept } from '../../fencing/sweep/sweep.ts';
 import { newRunId } from '../../config/system.ts';
-import { answerAll, outcomeOfError, type Terminal } from '../answer.ts';
+import { printOutcomes, outcomeOfError, type Terminal } from '../answer.ts';
 import { withSession, type CommonOptions } from '../session.ts';
 
 /**
@@ -16,7 +16,7 @@ const unansweredBy = ({ cluster, error }: Swept['unreachable'][number], dryRun: 
 export const sweep = (options: CommonOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async ({ policy, deadline, ports }) => {
     const { outcomes, unreachable } = await sweepAll({ policy, deadline, newRunId }, ports);
-    return answerAll(
+    return printOutcomes(
       [...outcomes, ...unreachable.map((other) => unansweredBy(other, policy.dryRun))],
       options.json ?? false,
       terminal,

@@ -1,9 +1,9 @@
 import { counted } from '../../fencing/model/reason.ts';
 import { checkLine, type Diagnosis } from '../../providers/check.ts';
-import { doctor as diagnose, isFailing, type DoctorAnswer } from '../doctor.ts';
-import type { DoctorWiring } from '../wiring.ts';
-import { lambda, type LambdaFunction } from './lambda.ts';
-import { wireOnce } from './wire.ts';
+import { doctor as diagnose, isFailing, type DoctorResult } from '../doctor.ts';
+import type { DoctorDependencies } from '../dependencies.ts';
+import { lambdaHandler, type LambdaFunction } from './lambda.ts';
+import { lazyDependencies } from './dependencies.ts';
 
 /**
  * Lists each check that is not ok, one per line. The error carries no stack, because Lambda would return it to the
@@ -23,8 +23,8 @@ const failing = ({ checks }: Diagnosis): Error => {
  * Runs the doctor in Lambda. Lambda has no status code: only a function that throws counts as failed. If a check fails,
  * this function logs all checks and throws.
  */
-export const doctor = (wired: () => Promise<DoctorWiring>): LambdaFunction<DoctorAnswer> => {
-  const answering = lambda(diagnose(wired));
+export const doctor = (getDependencies: () => Promise<DoctorDependencies>): LambdaFunction<DoctorResult> => {
+  const answering = lambdaHandler(diagnose(getDependencies));
   return async (event, limit) => {
     const answer = await answering(event, limit);
     if (!isFailing(answer)) return answer;
@@ -33,4 +33,4 @@ export const doctor = (wired: () => Promise<DoctorWiring>): LambdaFunction<Docto
   };
 };
 
-export const handler = doctor(wireOnce());
+export const handler = doctor(lazyDependencies());

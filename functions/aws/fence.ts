@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import {
-  type ByHandAnswer,
+  type ManualRunResult,
   runFenceRequest,
   fenceRequestFields,
   parseFenceRequest,
   type TimeLimit,
 } from '../invocation.ts';
-import type { Wiring } from '../wiring.ts';
+import type { FunctionDependencies } from '../dependencies.ts';
 import { messagesIn } from './on-event.ts';
-import { fencing } from './lambda.ts';
-import { wireOnce } from './wire.ts';
+import { fencingHandler } from './lambda.ts';
+import { lazyDependencies } from './dependencies.ts';
 
 const order = z.strictObject({ instanceId: z.string(), ...fenceRequestFields });
 
 /** Fences one machine that a person names: `{"instanceId": "i-…", "dryRun": true}`. */
 export const fence =
-  (wired: () => Promise<Wiring>) =>
-  async (event: unknown, limit: TimeLimit): Promise<ByHandAnswer> => {
+  (getDependencies: () => Promise<FunctionDependencies>) =>
+  async (event: unknown, limit: TimeLimit): Promise<ManualRunResult> => {
     const { instanceId, ...wanted } = parseFenceRequest(event, order, '{"instanceId": "i-…"}');
-    return runFenceRequest(messagesIn({ instanceId }), wanted, await wired(), limit);
+    return runFenceRequest(messagesIn({ instanceId }), wanted, await getDependencies(), limit);
   };
 
-export const handler = fencing(wireOnce(), fence);
+export const handler = fencingHandler(lazyDependencies(), fence);

@@ -1,24 +1,24 @@
-import { failureLine, sentenceOf } from '../decision-log.ts';
-import { accessOf, type AccessAnswer } from '../doctor.ts';
+import { failureLine, publicMessage } from '../decision-log.ts';
+import { answerAccessQuestion, type AccessReport } from '../doctor.ts';
 import type { TimeLimit } from '../invocation.ts';
-import type { DoctorWiring } from '../wiring.ts';
+import type { DoctorDependencies } from '../dependencies.ts';
 
-export type LambdaFunction<Answer> = (event: unknown, limit: TimeLimit) => Promise<Answer>;
+export type LambdaFunction<Result> = (event: unknown, limit: TimeLimit) => Promise<Result>;
 
 /**
  * Returns a copy of the error without its stack, because Lambda returns the stack of a thrown error to the caller.
  * https://docs.aws.amazon.com/lambda/latest/dg/nodejs-exceptions.html
  */
 const withoutStack = (error: unknown): Error => {
-  const told = new Error(sentenceOf(error));
-  told.name = error instanceof Error ? error.name : 'Error';
-  told.stack = '';
-  return told;
+  const publicError = new Error(publicMessage(error));
+  publicError.name = error instanceof Error ? error.name : 'Error';
+  publicError.stack = '';
+  return publicError;
 };
 
 /** Wraps a function for Lambda. The caller gets an error as one sentence; the stack stays in the log. */
-export const lambda =
-  <Answer>(work: LambdaFunction<Answer>): LambdaFunction<Answer> =>
+export const lambdaHandler =
+  <Result>(work: LambdaFunction<Result>): LambdaFunction<Result> =>
   async (event, limit) => {
     try {
       return await work(event, limit);
@@ -29,8 +29,10 @@ export const lambda =
   };
 
 /** Wraps a function that fences in the same way. It also answers the doctor's question about what its role permits. */
-export const fencing = <Answer>(
-  wired: () => Promise<DoctorWiring>,
-  work: (wired: () => Promise<DoctorWiring>) => LambdaFunction<Answer>,
-): LambdaFunction<Answer | AccessAnswer> =>
-  lambda(async (event, limit) => (await accessOf(event, wired)) ?? work(wired)(event, limit));
+export const fencingHandler = <Result>(
+  getDependencies: () => Promise<DoctorDependencies>,
+  work: (getDependencies: () => Promise<DoctorDependencies>) => LambdaFunction<Result>,
+): LambdaFunction<Result | AccessReport> =>
+  lambdaHandler(
+    async (event, limit) => (await answerAccessQuestion(event, getDependencies)) ?? work(getDependencies)(event, limit),
+  );

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
-import { type ByHandAnswer, replayByHand, processItems, type TimeLimit } from '../invocation.ts';
-import { acknowledgeAll, type Message, parseMessage, textOf } from '../messages.ts';
-import type { Wiring } from '../wiring.ts';
-import { fencing } from './lambda.ts';
-import { wireOnce } from './wire.ts';
+import { type ManualRunResult, handleManualReplay, processItems, type TimeLimit } from '../invocation.ts';
+import { acknowledgeAll, type Message, parseMessage, bodyText } from '../messages.ts';
+import type { FunctionDependencies } from '../dependencies.ts';
+import { fencingHandler } from './lambda.ts';
+import { lazyDependencies } from './dependencies.ts';
 
 /** Lists the messages that the queue delivers again because something failed. SQS deletes all others. */
 interface BatchAnswer {
@@ -17,14 +17,19 @@ interface BatchAnswer {
  * never affects another message. An event that arrives without a queue gets the answer that a person would get.
  */
 export const onEvent =
-  (wired: () => Promise<Wiring>) =>
-  async (event: unknown, context: TimeLimit): Promise<BatchAnswer | ByHandAnswer> => {
-    const wiring = await wired();
+  (getDependencies: () => Promise<FunctionDependencies>) =>
+  async (event: unknown, context: TimeLimit): Promise<BatchAnswer | ManualRunResult> => {
+    const dependencies = await getDependencies();
     const messages = messagesIn(event);
-    if (messages[0]?.messageId === null) return replayByHand(messages, wiring, context);
+    if (messages[0]?.messageId === null) return handleManualReplay(messages, dependencies, context);
     const items = messages.flatMap((message) => message.items);
-    const outcomes = await processItems(items, { policy: wiring.policy, queued: true, vouched: null }, wiring, context);
-    const again = await acknowledgeAll(messages, outcomes, wiring);
+    const outcomes = await processItems(
+      items,
+      { policy: dependencies.policy, queued: true, vouched: null },
+      dependencies,
+      context,
+    );
+    const again = await acknowledgeAll(messages, outcomes, dependencies);
     return {
       batchItemFailures: again.flatMap(({ message }) =>
         message.messageId === null ? [] : [{ itemIdentifier: message.messageId }],
@@ -32,7 +37,7 @@ export const onEvent =
     };
   };
 
-export const handler = fencing(wireOnce(), onEvent);
+export const handler = fencingHandler(lazyDependencies(), onEvent);
 
 /**
  * Reads only the body and the messageId of a record.
@@ -44,7 +49,7 @@ const sqsBatch = z.looseObject({ Records: z.array(sqsRecord).min(1) });
 
 export const messagesIn = (event: unknown): readonly Message[] => {
   const batch = sqsBatch.safeParse(event);
-  if (!batch.success) return [parseMessage(null, textOf(event), () => readHints(event))];
+  if (!batch.success) return [parseMessage(null, bodyText(event), () => readHints(event))];
   return batch.data.Records.map((record) =>
     parseMessage(record.messageId, record.body, () => readHints({ ...batch.data, Records: [record] })),
   );

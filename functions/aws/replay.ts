@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type FunctionEnvironment, readFunctionEnvironment } from '../../config/environment.ts';
 import { InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
-import { type ByHandAnswer, replayByHand, type TimeLimit } from '../invocation.ts';
-import type { Wiring } from '../wiring.ts';
-import { fencing } from './lambda.ts';
+import { type ManualRunResult, handleManualReplay, type TimeLimit } from '../invocation.ts';
+import type { FunctionDependencies } from '../dependencies.ts';
+import { fencingHandler } from './lambda.ts';
 import { messagesIn } from './on-event.ts';
-import { wireOnce } from './wire.ts';
+import { lazyDependencies } from './dependencies.ts';
 
 /** `{"replay": {"from": "2026-01-01T00:00:00Z", "to": "…"}}` replays every archived event of that period. */
 const archiveRange = z.object({
   replay: z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) }),
 });
 
-type Replayed = ByHandAnswer | ReplayStarted;
+type Replayed = ManualRunResult | ReplayStarted;
 
 const rangeIn = (event: unknown): z.infer<typeof archiveRange>['replay'] | null => {
   if (typeof event !== 'object' || event === null || !('replay' in event)) return null;
@@ -29,14 +29,14 @@ const rangeIn = (event: unknown): z.infer<typeof archiveRange>['replay'] | null 
  * arrived. Answers as the CLI does. A `replay` range starts an EventBridge replay instead.
  */
 export const replay =
-  (wired: () => Promise<Wiring>, start: typeof startReplay = startReplay) =>
+  (getDependencies: () => Promise<FunctionDependencies>, start: typeof startReplay = startReplay) =>
   async (event: unknown, limit: TimeLimit): Promise<Replayed> => {
     const range = rangeIn(event);
     if (range) return start(range, readFunctionEnvironment());
-    return replayByHand(messagesIn(event), await wired(), limit);
+    return handleManualReplay(messagesIn(event), await getDependencies(), limit);
   };
 
-export const handler = fencing(wireOnce(), replay);
+export const handler = fencingHandler(lazyDependencies(), replay);
 
 interface ReplayStarted {
   readonly replay: string;

@@ -1,5 +1,5 @@
 import { sweep } from '../sweep.ts';
-import { fencing } from './lambda.ts';
-import { wireOnce } from './wire.ts';
+import { fencingHandler } from './lambda.ts';
+import { lazyDependencies } from './dependencies.ts';
 
-export const handler = fencing(wireOnce(), sweep);
+export const handler = fencingHandler(lazyDependencies(), sweep);

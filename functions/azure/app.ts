@@ -1,20 +1,20 @@
 import { app } from '@azure/functions';
 import { doctor as doctorOver, fence as fenceOver, replay as replayOver, sweep as sweepOver } from './handlers.ts';
 import { onEvent as onEventOver } from './on-event.ts';
-import { wireOnce } from './wire.ts';
+import { lazyDependencies } from './dependencies.ts';
 
 /**
  * Registers the functions that run under the identity that fences. Azure runs all functions of an app in one process.
  * https://learn.microsoft.com/azure/azure-functions/functions-reference-node
  */
 
-const wired = wireOnce();
+const getDependencies = lazyDependencies();
 
-export const onEvent = onEventOver(wired);
-export const sweep = sweepOver(wired);
-export const replay = replayOver(wired);
-export const fence = fenceOver(wired);
-export const doctor = doctorOver(wired);
+export const onEvent = onEventOver(getDependencies);
+export const sweep = sweepOver(getDependencies);
+export const replay = replayOver(getDependencies);
+export const fence = fenceOver(getDependencies);
+export const doctor = doctorOver(getDependencies);
 
 /** Azure replaces a name between percent signs with the app setting of that name. */
 app.serviceBusQueue('on-event', {

@@ -1,12 +1,12 @@
 import { app } from '@azure/functions';
 import { webhook as webhookOver } from './webhook.ts';
-import { wireOnce } from './wire.ts';
+import { lazyDependencies } from './dependencies.ts';
 
 /**
  * Registers the endpoint that is open to the internet. It is an app of its own, whose identity can only send messages
  * to the events queue.
  */
 
-export const webhook = webhookOver(wireOnce());
+export const webhook = webhookOver(lazyDependencies());
 
 app.http('webhook', { methods: ['POST', 'OPTIONS'], authLevel: 'function', handler: webhook });

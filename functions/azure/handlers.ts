@@ -1,34 +1,38 @@
 import { z } from 'zod';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
 import { doctor as diagnose, isFailing } from '../doctor.ts';
-import { runFenceRequest, fenceRequestFields, parseFenceRequest, replayByHand } from '../invocation.ts';
-import { sweep as sweepAll, type SweepAnswer } from '../sweep.ts';
-import { byHand, type HttpFunction, invoked, type Logging } from './http.ts';
-import { expanded, sentByHand } from './on-event.ts';
-import type { Wired } from './wire.ts';
+import { runFenceRequest, fenceRequestFields, parseFenceRequest, handleManualReplay } from '../invocation.ts';
+import { sweep as sweepAll, type SweepResult } from '../sweep.ts';
+import { manualHandler, type HttpFunction, invocationContext, type PlatformLogger } from './http.ts';
+import { expandScaleSets, parseManualMessage } from './on-event.ts';
+import type { GetDependencies } from './dependencies.ts';
 
 const ONE = 'names a scale set: name one of its machines, or send the scale set to `replay`';
 const resourceId = z.string().refine((id) => subjectOf(id.replace(/^azure:\/\//i, ''))?.kind !== 'set', ONE);
 const order = z.strictObject({ resourceId, ...fenceRequestFields });
 
 /** Fences one machine that a person names: `{"resourceId": "/subscriptions/…/virtualMachines/…", "dryRun": true}`. */
-export const fence = (wired: Wired): HttpFunction =>
-  byHand(wired, (asked, { wiring, limit }) => {
+export const fence = (getDependencies: GetDependencies): HttpFunction =>
+  manualHandler(getDependencies, (asked, { dependencies, limit }) => {
     const { resourceId, ...wanted } = parseFenceRequest(
       asked,
       order,
       '{"resourceId": "/subscriptions/…/virtualMachines/…"}',
     );
-    return runFenceRequest([sentByHand({ resourceId })], wanted, wiring, limit);
+    return runFenceRequest([parseManualMessage({ resourceId })], wanted, dependencies, limit);
   });
 
 /**
  * Accepts any event, a list of events, or `{"resourceId": "/subscriptions/…", "dryRun": true}`, and processes it as if
  * it had just arrived.
  */
-export const replay = (wired: Wired): HttpFunction =>
-  byHand(wired, async (event, { wiring, limit }) =>
-    replayByHand([await expanded(sentByHand(event), wiring.expand, limit)], wiring, limit),
+export const replay = (getDependencies: GetDependencies): HttpFunction =>
+  manualHandler(getDependencies, async (event, { dependencies, limit }) =>
+    handleManualReplay(
+      [await expandScaleSets(parseManualMessage(event), dependencies.expand, limit)],
+      dependencies,
+      limit,
+    ),
   );
 
 /**
@@ -36,15 +40,15 @@ export const replay = (wired: Wired): HttpFunction =>
  * value.
  */
 export const sweep =
-  (wired: Wired) =>
-  async (_timer: unknown, context: Logging): Promise<SweepAnswer> => {
-    const { wiring, limit } = await invoked(wired, context);
-    return sweepAll(async () => wiring)(null, limit);
+  (getDependencies: GetDependencies) =>
+  async (_timer: unknown, context: PlatformLogger): Promise<SweepResult> => {
+    const { dependencies, limit } = await invocationContext(getDependencies, context);
+    return sweepAll(async () => dependencies)(null, limit);
   };
 
-export const doctor = (wired: Wired): HttpFunction =>
-  byHand(
-    wired,
-    (question, { wiring }) => diagnose(async () => wiring)(question),
+export const doctor = (getDependencies: GetDependencies): HttpFunction =>
+  manualHandler(
+    getDependencies,
+    (question, { dependencies }) => diagnose(async () => dependencies)(question),
     (answer) => (isFailing(answer) ? 500 : 200),
   );

@@ -6,9 +6,16 @@ import { jsonIn } from '../../fencing/model/json-text.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
-import { acknowledgeAll, type Message, parseMessage, type WorkItem, textOf, type Unacknowledged } from '../messages.ts';
-import { invoked, type Invoked, type Logging } from './http.ts';
-import type { AzureWiring, Expand, Wired } from './wire.ts';
+import {
+  acknowledgeAll,
+  type Message,
+  parseMessage,
+  type WorkItem,
+  bodyText,
+  type Unacknowledged,
+} from '../messages.ts';
+import { invocationContext, type InvocationContext, type PlatformLogger } from './http.ts';
+import type { AzureDependencies, Expand, GetDependencies } from './dependencies.ts';
 
 interface Opened {
   readonly ready: readonly Received[];
@@ -19,12 +26,12 @@ interface Opened {
  * Expands the items of each message. If Azure does not answer for a message, that message is tried again and the rest
  * of the batch continues.
  */
-const opened = async (batch: readonly Received[], { wiring, limit }: Invoked): Promise<Opened> => {
+const opened = async (batch: readonly Received[], { dependencies, limit }: InvocationContext): Promise<Opened> => {
   const ready: Received[] = [];
   const failures: Unacknowledged<Received>[] = [];
   for (const received of batch) {
     try {
-      ready.push({ ...received, ...(await expanded(received, wiring.expand, limit)) });
+      ready.push({ ...received, ...(await expandScaleSets(received, dependencies.expand, limit)) });
     } catch (error) {
       failures.push({ message: received, why: inHierarchy(error).message });
     }
@@ -39,15 +46,20 @@ const opened = async (batch: readonly Received[], { wiring, limit }: Invoked): P
  * because each look reads the current state.
  */
 export const onEvent =
-  (wired: Wired) =>
-  async (messages: unknown, context: Logging): Promise<void> => {
-    const invocation = await invoked(wired, context);
-    const { wiring, limit } = invocation;
+  (getDependencies: GetDependencies) =>
+  async (messages: unknown, context: PlatformLogger): Promise<void> => {
+    const invocation = await invocationContext(getDependencies, context);
+    const { dependencies, limit } = invocation;
     const batch = await opened(receivedIn(messages), invocation);
     const items = batch.ready.flatMap(({ items }) => items);
-    const outcomes = await processItems(items, { policy: wiring.policy, queued: true, vouched: null }, wiring, limit);
-    const again = await acknowledgeAll(batch.ready, outcomes, wiring);
-    for (const { message, why } of [...batch.failures, ...again]) await tryAgain(message, why, wiring);
+    const outcomes = await processItems(
+      items,
+      { policy: dependencies.policy, queued: true, vouched: null },
+      dependencies,
+      limit,
+    );
+    const again = await acknowledgeAll(batch.ready, outcomes, dependencies);
+    for (const { message, why } of [...batch.failures, ...again]) await tryAgain(message, why, dependencies);
   };
 
 /**
@@ -74,11 +86,11 @@ const receivedAt = (text: string, at: number): Received => {
  * declares itself to be JSON.
  */
 const receivedIn = (messages: unknown): readonly Received[] =>
-  (Array.isArray(messages) ? messages : [messages]).map((message, at) => receivedAt(textOf(message), at));
+  (Array.isArray(messages) ? messages : [messages]).map((message, at) => receivedAt(bodyText(message), at));
 
 /** Reads a message that a person sends. */
-export const sentByHand = (sent: unknown): Message => {
-  const text = textOf(sent);
+export const parseManualMessage = (sent: unknown): Message => {
+  const text = bodyText(sent);
   return parseMessage(null, text, () => readHints(text));
 };
 
@@ -99,7 +111,7 @@ const goneSet = ({ machine }: WorkItem): IgnoredEvent => ({
  * Replaces a scale set with its machines, because an event can be about a whole scale set.
  * @throws Unavailable, Denied, Refused
  */
-export const expanded = async (message: Message, expand: Expand, limit: TimeLimit): Promise<Message> => {
+export const expandScaleSets = async (message: Message, expand: Expand, limit: TimeLimit): Promise<Message> => {
   const signal = AbortSignal.timeout(Math.max(0, Math.floor(limit.getRemainingTimeInMillis() - MARGIN_MS)));
   const items = await Promise.all(message.items.map((item) => machinesOf(item, expand, signal)));
   const gone = message.items.filter((_, at) => items[at]?.length === 0);
@@ -120,7 +132,7 @@ const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_S, SHORTES
 const tryAgain = async (
   { body, failures }: Received,
   why: string,
-  { queues, log }: Pick<AzureWiring, 'queues' | 'log'>,
+  { queues, log }: Pick<AzureDependencies, 'queues' | 'log'>,
 ): Promise<void> => {
   const failed = failures + 1;
   if (failed > MOST_FAILURES)

@@ -2,12 +2,12 @@ import { structured } from '../../providers/azure/events/envelope.ts';
 import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
 import { messageLine } from '../decision-log.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
-import { describeFault, isOwnMessage, notByThisDoor } from '../messages.ts';
-import { decision } from '../metrics.ts';
-import { type HttpAnswer, type HttpFunction, invoked, json, type Logging } from './http.ts';
-import type { Wired } from './wire.ts';
+import { describeFault, isOwnMessage, ownMessageRejected } from '../messages.ts';
+import { logDecision } from '../metrics.ts';
+import { type HttpResponse, type HttpFunction, invocationContext, jsonResponse, type PlatformLogger } from './http.ts';
+import type { GetDependencies } from './dependencies.ts';
 
-const empty = (status: number): HttpAnswer => ({ status, headers: {}, body: '' });
+const empty = (status: number): HttpResponse => ({ status, headers: {}, body: '' });
 
 const TAKEN = empty(202);
 const LATER = empty(503);
@@ -20,26 +20,34 @@ const TOO_LARGE = empty(413);
 /** An OPTIONS request that is not a handshake brings no event. */
 const NOT_ALLOWED = empty(405);
 
-const WHY = describeFault(notByThisDoor);
+const WHY = describeFault(ownMessageRejected);
 
 /**
  * Rejects a message in Cloudfence's own format, because Cloudfence never sends its messages through this endpoint. The
  * message goes to the dead-letter queue, where people look, and nowhere else.
  */
-const refused = async (body: string, wired: Wired, context: Logging): Promise<HttpAnswer> => {
-  const { wiring } = await invoked(wired, context);
-  wiring.log(messageLine(decision.notUnderstood, 'own-message', WHY, null));
-  await wiring.queues.dead({ body, reason: WHY });
-  return json(400, { error: WHY });
+const refused = async (
+  body: string,
+  getDependencies: GetDependencies,
+  context: PlatformLogger,
+): Promise<HttpResponse> => {
+  const { dependencies } = await invocationContext(getDependencies, context);
+  dependencies.log(messageLine(logDecision.notUnderstood, 'own-message', WHY, null));
+  await dependencies.queues.dead({ body, reason: WHY });
+  return jsonResponse(400, { error: WHY });
 };
 
-const queued = async (text: string, wired: Wired, context: Logging): Promise<HttpAnswer> => {
-  const { wiring } = await invoked(wired, context);
+const queued = async (
+  text: string,
+  getDependencies: GetDependencies,
+  context: PlatformLogger,
+): Promise<HttpResponse> => {
+  const { dependencies } = await invocationContext(getDependencies, context);
   try {
-    await wiring.queues.events(text, 0);
+    await dependencies.queues.events(text, 0);
     return TAKEN;
   } catch (error) {
-    wiring.log(messageLine('failed', 'queue', error instanceof Error ? error.message : String(error), null));
+    dependencies.log(messageLine('failed', 'queue', error instanceof Error ? error.message : String(error), null));
     return LATER;
   }
 };
@@ -49,7 +57,7 @@ const queued = async (text: string, wired: Wired, context: Logging): Promise<Htt
  * An action group waits only ten seconds, so this function queues the events and `on-event` reads them.
  */
 export const webhook =
-  (wired: Wired): HttpFunction =>
+  (getDependencies: GetDependencies): HttpFunction =>
   async (request, context) => {
     const body = await request.text();
     const headers = Object.fromEntries([...request.headers].map(([name, value]) => [name.toLowerCase(), value]));
@@ -58,5 +66,5 @@ export const webhook =
     if (request.method === 'OPTIONS') return NOT_ALLOWED;
     const text = structured(headers, body);
     if (Buffer.byteLength(text) > LARGEST_MESSAGE) return TOO_LARGE;
-    return isOwnMessage(text) ? refused(text, wired, context) : queued(text, wired, context);
+    return isOwnMessage(text) ? refused(text, getDependencies, context) : queued(text, getDependencies, context);
   };

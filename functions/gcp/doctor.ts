@@ -1,12 +1,12 @@
 import { doctor as diagnose, isFailing } from '../doctor.ts';
 import { readGcpFunctionEnvironment } from '../../config/environment.ts';
-import { answering, type Answering, asking, httpFunction } from './http.ts';
-import { type GcpWiring, wireOnce } from './wire.ts';
+import { manualHandler, type HttpHandler, forwardQuestion, httpFunction } from './http.ts';
+import { type GcpDependencies, lazyDependencies } from './dependencies.ts';
 
-export const doctor = (wired: () => Promise<GcpWiring>): Answering =>
-  answering(
-    wired,
-    (question, wiring) => diagnose(async () => wiring)(question),
+export const doctor = (getDependencies: () => Promise<GcpDependencies>): HttpHandler =>
+  manualHandler(
+    getDependencies,
+    (question, dependencies) => diagnose(async () => dependencies)(question),
     (answer) => (isFailing(answer) ? 500 : 200),
   );
 
@@ -19,8 +19,8 @@ const asksOthers = (): boolean => {
   return inCloudRun && askedAt !== null;
 };
 
-const here = doctor(wireOnce());
+const here = doctor(lazyDependencies());
 
 export const handler = httpFunction((request, limit) =>
-  asksOthers() ? asking(readGcpFunctionEnvironment)(request, limit) : here(request, limit),
+  asksOthers() ? forwardQuestion(readGcpFunctionEnvironment)(request, limit) : here(request, limit),
 );

@@ -8,9 +8,9 @@ import {
   InvalidInput,
   Unavailable,
 } from '../../fencing/model/errors.ts';
-import { failureLine, messageLine, sentenceOf } from '../decision-log.ts';
+import { failureLine, messageLine, publicMessage } from '../decision-log.ts';
 import type { TimeLimit } from '../invocation.ts';
-import type { GcpWiring } from './wire.ts';
+import type { GcpDependencies } from './dependencies.ts';
 
 /**
  * The request as the Functions Framework passes it. The framework has already parsed a JSON body.
@@ -21,25 +21,25 @@ export interface HttpRequest {
   readonly body?: unknown;
 }
 
-interface HttpAnswer {
+interface HttpResponse {
   readonly status: number;
   readonly body?: object;
 }
 
-export type Answering = (request: HttpRequest, limit: TimeLimit) => Promise<HttpAnswer>;
+export type HttpHandler = (request: HttpRequest, limit: TimeLimit) => Promise<HttpResponse>;
 
 type HttpFunction = (request: HttpRequest, response: ServerResponse) => Promise<void>;
 
-const failure = (error: unknown): HttpAnswer => ({
+const failure = (error: unknown): HttpResponse => ({
   status: error instanceof InvalidInput ? 400 : 500,
-  body: { error: sentenceOf(error) },
+  body: { error: publicMessage(error) },
 });
 
 /**
  * Answers errors with one sentence, because the platform has already authorized the caller. The stack of an unexpected
  * error stays in the log.
  */
-const answered = async (answer: Answering, request: HttpRequest, limit: TimeLimit): Promise<HttpAnswer> => {
+const answerOrError = async (answer: HttpHandler, request: HttpRequest, limit: TimeLimit): Promise<HttpResponse> => {
   try {
     return await answer(request, limit);
   } catch (error) {
@@ -50,10 +50,10 @@ const answered = async (answer: Answering, request: HttpRequest, limit: TimeLimi
 
 /** Wraps a function in the form that Google Cloud calls. */
 export const httpFunction =
-  (answer: Answering): HttpFunction =>
+  (answer: HttpHandler): HttpFunction =>
   async (request, response) => {
     const until = performance.now() + readGcpFunctionEnvironment().lasts;
-    const { status, body } = await answered(answer, request, {
+    const { status, body } = await answerOrError(answer, request, {
       getRemainingTimeInMillis: () => until - performance.now(),
     });
     if (body === undefined) response.writeHead(status).end();
@@ -69,7 +69,10 @@ const statusFor = (error: CloudfenceError, hasToken: boolean): number => {
  * Returns the answer to a caller that is not authorized, which states no more than that. Returns null for a caller that
  * may push.
  */
-export const turnedAway = async ({ headers }: HttpRequest, { letIn, log }: GcpWiring): Promise<HttpAnswer | null> => {
+export const rejectUnauthorized = async (
+  { headers }: HttpRequest,
+  { letIn, log }: GcpDependencies,
+): Promise<HttpResponse | null> => {
   const authorization = headers.authorization ?? null;
   try {
     await letIn(authorization);
@@ -88,22 +91,22 @@ export const turnedAway = async ({ headers }: HttpRequest, { letIn, log }: GcpWi
 
 const question = z.looseObject({ question: z.string() });
 
-export const isQuestion = (body: unknown): boolean => question.safeParse(body).success;
+export const isDoctorQuestion = (body: unknown): boolean => question.safeParse(body).success;
 
 const answer = z.looseObject({});
 /** Time reserved to report that the function did not answer (ms). */
 const MARGIN_MS = 3_000;
 
 /** A request without a question asks for all checks. */
-const asked = (body: unknown): object =>
+const questionIn = (body: unknown): object =>
   question.safeParse(body).data ?? { ...z.looseObject({}).safeParse(body).data, question: 'checks' };
 
 /**
  * Forwards the question, and returns the answer unchanged.
  * @throws InvalidConfiguration, Denied, Unavailable
  */
-export const asking =
-  (environment: () => Pick<GcpFunctionEnvironment, 'askedAt'>): Answering =>
+export const forwardQuestion =
+  (environment: () => Pick<GcpFunctionEnvironment, 'askedAt'>): HttpHandler =>
   async ({ body }, limit) => {
     const { askedAt: url } = environment();
     if (url === null)
@@ -113,7 +116,7 @@ export const asking =
     const { callFunction } = await import('../../providers/gcp/call-function.ts');
     const { status, body: said } = await callFunction(
       url,
-      asked(body),
+      questionIn(body),
       Math.max(1, limit.getRemainingTimeInMillis() - MARGIN_MS),
     );
     const read = answer.safeParse(said);
@@ -126,13 +129,13 @@ export const asking =
  * Wraps a function that a person calls with JSON and that answers with JSON. Cloud Run admits only callers that may
  * invoke the function, and no push subscription calls it.
  */
-export const answering =
+export const manualHandler =
   <Answer extends object>(
-    wired: () => Promise<GcpWiring>,
-    answer: (asked: unknown, wiring: GcpWiring, limit: TimeLimit) => Promise<Answer>,
+    getDependencies: () => Promise<GcpDependencies>,
+    answer: (asked: unknown, dependencies: GcpDependencies, limit: TimeLimit) => Promise<Answer>,
     statusOf: (answer: Answer) => number = () => 200,
-  ): Answering =>
+  ): HttpHandler =>
   async ({ body }, limit) => {
-    const said = await answer(body, await wired(), limit);
+    const said = await answer(body, await getDependencies(), limit);
     return { status: statusOf(said), body: said };
   };

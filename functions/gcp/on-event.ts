@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { encoded, readHints } from '../../providers/gcp/events/read-hints.ts';
 import { processItems } from '../invocation.ts';
-import { acknowledgeAll, type Message, parseMessage, textOf } from '../messages.ts';
-import { type Answering, httpFunction, turnedAway } from './http.ts';
-import { type GcpWiring, NOT_BEFORE, wireOnce } from './wire.ts';
+import { acknowledgeAll, type Message, parseMessage, bodyText } from '../messages.ts';
+import { type HttpHandler, httpFunction, rejectUnauthorized } from './http.ts';
+import { type GcpDependencies, NOT_BEFORE, lazyDependencies } from './dependencies.ts';
 
 /** Pub/Sub and Eventarc treat any 2xx as an acknowledgment, and redeliver after any other status. */
 const DONE = { status: 204 };
@@ -17,24 +17,24 @@ const AGAIN = { status: 503 };
  * redelivery.
  */
 export const onEvent =
-  (wired: () => Promise<GcpWiring>): Answering =>
+  (getDependencies: () => Promise<GcpDependencies>): HttpHandler =>
   async (request, limit) => {
-    const wiring = await wired();
-    const refusal = await turnedAway(request, wiring);
+    const dependencies = await getDependencies();
+    const refusal = await rejectUnauthorized(request, dependencies);
     if (refusal) return refusal;
-    const { message, notBefore } = messageIn(request.body);
-    if (notBefore !== null && wiring.ports.clock.now().wall < notBefore) return TOO_EARLY;
+    const { message, notBefore } = parsePushedMessage(request.body);
+    if (notBefore !== null && dependencies.ports.clock.now().wall < notBefore) return TOO_EARLY;
     const outcomes = await processItems(
       message.items,
-      { policy: wiring.policy, queued: true, vouched: null },
-      wiring,
+      { policy: dependencies.policy, queued: true, vouched: null },
+      dependencies,
       limit,
     );
-    const again = await acknowledgeAll([message], outcomes, wiring);
+    const again = await acknowledgeAll([message], outcomes, dependencies);
     return again.length === 0 ? DONE : AGAIN;
   };
 
-export const handler = httpFunction(onEvent(wireOnce()));
+export const handler = httpFunction(onEvent(lazyDependencies()));
 
 /**
  * The body of a push. CloudEvents of a topic contain the same.
@@ -61,9 +61,9 @@ const momentIn = (text: string | undefined): number | null =>
  * Reads a pushed body. A subscription that unwraps payloads sends only the data, with a content type that the platform
  * may not parse.
  */
-export const messageIn = (body: unknown): Pushed => {
+export const parsePushedMessage = (body: unknown): Pushed => {
   const read = push.safeParse(body);
-  if (!read.success) return { message: parseMessage(null, textOf(body), () => readHints(body)), notBefore: null };
+  if (!read.success) return { message: parseMessage(null, bodyText(body), () => readHints(body)), notBefore: null };
   const { data, messageId, attributes } = read.data.message;
   const text = Buffer.from(data, 'base64').toString('utf8');
   return { message: parseMessage(messageId, text, () => readHints(body)), notBefore: momentIn(attributes[NOT_BEFORE]) };

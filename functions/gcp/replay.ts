@@ -1,13 +1,15 @@
-import { replayByHand } from '../invocation.ts';
-import { answering, type Answering, httpFunction } from './http.ts';
-import { messageIn } from './on-event.ts';
-import { type GcpWiring, wireOnce } from './wire.ts';
+import { handleManualReplay } from '../invocation.ts';
+import { manualHandler, type HttpHandler, httpFunction } from './http.ts';
+import { parsePushedMessage } from './on-event.ts';
+import { type GcpDependencies, lazyDependencies } from './dependencies.ts';
 
 /**
  * Accepts any event, a list of events, or `{"instance": "projects/…", "dryRun": true}`, and processes it as if it had
  * just arrived.
  */
-export const replay = (wired: () => Promise<GcpWiring>): Answering =>
-  answering(wired, (event, wiring, limit) => replayByHand([messageIn(event).message], wiring, limit));
+export const replay = (getDependencies: () => Promise<GcpDependencies>): HttpHandler =>
+  manualHandler(getDependencies, (event, dependencies, limit) =>
+    handleManualReplay([parsePushedMessage(event).message], dependencies, limit),
+  );
 
-export const handler = httpFunction(replay(wireOnce()));
+export const handler = httpFunction(replay(lazyDependencies()));

@@ -4,7 +4,7 @@ import { type Arm, errorFromResponse, isSuccess } from './arm.ts';
 import { WEB_API } from './hosting.ts';
 import { type Install, PACKAGE } from './install.ts';
 import { type FunctionApp, appOf, httpFunctions } from './names.ts';
-import { WORKSPACE_API } from './watching.ts';
+import { WORKSPACE_API } from './monitoring.ts';
 
 /**
  * Reads the current state of the app. It does not use the outputs of a deployment, because those disappear with the

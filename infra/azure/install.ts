@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration } from '../../config/schema.ts';
+import { durationSchema } from '../../config/schema.ts';
 import type { RawParameters } from '../serverless/deployer.ts';
 import * as install from '../serverless/install-check.ts';
 import { type AppName, resourceNames, type ResourceNames } from './names.ts';
@@ -11,7 +11,7 @@ import { type AppName, resourceNames, type ResourceNames } from './names.ts';
 const MINUTE = 60_000;
 
 const between = (least: number, most: number, words: string) =>
-  duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
+  durationSchema.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
 
 /**
  * Matches the id of a resource. Azure ignores letter case in types.

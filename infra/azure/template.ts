@@ -11,7 +11,7 @@ import { serviceBusResources, existingTopicSubscription, eventTopics } from './t
 import { hostingResources } from './hosting.ts';
 import { type Install, resourceTags } from './install.ts';
 import { customAssignments, customRoles } from './roles.ts';
-import { monitoringResources } from './watching.ts';
+import { monitoringResources } from './monitoring.ts';
 
 const ownGroup = (install: Install): TemplateResource => ({
   type: 'Microsoft.Resources/resourceGroups',

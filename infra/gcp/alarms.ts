@@ -3,7 +3,7 @@ import type { ReportProgress } from '../serverless/deployer.ts';
 import { type Api, type ApiCall, errorFromResponse, isSuccess, retryUntilFinal } from './api.ts';
 import { hasAllWanted } from './ensure.ts';
 import type { Install } from './install.ts';
-import { alertPolicies, type AlertPolicy } from './watching.ts';
+import { alertPolicies, type AlertPolicy } from './monitoring.ts';
 
 /**
  * Manages alert policies. Cloud Monitoring chooses their names, so Cloudfence finds its own by their labels, and never

@@ -18,7 +18,7 @@ import {
 } from './grants.ts';
 import { serviceAccounts, ensureRole, fencingRole } from './identities.ts';
 import type { Install } from './install.ts';
-import { readLogLines, logMetrics } from './watching.ts';
+import { readLogLines, logMetrics } from './monitoring.ts';
 import { functionNames } from './names.ts';
 import { checkPermissions } from './permissions.ts';
 import { revokeMembers, addGrant, setOnlyMembers } from './policies.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration } from '../../config/schema.ts';
+import { durationSchema } from '../../config/schema.ts';
 import type { RawParameters } from '../serverless/deployer.ts';
 import * as install from '../serverless/install-check.ts';
 import { resourceNames, type ResourceNames } from './names.ts';
@@ -11,7 +11,7 @@ const MINUTE = 60_000;
 const projectId = z.string('name the id of a project').regex(/^[a-z][a-z0-9-]{4,28}[a-z0-9]$/, 'is no id of a project');
 
 const between = (least: number, most: number, words: string) =>
-  duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
+  durationSchema.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
 
 const GIB = 1_024;
 

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { crc32, deflateRawSync } from 'node:zlib';
-import { liveAsFunction } from '../../config/environment.ts';
+import { setFunctionEnvironment } from '../../config/environment.ts';
 import { jsonOrText } from '../../fencing/model/json-text.ts';
 import { bundleFunction } from './bundle-function.ts';
 import type { DeployableCloud, PackagedFunction, PreparedDeployment } from './deployer.ts';
@@ -141,7 +141,7 @@ export const invokeBundleLocally = async (
   payload: unknown,
 ): Promise<unknown> => {
   const folder = await bundled(serverless, name, cloud);
-  liveAsFunction(environmentOf(name));
+  setFunctionEnvironment(environmentOf(name));
   const exported: unknown = createRequire(import.meta.url)(path.join(folder, 'index.js'));
   const { name: handler } = sourceOf(serverless.service.getFunction(name));
   return cloud.invokeLocally(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Configuration, duration } from '../../config/schema.ts';
+import { type Configuration, durationSchema } from '../../config/schema.ts';
 import { ONLY_TAGGED } from '../../config/permission-tags.ts';
 import { type DeployableCluster, deployableClusters } from './cluster-access.ts';
 import type { RawParameters } from './deployer.ts';
@@ -13,7 +13,7 @@ const arnOf = (service: string, form: string) =>
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable();
 
 const between = (least: number, most: number, words: string) =>
-  duration.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
+  durationSchema.refine((ms) => ms >= least && ms <= most, `must be from ${words}`);
 
 const wholeMinutes = between(MINUTE, 60 * MINUTE, '1m to 60m').refine(
   (ms) => ms % MINUTE === 0,

@@ -134,7 +134,7 @@ describe('directions of the rooms', () => {
   });
 
   it.each([
-    ['@aws-sdk/', ['providers/aws/', 'functions/aws/', 'infra/serverless/standing-fences.ts']],
+    ['@aws-sdk/', ['providers/aws/', 'functions/aws/', 'infra/serverless/refuse-removal.ts']],
     ['@smithy/', ['providers/aws/']],
     ['@azure/', ['providers/azure/', 'functions/azure/', 'infra/azure/']],
     ['@google-cloud/', ['providers/gcp/']],

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fail, type Asked } from '../../cli/failure.ts';
+import { reportFailure, type OutputOptions } from '../../cli/failure.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { launcher, runCli, startCli } from './run-cli.ts';
 
@@ -99,10 +99,10 @@ it('an event that no cloud has understood anything of is said to be of none', as
 });
 
 describe('what nobody has foreseen', () => {
-  const ended = (asked: Partial<Asked>) => {
+  const ended = (asked: Partial<OutputOptions>) => {
     const said = { lines: [] as string[], complaints: [] as string[] };
     const error = new TypeError(`cannot read it\n${'minified;'.repeat(200_000)}`);
-    const code = fail(
+    const code = reportFailure(
       error,
       { json: false, dryRun: false, debug: false, ...asked },
       { line: (text) => void said.lines.push(text), complain: (text) => void said.complaints.push(text) },

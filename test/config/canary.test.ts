@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import { Denied, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { openHttpsDoor, type HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
-import { examine } from '../../config/doctor.ts';
+import { runDoctorChecks } from '../../config/doctor.ts';
 import type { OpenedCloud } from '../../providers/plugin.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
@@ -223,7 +223,12 @@ it('doctor fails on a server that nobody vouches for, and says what remedies it'
     open: async () => undefined,
     close: opened.close,
   };
-  const { checks } = await examine(noCloud(), [cluster], { policy: defaultPolicy, gives: 'no-orders' }, unhurried());
+  const { checks } = await runDoctorChecks(
+    noCloud(),
+    [cluster],
+    { policy: defaultPolicy, gives: 'no-orders' },
+    unhurried(),
+  );
   expect(checks).toContainEqual({
     what: 'c: the identity of the API server is verified',
     verdict: 'fail',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { configuration, parseConfiguration, parseDuration, policyOf } from '../../config/schema.ts';
+import { configurationSchema, parseConfiguration, parseDuration, policyOf } from '../../config/schema.ts';
 import { loadSettings } from '../../config/settings.ts';
 
 const faultsOf = (text: string): readonly string[] => {
@@ -85,7 +85,7 @@ describe('settings', () => {
       [{ name: 'c', kubeconfig: '/flag', context: 'c' }],
     ],
   ])('take the cluster from %s', async (_, environment, flags, clusters) => {
-    expect(await loadSettings(environment, flags)).toEqual({ ...configuration.parse({}), clusters });
+    expect(await loadSettings(environment, flags)).toEqual({ ...configurationSchema.parse({}), clusters });
   });
 
   it('refuse to guess when there is no cluster at all', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readByAny } from '../../config/any-cloud.ts';
+import { readEventOfAnyCloud } from '../../config/any-cloud.ts';
 import { aws } from '../../providers/aws/plugin/register.ts';
 import { azure } from '../../providers/azure/plugin/register.ts';
 import { gcp } from '../../providers/gcp/plugin/register.ts';
@@ -12,7 +12,7 @@ const VM = '/subscriptions/s/resourcegroups/g/providers/microsoft.compute/virtua
 const GCE = 'projects/p/zones/europe-west1-b/instances/node-1';
 
 describe('an event', () => {
-  const read = (raw: unknown) => readByAny(raw, [aws, azure, gcp]);
+  const read = (raw: unknown) => readEventOfAnyCloud(raw, [aws, azure, gcp]);
   const stopped = {
     'detail-type': 'EC2 Instance State-change Notification',
     source: 'aws.ec2',
@@ -52,7 +52,7 @@ describe('an event', () => {
 describe.each([aws, azure, gcp])('a sample of $name', ({ name, readHints }) => {
   it.each(samplesOf(name))('is read as its own cloud reads it, and is no machine of another: %s', (file) => {
     const text = sample(name, file);
-    expect(readByAny(text, [aws, azure, gcp]).hints).toEqual(readHints(text).hints);
+    expect(readEventOfAnyCloud(text, [aws, azure, gcp]).hints).toEqual(readHints(text).hints);
     for (const other of [aws, azure, gcp].filter((one) => one.name !== name))
       expect(other.readHints(text).hints).toEqual([]);
   });

@@ -36,7 +36,7 @@ it('no event, however malformed or forged, leads to anything without proof; and 
     fc.asyncProperty(fc.array(anything, { minLength: 1, maxLength: 4 }), async (bodies) => {
       const world = running.fork();
       const install = installOver(world);
-      const answer = await onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
+      const answer = await onEvent(async () => install.dependencies)(batchOf(...bodies), install.context());
       const ours = world.parts.cluster.audit.filter(
         ({ user, resource }) => user === 'kubernetes-admin' && resource !== 'events',
       );

@@ -42,22 +42,22 @@ const wrappings: readonly (readonly [string, (holder: string) => unknown])[] = [
 
 it.each(wrappings)('a message that wants a dry run %s is answered, and nothing is done', async (_, messageFor) => {
   const { holder, install } = off();
-  await onEvent(install.wired)([messageFor(holder)], install.context);
+  await onEvent(install.getDependencies)([messageFor(holder)], install.context);
   expect([ends(install), acted(install), install.queues]).toEqual([[['would-fence', true]], [], {}]);
 });
 
 it('so does what the webhook takes, also as an attribute of a CloudEvent, where nobody knows what it says', async () => {
   const { holder, install } = off();
-  await webhook(install.wired)(post(dry(holder)), install.context);
-  await onEvent(install.wired)(takeAll(install), install.context);
+  await webhook(install.getDependencies)(post(dry(holder)), install.context);
+  await onEvent(install.getDependencies)(takeAll(install), install.context);
   expect([ends(install), acted(install)]).toEqual([[['would-fence', true]], []]);
   const { data, ...attributes } = cloudEvent(holder);
   const headers = {
     ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`ce-${name}`, value])),
     'ce-dryrun': 'true',
   };
-  await webhook(install.wired)(post(data, { headers }), install.context);
-  await onEvent(install.wired)(takeAll(install), install.context);
+  await webhook(install.getDependencies)(post(data, { headers }), install.context);
+  await onEvent(install.getDependencies)(takeAll(install), install.context);
   expect(acted(install)).toEqual([]);
   expect(install.queues['dead-letters']).toMatchObject([
     { properties: { reason: expect.stringMatching(/`dryRun` is neither true nor false/) } },
@@ -66,10 +66,10 @@ it('so does what the webhook takes, also as an attribute of a CloudEvent, where 
 
 it("a message beside it is dealt with in earnest, and so is a person's", async () => {
   const { holder, install } = off();
-  await onEvent(install.wired)([dry(holder), gridEvent(holder)], install.context);
+  await onEvent(install.getDependencies)([dry(holder), gridEvent(holder)], install.context);
   expect(acted(install)).toContainEqual(expect.objectContaining({ step: 'mark' }));
   expect(ends(install)).toContainEqual(['would-fence', true]);
   const { holder: another, install: other } = off();
-  const { body } = await replay(other.wired)(post({ body: JSON.stringify(dry(another)) }), other.context);
+  const { body } = await replay(other.getDependencies)(post({ body: JSON.stringify(dry(another)) }), other.context);
   expect([JSON.parse(body), acted(other)]).toMatchObject([{ outcome: 'would-fence', dryRun: true }, []]);
 });

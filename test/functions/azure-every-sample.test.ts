@@ -18,7 +18,7 @@ const deliver = async (text: string, whole = false) => {
   const install = azureInstall(world);
   const named = whole ? holder.replace(/\/virtualmachines\/[^/]+$/, '') : holder;
   const sent = about(text, named, readHints, { account: SANDBOX_SUBSCRIPTION, region: null });
-  await onEvent(install.wired)([sent], install.context);
+  await onEvent(install.getDependencies)([sent], install.context);
   return { ...install, hasMarked: isMarked(install, holder) };
 };
 const isOfSet = (name: string): boolean => name.startsWith('arm-set-');

@@ -32,7 +32,7 @@ describe('the webhook', () => {
     ['a CloudEvent', (machine: string) => cloudEvent(machine)],
   ])('queues %s, of which the machine is fenced then', async (_, body) => {
     const { world, disk, holder, spare, install } = off();
-    expect(await webhook(install.wired)(post(body(holder)), install.context)).toMatchObject({ status: 202 });
+    expect(await webhook(install.getDependencies)(post(body(holder)), install.context)).toMatchObject({ status: 202 });
     await workOff(world, install, ...takeAll(install));
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
   });
@@ -42,7 +42,7 @@ describe('the webhook', () => {
     const { data, ...attributes } = cloudEvent(holder);
     const headers = Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`Ce-${name}`, value]));
     expect(
-      await webhook(install.wired)(
+      await webhook(install.getDependencies)(
         post(data, { headers: { 'Content-Type': 'application/json', ...headers } }),
         install.context,
       ),
@@ -53,7 +53,7 @@ describe('the webhook', () => {
 
   it('answers the handshakes of both schemas, and queues neither', async () => {
     const { install } = off();
-    const answer = await webhook(install.wired)(
+    const answer = await webhook(install.getDependencies)(
       post(json('subscription-validation.request.docs.json'), {
         headers: { 'Aeg-Event-Type': 'SubscriptionValidation' },
       }),
@@ -63,7 +63,7 @@ describe('the webhook', () => {
       200,
       { validationResponse: '512d38b6-c7b8-40c8-89fe-f46f9e9622b6' },
     ]);
-    const options = await webhook(install.wired)(
+    const options = await webhook(install.getDependencies)(
       post('', {
         method: 'OPTIONS',
         headers: { 'WebHook-Request-Origin': 'eventgrid.azure.net', 'WebHook-Request-Rate': '120' },
@@ -79,7 +79,7 @@ describe('the webhook', () => {
 
   it('queues nothing of an OPTIONS request that shakes no hands', async () => {
     const { install } = off();
-    expect(await webhook(install.wired)(post('', { method: 'OPTIONS' }), install.context)).toMatchObject({
+    expect(await webhook(install.getDependencies)(post('', { method: 'OPTIONS' }), install.context)).toMatchObject({
       status: 405,
     });
     expect(install.queues).toEqual({});
@@ -88,20 +88,24 @@ describe('the webhook', () => {
   it('asks for another try when the queue cannot be reached', async () => {
     const { holder, install } = off();
     install.outage.bus = true;
-    expect(await webhook(install.wired)(post(gridEvent(holder)), install.context)).toMatchObject({ status: 503 });
+    expect(await webhook(install.getDependencies)(post(gridEvent(holder)), install.context)).toMatchObject({
+      status: 503,
+    });
     expect(install.lines).toMatchObject([{ level: 'error', decision: 'failed' }]);
   });
 
   it('takes nothing that no queue would take', async () => {
     const { install } = off();
-    expect(await webhook(install.wired)(post('x'.repeat(200_000)), install.context)).toMatchObject({ status: 413 });
+    expect(await webhook(install.getDependencies)(post('x'.repeat(200_000)), install.context)).toMatchObject({
+      status: 413,
+    });
   });
 });
 
 describe('by hand', () => {
   it('fences the machine that is named', async () => {
     const { install, holder } = off();
-    const answer = await fence(install.wired)(post({ resourceId: holder }), install.context);
+    const answer = await fence(install.getDependencies)(post({ resourceId: holder }), install.context);
     expect([answer.status, said(answer)]).toMatchObject([200, { outcome: 'fenced' }]);
   });
 
@@ -109,7 +113,7 @@ describe('by hand', () => {
     const { world, disk, install, holder } = off();
     const set = holder.replace(/\/virtualmachines\/[^/]+$/, '');
     for (const resourceId of [set, `azure://${set}`]) {
-      const answer = await fence(install.wired)(
+      const answer = await fence(install.getDependencies)(
         post({ resourceId, assertOff: true, reason: 'I looked' }),
         install.context,
       );
@@ -124,7 +128,7 @@ describe('by hand', () => {
 
   it('only says what it would do, in a dry run of a whole scale set', async () => {
     const { world, disk, install, holder } = off();
-    const answer = await replay(install.wired)(
+    const answer = await replay(install.getDependencies)(
       post({ ...gridEvent(holder.replace(/\/virtualmachines\/[^/]+$/, '')), dryRun: true }),
       install.context,
     );
@@ -135,7 +139,7 @@ describe('by hand', () => {
 
   it('knows a dry run in base64, which a queue may have made of it', async () => {
     const { install, holder } = off();
-    const answer = await replay(install.wired)(
+    const answer = await replay(install.getDependencies)(
       post(Buffer.from(JSON.stringify({ resourceId: holder, dryRun: true })).toString('base64')),
       install.context,
     );
@@ -144,14 +148,14 @@ describe('by hand', () => {
 
   it('says in words what is wrong with an order', async () => {
     const { install } = off();
-    const answer = await fence(install.wired)(post({ instanceId: 'i-1' }), install.context);
+    const answer = await fence(install.getDependencies)(post({ instanceId: 'i-1' }), install.context);
     expect([answer.status, answer.body]).toEqual([400, expect.stringMatching(/resourceId/)]);
   });
 
   it('doctor lists the fences that stand', async () => {
     const { install, holder } = off();
-    await fence(install.wired)(post({ resourceId: holder }), install.context);
-    expect(said(await doctor(install.wired)(post({ question: 'fences' }), install.context))).toEqual({
+    await fence(install.getDependencies)(post({ resourceId: holder }), install.context);
+    expect(said(await doctor(install.getDependencies)(post({ question: 'fences' }), install.context))).toEqual({
       fences: [{ cluster: 'sandbox', node: expect.any(String), instance: holder }],
     });
   });
@@ -160,9 +164,11 @@ describe('by hand', () => {
 it('the sweep finds a machine of which every event was lost, and says how many it left', async () => {
   const { world, disk, spare, install } = off();
   world.advance(120_000);
-  expect(await sweep(install.wired)({}, install.context)).toMatchObject({ results: [{ outcome: 'waiting' }] });
+  expect(await sweep(install.getDependencies)({}, install.context)).toMatchObject({
+    results: [{ outcome: 'waiting' }],
+  });
   world.advance(60_000);
-  expect(await sweep(install.wired)({}, install.context)).toMatchObject({ results: [{ outcome: 'fenced' }] });
+  expect(await sweep(install.getDependencies)({}, install.context)).toMatchObject({ results: [{ outcome: 'fenced' }] });
   world.advance(60_000);
   expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
   expect(install.lines.at(-1)).toMatchObject({ decision: 'swept', DeadNodeUnfenced: 0 });

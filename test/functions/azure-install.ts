@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { onEvent } from '../../functions/azure/on-event.ts';
-import { busQueues, expandServed, foreign, type Served, type Wired } from '../../functions/azure/wire.ts';
+import {
+  serviceBusQueues,
+  expandServed,
+  whyNotServed,
+  type ServedScope,
+  type GetDependencies,
+} from '../../functions/azure/dependencies.ts';
 import { metricFields } from '../../functions/metrics.ts';
 import { azureCloud } from '../../providers/azure/index.ts';
 import { azureClients } from '../../providers/azure/client.ts';
@@ -14,7 +20,7 @@ import { credential } from '../sandbox/azure/azure-world.ts';
 
 /** A deployed app in small: its queues are lists, its clock is the world's. */
 export interface AzureInstall {
-  readonly wired: Wired;
+  readonly getDependencies: GetDependencies;
   readonly context: {
     readonly log: (text: string) => void;
     readonly warn: (text: string) => void;
@@ -43,9 +49,9 @@ const cloudOver = (world: AzureWorld) =>
 const wiredOver = (
   world: AzureWorld,
   policy: Partial<Policy>,
-  served: Served,
+  served: ServedScope,
   { queues, outage }: Pick<AzureInstall, 'queues' | 'outage'>,
-): Wired => {
+): GetDependencies => {
   const { signal: _signal, observe: _observe, ...ports } = portsOver(world, 100);
   const send = async (queue: string, message: OutgoingMessage) => {
     if (outage.bus) throw new Error('Service Bus cannot be reached');
@@ -56,18 +62,18 @@ const wiredOver = (
   let runs = 0;
   return async () => ({
     ports,
-    kit: {
+    openedCloud: {
       cloud,
       readHints,
       probes: [{ where: 'azure', ask: async () => 'all well', orders: async () => [] }],
       access: { managedCluster: unused, secret: unused },
     },
-    opened: [],
+    openClusters: [],
     policy: { ...defaultPolicy, ...policy },
-    foreign: (item) => foreign(item, served),
-    queues: busQueues(async () => send, { eventsQueue: 'events', deadLettersQueue: 'dead-letters' }, world.now),
+    whyNotServed: (item) => whyNotServed(item, served),
+    queues: serviceBusQueues(async () => send, { eventsQueue: 'events', deadLettersQueue: 'dead-letters' }, world.now),
     expand: expandServed((named) => cloud.expand(named, never), served),
-    measured: metricFields,
+    formatMeasurements: metricFields,
     newRunId: () => `run-${(runs += 1)}`,
     lasts: 60_000,
   });
@@ -76,7 +82,7 @@ const wiredOver = (
 export const azureInstall = (
   world: AzureWorld,
   policy: Partial<Policy> = {},
-  groups: Served['groups'] = [],
+  groups: ServedScope['groups'] = [],
 ): AzureInstall => {
   const state = {
     lines: [] as Record<string, unknown>[],
@@ -86,7 +92,7 @@ export const azureInstall = (
   const at = (level: string) => (text: string) => void state.lines.push({ level, ...line.parse(JSON.parse(text)) });
   return {
     ...state,
-    wired: wiredOver(world, policy, { subscription: SANDBOX_SUBSCRIPTION, groups }, state),
+    getDependencies: wiredOver(world, policy, { subscription: SANDBOX_SUBSCRIPTION, groups }, state),
     context: { log: at('log'), warn: at('warn'), error: at('error') },
   };
 };
@@ -109,11 +115,11 @@ export const workOff = async (
   install: AzureInstall,
   ...messages: readonly unknown[]
 ): Promise<void> => {
-  await onEvent(install.wired)(messages, install.context);
+  await onEvent(install.getDependencies)(messages, install.context);
   while ((install.queues['events'] ?? []).length > 0) {
     const due = Math.max(...waiting(world, install).map(({ seconds }) => seconds));
     world.advance(Math.max(0, due) * 1_000);
-    await onEvent(install.wired)(takeAll(install), install.context);
+    await onEvent(install.getDependencies)(takeAll(install), install.context);
   }
   world.advance(60_000);
 };

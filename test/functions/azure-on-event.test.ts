@@ -10,7 +10,7 @@ import { change, scene } from '../sandbox/azure/azure-rig.ts';
 import { azureInstall, cloudEvent, gridEvent, takeAll, waiting, workOff, type AzureInstall } from './azure-install.ts';
 
 const deliver = (install: AzureInstall, ...messages: readonly unknown[]) =>
-  onEvent(install.wired)(messages, install.context);
+  onEvent(install.getDependencies)(messages, install.context);
 const decisions = ({ lines }: AzureInstall) => lines.map(({ decision }) => decision);
 const holderOf = (world: AzureWorld, disk: string) => diskIn(world, disk)?.attachments[0]?.machine;
 const setOf = (machine: string) => machine.replace(/\/virtualmachines\/[^/]+$/, '');

@@ -18,7 +18,9 @@ describe('replay', () => {
   ])('takes %s and answers as the CLI does', async (_, eventFor) => {
     const { world, scene } = stopped();
     const install = installOver(world);
-    expect(await replay(async () => install.wiring, never)(eventFor(scene.holder), install.context())).toMatchObject({
+    expect(
+      await replay(async () => install.dependencies, never)(eventFor(scene.holder), install.context()),
+    ).toMatchObject({
       outcome: 'fenced',
       instance: scene.holder,
       mode: 'taint',
@@ -41,7 +43,7 @@ describe('replay', () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const before = stateOf(world);
-    const answer = await replay(async () => install.wiring, never)(eventFor(scene.holder), install.context());
+    const answer = await replay(async () => install.dependencies, never)(eventFor(scene.holder), install.context());
     expect(answer).toMatchObject({
       outcome: 'would-fence',
       dryRun: true,
@@ -58,7 +60,7 @@ describe('replay', () => {
     const install = installOver(world);
     const before = stateOf(world);
     await expect(
-      replay(async () => install.wiring, never)({ instanceId: scene.holder, dryRun }, install.context()),
+      replay(async () => install.dependencies, never)({ instanceId: scene.holder, dryRun }, install.context()),
     ).rejects.toThrow(/`dryRun` is neither true nor false/);
     expect(stateOf(world)).toEqual(before);
   });
@@ -70,19 +72,19 @@ describe('replay', () => {
       state: 'STARTING',
     });
     const range = { replay: { from: '2026-01-01T00:00:00Z', to: '2026-01-01T01:00:00Z' } };
-    expect(await replay(async () => install.wiring, started)(range, install.context())).toEqual({
+    expect(await replay(async () => install.dependencies, started)(range, install.context())).toEqual({
       replay: '2026-01-01T00:00:00Z..2026-01-01T01:00:00Z',
       state: 'STARTING',
     });
     await expect(
-      replay(async () => install.wiring, started)({ replay: { from: 'yesterday' } }, install.context()),
+      replay(async () => install.dependencies, started)({ replay: { from: 'yesterday' } }, install.context()),
     ).rejects.toThrow(/range is not valid/);
   });
 
   it('refuses what nobody can read, and says what, where and how to mend it', async () => {
     const install = installOver(stopped().world);
     await expect(
-      replay(async () => install.wiring, never)({ instanceId: 'my-node' }, install.context()),
+      replay(async () => install.dependencies, never)({ instanceId: 'my-node' }, install.context()),
     ).rejects.toThrow(/instanceId.*name one instance/);
   });
 });
@@ -109,16 +111,20 @@ describe('fence', () => {
     const { world, scene } = hibernated();
     const order = { instanceId: scene.holder, assertOff: true, reason: 'memory image deleted' };
     const strict = installOver(world);
-    expect(await fence(async () => strict.wiring)(order, strict.context())).toMatchObject({
+    expect(await fence(async () => strict.dependencies)(order, strict.context())).toMatchObject({
       outcome: 'refused',
       reason: expect.stringMatching(/^vouching-refused/),
     });
     const lenient = installOver(world, { vouching: 'accepted' });
-    expect(await fence(async () => lenient.wiring)({ instanceId: scene.holder }, lenient.context())).toMatchObject({
+    expect(
+      await fence(async () => lenient.dependencies)({ instanceId: scene.holder }, lenient.context()),
+    ).toMatchObject({
       outcome: 'refused',
       reason: expect.stringMatching(/^suspended/),
     });
-    expect(await fence(async () => lenient.wiring)(order, lenient.context())).toMatchObject({ outcome: 'fenced' });
+    expect(await fence(async () => lenient.dependencies)(order, lenient.context())).toMatchObject({
+      outcome: 'fenced',
+    });
     expect(JSON.stringify(world.parts.cluster.objects.nodes)).toContain('memory image deleted');
   });
 
@@ -128,7 +134,7 @@ describe('fence', () => {
     ['a word too many', { instanceId: 'i-0123456789abcdef0', force: true }, /force/],
   ])('refuses an order with %s', async (_, order, words) => {
     const install = installOver(stopped().world);
-    await expect(fence(async () => install.wiring)(order, install.context())).rejects.toThrow(words);
+    await expect(fence(async () => install.dependencies)(order, install.context())).rejects.toThrow(words);
   });
 });
 
@@ -137,7 +143,7 @@ describe('sweep', () => {
     const { world, scene } = stopped();
     world.advance(60_000);
     const install = installOver(world);
-    expect(await sweep(async () => install.wiring)({}, install.context())).toMatchObject({
+    expect(await sweep(async () => install.dependencies)({}, install.context())).toMatchObject({
       results: [{ outcome: 'fenced', instance: scene.holder }],
       unreachable: [],
     });
@@ -146,7 +152,7 @@ describe('sweep', () => {
     world.advance(120_000);
     const opted = world.parts.cluster.objects.nodes[`/${scene.nodeOf(scene.spare)}`];
     if (opted) opted.metadata.annotations = { ...opted.metadata.annotations, 'cloudfence.dev/opt-out': 'mine' };
-    expect(await sweep(async () => install.wiring)({}, install.context())).toMatchObject({
+    expect(await sweep(async () => install.dependencies)({}, install.context())).toMatchObject({
       results: [{ outcome: 'refused' }],
     });
     expect(install.lines.at(-1)).toMatchObject({ DeadNodeUnfenced: 1 });
@@ -158,11 +164,11 @@ it('a dry run is one with a queue and without', async () => {
   const install = installOver(world);
   const before = stateOf(world);
   const wanted = { instanceId: scene.holder, dryRun: true };
-  expect(await onEvent(async () => install.wiring)(wanted, install.context())).toMatchObject({
+  expect(await onEvent(async () => install.dependencies)(wanted, install.context())).toMatchObject({
     outcome: 'would-fence',
     dryRun: true,
   });
-  expect(await onEvent(async () => install.wiring)(batchOf(wanted), install.context())).toEqual({
+  expect(await onEvent(async () => install.dependencies)(batchOf(wanted), install.context())).toEqual({
     batchItemFailures: [],
   });
   expect(install).toMatchObject({
@@ -178,7 +184,7 @@ it('a dry run is one with a queue and without', async () => {
 it('an event that came without a queue is answered like one sent by hand', async () => {
   const { world, scene } = stopped();
   const install = installOver(world);
-  expect(await onEvent(async () => install.wiring)(stateChange(scene.holder), install.context())).toMatchObject({
+  expect(await onEvent(async () => install.dependencies)(stateChange(scene.holder), install.context())).toMatchObject({
     outcome: 'fenced',
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { doctor as onLambda } from '../../functions/aws/doctor.ts';
-import { fencing } from '../../functions/aws/lambda.ts';
+import { fencingHandler } from '../../functions/aws/lambda.ts';
 import { doctor } from '../../functions/doctor.ts';
-import type { Fencer } from '../../functions/wiring.ts';
+import type { FencingFunction } from '../../functions/dependencies.ts';
 import { clusterOf, connectionOf } from '../../kubernetes/cluster.ts';
 import { capDeskOf } from '../../kubernetes/ledger.ts';
 import { doctorOf } from '../../kubernetes/doctor.ts';
@@ -22,11 +22,11 @@ type Orders = readonly { readonly what: string; readonly verdict: 'ok' | 'warn' 
 const wiredWith = ({
   orders = [],
   fencers,
-}: { readonly orders?: Orders; readonly fencers?: readonly Fencer[] } = {}) => {
+}: { readonly orders?: Orders; readonly fencers?: readonly FencingFunction[] } = {}) => {
   const { world, scene } = stopped();
   const install = installOver(world);
   const cluster = clusterIn(world, apiOf(world));
-  const opened = [
+  const openClusters = [
     {
       cluster: clusterOf(cluster),
       doctor: async () => doctorOf(connectionOf(cluster), cluster.link),
@@ -37,8 +37,8 @@ const wiredWith = ({
   ];
   const nothing = () => Promise.reject(new Error('not asked'));
   const asked: string[] = [];
-  const kit = {
-    cloud: install.wiring.ports.cloud,
+  const openedCloud = {
+    cloud: install.dependencies.ports.cloud,
     probes: [
       {
         where: 'aws',
@@ -49,8 +49,20 @@ const wiredWith = ({
     readHints: () => ({ hints: [], faults: [], ignored: [] }),
     access: { managedCluster: nothing, secret: nothing, parameter: nothing },
   };
-  const wired = async () => ({ ...install.wiring, kit, opened, ...(fencers && { fencers }) });
-  return { world, scene, asked, wired, limit: install.context(), ask: (question: unknown) => doctor(wired)(question) };
+  const getDependencies = async () => ({
+    ...install.dependencies,
+    openedCloud,
+    openClusters,
+    ...(fencers && { fencers }),
+  });
+  return {
+    world,
+    scene,
+    asked,
+    wired: getDependencies,
+    limit: install.context(),
+    ask: (question: unknown) => doctor(getDependencies)(question),
+  };
 };
 
 const denied: Orders = [{ what: 'may detach disks', verdict: 'fail', says: 'ec2:DetachVolume IS DENIED' }];
@@ -121,12 +133,12 @@ it('refuses a question that it does not know', async () => {
 
 describe('where functions of other roles fence', () => {
   /** A function that fences, whose role is told this by the cloud. */
-  const fencerWith = (orders: Orders): Fencer => {
+  const fencerWith = (orders: Orders): FencingFunction => {
     const its = wiredWith({ orders });
     return {
       name: 'sweep',
       ask: async (question) =>
-        fencing(its.wired, () => async () => Promise.reject(new Error('it fenced')))(question, its.limit),
+        fencingHandler(its.wired, () => async () => Promise.reject(new Error('it fenced')))(question, its.limit),
     };
   };
 
@@ -154,7 +166,10 @@ describe('where functions of other roles fence', () => {
     const its = wiredWith();
     const well = wiredWith({
       fencers: [
-        { name: 'sweep', ask: async (question) => fencing(its.wired, () => async () => null)(question, its.limit) },
+        {
+          name: 'sweep',
+          ask: async (question) => fencingHandler(its.wired, () => async () => null)(question, its.limit),
+        },
       ],
     });
     await well.ask({});
@@ -184,8 +199,8 @@ describe('where functions of other roles fence', () => {
 
 describe('on Lambda', () => {
   it('a doctor that finds a fence would not work ends as a failed function, in words and without a stack', async () => {
-    const { wired, limit } = wiredWith({ orders: denied });
-    const failed = await onLambda(wired)({}, limit).then(
+    const { wired: getDependencies, limit } = wiredWith({ orders: denied });
+    const failed = await onLambda(getDependencies)({}, limit).then(
       () => null,
       (error: unknown) => error,
     );

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { replay } from '../../functions/aws/replay.ts';
-import { MOST_ATTEMPTS } from '../../functions/messages.ts';
+import { MAX_ATTEMPTS } from '../../functions/messages.ts';
 import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { stopMachine, stopped } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
@@ -11,7 +11,7 @@ import { again, batchOf, installOver, stateChange, type Install } from './instal
 /** A wish for a dry run anywhere in a message is heeded for that message, and for no other. */
 
 const deliver = (install: Install, ...bodies: readonly unknown[]) =>
-  onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
+  onEvent(async () => install.dependencies)(batchOf(...bodies), install.context());
 const ends = ({ lines }: Install) =>
   lines
     .filter(({ decision, step }) => step === null && decision !== 'look-again')
@@ -61,7 +61,7 @@ describe('a message that wants a dry run', () => {
     '%s, is sent to replay with the same end',
     async (_, messageFor) => {
       const { world, holder, install, before } = off();
-      expect(await replay(async () => install.wiring)(messageFor(holder), install.context())).toMatchObject({
+      expect(await replay(async () => install.dependencies)(messageFor(holder), install.context())).toMatchObject({
         outcome: 'would-fence',
         dryRun: true,
       });
@@ -84,10 +84,10 @@ describe('a message that wants a dry run', () => {
     shutdownTakes(world, spare, 6_000_000);
     stopMachine(world, spare);
     await deliver(install, { ...stateChange(spare, 'stopping'), dryRun: true });
-    for (let hop = 1; hop <= MOST_ATTEMPTS; hop += 1) await deliver(install, install.sentAgain.at(-1)?.message);
+    for (let hop = 1; hop <= MAX_ATTEMPTS; hop += 1) await deliver(install, install.sentAgain.at(-1)?.message);
     world.advance(6_000_000);
     await deliver(install, install.sentAgain.at(-1)?.message);
-    expect(install.sentAgain.length).toBeLessThanOrEqual(MOST_ATTEMPTS);
+    expect(install.sentAgain.length).toBeLessThanOrEqual(MAX_ATTEMPTS);
     expect(ends(install).every(([, dryRun]) => dryRun)).toBe(true);
     expect(stateOf(world).nodes).toEqual(before.nodes);
   });
@@ -111,7 +111,7 @@ describe('a message beside one that wants a dry run', () => {
 
   it('is so as well in a batch that a person sends', async () => {
     const { world, holder, install } = off();
-    const answer = await replay(async () => install.wiring)(
+    const answer = await replay(async () => install.dependencies)(
       batchOf(dry(holder), stateChange(holder)),
       install.context(),
     );

@@ -15,7 +15,7 @@ const deliver = async (text: string) => {
   const { world, scene } = stopped();
   const install = installOver(world);
   const sent = about(text, scene.holder, readHints, { account: SANDBOX_ACCOUNT, region: SANDBOX_REGION });
-  await onEvent(async () => install.wiring)(batchOf(sent), install.context());
+  await onEvent(async () => install.dependencies)(batchOf(sent), install.context());
   return { ...install, hasMarked: isMarked(install, scene.holder) };
 };
 

@@ -4,7 +4,7 @@ import { replay } from '../../functions/aws/replay.ts';
 import { onEvent as onAzureEvent } from '../../functions/azure/on-event.ts';
 import { replay as azureReplay } from '../../functions/azure/handlers.ts';
 import { webhook } from '../../functions/azure/webhook.ts';
-import { MOST_ATTEMPTS } from '../../functions/messages.ts';
+import { MAX_ATTEMPTS } from '../../functions/messages.ts';
 import { standing } from '../../sandbox/cluster/standing.ts';
 import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
@@ -56,8 +56,8 @@ describe('a forged message in a batch', () => {
     shutdownTakes(world, scene.spare, 600_000);
     stopMachine(world, scene.spare);
     const install = installOver(world);
-    const answer = await onEvent(async () => install.wiring)(
-      batchOf(lookAgain(scene.spare, { hops: MOST_ATTEMPTS, event: 'forged' }), stateChange(scene.spare, 'stopping')),
+    const answer = await onEvent(async () => install.dependencies)(
+      batchOf(lookAgain(scene.spare, { hops: MAX_ATTEMPTS, event: 'forged' }), stateChange(scene.spare, 'stopping')),
       install.context(),
     );
     expect(answer).toEqual(again());
@@ -78,7 +78,7 @@ describe('a forged message in a batch', () => {
       bootID: node?.status.nodeInfo?.bootID,
       generation,
     });
-    await onEvent(async () => install.wiring)(
+    await onEvent(async () => install.dependencies)(
       batchOf(lookAgain(scene.holder, { record }), stateChange(scene.holder)),
       install.context(),
     );
@@ -98,7 +98,7 @@ describe('a message of our own that came by another door', () => {
     const { world, holder } = azureScene();
     change(world, holder, deallocate, 60_000);
     const install = azureInstall(world);
-    expect(await webhook(install.wired)(post(message(holder)), install.context)).toMatchObject({
+    expect(await webhook(install.getDependencies)(post(message(holder)), install.context)).toMatchObject({
       status: 400,
       body: expect.stringMatching(/valid only in its own queue/),
     });
@@ -124,8 +124,8 @@ describe('a message of our own that came by another door', () => {
       `\uFEFF${JSON.stringify(forged(holder))}`,
     ]) {
       const install = azureInstall(world);
-      await webhook(install.wired)(post(message), install.context);
-      await onAzureEvent(install.wired)(takeAll(install), install.context);
+      await webhook(install.getDependencies)(post(message), install.context);
+      await onAzureEvent(install.getDependencies)(takeAll(install), install.context);
       expect(install.lines.filter(({ decision }) => decision !== 'not-understood')).toEqual([]);
       expect(install.queues['dead-letters']).toHaveLength(1);
     }
@@ -135,13 +135,13 @@ describe('a message of our own that came by another door', () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const before = stateOf(world);
-    await expect(replay(async () => install.wiring)(forged(scene.holder), install.context())).rejects.toThrow(
+    await expect(replay(async () => install.dependencies)(forged(scene.holder), install.context())).rejects.toThrow(
       /valid only in its own queue/,
     );
     expect(stateOf(world)).toEqual(before);
     const { world: other, holder } = azureScene();
     const azure = azureInstall(other);
-    expect(await azureReplay(azure.wired)(post(forged(holder)), azure.context)).toMatchObject({
+    expect(await azureReplay(azure.getDependencies)(post(forged(holder)), azure.context)).toMatchObject({
       status: 400,
       body: expect.stringMatching(/valid only in its own queue/),
     });
@@ -153,12 +153,12 @@ describe('a message that is long and says nothing', () => {
 
   it('makes a few lines and a short reason', async () => {
     const install = installOver(stopped().world);
-    await onEvent(async () => install.wiring)(batchOf(junk), install.context());
+    await onEvent(async () => install.dependencies)(batchOf(junk), install.context());
     expect(install.dead).toMatchObject([
       { body: junk, reason: expect.toSatisfy((reason: string) => reason.length <= 1_000) },
     ]);
     expect([install.lines.length < 50, JSON.stringify(install.lines).length < 50_000]).toEqual([true, true]);
-    await expect(replay(async () => install.wiring)(junk, install.context())).rejects.toThrow(/^.{1,20000}$/);
+    await expect(replay(async () => install.dependencies)(junk, install.context())).rejects.toThrow(/^.{1,20000}$/);
   });
 
   it('makes as few where it names machines of others', async () => {
@@ -166,7 +166,7 @@ describe('a message that is long and says nothing', () => {
     const machines = Array.from({ length: 800 }, (_, at) =>
       stateChange(`i-${at.toString(16).padStart(8, '0')}`, 'stopped', { account: '999999999999' }),
     );
-    await onEvent(async () => install.wiring)(batchOf(machines), install.context());
+    await onEvent(async () => install.dependencies)(batchOf(machines), install.context());
     expect(install.lines.map(({ decision }) => decision)).toEqual(Array.from({ length: 21 }, () => 'foreign'));
     expect(install.lines.at(-1)).toMatchObject({ says: 'this install does not serve 780 more machines' });
   });

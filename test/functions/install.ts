@@ -1,14 +1,14 @@
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import type { DeadLetter, LookAgain } from '../../functions/messages.ts';
-import { foreign, metricLine } from '../../functions/aws/wire.ts';
-import type { Wiring } from '../../functions/wiring.ts';
+import { whyNotServed, embeddedMetricLine } from '../../functions/aws/dependencies.ts';
+import type { FunctionDependencies } from '../../functions/dependencies.ts';
 import { type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { portsOver } from '../simulation/rig.ts';
 
 /** A deployed function in small: its queues are lists, its clock is the world's. */
 export interface Install {
-  readonly wiring: Wiring;
+  readonly dependencies: FunctionDependencies;
   readonly lines: Record<string, unknown>[];
   readonly sentAgain: { readonly message: LookAgain; readonly delaySeconds: number }[];
   readonly dead: DeadLetter[];
@@ -29,10 +29,10 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
     if (install.outage.queue) throw new Error('the queue cannot be reached');
   };
   let runs = 0;
-  const wiring: Wiring = {
+  const dependencies: FunctionDependencies = {
     ports,
     policy: { ...defaultPolicy, ...policy },
-    foreign: (item) => foreign(item, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
+    whyNotServed: (item) => whyNotServed(item, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
     queues: {
       again: async (message, delaySeconds) => {
         reachable();
@@ -43,7 +43,7 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
         install.dead.push(letter);
       },
     },
-    measured: (measures) => metricLine('Cloudfence', world.now(), measures),
+    formatMeasurements: (measures) => embeddedMetricLine('Cloudfence', world.now(), measures),
     newRunId: () => `run-${(runs += 1)}`,
     log: (line) => install.lines.push({ ...line }),
   };
@@ -51,7 +51,7 @@ export const installOver = (world: AwsWorld, policy: Partial<Policy> = {}, chang
     const endsAt = world.now() + LASTS_MS;
     return { getRemainingTimeInMillis: () => endsAt - world.now() };
   };
-  return { ...install, wiring, context };
+  return { ...install, dependencies, context };
 };
 
 export const stateChange = (instance: string, state = 'stopped', change: object = {}) => ({

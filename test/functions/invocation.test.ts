@@ -7,10 +7,10 @@ it.each([
   ['well', async () => undefined],
   ['badly', () => Promise.reject(new Error('badly'))],
 ])('whatever is in flight is aborted before an invocation ends, be it %s', async (_, end) => {
-  const { wiring, context } = installOver(stopped().world);
+  const { dependencies, context } = installOver(stopped().world);
   const signals: AbortSignal[] = [];
   const invocation = withinInvocation(
-    wiring,
+    dependencies,
     context(),
     () => null,
     async ({ ports }) => {

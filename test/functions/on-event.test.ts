@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseRecord } from '../../fencing/model/record.ts';
-import { MOST_ATTEMPTS } from '../../functions/messages.ts';
+import { MAX_ATTEMPTS } from '../../functions/messages.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
@@ -18,7 +18,7 @@ import { never } from '../sandbox/in-process.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 
 const deliver = (install: Install, ...bodies: readonly unknown[]) =>
-  onEvent(async () => install.wiring)(batchOf(...bodies), install.context());
+  onEvent(async () => install.dependencies)(batchOf(...bodies), install.context());
 const fencedLine = (node: string) => `${node} [cloudfence.dev/quarantine] fenced labelled`;
 const decisions = ({ lines }: Install) => lines.map((line) => line['decision']);
 
@@ -108,12 +108,12 @@ describe('what has to wait', () => {
     stopMachine(world, scene.spare);
     const install = installOver(world);
     let message: unknown = stateChange(scene.spare, 'stopping');
-    for (let hop = 0; hop <= MOST_ATTEMPTS; hop += 1) {
+    for (let hop = 0; hop <= MAX_ATTEMPTS; hop += 1) {
       await deliver(install, message);
       message = install.sentAgain.at(-1)?.message;
     }
     const delays = install.sentAgain.map(({ delaySeconds }) => delaySeconds);
-    expect(delays).toHaveLength(MOST_ATTEMPTS);
+    expect(delays).toHaveLength(MAX_ATTEMPTS);
     expect(delays).toEqual([...delays].sort((a, b) => a - b));
     expect(decisions(install).at(-1)).toBe('handed-to-sweep');
   });

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { fence } from '../../functions/aws/fence.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { sweep } from '../../functions/sweep.ts';
-import { foreign } from '../../functions/aws/wire.ts';
-import type { Wiring } from '../../functions/wiring.ts';
+import { whyNotServed } from '../../functions/aws/dependencies.ts';
+import type { FunctionDependencies } from '../../functions/dependencies.ts';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';
 import { twoTerritories, type TwoTerritories } from '../providers/aws/two-territories.ts';
@@ -22,16 +22,21 @@ const elsewhere = async ({ world, scene }: Incident, policy: Parameters<typeof i
   const territories = await twoTerritories({ home: ec2World(), other: world });
   opened.push(territories);
   const install = installOver(world, policy, { cloud: territories.cloud });
-  const wiring: Wiring = { ...install.wiring, foreign: (item) => foreign(item, [HOME, territories.entry]) };
-  return { world, scene, install, wiring, ...territories };
+  const dependencies: FunctionDependencies = {
+    ...install.dependencies,
+    whyNotServed: (item) => whyNotServed(item, [HOME, territories.entry]),
+  };
+  return { world, scene, install, wiring: dependencies, ...territories };
 };
 
 const fencedLine = (node: string) => `${node} [cloudfence.dev/quarantine] fenced labelled`;
 
 describe('a machine of another account', () => {
   it('is fenced when its event is forwarded, with the role of its account', async () => {
-    const { world, scene, install, wiring, home } = await elsewhere(stopped());
-    expect(await onEvent(async () => wiring)(batchOf(stateChange(scene.holder)), install.context())).toEqual(again());
+    const { world, scene, install, wiring: dependencies, home } = await elsewhere(stopped());
+    expect(await onEvent(async () => dependencies)(batchOf(stateChange(scene.holder)), install.context())).toEqual(
+      again(),
+    );
     world.advance(60_000);
     expect(stateOf(world)).toMatchObject({
       disks: expect.arrayContaining([`${scene.volume} at ${scene.spare} attached`]),
@@ -43,8 +48,15 @@ describe('a machine of another account', () => {
   });
 
   it('has its disk detached there, when Kubernetes does not get it off', async () => {
-    const { world, scene, install, wiring, home, other } = await elsewhere(attacherDown(), { detach: 'always' });
-    await fence(async () => wiring)({ instanceId: scene.holder }, install.context());
+    const {
+      world,
+      scene,
+      install,
+      wiring: dependencies,
+      home,
+      other,
+    } = await elsewhere(attacherDown(), { detach: 'always' });
+    await fence(async () => dependencies)({ instanceId: scene.holder }, install.context());
     world.advance(10_000);
     expect(stateOf(world).disks).toContain(`${scene.volume} at nobody`);
     expect({ home: home.traffic().calls['DetachVolume'], other: other.traffic().calls['DetachVolume'] }).toEqual({
@@ -54,17 +66,17 @@ describe('a machine of another account', () => {
   });
 
   it('is found by the sweep, when its event was lost', async () => {
-    const { world, scene, install, wiring } = await elsewhere(stopped());
+    const { world, scene, install, wiring: dependencies } = await elsewhere(stopped());
     world.advance(60_000);
-    expect(await sweep(async () => wiring)({}, install.context())).toMatchObject({
+    expect(await sweep(async () => dependencies)({}, install.context())).toMatchObject({
       results: [{ outcome: 'fenced', instance: scene.holder }],
       unreachable: [],
     });
   });
 
   it('is fenced on the word of a disk of that account, when nobody knows the machine any more', async () => {
-    const { world, scene, install, wiring } = await elsewhere(forgotten());
-    expect(await fence(async () => wiring)({ instanceId: scene.holder }, install.context())).toMatchObject({
+    const { world, scene, install, wiring: dependencies } = await elsewhere(forgotten());
+    expect(await fence(async () => dependencies)({ instanceId: scene.holder }, install.context())).toMatchObject({
       outcome: 'fenced',
       instance: scene.holder,
     });
@@ -87,10 +99,10 @@ describe('a machine of another account', () => {
     'is left alone while %s, and never taken for missing',
     async (_, trouble, reason) => {
       const incident = forgotten();
-      const { world, scene, install, wiring, ...territories } = await elsewhere(incident);
+      const { world, scene, install, wiring: dependencies, ...territories } = await elsewhere(incident);
       trouble(territories, incident);
       const before = stateOf(world);
-      expect(await fence(async () => wiring)({ instanceId: scene.holder }, install.context())).toMatchObject({
+      expect(await fence(async () => dependencies)({ instanceId: scene.holder }, install.context())).toMatchObject({
         outcome: 'failed',
         reason: expect.stringMatching(reason),
       });
@@ -113,7 +125,7 @@ describe('an event', () => {
     ['of our own account in a configured region', { account: '123456789012', region: 'eu-west-3' }],
     ['that names a region only', { account: null, region: 'eu-west-3' }],
     ['that names nothing', { account: null, region: null }],
-  ])('%s is ours', (_, event) => expect(foreign(event, served)).toBeNull());
+  ])('%s is ours', (_, event) => expect(whyNotServed(event, served)).toBeNull());
 
   it.each([
     [
@@ -133,14 +145,14 @@ describe('an event', () => {
     ],
     ['another region', { account: null, region: 'ap-south-1' }, /the event is from region ap-south-1/],
   ])('of %s is refused by name, and the refusal says how to serve it', (_, event, words) => {
-    expect(foreign(event, served)).toMatch(words);
-    expect(foreign(event, served)).toMatch(/add it to `territories` with a role to assume/);
+    expect(whyNotServed(event, served)).toMatch(words);
+    expect(whyNotServed(event, served)).toMatch(/add it to `territories` with a role to assume/);
   });
 
   it('of an account that is not configured is not even looked at', async () => {
-    const { scene, install, wiring, home, other } = await elsewhere(stopped());
+    const { scene, install, wiring: dependencies, home, other } = await elsewhere(stopped());
     expect(
-      await onEvent(async () => wiring)(
+      await onEvent(async () => dependencies)(
         batchOf(stateChange(scene.holder, 'stopped', { account: '333344445555' })),
         install.context(),
       ),

@@ -17,7 +17,7 @@ import { batchOf, installOver, stateChange, type Install } from './install.ts';
  * can ask is heard of.
  */
 
-const swept = (install: Install) => sweep(async () => install.wiring)({}, install.context());
+const swept = (install: Install) => sweep(async () => install.dependencies)({}, install.context());
 const measuredAs = ({ lines }: Pick<Install, 'lines'>, name: string) => lines.filter((line) => name in line);
 
 it('in shadow mode what would be fenced is told once a boot, and never counts as a fence', async () => {
@@ -29,7 +29,7 @@ it('in shadow mode what would be fenced is told once a boot, and never counts as
     expect(await swept(install)).toMatchObject({
       results: [{ outcome: 'would-fence', dryRun: true, instance: scene.holder }],
     });
-  await onEvent(async () => install.wiring)(batchOf(stateChange(scene.holder)), install.context());
+  await onEvent(async () => install.dependencies)(batchOf(stateChange(scene.holder)), install.context());
   expect(stateOf(world)).toEqual(before);
   expect(measuredAs(install, 'WouldFence')).toMatchObject([
     { decision: 'would-fence', WouldFence: 1, Outcomes: 1, Outcome: 'would-fence', instance: scene.holder },
@@ -48,7 +48,7 @@ it('what is fenced already, or would be released, counts as neither fence nor re
   const { world, scene } = stopped();
   await fence({ world, scene });
   const install = installOver(world, { dryRun: true });
-  await onEvent(async () => install.wiring)(batchOf(stateChange(scene.holder)), install.context());
+  await onEvent(async () => install.dependencies)(batchOf(stateChange(scene.holder)), install.context());
   expect(measuredAs(install, 'Outcomes')).toEqual([]);
   startMachine(world, scene.holder);
   world.advance(120_000);
@@ -62,7 +62,7 @@ it('the same on Azure', async () => {
   const { world, holder } = azureScene();
   change(world, holder, deallocate, 240_000);
   const install = azureInstall(world, { dryRun: true });
-  for (let times = 0; times < 3; times += 1) await azureSweep(install.wired)({}, install.context);
+  for (let times = 0; times < 3; times += 1) await azureSweep(install.getDependencies)({}, install.context);
   expect(measuredAs(install, 'WouldFence')).toMatchObject([{ decision: 'would-fence', instance: holder }]);
 });
 
@@ -81,7 +81,7 @@ it('a cluster that cannot be asked is measured, by a sweep and about an event', 
   expect(measuredAs(install, 'ClusterUnreachable')).toMatchObject([
     { decision: 'failed', because: 'cluster-unreachable', cluster: 'sandbox', ClusterUnreachable: 1 },
   ]);
-  await onEvent(async () => install.wiring)(batchOf(stateChange(scene.holder)), install.context());
+  await onEvent(async () => install.dependencies)(batchOf(stateChange(scene.holder)), install.context());
   expect(measuredAs(install, 'ClusterUnreachable')).toHaveLength(2);
 });
 
@@ -97,9 +97,9 @@ it('so is one that falls silent under way, unless it answers again', async () =>
   };
   const other = world.fork();
   const briefly = installOver(other, {}, { clusters: falling(other, 1) });
-  await onEvent(async () => briefly.wiring)(batchOf(stateChange(scene.holder)), briefly.context());
+  await onEvent(async () => briefly.dependencies)(batchOf(stateChange(scene.holder)), briefly.context());
   expect(measuredAs(briefly, 'ClusterUnreachable')).toEqual([]);
   const once = installOver(world, {}, { clusters: falling(world, 1_000) });
-  await onEvent(async () => once.wiring)(batchOf(stateChange(scene.holder)), once.context());
+  await onEvent(async () => once.dependencies)(batchOf(stateChange(scene.holder)), once.context());
   expect(measuredAs(once, 'ClusterUnreachable')).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Denied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
-import { asking } from '../../../functions/gcp/http.ts';
+import { forwardQuestion } from '../../../functions/gcp/http.ts';
 import { sweep } from '../../../functions/gcp/sweep.ts';
 import { createGceSandbox } from '../../../sandbox/gce-sandbox.ts';
 import { stopGuest } from '../../../sandbox/gce/scenario.ts';
@@ -28,7 +28,7 @@ const stopped = () => {
   world.advance(120_000);
   const install = installOver(world, keys);
   const ask = (authorization: string | undefined, body?: object) =>
-    sweep(async () => install.wiring)(
+    sweep(async () => install.dependencies)(
       { headers: { ...(authorization !== undefined && { authorization }) }, body },
       install.limit(),
     );
@@ -78,7 +78,7 @@ describe('the doctor', () => {
   };
   const asked = async (answer: Answered, body?: unknown) => {
     const askedAt = await sweepThat(answer);
-    return asking(() => ({ askedAt }))({ headers: {}, body }, limit);
+    return forwardQuestion(() => ({ askedAt }))({ headers: {}, body }, limit);
   };
 
   it.each([
@@ -103,10 +103,10 @@ describe('the doctor', () => {
   });
 
   it('says in words that nobody listens, or that it does not know whom to ask', async () => {
-    await expect(asking(() => ({ askedAt: 'http://127.0.0.1:9' }))({ headers: {} }, limit)).rejects.toBeInstanceOf(
-      Unavailable,
-    );
-    await expect(asking(() => ({ askedAt: null }))({ headers: {} }, limit)).rejects.toBeInstanceOf(
+    await expect(
+      forwardQuestion(() => ({ askedAt: 'http://127.0.0.1:9' }))({ headers: {} }, limit),
+    ).rejects.toBeInstanceOf(Unavailable);
+    await expect(forwardQuestion(() => ({ askedAt: null }))({ headers: {} }, limit)).rejects.toBeInstanceOf(
       InvalidConfiguration,
     );
   });

@@ -21,15 +21,15 @@ const stopped = () => {
   stopGuest(world, scene.holder);
   world.advance(120_000);
   const install = installOver(world, keys);
-  return { world, ...scene, install, wired: async () => install.wiring };
+  return { world, ...scene, install, getDependencies: async () => install.dependencies };
 };
 
 const byHand = (body: unknown) => ({ headers: {}, body });
 
 describe('sweep', () => {
   it('fences what no event told', async () => {
-    const { holder, install, wired } = stopped();
-    const answer = await sweep(wired)({ headers: { authorization: bearer(keys) } }, install.limit());
+    const { holder, install, getDependencies } = stopped();
+    const answer = await sweep(getDependencies)({ headers: { authorization: bearer(keys) } }, install.limit());
     expect(answer).toMatchObject({
       status: 200,
       body: { results: [{ outcome: 'fenced', instance: holder }], unreachable: [] },
@@ -38,22 +38,22 @@ describe('sweep', () => {
   });
 
   it('is for Cloud Scheduler only', async () => {
-    const { install, wired } = stopped();
-    expect(await sweep(wired)(byHand({}), install.limit())).toEqual({ status: 401 });
+    const { install, getDependencies } = stopped();
+    expect(await sweep(getDependencies)(byHand({}), install.limit())).toEqual({ status: 401 });
     expect(install.lines.map((line) => line['decision'])).toEqual(['not-let-in']);
   });
 });
 
 describe('fence and replay', () => {
   it('fence the machine that a person names, in a dry run without a trace', async () => {
-    const { world, holder, install, wired } = stopped();
+    const { world, holder, install, getDependencies } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
-    expect(await fence(wired)(byHand({ instance: holder, dryRun: true }), install.limit())).toMatchObject({
+    expect(await fence(getDependencies)(byHand({ instance: holder, dryRun: true }), install.limit())).toMatchObject({
       status: 200,
       body: { outcome: 'would-fence', dryRun: true },
     });
     expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
-    expect(await fence(wired)(byHand({ instance: holder }), install.limit())).toMatchObject({
+    expect(await fence(getDependencies)(byHand({ instance: holder }), install.limit())).toMatchObject({
       body: { outcome: 'fenced', instance: holder, dryRun: false },
     });
   });
@@ -63,17 +63,19 @@ describe('fence and replay', () => {
     ['bytes', (body: object) => Buffer.from(JSON.stringify(body))],
     ['a message', (body: object) => ({ message: { data: Buffer.from(JSON.stringify(body)).toString('base64') } })],
   ])('know a dry run in %s', async (_, sentAs) => {
-    const { world, holder, install, wired } = stopped();
+    const { world, holder, install, getDependencies } = stopped();
     const before = JSON.stringify(world.parts.cluster.objects);
-    expect(await replay(wired)(byHand(sentAs({ instance: holder, dryRun: true })), install.limit())).toMatchObject({
+    expect(
+      await replay(getDependencies)(byHand(sentAs({ instance: holder, dryRun: true })), install.limit()),
+    ).toMatchObject({
       body: { outcome: 'would-fence', dryRun: true },
     });
     expect(JSON.stringify(world.parts.cluster.objects)).toBe(before);
   });
 
   it('take any event as if it had just arrived', async () => {
-    const { world, holder, install, wired } = stopped();
-    expect(await replay(wired)(byHand(world.parts.gce.events.at(-1)), install.limit())).toMatchObject({
+    const { world, holder, install, getDependencies } = stopped();
+    expect(await replay(getDependencies)(byHand(world.parts.gce.events.at(-1)), install.limit())).toMatchObject({
       body: { outcome: 'fenced', instance: holder },
     });
   });
@@ -84,25 +86,25 @@ describe('fence and replay', () => {
     ['a name that is no path', fence, { instance: 'my-node' }, /no path of an instance/],
     ['what is no event', replay, { hello: 'world' }, /no event/],
   ])('refuse an order with %s', async (_, order, body, words) => {
-    const { install, wired } = stopped();
-    await expect(order(wired)(byHand(body), install.limit())).rejects.toThrow(words);
+    const { install, getDependencies } = stopped();
+    await expect(order(getDependencies)(byHand(body), install.limit())).rejects.toThrow(words);
   });
 });
 
 describe('doctor', () => {
   it('checks from inside the function, and lists the fences that stand', async () => {
-    const { holder, install, wired } = stopped();
-    expect(await doctor(wired)(byHand({}), install.limit())).toMatchObject({
+    const { holder, install, getDependencies } = stopped();
+    expect(await doctor(getDependencies)(byHand({}), install.limit())).toMatchObject({
       body: {
         checks: expect.arrayContaining([expect.objectContaining({ what: 'sandbox: may patch nodes', verdict: 'ok' })]),
       },
     });
-    expect(await doctor(wired)(byHand({ question: 'fences' }), install.limit())).toEqual({
+    expect(await doctor(getDependencies)(byHand({ question: 'fences' }), install.limit())).toEqual({
       status: 200,
       body: { fences: [] },
     });
-    await fence(wired)(byHand({ instance: holder }), install.limit());
-    expect(await doctor(wired)(byHand({ question: 'fences' }), install.limit())).toEqual({
+    await fence(getDependencies)(byHand({ instance: holder }), install.limit());
+    expect(await doctor(getDependencies)(byHand({ question: 'fences' }), install.limit())).toEqual({
       status: 200,
       body: { fences: [{ cluster: 'sandbox', node: nodeNameOf(holder), instance: holder }] },
     });

@@ -81,7 +81,7 @@ const wrappings: readonly (readonly [string, (entry: object | undefined) => obje
 it.each(wrappings)('a message that wants a dry run %s is answered, and nothing is done', async (_, bodyFor) => {
   const { entry, isMarked, install } = off();
   const request = { headers: { authorization: bearer(keys) }, body: bodyFor(entry) };
-  expect(await onEvent(async () => install.wiring)(request, install.limit())).toEqual({ status: 204 });
+  expect(await onEvent(async () => install.dependencies)(request, install.limit())).toEqual({ status: 204 });
   expect([ends(install), isMarked(), install.published]).toEqual([[['would-fence', true]], false, []]);
 });
 
@@ -90,9 +90,11 @@ it.each(['maybe', 'true', 0, null])(
   async (dryRun) => {
     const { entry, isMarked, install } = off();
     expect(
-      await onEvent(async () => install.wiring)(pushOf(keys, entry, { dryRun: String(dryRun) }), install.limit()),
+      await onEvent(async () => install.dependencies)(pushOf(keys, entry, { dryRun: String(dryRun) }), install.limit()),
     ).toEqual({ status: 204 });
-    expect(await onEvent(async () => install.wiring)(pushOf(keys, { ...entry, dryRun }), install.limit())).toEqual({
+    expect(
+      await onEvent(async () => install.dependencies)(pushOf(keys, { ...entry, dryRun }), install.limit()),
+    ).toEqual({
       status: 204,
     });
     expect([ends(install), isMarked()]).toEqual([[], false]);
@@ -109,12 +111,12 @@ it('a push beside it is dealt with in earnest; and pulled messages are answered 
   const { entry, isMarked, install } = off();
   const pulled = (value: object) => ({ ackId: 'a', message: { data: base64(value) } });
   const body = { receivedMessages: [pulled({ ...entry, dryRun: true })] };
-  expect(await replay(async () => install.wiring)({ headers: {}, body }, install.limit())).toMatchObject({
+  expect(await replay(async () => install.dependencies)({ headers: {}, body }, install.limit())).toMatchObject({
     body: { outcome: 'would-fence', dryRun: true },
   });
   expect(isMarked()).toBe(false);
   const both = { receivedMessages: [pulled({ ...entry, dryRun: true }), pulled({ ...entry })] };
-  expect(await replay(async () => install.wiring)({ headers: {}, body: both }, install.limit())).toMatchObject({
+  expect(await replay(async () => install.dependencies)({ headers: {}, body: both }, install.limit())).toMatchObject({
     body: { results: [{ dryRun: false }, { dryRun: true }] },
   });
   expect(isMarked()).toBe(true);

@@ -26,7 +26,7 @@ const deliver = async (text: string) => {
   world.advance(30_000);
   const install = installOver(world, keys);
   const sent = about(text, holder, readHints, { account: SANDBOX_PROJECT.project, region: null });
-  const answer = await onEvent(async () => install.wiring)(pushOf(keys, sent), install.limit());
+  const answer = await onEvent(async () => install.dependencies)(pushOf(keys, sent), install.limit());
   return { ...install, answer, hasMarked: isMarked(install, holder) };
 };
 

@@ -1,6 +1,6 @@
 import { defaultPolicy, type Policy } from '../../../fencing/model/policy.ts';
 import type { HttpRequest } from '../../../functions/gcp/http.ts';
-import { foreign, type GcpWiring, topicQueues } from '../../../functions/gcp/wire.ts';
+import { whyNotServed, type GcpDependencies, pubSubQueues } from '../../../functions/gcp/dependencies.ts';
 import { metricFields } from '../../../functions/metrics.ts';
 import { clusterOf, connectionOf } from '../../../kubernetes/cluster.ts';
 import { capDeskOf } from '../../../kubernetes/ledger.ts';
@@ -25,7 +25,7 @@ export interface Published extends Message {
 }
 
 export interface GcpInstall {
-  readonly wiring: GcpWiring;
+  readonly dependencies: GcpDependencies;
   readonly lines: Record<string, unknown>[];
   readonly published: Published[];
   /** Nothing can be published, and Compute Engine does not answer, while these are set. */
@@ -63,23 +63,23 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
   const checkDoctor = pushIdentity({ audience: AUDIENCE, serviceAccount: DOCTOR, certificatesUrl: keys.url });
   const nothing = () => Promise.reject(new Error('not asked'));
   let runs = 0;
-  const wiring: GcpWiring = {
+  const dependencies: GcpDependencies = {
     ports,
     policy: { ...defaultPolicy, ...policy },
-    foreign: (item) => foreign(item, [SANDBOX_PROJECT.project]),
-    queues: topicQueues(async () => publish, { againTopic: 'again', deadLetterTopic: 'dead-letters' }, world.now),
-    measured: metricFields,
+    whyNotServed: (item) => whyNotServed(item, [SANDBOX_PROJECT.project]),
+    queues: pubSubQueues(async () => publish, { againTopic: 'again', deadLetterTopic: 'dead-letters' }, world.now),
+    formatMeasurements: metricFields,
     newRunId: () => `run-${(runs += 1)}`,
     log: (line) => install.lines.push({ ...line }),
     letIn: (authorization) => check(authorization, never()),
     letAsk: (authorization) => checkDoctor(authorization, never()),
-    kit: {
+    openedCloud: {
       cloud: ports.cloud,
       probes: [],
       readHints: () => ({ hints: [], faults: [], ignored: [] }),
       access: { managedCluster: nothing, secret: nothing },
     },
-    opened: [
+    openClusters: [
       {
         cluster: clusterOf(cluster),
         doctor: async () => doctorOf(connectionOf(cluster), cluster.link),
@@ -93,7 +93,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     const endsAt = world.now() + LASTS_MS;
     return { getRemainingTimeInMillis: () => endsAt - world.now() };
   };
-  return { ...install, wiring, limit };
+  return { ...install, dependencies, limit };
 };
 
 /** The library reads the clock of the machine itself. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MOST_ATTEMPTS } from '../../../functions/messages.ts';
+import { MAX_ATTEMPTS } from '../../../functions/messages.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { standing } from '../../../sandbox/cluster/standing.ts';
@@ -31,7 +31,7 @@ const stage = (prepare: (world: WholeGceWorld, holder: string) => void = () => u
 const entryOf = (world: WholeGceWorld) =>
   world.parts.gce.events.findLast(({ protoPayload }) => protoPayload.methodName.endsWith('guestTerminate'));
 const deliver = (install: GcpInstall, text: unknown, attributes = {}) =>
-  onEvent(async () => install.wiring)(pushOf(keys, text, attributes), install.limit());
+  onEvent(async () => install.dependencies)(pushOf(keys, text, attributes), install.limit());
 const taints = (world: WholeGceWorld, machine: string) =>
   standing(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
 const decisions = ({ lines }: GcpInstall) => lines.map((line) => line['decision']);
@@ -53,7 +53,7 @@ describe('a pushed log entry', () => {
       headers: { authorization: bearer(keys), 'ce-type': 'google.cloud.audit.log.v1.written' },
       body: entryOf(world),
     };
-    expect(await onEvent(async () => install.wiring)(cloudEvent, install.limit())).toEqual({ status: 204 });
+    expect(await onEvent(async () => install.dependencies)(cloudEvent, install.limit())).toEqual({ status: 204 });
     expect(taints(world, holder).filter((key) => key === QUARANTINE)).toHaveLength(1);
     expect([world.parts.gce.harm, install.published]).toEqual([[], []]);
   });
@@ -123,7 +123,7 @@ describe('whoever is not the account that pushes', () => {
     ],
   ])('is turned away, and nothing happens (%s)', async (_, headers, status) => {
     const { world, holder, install } = stage();
-    const answer = await onEvent(async () => install.wiring)(
+    const answer = await onEvent(async () => install.dependencies)(
       { ...pushOf(keys, entryOf(world)), headers: headers() },
       install.limit(),
     );
@@ -192,11 +192,11 @@ describe('what has to wait', () => {
       shutdownTakes(world, holder, null);
     });
     let text: unknown = entryOf(world);
-    for (let hop = 0; hop <= MOST_ATTEMPTS; hop += 1) {
+    for (let hop = 0; hop <= MAX_ATTEMPTS; hop += 1) {
       await deliver(install, text);
       text = install.published.at(-1)?.text;
     }
-    expect(install.published).toHaveLength(MOST_ATTEMPTS);
+    expect(install.published).toHaveLength(MAX_ATTEMPTS);
     expect(decisions(install).at(-1)).toBe('handed-to-sweep');
   });
 
@@ -205,7 +205,7 @@ describe('what has to wait', () => {
     world.parts.cluster.knobs.attacherDown = true;
     const never = {
       ...install,
-      wiring: { ...install.wiring, policy: { ...install.wiring.policy, detach: 'never' as const } },
+      dependencies: { ...install.dependencies, policy: { ...install.dependencies.policy, detach: 'never' as const } },
     };
     await deliver(never, entryOf(world));
     const [sent] = install.published;
@@ -225,7 +225,7 @@ describe('what has to wait', () => {
     const instance = instanceIn(world, holder);
     if (instance) start(world, instance);
     await deliver(install, { instance: holder });
-    for (let hop = 0; hop < MOST_ATTEMPTS && decisions(install).at(-1) === 'look-again'; hop += 1) {
+    for (let hop = 0; hop < MAX_ATTEMPTS && decisions(install).at(-1) === 'look-again'; hop += 1) {
       world.advance(MINUTE);
       const sent = install.published.at(-1);
       await deliver(install, sent?.text, sent?.attributes);

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { metric } from '../../../functions/metrics.ts';
+import { metricNames } from '../../../functions/metrics.ts';
 import type { PackagedTemplate } from '../packaged-service.ts';
 import type { Made } from './made.ts';
 import { full } from './stage-files.ts';
@@ -275,7 +275,7 @@ export const describeTemplate = (made: () => Made): void => {
     it('watch a dead node for five minutes, under the name that the functions measure by', () => {
       expect(propertiesOf(made().usual, 'DeadNodeUnfencedAlarm')).toMatchObject({
         Namespace: 'Cloudfence/prod',
-        MetricName: metric.deadNodeUnfenced,
+        MetricName: metricNames.deadNodeUnfenced,
         Period: 60,
         EvaluationPeriods: 5,
         Threshold: 0,
@@ -283,14 +283,14 @@ export const describeTemplate = (made: () => Made): void => {
       expect(propertiesOf(made().other, 'DeadNodeUnfencedAlarm')).toMatchObject({ Period: 180, EvaluationPeriods: 2 });
       expect(propertiesOf(made().usual, 'CapReachedAlarm')).toMatchObject({
         Namespace: 'Cloudfence/prod',
-        MetricName: metric.capReached,
+        MetricName: metricNames.capReached,
         Statistic: 'Sum',
         Threshold: 0,
         TreatMissingData: 'notBreaching',
       });
       expect(propertiesOf(made().usual, 'ClusterUnreachableAlarm')).toMatchObject({
         Namespace: 'Cloudfence/prod',
-        MetricName: metric.clusterUnreachable,
+        MetricName: metricNames.clusterUnreachable,
         Statistic: 'Sum',
         Threshold: 0,
         TreatMissingData: 'notBreaching',
@@ -301,7 +301,8 @@ export const describeTemplate = (made: () => Made): void => {
       ])
         expect(Dimensions).toBeUndefined();
       const body = JSON.stringify(propertiesOf(made().usual, 'Dashboard')['DashboardBody']);
-      for (const name of Object.values(metric).filter((one) => one !== metric.refusals)) expect(body).toContain(name);
+      for (const name of Object.values(metricNames).filter((one) => one !== metricNames.refusals))
+        expect(body).toContain(name);
     });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { operationEndings } from '../../../infra/azure/topics.ts';
-import { metric } from '../../../functions/metrics.ts';
+import { metricNames } from '../../../functions/metrics.ts';
 import { reasonIn } from '../../../providers/azure/events/kinds.ts';
 import { installFor, ofType, placedFor, type Placed } from './packaged-template.ts';
 import { full, plain, SUBSCRIPTION } from './stage-files.ts';
@@ -105,10 +105,12 @@ describe('the alerts', () => {
       'given-up',
       'sweep-missing',
     ]);
-    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric.deadNodeUnfenced}`);
-    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric.capReached}`);
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(
-      `line.${metric.clusterUnreachable}`,
+      `line.${metricNames.deadNodeUnfenced}`,
+    );
+    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metricNames.capReached}`);
+    expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(
+      `line.${metricNames.clusterUnreachable}`,
     );
   });
 

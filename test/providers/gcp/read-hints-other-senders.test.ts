@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { messageIn } from '../../../functions/gcp/on-event.ts';
+import { parsePushedMessage } from '../../../functions/gcp/on-event.ts';
 import { readHints } from '../../../providers/gcp/events/read-hints.ts';
 
 const fixtures = new URL('../../fixtures/gcp/', import.meta.url);
@@ -101,13 +101,13 @@ describe('data of Pub/Sub', () => {
     ['as bytes, of a type that nobody parses', Buffer.from(body)],
     ['wrapped, in the other alphabet', { message: { data: url, messageId: 'm' } }],
   ])('is pushed %s', (_, pushed) => {
-    const { message } = messageIn(pushed);
+    const { message } = parsePushedMessage(pushed);
     expect(message).toMatchObject({ items: [{ machine: MACHINE }], faults: [] });
     expect(JSON.parse(message.body)).toEqual(JSON.parse(body));
   });
 
   it('that is none is told of with the text that was pushed', () => {
-    expect(messageIn(Buffer.from('nonsense')).message).toMatchObject({
+    expect(parsePushedMessage(Buffer.from('nonsense')).message).toMatchObject({
       body: 'nonsense',
       items: [],
       faults: [{ what: expect.stringMatching(/^not JSON/), where: '$' }],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dimension, metric } from '../../functions/metrics.ts';
+import { dimensionNames, metricNames } from '../../functions/metrics.ts';
 import type { Api } from './api.ts';
 import type { Resource } from './ensure.ts';
 import { type Install, inSeconds } from './install.ts';
@@ -39,8 +39,8 @@ interface Line {
 
 const linesOfRuns: readonly Line[] = [
   {
-    name: metric.outcomes,
-    label: dimension.outcome,
+    name: metricNames.outcomes,
+    label: dimensionNames.outcome,
     alarm: {
       name: 'failures',
       says: 'Runs failed. The log of on-event and sweep says why.',
@@ -49,9 +49,9 @@ const linesOfRuns: readonly Line[] = [
       within: 15 * MINUTE,
     },
   },
-  { name: metric.refusals, label: dimension.reason },
+  { name: metricNames.refusals, label: dimensionNames.reason },
   {
-    name: metric.capReached,
+    name: metricNames.capReached,
     alarm: {
       name: 'cap-reached',
       says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin.',
@@ -59,10 +59,10 @@ const linesOfRuns: readonly Line[] = [
       within: FIVE_MINUTES,
     },
   },
-  { name: metric.wouldFence },
-  { name: metric.wouldRelease },
+  { name: metricNames.wouldFence },
+  { name: metricNames.wouldRelease },
   {
-    name: metric.clusterUnreachable,
+    name: metricNames.clusterUnreachable,
     alarm: {
       name: 'cluster-unreachable',
       says: 'A cluster could not be asked, so nobody knows what is wrong in it. The logs of sweep and on-event name it and say why.',
@@ -70,19 +70,21 @@ const linesOfRuns: readonly Line[] = [
       within: FIVE_MINUTES,
     },
   },
-  { name: metric.notUnderstood },
-  ...[metric.eventToProof, metric.proofToMark, metric.markToPodsGone, metric.podsGoneToFenced].map((name): Line => ({
-    name,
-    condition: `jsonPayload.${name}>=0`,
-    value: true,
-  })),
+  { name: metricNames.notUnderstood },
+  ...[metricNames.eventToProof, metricNames.proofToMark, metricNames.markToPodsGone, metricNames.podsGoneToFenced].map(
+    (name): Line => ({
+      name,
+      condition: `jsonPayload.${name}>=0`,
+      value: true,
+    }),
+  ),
 ];
 
 const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[] => {
   const sweeps = Math.max(1, Math.ceil(FIVE_MINUTES / sweepEvery));
   return [
     {
-      name: metric.deadNodeUnfenced,
+      name: metricNames.deadNodeUnfenced,
       alarm: {
         name: 'dead-node-unfenced',
         says: 'A machine is proven off and its Node has not been fenced for five minutes. The log of sweep names it and what is in the way.',

@@ -11,9 +11,9 @@ import { jsonIn } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../config/permission-tags.ts';
-import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
-import { type Measured, metricFields } from '../metrics.ts';
-import { type DoctorWiring, type Fencer, once } from '../wiring.ts';
+import { type WorkItem, MAX_REASON_LENGTH, type Queues } from '../messages.ts';
+import { type Measurement, metricFields } from '../metrics.ts';
+import { type DoctorDependencies, type FencingFunction, memoized } from '../dependencies.ts';
 
 /**
  * Returns the configuration. A deployed function has it in its environment; on a laptop the environment names a file.
@@ -30,17 +30,17 @@ const settingsFrom = ({ settings, region }: FunctionEnvironment): Promise<Config
  */
 const FENCER_ANSWERS_MS = 8_000;
 
-const wire = async (): Promise<DoctorWiring> => {
+const createDependencies = async (): Promise<DoctorDependencies> => {
   const environment = readFunctionEnvironment();
   const settings = await settingsFrom(environment);
   const { account } = environment;
-  const kit = await openAws({
+  const openedCloud = await openAws({
     region: settings.region ?? null,
     account,
     territories: settings.territories,
     tags: permissionTags(environment.onlyTagged, settings.clusters),
   });
-  const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
+  const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: settings.region ?? '' });
   const lambda = async () =>
     new (await import('@aws-sdk/client-lambda')).LambdaClient({
@@ -51,20 +51,20 @@ const wire = async (): Promise<DoctorWiring> => {
   // The install's own territory comes first.
   const territories = [{ account, region: settings.region ?? null }, ...settings.territories];
   return {
-    ports: { cloud: kit.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
-    kit,
-    opened,
-    fencers: lambdaFencers(once(lambda), environment.fencers),
+    ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
+    openedCloud,
+    openClusters: opened,
+    fencers: lambdaFencers(memoized(lambda), environment.fencers),
     policy: policyOf(settings, false),
-    foreign: (item) => foreign(item, territories),
-    queues: sqsQueues(once(sqs), environment),
-    measured: (measures) => metricLine(environment.namespace, clock.now().wall, measures),
+    whyNotServed: (item) => whyNotServed(item, territories),
+    queues: sqsQueues(memoized(sqs), environment),
+    formatMeasurements: (measures) => embeddedMetricLine(environment.namespace, clock.now().wall, measures),
     newRunId,
     log: (line) => console.log(JSON.stringify(line)),
   };
 };
 
-export const wireOnce = (): (() => Promise<DoctorWiring>) => once(wire);
+export const lazyDependencies = (): (() => Promise<DoctorDependencies>) => memoized(createDependencies);
 
 interface QueueUrls {
   readonly queueUrl: string | null;
@@ -92,7 +92,7 @@ const sqsQueues = (client: () => Promise<SQSClient>, { queueUrl, deadLetterQueue
   },
   dead: async ({ reason, body }) => {
     const { SendMessageCommand } = await import('@aws-sdk/client-sqs');
-    const MessageAttributes = { reason: { DataType: 'String', StringValue: reason.slice(0, LONGEST_REASON) } };
+    const MessageAttributes = { reason: { DataType: 'String', StringValue: reason.slice(0, MAX_REASON_LENGTH) } };
     await (
       await client()
     ).send(
@@ -114,10 +114,10 @@ interface ServedTerritory {
 /** Matches an account number. Samples and documentation have words in its place. */
 const ACCOUNT = /^\d{12}$/;
 
-const agrees = (told: string | null, served: string | null): boolean =>
-  told === null || served === null || told === served;
+const agrees = (named: string | null, served: string | null): boolean =>
+  named === null || served === null || named === served;
 
-const placeOf = ({ account, region }: ServedTerritory): string =>
+const describeTerritory = ({ account, region }: ServedTerritory): string =>
   `account ${account ?? '(unknown)'} in ${region ?? 'any region'}`;
 
 /**
@@ -125,14 +125,16 @@ const placeOf = ({ account, region }: ServedTerritory): string =>
  * account, and the configured territories. Elsewhere the same id is not found, and "not found" must never contribute to
  * a proof.
  */
-export const foreign = (
+export const whyNotServed = (
   { account, region }: Pick<WorkItem, 'account' | 'region'>,
   territories: readonly ServedTerritory[],
 ): string | null => {
-  const told = account !== null && ACCOUNT.test(account) ? account : null;
-  if (territories.some((served) => agrees(told, served.account) && agrees(region, served.region))) return null;
-  const event = [told === null ? [] : `account ${told}`, region === null ? [] : `region ${region}`].flat().join(', ');
-  return `the event is from ${event}, but this install serves only ${territories.map(placeOf).join(', ')}. To serve it too, add it to \`territories\` with a role to assume (docs/aws.md, "Accounts and regions")`;
+  const accountId = account !== null && ACCOUNT.test(account) ? account : null;
+  if (territories.some((served) => agrees(accountId, served.account) && agrees(region, served.region))) return null;
+  const event = [accountId === null ? [] : `account ${accountId}`, region === null ? [] : `region ${region}`]
+    .flat()
+    .join(', ');
+  return `the event is from ${event}, but this install serves only ${territories.map(describeTerritory).join(', ')}. To serve it too, add it to \`territories\` with a role to assume (docs/aws.md, "Accounts and regions")`;
 };
 
 interface MetricLine {
@@ -151,10 +153,10 @@ interface MetricLine {
  * moment, each under its own dimensions.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
-export const metricLine = (
+export const embeddedMetricLine = (
   namespace: string,
   at: number,
-  measured: readonly Measured[],
+  measured: readonly Measurement[],
 ): MetricLine & Readonly<Record<string, unknown>> => ({
   _aws: {
     Timestamp: at,
@@ -170,7 +172,7 @@ export const metricLine = (
 /** The payload that Lambda returns for a function that threw. */
 const failed = z.object({ errorMessage: z.string() });
 
-const asked = async (
+const askFunction = async (
   client: LambdaClient,
   name: string,
   question: object,
@@ -188,5 +190,5 @@ const asked = async (
 };
 
 /** Returns the functions of this install that fence, by name. */
-const lambdaFencers = (client: () => Promise<LambdaClient>, names: readonly string[]): readonly Fencer[] =>
-  names.map((name) => ({ name, ask: async (question, signal) => asked(await client(), name, question, signal) }));
+const lambdaFencers = (client: () => Promise<LambdaClient>, names: readonly string[]): readonly FencingFunction[] =>
+  names.map((name) => ({ name, ask: async (question, signal) => askFunction(await client(), name, question, signal) }));

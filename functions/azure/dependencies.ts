@@ -13,22 +13,22 @@ import type { MachineId } from '../../fencing/model/machine.ts';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
 import { azurePlace } from '../../providers/azure/plugin/register.ts';
 import type { Send } from '../../providers/azure/service-bus.ts';
-import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
+import { type WorkItem, MAX_REASON_LENGTH, type Queues } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
-import { type DoctorWiring, once } from '../wiring.ts';
+import { type DoctorDependencies, memoized } from '../dependencies.ts';
 
 /** Replaces what an event names, such as a scale set, with its machines. */
 export type Expand = (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
 
-export interface AzureWiring extends DoctorWiring {
-  readonly queues: BusQueues;
+export interface AzureDependencies extends DoctorDependencies {
+  readonly queues: ServiceBusQueues;
   readonly expand: Expand;
   /** How long an invocation may run (ms). */
   readonly lasts: number;
 }
 
-/** Returns the wiring, which is built once per process. */
-export type Wired = () => Promise<Omit<AzureWiring, 'log'>>;
+/** Returns the dependencies, which is built once per process. */
+export type GetDependencies = () => Promise<Omit<AzureDependencies, 'log'>>;
 
 const settingsFrom = (settings: string | null): Promise<Configuration> | Configuration =>
   settings === null ? loadSettings(readEnvironment()) : parseConfiguration(settings, 'CLOUDFENCE_SETTINGS');
@@ -45,35 +45,35 @@ const senderTo = async (host: string | null): Promise<Send> => {
   return busSender({ host, credential: lazyCredential() });
 };
 
-const wire: Wired = async () => {
+const createDependencies: GetDependencies = async () => {
   const environment = readAzureFunctionEnvironment();
   const { subscription, endpoint } = azurePlace(readVariable);
   const settings = await settingsFrom(readFunctionEnvironment().settings);
   // The import loads the SDK. An instance can start without it.
   const { openAzure } = await import('../../providers/azure/plugin/open.ts');
-  const kit = await openAzure({ subscription, endpoint });
-  const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
+  const openedCloud = await openAzure({ subscription, endpoint });
+  const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
   const served = { subscription, groups: environment.groups };
   return {
-    ports: { cloud: kit.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
-    kit,
-    opened,
+    ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
+    openedCloud,
+    openClusters: opened,
     policy: policyOf(settings, false),
-    foreign: (item) => foreign(item, served),
-    queues: busQueues(
-      once(() => senderTo(environment.busHost)),
+    whyNotServed: (item) => whyNotServed(item, served),
+    queues: serviceBusQueues(
+      memoized(() => senderTo(environment.busHost)),
       environment,
       () => clock.now().wall,
     ),
-    expand: expandServed(kit.cloud.expand, served),
-    measured: metricFields,
+    expand: expandServed(openedCloud.cloud.expand, served),
+    formatMeasurements: metricFields,
     newRunId,
     lasts: environment.lasts,
   };
 };
 
-export const wireOnce = (): Wired => once(wire);
+export const lazyDependencies = (): GetDependencies => memoized(createDependencies);
 
 interface QueueNames {
   readonly eventsQueue: string | null;
@@ -81,7 +81,7 @@ interface QueueNames {
 }
 
 /** Both queues. `events` sends any text to the events queue, not only a request to look again at a machine. */
-interface BusQueues extends Queues {
+interface ServiceBusQueues extends Queues {
   readonly events: (text: string, delaySeconds: number) => Promise<void>;
 }
 
@@ -97,12 +97,12 @@ const named = (queue: string | null, variable: string): string => {
  * Sends messages with a delay: Service Bus holds a message back until it is due, so the queue is the timer. The sender
  * is loaded only when there is a message to send, because most events need no queue.
  */
-export const busQueues = (
+export const serviceBusQueues = (
   send: () => Promise<Send>,
   { eventsQueue, deadLettersQueue }: QueueNames,
   now: () => number,
-): BusQueues => {
-  const events: BusQueues['events'] = async (text, delaySeconds) => {
+): ServiceBusQueues => {
+  const events: ServiceBusQueues['events'] = async (text, delaySeconds) => {
     const notBefore = delaySeconds > 0 ? now() + delaySeconds * 1_000 : null;
     await (
       await send()
@@ -112,7 +112,7 @@ export const busQueues = (
     events,
     again: (message, delaySeconds) => events(JSON.stringify(message), delaySeconds),
     dead: async ({ reason, body }) => {
-      const message = { text: body, notBefore: null, properties: { reason: reason.slice(0, LONGEST_REASON) } };
+      const message = { text: body, notBefore: null, properties: { reason: reason.slice(0, MAX_REASON_LENGTH) } };
       await (
         await send()
       )(named(deadLettersQueue, 'CLOUDFENCE_DEAD_LETTERS_QUEUE'), message);
@@ -121,19 +121,22 @@ export const busQueues = (
 };
 
 /** The subscription and the resource groups whose machines an install serves. */
-export interface Served {
+export interface ServedScope {
   readonly subscription: string | null;
   /** Names of resource groups. An empty list means all groups. */
   readonly groups: readonly string[];
 }
 
-type Told = Pick<WorkItem, 'machine' | 'account'>;
+type ItemOrigin = Pick<WorkItem, 'machine' | 'account'>;
 
 /**
  * Returns why this install does not serve the item, or null if it does. A machine id names its subscription and its
  * resource group.
  */
-export const foreign = ({ machine, account }: Told, { subscription: served, groups }: Served): string | null => {
+export const whyNotServed = (
+  { machine, account }: ItemOrigin,
+  { subscription: served, groups }: ServedScope,
+): string | null => {
   const subject = subjectOf(machine);
   const told = subject?.subscription ?? account?.toLowerCase() ?? null;
   if (served === null || told !== served.toLowerCase())
@@ -143,15 +146,15 @@ export const foreign = ({ machine, account }: Told, { subscription: served, grou
   return `the machine is in resource group ${subject.group}, but this install serves only ${groups.join(', ')}: to serve it too, add it to resourceGroups (docs/azure.md, "Install")`;
 };
 
-const isServed = (machine: Told['machine'], served: Served): boolean =>
-  foreign({ machine, account: null }, served) === null;
+const isServed = (machine: ItemOrigin['machine'], served: ServedScope): boolean =>
+  whyNotServed({ machine, account: null }, served) === null;
 
 /**
  * Expands only the scale sets that this install serves, and leaves the others as they are. ARM would deny listing them,
  * and the run of the item reports why this install does not serve it.
  */
 export const expandServed =
-  (expand: Expand, served: Served): Expand =>
+  (expand: Expand, served: ServedScope): Expand =>
   async (named, signal) => {
     const ours = await expand(
       named.filter((machine) => isServed(machine, served)),

@@ -1,4 +1,4 @@
-import { metric } from '../../functions/metrics.ts';
+import { metricNames } from '../../functions/metrics.ts';
 import type { TemplateResource } from './arm-template.ts';
 import { resourceTags, type Install } from './install.ts';
 import { DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './names.ts';
@@ -157,7 +157,7 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
   {
     name: 'dead-node-unfenced',
     says: 'A machine has been proven off for five minutes and is not fenced',
-    query: `${swept} | where toint(line.${metric.deadNodeUnfenced}) > 0`,
+    query: `${swept} | where toint(line.${metricNames.deadNodeUnfenced}) > 0`,
     operator: 'GreaterThanOrEqual',
     threshold: sweepsFor(FIVE_MINUTES, sweepEvery),
     window: sweepEvery > FIVE_MINUTES ? 'PT3H' : 'PT15M',
@@ -176,7 +176,7 @@ const runLogAlerts: readonly LogAlert[] = [
   {
     name: 'cap-reached',
     says: 'More machines are off at once than the cap lets be fenced. If they really are, `cloudfence cap --lift` lets all begin',
-    query: `${lines} | where toint(line.${metric.capReached}) > 0`,
+    query: `${lines} | where toint(line.${metricNames.capReached}) > 0`,
     operator: 'GreaterThan',
     threshold: 0,
     window: 'PT5M',
@@ -184,7 +184,7 @@ const runLogAlerts: readonly LogAlert[] = [
   {
     name: 'cluster-unreachable',
     says: 'A cluster could not be asked, so nobody knows what is wrong in it',
-    query: `${lines} | where toint(line.${metric.clusterUnreachable}) > 0`,
+    query: `${lines} | where toint(line.${metricNames.clusterUnreachable}) > 0`,
     operator: 'GreaterThan',
     threshold: 0,
     window: 'PT5M',

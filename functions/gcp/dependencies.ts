@@ -15,12 +15,12 @@ import { instancePath } from '../../providers/gcp/identity.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
 import { gcpEndpoint } from '../../providers/gcp/plugin/register.ts';
 import type { Publish } from '../../providers/gcp/publish.ts';
-import { type WorkItem, LONGEST_REASON, type Queues } from '../messages.ts';
-import { decision, metricFields } from '../metrics.ts';
-import { type DoctorWiring, once } from '../wiring.ts';
+import { type WorkItem, MAX_REASON_LENGTH, type Queues } from '../messages.ts';
+import { logDecision, metricFields } from '../metrics.ts';
+import { type DoctorDependencies, memoized } from '../dependencies.ts';
 
-/** The wiring, with the checks of who may call. */
-export interface GcpWiring extends DoctorWiring {
+/** The dependencies, with the checks of who may call. */
+export interface GcpDependencies extends DoctorDependencies {
   /**
    * Checks that the caller may push.
    * @throws Denied, Unavailable
@@ -42,8 +42,8 @@ const KEYS_LAST_MS = 10_000;
 const doorOf = (
   { audience, certificatesUrl, behindCloudRun }: GcpFunctionEnvironment,
   serviceAccount: string | null,
-): (() => Promise<GcpWiring['letIn']>) =>
-  once(async () => {
+): (() => Promise<GcpDependencies['letIn']>) =>
+  memoized(async () => {
     if (audience === null || serviceAccount === null)
       throw new InvalidConfiguration([
         'the function rejects every caller, because CLOUDFENCE_AUDIENCE or the name of the caller (CLOUDFENCE_CALLER, CLOUDFENCE_DOCTOR) is not set: deploy the function with serverless.gcp.yml',
@@ -59,23 +59,23 @@ const doorOf = (
     return (authorization) => check(authorization, AbortSignal.timeout(KEYS_LAST_MS));
   });
 
-const wire = async (): Promise<GcpWiring> => {
+const createDependencies = async (): Promise<GcpDependencies> => {
   const environment = readGcpFunctionEnvironment();
   const endpoint = gcpEndpoint(readVariable);
   const settings = await settingsFrom(readFunctionEnvironment().settings);
-  const kit = await openGcp({ endpoint, newRequestId: randomUUID });
-  const opened = openClusters(settings.clusters, kit.access, new AbortController().signal);
+  const openedCloud = await openGcp({ endpoint, newRequestId: randomUUID });
+  const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
-  const publish = once(async () => (await import('../../providers/gcp/publish.ts')).publisher({ endpoint }));
+  const publish = memoized(async () => (await import('../../providers/gcp/publish.ts')).publisher({ endpoint }));
   const [door, doctorsDoor] = [doorOf(environment, environment.caller), doorOf(environment, environment.doctor)];
   return {
-    ports: { cloud: kit.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
-    kit,
-    opened,
+    ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
+    openedCloud,
+    openClusters: opened,
     policy: policyOf(settings, false),
-    foreign: (item) => foreign(item, environment.projects),
-    queues: topicQueues(publish, environment, () => clock.now().wall),
-    measured: metricFields,
+    whyNotServed: (item) => whyNotServed(item, environment.projects),
+    queues: pubSubQueues(publish, environment, () => clock.now().wall),
+    formatMeasurements: metricFields,
     newRunId,
     log: (line) => console.log(logLine(line)),
     letIn: async (authorization) => (await door())(authorization),
@@ -83,7 +83,7 @@ const wire = async (): Promise<GcpWiring> => {
   };
 };
 
-export const wireOnce = (): (() => Promise<GcpWiring>) => once(wire);
+export const lazyDependencies = (): (() => Promise<GcpDependencies>) => memoized(createDependencies);
 
 /**
  * The attribute of a waiting message that holds the time before which no look is needed (epoch ms):
@@ -105,7 +105,7 @@ const named = (topic: string | null, variable: string): string => {
 };
 
 /** Loads the client only when there is a message to send, because most events need no queue. */
-export const topicQueues = (
+export const pubSubQueues = (
   publish: () => Promise<Publish>,
   { againTopic, deadLetterTopic }: TopicNames,
   now: () => number,
@@ -130,7 +130,7 @@ export const topicQueues = (
  */
 const shortened = (reason: string): string =>
   Buffer.from(reason)
-    .subarray(0, LONGEST_REASON)
+    .subarray(0, MAX_REASON_LENGTH)
     .toString('utf8')
     .replace(/\uFFFD+$/, '');
 
@@ -138,7 +138,7 @@ const shortened = (reason: string): string =>
  * Returns why this install does not serve the item, or null if it does. An install serves its own project and the
  * configured projects. A machine id names its project, whatever the source of the event.
  */
-export const foreign = (
+export const whyNotServed = (
   { machine, account }: Pick<WorkItem, 'machine' | 'account'>,
   projects: readonly string[],
 ): string | null => {
@@ -156,9 +156,9 @@ type Severity = 'INFO' | 'WARNING' | 'ERROR';
 const severities: Readonly<Record<string, Severity>> = {
   failed: 'ERROR',
   refused: 'WARNING',
-  [decision.notUnderstood]: 'WARNING',
-  [decision.foreign]: 'WARNING',
-  [decision.handedToSweep]: 'WARNING',
+  [logDecision.notUnderstood]: 'WARNING',
+  [logDecision.foreign]: 'WARNING',
+  [logDecision.handedToSweep]: 'WARNING',
   'not-let-in': 'WARNING',
 };
 

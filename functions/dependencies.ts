@@ -3,23 +3,23 @@ import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import type { WorkItem, Queues } from './messages.ts';
-import type { Measured } from './metrics.ts';
+import type { Measurement } from './metrics.ts';
 
 /** Everything that a function depends on. Tests pass their own. */
-export interface Wiring {
+export interface FunctionDependencies {
   readonly ports: Omit<Ports, 'signal' | 'observe'>;
   readonly policy: Policy;
   /** Returns in words why this install does not serve the item, or null if it does. */
-  readonly foreign: (item: Pick<WorkItem, 'machine' | 'account' | 'region'>) => string | null;
+  readonly whyNotServed: (item: Pick<WorkItem, 'machine' | 'account' | 'region'>) => string | null;
   readonly queues: Queues;
   /** Returns measures as fields of a log line, in the form that this platform turns into metrics. */
-  readonly measured: (measures: readonly Measured[]) => object;
+  readonly formatMeasurements: (measures: readonly Measurement[]) => object;
   readonly newRunId: () => string;
   readonly log: (line: object) => void;
 }
 
 /** A function that fences, as the doctor asks it. */
-export interface Fencer {
+export interface FencingFunction {
   readonly name: string;
   /**
    * Returns the function's answer to a question.
@@ -28,16 +28,16 @@ export interface Fencer {
   readonly ask: (question: object, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** The wiring of the doctor, which also needs the opened cloud and clusters. */
-export interface DoctorWiring extends Wiring {
-  readonly kit: OpenedCloud;
-  readonly opened: readonly OpenCluster[];
+/** The dependencies of the doctor, which also needs the opened cloud and clusters. */
+export interface DoctorDependencies extends FunctionDependencies {
+  readonly openedCloud: OpenedCloud;
+  readonly openClusters: readonly OpenCluster[];
   /** Functions that fence under an identity other than the doctor's. Absent if all functions share one identity. */
-  readonly fencers?: readonly Fencer[];
+  readonly fencers?: readonly FencingFunction[];
 }
 
 /** Calls `make` once and caches the result. After a failure, the next call tries again. */
-export const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+export const memoized = <T>(make: () => Promise<T>): (() => Promise<T>) => {
   let made: Promise<T> | null = null;
   return () => {
     made ??= make().catch((error: unknown) => {
