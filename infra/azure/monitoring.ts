@@ -95,7 +95,7 @@ const metricAlerts = (install: Install): readonly MetricAlert[] => [
   },
 ];
 
-const metricAlertResource = (
+const metricAlertRule = (
   install: Install,
   { name, says, on, namespace, metricName, aggregation, window, queue }: MetricAlert,
 ): TemplateResource => {
@@ -211,11 +211,9 @@ const runLogAlerts: readonly LogAlert[] = [
 
 const logAlerts = (install: Install): readonly LogAlert[] => [...sweepLogAlerts(install), ...runLogAlerts];
 
-const logAlertResource = (
-  install: Install,
-  { name, says, query, operator, threshold, window }: LogAlert,
-): TemplateResource => {
+const logAlertRule = (install: Install, alert: LogAlert): TemplateResource => {
   const { names, parameters, prefix } = install;
+  const { name, says, query, operator, threshold, window } = alert;
   return {
     type: 'Microsoft.Insights/scheduledQueryRules',
     apiVersion: LOG_ALERT_API,
@@ -252,6 +250,6 @@ const logAlertResource = (
 
 export const monitoringResources = (install: Install): readonly TemplateResource[] => [
   ...logs(install),
-  ...metricAlerts(install).map((one) => metricAlertResource(install, one)),
-  ...logAlerts(install).map((one) => logAlertResource(install, one)),
+  ...metricAlerts(install).map((one) => metricAlertRule(install, one)),
+  ...logAlerts(install).map((one) => logAlertRule(install, one)),
 ];
