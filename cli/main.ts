@@ -20,6 +20,6 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 /** Ends the process after an error that no command awaited, because nothing is known about the state that it left. */
-process.once('uncaughtException', (error) => process.exit(fail(error, askedIn(args), terminal)));
+process.once('uncaughtException', (error) => process.exit(reportFailure(error, readOutputOptions(args), terminal)));
 
 process.exitCode = await runCommand(args, terminal);

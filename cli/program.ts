@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import { parseDuration } from '../config/schema.ts';
 import type { Terminal } from './answer.ts';
-import { askedIn, fail } from './failure.ts';
+import { readOutputOptions, reportFailure } from './failure.ts';
 import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { KubeconfigOptions } from './commands/kubeconfig.ts';
@@ -131,7 +131,7 @@ export const runCommand = async (args: readonly string[], terminal: Terminal): P
       exitCode = code;
     }).parseAsync(args, { from: 'user' });
   } catch (error) {
-    return fail(error, askedIn(args), terminal);
+    return reportFailure(error, readOutputOptions(args), terminal);
   }
   return exitCode;
 };
