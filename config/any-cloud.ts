@@ -30,13 +30,13 @@ const ofNoCloud = (machine: MachineId): MachineFacts => ({
 });
 
 const ownerOf = (machine: MachineId, registered: Registered): CloudPlugin | undefined =>
-  registered.find(({ owns }) => owns(machine));
+  registered.find(({ ownsId: owns }) => owns(machine));
 
 const byOwner = (
   machines: readonly MachineId[],
   registered: Registered,
 ): readonly (readonly [CloudPlugin | null, readonly MachineId[]])[] => [
-  ...registered.map((cloud) => [cloud, machines.filter(cloud.owns)] as const),
+  ...registered.map((cloud) => [cloud, machines.filter(cloud.ownsId)] as const),
   [null, machines.filter((machine) => !ownerOf(machine, registered))],
 ];
 
@@ -130,7 +130,7 @@ const probesOf = async (name: string, machines: readonly MachineId[], open: Open
     return [...probes, ...(await probesFor(machines))];
   } catch (error) {
     if (error instanceof CloudfenceError)
-      return [{ where: name, ask: () => Promise.reject(error), orders: async () => [] }];
+      return [{ where: name, ask: () => Promise.reject(error), destructiveCalls: async () => [] }];
     throw error;
   }
 };
@@ -164,9 +164,11 @@ export const anyCloud = (
   expand: (named, signal) => expand(named, signal, registered, open),
   probes: [],
   probesFor: async (machines) => {
-    const concerned = registered.filter(({ name, owns }) => configured.has(name) || machines.some(owns));
+    const concerned = registered.filter(({ name, ownsId: owns }) => configured.has(name) || machines.some(owns));
     const asked = concerned.length > 0 ? concerned : registered.slice(0, 1);
-    return (await Promise.all(asked.map(({ name, owns }) => probesOf(name, machines.filter(owns), open)))).flat();
+    return (
+      await Promise.all(asked.map(({ name, ownsId: owns }) => probesOf(name, machines.filter(owns), open)))
+    ).flat();
   },
 });
 

@@ -3,10 +3,10 @@ import { anyCloud } from './any-cloud.ts';
 import type { CloudAccess, OpenedCloud, CloudOptions, CloudPlugin } from '../providers/plugin.ts';
 import {
   type ClusterEntry,
-  keeperOf,
-  type KeptKubeconfig,
+  cloudOfEntry,
+  type StoredKubeconfig,
   type ManagedCluster,
-  managedIn,
+  managedClouds,
 } from '../providers/cluster-entries.ts';
 
 /**
@@ -57,14 +57,14 @@ export const openClouds = async ({ cloud, clusters, ...options }: WantedClouds):
   const access = accessByEntry(onceEach(async (name) => (await registered(name)).access(options)));
   if (cloud !== null) return { ...(await open(cloud)), access };
   const all = await Promise.all(Object.values(clouds).map((load) => load()));
-  const configured = new Set([...managedIn(clusters), ...(options.territories.length > 0 ? ['aws'] : [])]);
+  const configured = new Set([...managedClouds(clusters), ...(options.territories.length > 0 ? ['aws'] : [])]);
   return { ...anyCloud(all, open, configured), access };
 };
 
 type AccessOf = (cloud: string) => Promise<CloudAccess>;
 
-const keeperAmong = (entry: ManagedCluster | KeptKubeconfig, accessOf: AccessOf): Promise<CloudAccess> => {
-  const keeper = keeperOf(entry);
+const keeperAmong = (entry: ManagedCluster | StoredKubeconfig, accessOf: AccessOf): Promise<CloudAccess> => {
+  const keeper = cloudOfEntry(entry);
   if (keeper === null) throw new InvalidConfiguration([`no cloud provides the access to cluster ${entry.name}`]);
   return accessOf(keeper);
 };

@@ -3,7 +3,7 @@ import type { MachineFacts, MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { identityOf } from '../fencing/rules/identity.ts';
 import type { CheckedPermission, Doctor, NodeIdentity } from '../kubernetes/doctor.ts';
-import { type Check, checked } from '../providers/check.ts';
+import { type Check, runCheck } from '../providers/check.ts';
 import type { OpenedCloud, CloudProbe } from '../providers/plugin.ts';
 import type { OpenCluster } from './open-clusters.ts';
 
@@ -17,16 +17,19 @@ interface Examined {
 }
 
 const cloudChecks = async (
-  { where, ask, orders }: CloudProbe,
+  { where, ask, destructiveCalls }: CloudProbe,
   { policy, gives }: Examined,
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   const what = `${where}: credentials and API access`;
-  const reads = await checked(what, async () => [{ what, verdict: 'ok', says: await ask(signal) }]);
+  const reads = await runCheck(what, async () => [{ what, verdict: 'ok', says: await ask(signal) }]);
   if (gives === 'no-orders' || reads.some(({ verdict }) => verdict === 'fail')) return reads;
-  const tried = await checked(`${where}: permission for destructive calls`, async () =>
-    (await orders({ policy, machines }, signal)).map((check) => ({ ...check, what: `${where}: ${check.what}` })),
+  const tried = await runCheck(`${where}: permission for destructive calls`, async () =>
+    (await destructiveCalls({ policy, machines }, signal)).map((check) => ({
+      ...check,
+      what: `${where}: ${check.what}`,
+    })),
   );
   return [...reads, ...tried];
 };
@@ -87,13 +90,13 @@ const accessChecks = (
   more: (doctor: Doctor) => Promise<readonly Check[]>,
 ): Promise<readonly Check[]> => {
   const { name } = opened.cluster;
-  return checked(`${name}: reachable`, async () => {
+  return runCheck(`${name}: reachable`, async () => {
     const doctor = await opened.doctor();
     const version = await versionCheck(name, doctor, signal);
-    const permissions = await checked(`${name}: permissions`, async () =>
+    const permissions = await runCheck(`${name}: permissions`, async () =>
       (await doctor.permissions(signal)).map((permission) => permissionCheck(name, permission)),
     );
-    const ledger = await checked(`${name}: the ledger`, () => ledgerCheck(name, doctor, signal));
+    const ledger = await runCheck(`${name}: the ledger`, () => ledgerCheck(name, doctor, signal));
     return [...trustCheck(name, doctor), ...version, ...permissions, ...ledger, ...(await more(doctor))];
   });
 };
@@ -128,7 +131,7 @@ export const runDoctorChecks = async (
   const perCluster = await Promise.all(
     clusters.map((opened) =>
       accessChecks(opened, signal, (doctor) =>
-        checked(`${opened.cluster.name}: identities`, () =>
+        runCheck(`${opened.cluster.name}: identities`, () =>
           identityChecks(opened.cluster.name, doctor, openedCloud, named, signal),
         ),
       ),

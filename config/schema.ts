@@ -2,7 +2,7 @@ import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { defaultPolicy, type Policy } from '../fencing/model/policy.ts';
-import { clusterEntry } from '../providers/cluster-entries.ts';
+import { clusterEntrySchema } from '../providers/cluster-entries.ts';
 
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/;
@@ -100,7 +100,7 @@ export const configurationSchema = z
     /** Reacts to everything and writes nothing. */
     shadow: z.boolean().default(false),
     policy,
-    clusters: z.array(clusterEntry).default([]),
+    clusters: z.array(clusterEntrySchema).default([]),
     territories: z.array(territory).default([]),
   })
   .superRefine(({ clusters, territories }, context) => {

@@ -9,7 +9,7 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import type { StepResult } from '../fencing/model/cluster.ts';
 import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
-import { bounded } from '../transport/pages.ts';
+import { limitPages } from '../transport/pages.ts';
 import type { Permit } from '../fencing/model/permit.ts';
 import { apiExceptionIn, saysAbsent, saysChanged, toCloudfenceError } from './errors.ts';
 import { lineOf, type Link } from './exchange.ts';
@@ -138,7 +138,7 @@ async function* following<T>(readPage: (paging: Paging) => Promise<Page<T>>): As
  * with Unavailable.
  */
 export const pages = <T>(readPage: (paging: Paging) => Promise<Page<T>>): AsyncGenerator<readonly T[]> =>
-  bounded(following(readPage), MOST_PAGES, 'a list');
+  limitPages(following(readPage), MOST_PAGES, 'a list');
 
 /** One of the client's generated API classes, such as CoreV1Api. */
 type ApiClass<Api> = new (configuration: Configuration) => Api;

@@ -2,7 +2,7 @@ import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
 import { CloudfenceError, ClusterUnavailable, Denied, Refused } from '../fencing/model/errors.ts';
 import { jsonIn } from '../fencing/model/json-text.ts';
-import { noAnswer } from '../transport/no-answer.ts';
+import { describeNetworkError } from '../transport/no-answer.ts';
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
 const status = z.object({
@@ -62,7 +62,7 @@ const kindOf = (exception: ApiException<unknown>): typeof ClusterUnavailable | t
  */
 const whyNone = (error: unknown): string => {
   const sentence = error instanceof Error ? error.message : String(error);
-  return sentence === '' ? (noAnswer(error) ?? 'nothing is known of why') : sentence;
+  return sentence === '' ? (describeNetworkError(error) ?? 'nothing is known of why') : sentence;
 };
 
 /**

@@ -30,7 +30,7 @@ const written: Record<Verdict, string> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL
 export const checkLine = ({ what, verdict, says }: Check): string => `${written[verdict]}  ${what}  — ${says}`;
 
 /** Runs a check. A check that cannot run counts as failed, and its line says why. */
-export const checked = async (what: string, ask: () => Promise<readonly Check[]>): Promise<readonly Check[]> => {
+export const runCheck = async (what: string, ask: () => Promise<readonly Check[]>): Promise<readonly Check[]> => {
   try {
     return await ask();
   } catch (error) {

@@ -72,7 +72,7 @@ const secretManagerCluster = z.strictObject({
   context,
 });
 
-export const clusterEntry = z.union([
+export const clusterEntrySchema = z.union([
   kubeconfigCluster,
   secretCluster,
   parameterCluster,
@@ -83,20 +83,20 @@ export const clusterEntry = z.union([
   secretManagerCluster,
 ]);
 
-export type ClusterEntry = z.infer<typeof clusterEntry>;
+export type ClusterEntry = z.infer<typeof clusterEntrySchema>;
 
 /** A cluster that a cloud manages. */
 export type ManagedCluster = z.infer<typeof eksCluster> | z.infer<typeof aksCluster> | z.infer<typeof gkeCluster>;
 
 /** A cluster whose kubeconfig a cloud keeps. */
-export type KeptKubeconfig =
+export type StoredKubeconfig =
   | z.infer<typeof secretCluster>
   | z.infer<typeof parameterCluster>
   | z.infer<typeof keyVaultCluster>
   | z.infer<typeof secretManagerCluster>;
 
 /** The cloud that keeps the access to a cluster, by the key in its entry. */
-const keepers = {
+const cloudByKey = {
   eks: 'aws',
   secret: 'aws',
   parameter: 'aws',
@@ -107,18 +107,18 @@ const keepers = {
 } as const;
 
 /** Returns the cloud that an entry needs. Returns null for a local kubeconfig, which needs none. */
-export const keeperOf = (entry: ClusterEntry): string | null =>
-  Object.entries(keepers).find(([key]) => key in entry)?.[1] ?? null;
+export const cloudOfEntry = (entry: ClusterEntry): string | null =>
+  Object.entries(cloudByKey).find(([key]) => key in entry)?.[1] ?? null;
 
 /**
  * Returns the names of the clouds that manage clusters among these. The Nodes of such a cluster are machines of the
  * same cloud.
  */
-export const managedIn = (clusters: readonly ClusterEntry[]): readonly string[] =>
-  clusters.flatMap((entry) => ('eks' in entry || 'aks' in entry || 'gke' in entry ? (keeperOf(entry) ?? []) : []));
+export const managedClouds = (clusters: readonly ClusterEntry[]): readonly string[] =>
+  clusters.flatMap((entry) => ('eks' in entry || 'aks' in entry || 'gke' in entry ? (cloudOfEntry(entry) ?? []) : []));
 
 /** Makes the error for a cloud that is asked for access that another cloud keeps. */
-export const notKept = (cloud: string, { name }: ClusterEntry): InvalidConfiguration =>
+export const wrongCloudError = (cloud: string, { name }: ClusterEntry): InvalidConfiguration =>
   new InvalidConfiguration([
     `the way into the cluster ${name} is not kept by ${cloud}, and this install has no other cloud`,
   ]);

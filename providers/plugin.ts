@@ -3,7 +3,7 @@ import type { ParsedEvent } from '../fencing/model/hint.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Check } from './check.ts';
-import type { KeptKubeconfig, ManagedCluster } from './cluster-entries.ts';
+import type { StoredKubeconfig, ManagedCluster } from './cluster-entries.ts';
 
 /** How to reach the API server of a managed cluster. */
 interface ManagedApiServer {
@@ -22,11 +22,11 @@ export interface CloudAccess {
   /** Returns how to reach a cluster that the cloud manages. */
   readonly managedCluster: (entry: ManagedCluster, signal: AbortSignal) => Promise<ManagedApiServer>;
   /** Returns the text of a secret that the cloud keeps. */
-  readonly secret: (entry: KeptKubeconfig, signal: AbortSignal) => Promise<string>;
+  readonly secret: (entry: StoredKubeconfig, signal: AbortSignal) => Promise<string>;
 }
 
 /** What a trial of the destructive calls is about. */
-export interface Trial {
+export interface PermissionTrial {
   readonly policy: Pick<Policy, 'detach' | 'unreachable'>;
   /** Machines of Nodes. Permissions may depend on properties of a machine or a disk. */
   readonly machines: readonly MachineId[];
@@ -42,7 +42,7 @@ export interface CloudProbe {
    *
    * @throws Denied, Unavailable
    */
-  readonly orders: (trial: Trial, signal: AbortSignal) => Promise<readonly Check[]>;
+  readonly destructiveCalls: (trial: PermissionTrial, signal: AbortSignal) => Promise<readonly Check[]>;
 }
 
 /** What Cloudfence needs from a cloud beside the `Cloud` interface of fencing. */
@@ -117,7 +117,7 @@ export interface CloudPlugin {
   readonly machinesNamed?: NonNullable<Cloud['machinesNamed']>;
   readonly readHints: OpenedCloud['readHints'];
   /** True for the ids of the cloud's machines, and for what its events may name instead. Pure. */
-  readonly owns: (id: MachineId) => boolean;
+  readonly ownsId: (id: MachineId) => boolean;
   /** Opens only the access to clusters. @throws InvalidConfiguration */
   readonly access: (options: CloudOptions) => Promise<CloudAccess>;
   /** Opens the cloud. The SDK is loaded here and nowhere else. @throws InvalidConfiguration */

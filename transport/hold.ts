@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
 /** A request that its agent cannot connect without permission from this module. */
-export interface Held {
+export interface HeldRequest {
   /** Ends the request at any stage. A request that has already left is reset. */
   readonly cut: (why: Error) => void;
   /** Ends the request only if it has not left. */
@@ -77,7 +77,7 @@ const resetsWhenClosed = (socket: Socket): void => {
  * request without a connection does not report that it was destroyed. So this function informs the request that it will
  * get no connection.
  */
-export const hold = (request: ClientRequest, refusal: () => Error | null): Held => {
+export const holdRequest = (request: ClientRequest, refusal: () => Error | null): HeldRequest => {
   const receive = receiverOf(request);
   let waitsFor: Socket | null = null;
   let left = false;

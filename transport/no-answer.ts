@@ -46,7 +46,7 @@ const placeOf = ({ hostname, address, port, host }: SystemError): string | null 
  * 10.0.0.1:443`. Returns null if the network is not the cause. `asked` is the host that the caller meant to reach, for
  * errors that name none.
  */
-export const noAnswer = (caught: unknown, asked: string | null = null): string | null => {
+export const describeNetworkError = (caught: unknown, asked: string | null = null): string | null => {
   const found = systemErrorIn(caught);
   if (!found) return null;
   const place = placeOf(found);
@@ -60,7 +60,7 @@ const LONGEST_SENTENCE = 2_000;
  * Returns a service's own sentence: the first line of its message. The lines after it may quote the request that the
  * service received, including its signature.
  */
-export const sentenceOf = (message: string): string => {
+export const firstLineOf = (message: string): string => {
   const [line = ''] = message.trim().split(/[\r\n]/, 1);
   return line.length > LONGEST_SENTENCE ? `${line.slice(0, LONGEST_SENTENCE)}…` : line;
 };

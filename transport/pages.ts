@@ -6,7 +6,7 @@ import { Unavailable } from '../fencing/model/errors.ts';
  *
  * @throws Unavailable if there are more than `most` pages
  */
-export async function* bounded<T>(pages: AsyncIterable<T>, most: number, list: string): AsyncGenerator<T> {
+export async function* limitPages<T>(pages: AsyncIterable<T>, most: number, list: string): AsyncGenerator<T> {
   let count = 0;
   for await (const page of pages) {
     count += 1;

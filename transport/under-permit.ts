@@ -1,7 +1,7 @@
 import type { Agent, ClientRequest } from 'node:http';
 import { CloudfenceError, ProofExpired, Unavailable } from '../fencing/model/errors.ts';
 import type { Permit } from '../fencing/model/permit.ts';
-import { hold, type Held } from './hold.ts';
+import { holdRequest, type HeldRequest } from './hold.ts';
 
 declare module 'node:http' {
   interface Agent {
@@ -20,7 +20,7 @@ export interface PermittedCall {
 }
 
 /** The path of a permitted call to the wire. */
-export interface Passage {
+export interface PermittedPath {
   /** Ends everything that the call still waits for. An SDK receives this signal and no other. */
   readonly signal: AbortSignal;
   /**
@@ -37,7 +37,7 @@ export interface Passage {
   readonly through: (agent: Agent) => Agent;
 }
 
-interface OpenPassage extends Passage {
+interface OpenPassage extends PermittedPath {
   /** Ends the call. A request that has not left never leaves, and a request in progress is reset. */
   readonly end: () => void;
   /** Returns why this module ended the call, or null. */
@@ -82,11 +82,11 @@ const watched = (agent: Agent, onlooker: (request: ClientRequest) => void): Agen
 
 /** Tracks the requests of one call as they pass through its agents. */
 const requestsOf = (refusal: () => Error | null, onlooker: () => void) => {
-  const held = new Set<Held>();
+  const held = new Set<HeldRequest>();
   const ours = new WeakSet<Agent>();
   const watch = (request: ClientRequest): void => {
     onlooker();
-    const one = hold(request, refusal);
+    const one = holdRequest(request, refusal);
     held.add(one);
     request.once('close', () => held.delete(one));
   };
@@ -96,7 +96,7 @@ const requestsOf = (refusal: () => Error | null, onlooker: () => void) => {
     ours.add(other);
     return other;
   };
-  return { through, each: (then: (one: Held) => void): void => held.forEach(then) };
+  return { through, each: (then: (one: HeldRequest) => void): void => held.forEach(then) };
 };
 
 const openPassage = (call: PermittedCall): OpenPassage => {
@@ -137,7 +137,7 @@ const openPassage = (call: PermittedCall): OpenPassage => {
  * @throws ProofExpired if the permit ended and nothing has left; Unavailable if the effect is unknown, or if the caller
  * gave up before the call was sent; and what `send` throws
  */
-export const underPermit = async <T>(call: PermittedCall, send: (passage: Passage) => Promise<T>): Promise<T> => {
+export const underPermit = async <T>(call: PermittedCall, send: (passage: PermittedPath) => Promise<T>): Promise<T> => {
   const passage = openPassage(call);
   const { promise: ended, reject } = Promise.withResolvers<never>();
   const over = AbortSignal.any([...(call.signal ? [call.signal] : []), call.permit.ended]);

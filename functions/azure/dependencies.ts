@@ -11,8 +11,8 @@ import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
-import { azurePlace } from '../../providers/azure/plugin/register.ts';
-import type { Send } from '../../providers/azure/service-bus.ts';
+import { readAzureVariables } from '../../providers/azure/plugin/register.ts';
+import type { SendMessage } from '../../providers/azure/service-bus.ts';
 import { type WorkItem, MAX_REASON_LENGTH, type Queues } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
 import { type DoctorDependencies, memoized } from '../dependencies.ts';
@@ -33,12 +33,12 @@ export type GetDependencies = () => Promise<Omit<AzureDependencies, 'log'>>;
 const settingsFrom = (settings: string | null): Promise<Configuration> | Configuration =>
   settings === null ? loadSettings(readEnvironment()) : parseConfiguration(settings, 'CLOUDFENCE_SETTINGS');
 
-const senderTo = async (host: string | null): Promise<Send> => {
+const senderTo = async (host: string | null): Promise<SendMessage> => {
   if (host === null)
     throw new InvalidConfiguration([
       'the environment variable CLOUDFENCE_BUS__fullyQualifiedNamespace is not set: deploy the function with serverless.azure.yml',
     ]);
-  const [{ busSender }, { lazyCredential }] = await Promise.all([
+  const [{ createSender: busSender }, { lazyCredential }] = await Promise.all([
     import('../../providers/azure/service-bus.ts'),
     import('../../providers/azure/lazy-credential.ts'),
   ]);
@@ -47,7 +47,7 @@ const senderTo = async (host: string | null): Promise<Send> => {
 
 const createDependencies: GetDependencies = async () => {
   const environment = readAzureFunctionEnvironment();
-  const { subscription, endpoint } = azurePlace(readVariable);
+  const { subscription, endpoint } = readAzureVariables(readVariable);
   const settings = await settingsFrom(readFunctionEnvironment().settings);
   // The import loads the SDK. An instance can start without it.
   const { openAzure } = await import('../../providers/azure/plugin/open.ts');
@@ -98,7 +98,7 @@ const named = (queue: string | null, variable: string): string => {
  * is loaded only when there is a message to send, because most events need no queue.
  */
 export const serviceBusQueues = (
-  send: () => Promise<Send>,
+  send: () => Promise<SendMessage>,
   { eventsQueue, deadLettersQueue }: QueueNames,
   now: () => number,
 ): ServiceBusQueues => {

@@ -1,4 +1,4 @@
-import { structured } from '../../providers/azure/events/envelope.ts';
+import { toStructuredEvent } from '../../providers/azure/events/envelope.ts';
 import { handshakeAnswer } from '../../providers/azure/events/handshake.ts';
 import { messageLine } from '../decision-log.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
@@ -64,7 +64,7 @@ export const webhook =
     const handshake = handshakeAnswer({ method: request.method, headers, body: jsonIn(body) });
     if (handshake) return handshake;
     if (request.method === 'OPTIONS') return NOT_ALLOWED;
-    const text = structured(headers, body);
+    const text = toStructuredEvent(headers, body);
     if (Buffer.byteLength(text) > LARGEST_MESSAGE) return TOO_LARGE;
     return isOwnMessage(text) ? refused(text, getDependencies, context) : queued(text, getDependencies, context);
   };

@@ -13,7 +13,7 @@ import { newRunId, systemClock } from '../../config/system.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { instancePath } from '../../providers/gcp/identity.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
-import { gcpEndpoint } from '../../providers/gcp/plugin/register.ts';
+import { readGcpEndpoint } from '../../providers/gcp/plugin/register.ts';
 import type { Publish } from '../../providers/gcp/publish.ts';
 import { type WorkItem, MAX_REASON_LENGTH, type Queues } from '../messages.ts';
 import { logDecision, metricFields } from '../metrics.ts';
@@ -48,7 +48,7 @@ const doorOf = (
       throw new InvalidConfiguration([
         'the function rejects every caller, because CLOUDFENCE_AUDIENCE or the name of the caller (CLOUDFENCE_CALLER, CLOUDFENCE_DOCTOR) is not set: deploy the function with serverless.gcp.yml',
       ]);
-    const { pushIdentity } = await import('../../providers/gcp/push-identity.ts');
+    const { createPushCheck: pushIdentity } = await import('../../providers/gcp/push-identity.ts');
     const rules = {
       audience,
       serviceAccount,
@@ -61,12 +61,12 @@ const doorOf = (
 
 const createDependencies = async (): Promise<GcpDependencies> => {
   const environment = readGcpFunctionEnvironment();
-  const endpoint = gcpEndpoint(readVariable);
+  const endpoint = readGcpEndpoint(readVariable);
   const settings = await settingsFrom(readFunctionEnvironment().settings);
   const openedCloud = await openGcp({ endpoint, newRequestId: randomUUID });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const clock = systemClock();
-  const publish = memoized(async () => (await import('../../providers/gcp/publish.ts')).publisher({ endpoint }));
+  const publish = memoized(async () => (await import('../../providers/gcp/publish.ts')).createPublisher({ endpoint }));
   const [door, doctorsDoor] = [doorOf(environment, environment.caller), doorOf(environment, environment.doctor)];
   return {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { encoded, readHints } from '../../providers/gcp/events/read-hints.ts';
+import { structuredCloudEvent, readHints } from '../../providers/gcp/events/read-hints.ts';
 import { processItems } from '../invocation.ts';
 import { acknowledgeAll, type Message, parseMessage, bodyText } from '../messages.ts';
 import { type HttpHandler, httpFunction, rejectUnauthorized } from './http.ts';
@@ -42,7 +42,7 @@ export const handler = httpFunction(onEvent(lazyDependencies()));
  */
 const push = z.object({
   message: z.object({
-    data: encoded.default(''),
+    data: structuredCloudEvent.default(''),
     messageId: z.string().default(''),
     attributes: z.looseObject({ [NOT_BEFORE]: z.string().optional() }).default({}),
   }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readVariable } from '../../config/environment.ts';
 import { lazyCredential } from '../../providers/azure/lazy-credential.ts';
-import { azurePlace } from '../../providers/azure/plugin/register.ts';
+import { readAzureVariables } from '../../providers/azure/plugin/register.ts';
 import { type DeployableCloud, createPollDelay } from '../serverless/deployer.ts';
 import { prepareDeployment } from '../serverless/install-check.ts';
 import { createArm } from './arm.ts';
@@ -54,7 +54,7 @@ export const hostJson = {
 const whenRight = (prefix: string) => (checked: CheckedInstall) => {
   const install = createInstall(prefix, checked);
   const open = () => {
-    const { endpoint } = azurePlace(readVariable);
+    const { endpoint } = readAzureVariables(readVariable);
     return azureDeployer(
       createArm({ credential: lazyCredential(), endpoint, wait: createPollDelay(endpoint) }),
       install,

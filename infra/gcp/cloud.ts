@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { z } from 'zod';
 import { readVariable } from '../../config/environment.ts';
-import { gcpEndpoint } from '../../providers/gcp/plugin/register.ts';
+import { readGcpEndpoint } from '../../providers/gcp/plugin/register.ts';
 import { type DeployableCloud, createPollDelay } from '../serverless/deployer.ts';
 import { prepareDeployment } from '../serverless/install-check.ts';
 import { createApi } from './api.ts';
@@ -33,7 +33,7 @@ export const invokeLocally = async (exported: unknown, body: unknown): Promise<u
 const whenRight = (prefix: string) => (checked: CheckedInstall) => {
   const install = createInstall(prefix, checked);
   const open = () => {
-    const endpoint = gcpEndpoint(readVariable);
+    const endpoint = readGcpEndpoint(readVariable);
     return gcpDeployer(createApi({ endpoint, wait: createPollDelay(endpoint) }), install);
   };
   return { environmentOf: (name: string) => functionEnvironment(install, name), open };

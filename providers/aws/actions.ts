@@ -4,15 +4,15 @@ import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { type PermittedCall, underPermit } from '../../transport/under-permit.ts';
 import type { Ec2Clients } from './client.ts';
-import { names, volumesById } from './disks.ts';
-import { codeOf, toCloudfenceError, withCloudfenceErrors } from './errors.ts';
+import { isAttachedTo, readVolumes } from './disks.ts';
+import { errorCodeOf, toCloudfenceError, withCloudfenceErrors } from './errors.ts';
 
 /** These codes may mean "already detached", but also "attached elsewhere" or "in another state". */
 const PERHAPS_DONE = new Set(['IncorrectState', 'InvalidAttachment.NotFound', 'InvalidVolume.NotFound']);
 
 const DETACH = 'ec2:DetachVolume';
 
-interface DetachOrder {
+interface DetachRequest {
   readonly machine: MachineId;
   readonly disk: DiskId;
   readonly manner: 'plain' | 'forced';
@@ -24,34 +24,34 @@ interface DetachOrder {
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
  */
-export const detach = async (
+export const detachDisk = async (
   clients: Ec2Clients,
-  order: DetachOrder,
+  request: DetachRequest,
   permit: Permit,
   signal: AbortSignal,
 ): Promise<void> => {
   const command = new DetachVolumeCommand({
-    VolumeId: order.disk,
-    InstanceId: order.machine,
-    Force: order.manner === 'forced',
+    VolumeId: request.disk,
+    InstanceId: request.machine,
+    Force: request.manner === 'forced',
   });
   try {
     await permitted(clients, { name: DETACH, permit, signal }, (client, sending) => client.send(command, sending));
   } catch (caught) {
-    const code = codeOf(caught);
+    const code = errorCodeOf(caught);
     if (code === null || !PERHAPS_DONE.has(code)) throw toCloudfenceError(caught, DETACH);
-    await confirmDetached(clients, order, caught, signal);
+    await confirmDetached(clients, request, caught, signal);
   }
 };
 
 const confirmDetached = async (
   clients: Ec2Clients,
-  { machine, disk }: DetachOrder,
+  { machine, disk }: DetachRequest,
   refusal: unknown,
   signal: AbortSignal,
 ): Promise<void> => {
-  const volumes = await volumesById(clients.reads, [disk], signal);
-  if (volumes.some((volume) => names(volume, machine))) {
+  const volumes = await readVolumes(clients.reads, [disk], signal);
+  if (volumes.some((volume) => isAttachedTo(volume, machine))) {
     throw new Refused(`${DETACH} was declined and ${disk} still names ${machine}`, { cause: refusal });
   }
 };
@@ -64,7 +64,12 @@ const STOP = 'ec2:StopInstances';
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
  */
-export const powerOff = (clients: Ec2Clients, machine: MachineId, permit: Permit, signal: AbortSignal): Promise<void> =>
+export const powerOffMachine = (
+  clients: Ec2Clients,
+  machine: MachineId,
+  permit: Permit,
+  signal: AbortSignal,
+): Promise<void> =>
   withCloudfenceErrors(STOP, async () => {
     const command = new StopInstancesCommand({ InstanceIds: [machine], Force: true });
     await permitted(clients, { name: STOP, permit, signal }, (client, sending) => client.send(command, sending));

@@ -1,7 +1,7 @@
 import type { EC2ClientConfig } from '@aws-sdk/client-ec2';
 import { EC2Client } from '@aws-sdk/client-ec2';
-import { connections } from '../../transport/pool.ts';
-import type { Passage } from '../../transport/under-permit.ts';
+import { createConnectionPool } from '../../transport/pool.ts';
+import type { PermittedPath } from '../../transport/under-permit.ts';
 
 /**
  * Clients that share connections and credentials. The SDK retries reads. Each destructive call gets its own client and
@@ -9,7 +9,7 @@ import type { Passage } from '../../transport/under-permit.ts';
  */
 export interface Ec2Clients {
   readonly reads: EC2Client;
-  readonly writes: (passage: Passage) => EC2Client;
+  readonly writes: (passage: PermittedPath) => EC2Client;
 }
 
 /** Where to send calls, and with which credentials. Everything except the region is for tests and unusual networks. */
@@ -22,14 +22,14 @@ const answering = { requestTimeout: 5_000, throwOnRequestTimeout: true } as cons
 export const timeouts = { connectionTimeout: 1_000, ...answering } as const;
 
 export const ec2Clients = ({ requestHandler, ...options }: ClientOptions): Ec2Clients => {
-  const { http, https } = connections();
+  const { http, https } = createConnectionPool();
   const shared: EC2ClientConfig = { customUserAgent: 'cloudfence', ...options };
   const reads = new EC2Client({
     ...shared,
     requestHandler: requestHandler ?? { ...timeouts, httpAgent: http, httpsAgent: https },
     maxAttempts: 3,
   });
-  const writes = ({ through }: Passage): EC2Client => {
+  const writes = ({ through }: PermittedPath): EC2Client => {
     const held = { ...answering, httpAgent: through(http), httpsAgent: through(https) };
     return new EC2Client({
       ...shared,

@@ -8,7 +8,7 @@ import { declinedWith } from './errors.ts';
  */
 
 /** Returns the items. EC2 always sends a list, even an empty one. @throws Unavailable when there is no list */
-export const listed = <T>(items: readonly T[] | undefined, call: string): readonly T[] => {
+export const requireList = <T>(items: readonly T[] | undefined, call: string): readonly T[] => {
   if (items) return items;
   throw new Unavailable(`${call} was answered without a list: this is no answer of EC2`);
 };
@@ -18,8 +18,8 @@ export const listed = <T>(items: readonly T[] | undefined, call: string): readon
  *
  * @throws Unavailable when a volume does not say that
  */
-export const wholeVolumes = (volumes: readonly Volume[] | undefined): readonly Volume[] => {
-  const all = listed(volumes, 'ec2:DescribeVolumes');
+export const requireAttachments = (volumes: readonly Volume[] | undefined): readonly Volume[] => {
+  const all = requireList(volumes, 'ec2:DescribeVolumes');
   if (all.every(({ VolumeId, Attachments }) => VolumeId !== undefined && Attachments !== undefined)) return all;
   throw new Unavailable(
     'ec2:DescribeVolumes was answered with a volume that does not say where it is attached: this is no answer of EC2',
@@ -38,7 +38,7 @@ interface BadIds<T> {
  * Asks for all ids in one call. When EC2 refuses one of them, asks again for each half, so that the other ids still get
  * their answer.
  */
-export const askInHalves = async <T>(
+export const askSkippingBadIds = async <T>(
   ids: readonly string[],
   ask: (ids: readonly string[]) => Promise<readonly T[]>,
   bad: BadIds<T>,
@@ -51,8 +51,8 @@ export const askInHalves = async <T>(
     const [first] = ids;
     if (first !== undefined && ids.length === 1) return [bad.verdict(first, code)];
     const middle = Math.ceil(ids.length / 2);
-    const left = await askInHalves(ids.slice(0, middle), ask, bad);
-    return [...left, ...(await askInHalves(ids.slice(middle), ask, bad))];
+    const left = await askSkippingBadIds(ids.slice(0, middle), ask, bad);
+    return [...left, ...(await askSkippingBadIds(ids.slice(middle), ask, bad))];
   }
 };
 

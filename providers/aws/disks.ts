@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { DiskAttachment, DiskId, MachineId, Witness } from '../../fencing/model/machine.ts';
-import { askInHalves, chunksOf, wholeVolumes } from './describe.ts';
+import { askSkippingBadIds, chunksOf, requireAttachments } from './describe.ts';
 import { withCloudfenceErrors } from './errors.ts';
 
 const AT_ONCE = 100;
@@ -16,7 +16,7 @@ const AT_ONCE = 100;
 const BAD_IDS = new Set(['InvalidVolume.NotFound', 'InvalidVolumeID.Malformed', 'InvalidParameterValue']);
 
 /** Returns the volumes that EC2 knows among these ids. @throws Unavailable, Denied, Refused */
-export const volumesById = (
+export const readVolumes = (
   client: EC2Client,
   disks: readonly DiskId[],
   signal: AbortSignal,
@@ -24,7 +24,7 @@ export const volumesById = (
   withCloudfenceErrors('ec2:DescribeVolumes', async () => {
     const found: Volume[] = [];
     for (const ids of chunksOf([...new Set(disks)], AT_ONCE)) {
-      const answers = await askInHalves<Volume | null>(ids, (some) => describe(client, some, signal), {
+      const answers = await askSkippingBadIds<Volume | null>(ids, (some) => describe(client, some, signal), {
         codes: BAD_IDS,
         verdict: () => null,
       });
@@ -39,13 +39,13 @@ export const volumesById = (
  */
 const describe = async (client: EC2Client, ids: readonly DiskId[], signal: AbortSignal): Promise<readonly Volume[]> => {
   const answer = await client.send(new DescribeVolumesCommand({ VolumeIds: [...ids] }), { abortSignal: signal });
-  const volumes = wholeVolumes(answer.Volumes).filter(({ VolumeId }) => ids.some((id) => id === VolumeId));
+  const volumes = requireAttachments(answer.Volumes).filter(({ VolumeId }) => ids.some((id) => id === VolumeId));
   if (new Set(volumes.map(({ VolumeId }) => VolumeId)).size === ids.length && volumes.length === ids.length)
     return volumes;
   throw new Unavailable('ec2:DescribeVolumes did not answer for each volume that it was asked for');
 };
 
-export const names = (volume: Volume, machine: MachineId): boolean =>
+export const isAttachedTo = (volume: Volume, machine: MachineId): boolean =>
   volume.Attachments?.some((attachment) => attachment.InstanceId === machine && attachment.State !== 'detached') ??
   false;
 
@@ -73,12 +73,12 @@ const fromDisk = (machine: MachineId, instance: Instance | null, volume: Volume)
     {
       disk: volume.VolumeId,
       state: state ?? 'attached',
-      keep: keepReason(instance, volume, attachment, state !== null),
+      keep: whyDiskIsKept(instance, volume, attachment, state !== null),
     },
   ];
 };
 
-const keepReason = (
+const whyDiskIsKept = (
   instance: Instance | null,
   volume: Volume,
   attachment: VolumeAttachment,
@@ -135,14 +135,14 @@ const tellsWhere = ({ State, Attachments = [] }: Volume): boolean => {
  * account and region, and volumes never leave them. Therefore, if EC2 finds all volumes that were attached to the
  * machine, the machine belonged to this account and region.
  */
-export const witness = async (
+export const askDisks = async (
   client: EC2Client,
   machine: MachineId,
   disks: readonly DiskId[],
   signal: AbortSignal,
 ): Promise<Witness> => {
   const asked = new Set(disks);
-  const found = await volumesById(client, disks, signal);
-  if (found.some((volume) => names(volume, machine))) return 'held';
+  const found = await readVolumes(client, disks, signal);
+  if (found.some((volume) => isAttachedTo(volume, machine))) return 'held';
   return asked.size > 0 && found.length === asked.size && found.every(tellsWhere) ? 'released' : 'none';
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
+import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
 
 /**
  * Translates the error codes of EC2, EKS, and the credential chain into Cloudfence errors. Decides by code, never by
@@ -48,7 +48,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the service's own error code, or null when no service answered. */
-export const codeOf = (caught: unknown): string | null => {
+export const errorCodeOf = (caught: unknown): string | null => {
   const read = answered.safeParse(caught);
   return read.success ? read.data.name : null;
 };
@@ -74,7 +74,7 @@ const QUOTES_THE_REQUEST: ReadonlySet<string> = new Set([
  * `aws sts decode-authorization-message`.
  */
 const answeredInWords = ({ name, message }: Error): string => {
-  const sentence = QUOTES_THE_REQUEST.has(name) ? '' : sentenceOf(message);
+  const sentence = QUOTES_THE_REQUEST.has(name) ? '' : firstLineOf(message);
   return sentence === '' || sentence === name ? name : `${name}: ${sentence}`;
 };
 
@@ -84,7 +84,7 @@ const inWords = (caught: unknown, call: string, status: number): string => {
   if (NO_CREDENTIALS.has(caught.name)) return `${call} was not sent, for there are no credentials: ${caught.message}`;
   return status > 0
     ? `${call} answered ${answeredInWords(caught)}`
-    : `${call} was not answered: ${noAnswer(caught) ?? (sentenceOf(caught.message) || caught.name)}`;
+    : `${call} was not answered: ${describeNetworkError(caught) ?? (firstLineOf(caught.message) || caught.name)}`;
 };
 
 /**

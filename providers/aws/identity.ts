@@ -49,7 +49,7 @@ const REGION_OF = /^[a-z]+(?:-[a-z]+)+-\d+/;
  * Returns the region of a Node's machine when it is not `region`. A providerID names the zone and thereby the region.
  * No source names the account.
  */
-export const unservedPlace = ({ source, value }: IdentitySource, region: string): UnservedPlace | null => {
+export const unservedScope = ({ source, value }: IdentitySource, region: string): UnservedPlace | null => {
   const zone = source === 'providerID' ? ZONE_OF.exec(value)?.[1] : undefined;
   if (zone === undefined) return null;
   const named = REGION_OF.exec(zone)?.[0] ?? zone;
@@ -79,7 +79,7 @@ export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null => {
  * and `aws-us-gov` differ only in their public names. DHCP options with a custom domain produce other names.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-naming.html
  */
-export const nodeNamesOf = (
+export const candidateNodeNames = (
   machine: MachineId,
   privateDnsName: string | undefined,
   region: string,
@@ -102,7 +102,7 @@ const EKS_NAME = 'aws:eks:cluster-name';
 /**
  * Returns the names of the clusters that claim a machine by its tags. https://github.com/kubernetes/cloud-provider-aws
  */
-export const clustersIn = (tags: readonly Tag[]): readonly string[] => [...new Set(tags.flatMap(clusterIn))];
+export const clusterNamesFromTags = (tags: readonly Tag[]): readonly string[] => [...new Set(tags.flatMap(clusterIn))];
 
 const clusterIn = ({ Key = '', Value = '' }: Tag): readonly string[] => {
   if (Key === EKS_NAME && Value !== '') return [Value];

@@ -6,10 +6,10 @@ import {
   type Volume,
 } from '@aws-sdk/client-ec2';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
-import { bounded } from '../../transport/pages.ts';
-import { askInHalves, chunksOf, listed, wholeVolumes } from './describe.ts';
+import { limitPages } from '../../transport/pages.ts';
+import { askSkippingBadIds, chunksOf, requireList, requireAttachments } from './describe.ts';
 import { withCloudfenceErrors } from './errors.ts';
-import { missingFacts, seenFacts, unknownFacts } from './power.ts';
+import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';
 
 /** What EC2 said about one id. */
 type Said =
@@ -32,7 +32,7 @@ const BAD_IDS = new Set(['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malfor
  *
  * @throws Unavailable, Denied, Refused
  */
-export const look = async (
+export const lookAtMachines = async (
   client: EC2Client,
   region: string,
   machines: readonly MachineId[],
@@ -62,19 +62,19 @@ const factsOf = (
   volumes: readonly Volume[] | null,
 ): MachineFacts => {
   const [said, ...more] = all.filter((one) => one.machine === id);
-  if (!said || more.length > 0) return unknownFacts(id, said ? 'contradictory' : 'not in the answer');
+  if (!said || more.length > 0) return unknownMachineFacts(id, said ? 'contradictory' : 'not in the answer');
   switch (said.said) {
     case 'seen':
-      return seenFacts(said.instance, id, { region, requestId: said.requestId, volumes });
+      return knownMachineFacts(said.instance, id, { region, requestId: said.requestId, volumes });
     case 'not-found':
-      return missingFacts(id, volumes);
+      return missingMachineFacts(id, volumes);
     case 'malformed':
-      return unknownFacts(id, 'malformed id');
+      return unknownMachineFacts(id, 'malformed id');
   }
 };
 
 const sayAll = (client: EC2Client, ids: readonly MachineId[], signal: AbortSignal): Promise<readonly Said[]> =>
-  askInHalves<Said>(ids, (some) => describe(client, some, signal), {
+  askSkippingBadIds<Said>(ids, (some) => describe(client, some, signal), {
     codes: BAD_IDS,
     verdict: (machine, code) => ({ machine, said: code === 'InvalidInstanceID.Malformed' ? 'malformed' : 'not-found' }),
   });
@@ -85,13 +85,13 @@ const describe = async (
   signal: AbortSignal,
 ): Promise<readonly Said[]> => {
   const said: Said[] = [];
-  for await (const page of bounded(
+  for await (const page of limitPages(
     paginateDescribeInstances({ client }, { InstanceIds: [...ids] }, { abortSignal: signal }),
     MOST_PAGES,
     'ec2:DescribeInstances',
   )) {
     const requestId = page.$metadata.requestId ?? '';
-    for (const instance of listed(page.Reservations, 'ec2:DescribeInstances').flatMap(
+    for (const instance of requireList(page.Reservations, 'ec2:DescribeInstances').flatMap(
       (reservation) => reservation.Instances ?? [],
     )) {
       if (instance.InstanceId !== undefined)
@@ -109,11 +109,11 @@ const volumesOn = async (
 ): Promise<readonly Volume[]> => {
   const volumes: Volume[] = [];
   const filter = { Filters: [{ Name: 'attachment.instance-id', Values: [...ids] }] };
-  for await (const page of bounded(
+  for await (const page of limitPages(
     paginateDescribeVolumes({ client }, filter, { abortSignal: signal }),
     MOST_PAGES,
     'ec2:DescribeVolumes',
   ))
-    volumes.push(...wholeVolumes(page.Volumes));
+    volumes.push(...requireAttachments(page.Volumes));
   return volumes;
 };

@@ -7,7 +7,7 @@ import {
   type Power,
 } from '../../fencing/model/machine.ts';
 import { attachedDisks } from './disks.ts';
-import { clustersIn, nodeNamesOf } from './identity.ts';
+import { clusterNamesFromTags, candidateNodeNames } from './identity.ts';
 
 interface Classified {
   readonly power: Power;
@@ -31,7 +31,7 @@ const PLAIN_SHUTDOWN: ReadonlySet<string> = new Set([
  * hibernated writes again within seconds of a resume.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-lifecycle.html
  */
-export const classify = (instance: Pick<Instance, 'State' | 'StateReason' | 'HibernationOptions'>): Classified => {
+export const classifyPower = (instance: Pick<Instance, 'State' | 'StateReason' | 'HibernationOptions'>): Classified => {
   switch (instance.State?.Name) {
     case 'running':
       return alive('running');
@@ -63,7 +63,7 @@ const mayBeHibernated = ({
   StateReason?.Code === 'Client.UserInitiatedHibernate' ||
   (HibernationOptions?.Configured !== false && !PLAIN_SHUTDOWN.has(StateReason?.Code ?? ''));
 
-interface Sighting {
+interface ReadResult {
   readonly region: string;
   readonly requestId: string;
   /** What the disks report. Null when they were not asked. */
@@ -72,18 +72,18 @@ interface Sighting {
 
 const READ_FROM = 'ec2:DescribeInstances';
 
-export const seenFacts = (
+export const knownMachineFacts = (
   instance: Instance,
   machine: MachineId,
-  { region, requestId, volumes }: Sighting,
+  { region, requestId, volumes }: ReadResult,
 ): MachineFacts => ({
   machine,
   incarnation: null,
-  ...classify(instance),
+  ...classifyPower(instance),
   generation: instance.LaunchTime?.toISOString() ?? null,
   since: sinceOf(instance),
-  nodeNames: nodeNamesOf(machine, instance.PrivateDnsName, region),
-  clusters: clustersIn(instance.Tags ?? []),
+  nodeNames: candidateNodeNames(machine, instance.PrivateDnsName, region),
+  clusters: clusterNamesFromTags(instance.Tags ?? []),
   zone: instance.Placement?.AvailabilityZone ?? null,
   disks: volumes ? attachedDisks(machine, instance, volumes) : [],
   evidence: evidenceOf(instance, requestId),
@@ -111,7 +111,7 @@ const evidenceOf = (instance: Instance, requestId: string): Evidence => ({
  * Returns the facts for an id that EC2 does not know. That alone proves nothing:
  * https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
  */
-export const missingFacts = (machine: MachineId, volumes: readonly Volume[] | null): MachineFacts => ({
+export const missingMachineFacts = (machine: MachineId, volumes: readonly Volume[] | null): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'missing',
   disks: volumes ? attachedDisks(machine, null, volumes) : [],
@@ -122,7 +122,7 @@ export const missingFacts = (machine: MachineId, volumes: readonly Volume[] | nu
  * Returns the facts when EC2 says nothing about the id, or says that it cannot be an instance id. Nothing can be proved
  * about it.
  */
-export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({
+export const unknownMachineFacts = (machine: MachineId, state: string): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'unknown',
   evidence: { state, readFrom: READ_FROM },

@@ -92,7 +92,7 @@ const isNotSeen = ({ facts }: Said): boolean => facts.power === 'missing' || fac
 const saidBy = async (territory: Territory, machines: readonly MachineId[], look: Look): Promise<readonly Said[]> =>
   machines.length === 0 ? [] : (await look(territory, machines)).map((facts) => ({ territory, facts }));
 
-const seen = ({ territory, facts }: Said, { home, owners }: Territories): MachineFacts => {
+const rememberOwner = ({ territory, facts }: Said, { home, owners }: Territories): MachineFacts => {
   owners.set(facts.machine, territory);
   return territory === home ? facts : { ...facts, evidence: { ...facts.evidence, territory: territory.name } };
 };
@@ -101,18 +101,18 @@ const seen = ({ territory, facts }: Said, { home, owners }: Territories): Machin
  * Returns the facts of a machine that no territory has seen. It is missing only if every territory says so. Keeps
  * everything that the disks say about it.
  */
-const notSeen = (said: readonly Said[], first: Said, { owners }: Territories): MachineFacts => {
+const factsOfUnseen = (said: readonly Said[], first: Said, { owners }: Territories): MachineFacts => {
   owners.delete(first.facts.machine);
   const { facts } = said.find(({ facts: { power } }) => power !== 'missing') ?? first;
   const evidence = { ...facts.evidence, territories: said.map(({ territory }) => territory.name).join(', ') };
   return { ...facts, disks: said.flatMap(({ facts: { disks } }) => disks), evidence };
 };
 
-type Answer =
+type TerritoryResult =
   | { readonly said: readonly Said[]; readonly silent: null }
   | { readonly said: readonly []; readonly silent: CloudfenceError };
 
-const answerOf = async (territory: Territory, machines: readonly MachineId[], look: Look): Promise<Answer> => {
+const answerOf = async (territory: Territory, machines: readonly MachineId[], look: Look): Promise<TerritoryResult> => {
   try {
     return { said: await saidBy(territory, machines, look), silent: null };
   } catch (error) {
@@ -140,10 +140,10 @@ const searched = async (
       ...answers.flatMap((answer) => answer.said.filter(({ facts }) => facts.machine === first.facts.machine)),
     ];
     const found = said.find((one) => !isNotSeen(one));
-    if (found) return seen(found, territories);
+    if (found) return rememberOwner(found, territories);
     const unanswered = answers.find(({ silent }) => silent !== null)?.silent;
     if (unanswered) throw unanswered;
-    return notSeen(said, first, territories);
+    return factsOfUnseen(said, first, territories);
   });
 };
 
@@ -162,5 +162,5 @@ export const lookInTerritories = async (
   const said = (await Promise.all(byPlace.map(([territory, ids]) => saidBy(territory, ids, look)))).flat();
   const lost = said.filter(isNotSeen);
   const elsewhere = lost.length === 0 ? [] : await searched(lost, territories, look);
-  return [...said.filter((one) => !isNotSeen(one)).map((one) => seen(one, territories)), ...elsewhere];
+  return [...said.filter((one) => !isNotSeen(one)).map((one) => rememberOwner(one, territories)), ...elsewhere];
 };

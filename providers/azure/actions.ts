@@ -3,14 +3,21 @@ import { Denied, Refused } from '../../fencing/model/errors.ts';
 import type { DiskId, MachineTarget } from '../../fencing/model/machine.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { type PermittedCall, underPermit } from '../../transport/under-permit.ts';
-import type { AzureClients, Following } from './client.ts';
-import { diskById, isHeldBy, keepReason } from './disks.ts';
+import type { AzureClients, OperationPolling } from './client.ts';
+import { readDisk, isHeldBy, whyDiskIsKept } from './disks.ts';
 import { toCloudfenceError } from './errors.ts';
-import { sameDisk } from './identity.ts';
-import { type Bearer, type Operation, orderDetach, type Ordering, orderPowerOff, readIncarnation } from './machines.ts';
+import { isSameDisk } from './identity.ts';
+import {
+  type NameHolder,
+  type Operation,
+  sendDetach,
+  type CallOptions,
+  sendPowerOff,
+  readIncarnation,
+} from './machines.ts';
 import { statusesOf } from './power.ts';
 
-interface DetachOrder {
+interface DetachRequest {
   readonly from: MachineTarget;
   readonly disk: DiskId;
   readonly manner: 'plain' | 'forced';
@@ -26,27 +33,27 @@ const CALL = 'attachDetachDataDisks/action';
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
  */
-export const detach = async (
+export const detachDisk = async (
   clients: AzureClients,
-  order: DetachOrder,
+  wanted: DetachRequest,
   permit: Permit,
   signal: AbortSignal,
 ): Promise<void> => {
-  const [disk, bearer] = await Promise.all([
-    diskById(clients, order.disk, signal),
-    readIncarnation(clients, order.from, { signal, withView: false }),
+  const [disk, holder] = await Promise.all([
+    readDisk(clients, wanted.disk, signal),
+    readIncarnation(clients, wanted.from, { signal, withPowerState: false }),
   ]);
-  if (!disk || !isHeldBy(disk, order.from.machine)) return;
-  const path = mayDetach(disk, bearer, order);
-  const detachOption = order.manner === 'forced' ? { detachOption: 'ForceDetach' } : {};
+  if (!disk || !isHeldBy(disk, wanted.from.machine)) return;
+  const path = mayDetach(disk, holder, wanted);
+  const detachOption = wanted.manner === 'forced' ? { detachOption: 'ForceDetach' } : {};
   try {
-    const wanted = { diskId: disk.id ?? order.disk, ...detachOption };
-    await orderUnderPermit(clients, { name: CALL, permit, signal }, (client, ordering) =>
-      orderDetach(client, path, wanted, ordering),
+    const target = { diskId: disk.id ?? wanted.disk, ...detachOption };
+    await sendUnderPermit(clients, { name: CALL, permit, signal }, (client, options) =>
+      sendDetach(client, path, target, options),
     );
   } catch (refusal) {
     if (!(refusal instanceof Refused)) throw refusal;
-    await confirmDetached(clients, order, refusal, signal);
+    await confirmDetached(clients, wanted, refusal, signal);
   }
 };
 
@@ -55,21 +62,21 @@ export const detach = async (
  *
  * @throws Refused
  */
-const mayDetach = (disk: Disk, bearer: Bearer, { from, disk: id }: DetachOrder) => {
-  if (bearer.said === 'other') throw new Refused(`${id} names ${from.machine}, and ${bearer.why}`);
-  const isOsDisk = sameDisk(bearer.vm.storageProfile?.osDisk?.managedDisk?.id, id);
-  const keep = isOsDisk ? 'OS disk' : keepReason(from.machine, disk);
+const mayDetach = (disk: Disk, holder: NameHolder, { from, disk: id }: DetachRequest) => {
+  if (holder.said === 'other') throw new Refused(`${id} names ${from.machine}, and ${holder.why}`);
+  const isOsDisk = isSameDisk(holder.vm.storageProfile?.osDisk?.managedDisk?.id, id);
+  const keep = isOsDisk ? 'OS disk' : whyDiskIsKept(from.machine, disk);
   if (keep !== null) throw new Refused(`${id} is not detached from ${from.machine}: ${keep}`);
-  return bearer.path;
+  return holder.path;
 };
 
 const confirmDetached = async (
   clients: AzureClients,
-  { from, disk }: DetachOrder,
+  { from, disk }: DetachRequest,
   refusal: Refused,
   signal: AbortSignal,
 ): Promise<void> => {
-  const said = await diskById(clients, disk, signal);
+  const said = await readDisk(clients, disk, signal);
   if (said && isHeldBy(said, from.machine))
     throw new Refused(`${refusal.message}, and ${disk} still names ${from.machine}`, { cause: refusal.cause });
 };
@@ -86,23 +93,23 @@ const ENDS: ReadonlySet<string | null> = new Set(['running', 'stopping', 'deallo
  *
  * @throws Unavailable, Denied, Refused, ProofExpired
  */
-export const powerOff = async (
+export const powerOffMachine = async (
   clients: AzureClients,
   target: MachineTarget,
   permit: Permit,
   signal: AbortSignal,
 ): Promise<void> => {
-  const bearer = await readIncarnation(clients, target, { signal, withView: true });
-  if (bearer.said === 'other') throw new Refused(`${target.machine} is not powered off: ${bearer.why}`);
-  const { power } = statusesOf(bearer.vm);
+  const holder = await readIncarnation(clients, target, { signal, withPowerState: true });
+  if (holder.said === 'other') throw new Refused(`${target.machine} is not powered off: ${holder.why}`);
+  const { power } = statusesOf(holder.vm);
   if (!ENDS.has(power)) throw new Refused(`${target.machine} is not powered off: it is ${power}`);
-  await orderUnderPermit(clients, { name: 'powerOff/action', permit, signal }, (client, ordering) =>
-    orderPowerOff(client, bearer.path, ordering),
+  await sendUnderPermit(clients, { name: 'powerOff/action', permit, signal }, (client, options) =>
+    sendPowerOff(client, holder.path, options),
   );
 };
 
 /** Sends the call. When it returns, the request has left or is held. */
-type Order = (client: ReturnType<AzureClients['writes']>, ordering: Ordering) => Operation;
+type SendCall = (client: ReturnType<AzureClients['writes']>, options: CallOptions) => Operation;
 
 /**
  * Sends a call, waits until Azure accepts it, and follows the operation to its end if that comes soon.
@@ -115,28 +122,32 @@ type Order = (client: ReturnType<AzureClients['writes']>, ordering: Ordering) =>
  *
  * @throws Unavailable, Denied (the call itself), Refused, ProofExpired
  */
-const orderUnderPermit = async (
-  { writes, following }: AzureClients,
+const sendUnderPermit = async (
+  { writes, polling }: AzureClients,
   call: PermittedCall,
-  order: Order,
+  send: SendCall,
 ): Promise<void> => {
   try {
     // The object keeps the operation from being awaited: an operation by itself is a promise of its end.
     const { operation } = await underPermit(call, async (passage) => {
-      const operation = order(writes(passage), { signal: passage.signal, everyMs: following.everyMs });
+      const operation = send(writes(passage), { signal: passage.signal, everyMs: polling.everyMs });
       await operation.submitted();
       return { operation };
     });
-    return await follow(operation, call, following);
+    return await follow(operation, call, polling);
   } catch (caught) {
     throw toCloudfenceError(caught, call.name);
   }
 };
 
-const follow = async (operation: Operation, { name, signal }: PermittedCall, following: Following): Promise<void> => {
+const follow = async (
+  operation: Operation,
+  { name, signal }: PermittedCall,
+  polling: OperationPolling,
+): Promise<void> => {
   const enough = new AbortController();
   try {
-    countTo(operation, following.times, () => enough.abort());
+    countTo(operation, polling.times, () => enough.abort());
     await operation.pollUntilDone({ abortSignal: AbortSignal.any([...(signal ? [signal] : []), enough.signal]) });
   } catch (caught) {
     throwUnlessUnderWay(operation, name, caught);

@@ -3,13 +3,13 @@ import { ComputeManagementClient, type ComputeManagementClientOptionalParams } f
 import { z } from 'zod';
 import { jsonIn } from '../../fencing/model/json-text.ts';
 import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
-import { connections, type Connections } from '../../transport/pool.ts';
-import type { Passage } from '../../transport/under-permit.ts';
+import { createConnectionPool, type ConnectionPool } from '../../transport/pool.ts';
+import type { PermittedPath } from '../../transport/under-permit.ts';
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 
 /** How often to ask about a long-running operation after Azure accepts it. */
-export interface Following {
+export interface OperationPolling {
   /** The time between two questions (ms), unless ARM asks for another pace. */
   readonly everyMs: number;
   readonly times: number;
@@ -21,11 +21,11 @@ export interface Following {
  */
 export interface AzureClients {
   readonly subscription: string;
-  readonly following: Following;
+  readonly polling: OperationPolling;
   /** Ids of the OS disks, as the machines last named them. They say where to read and never replace a read. */
   readonly osDisks: Map<MachineId, DiskId>;
   readonly reads: ComputeManagementClient;
-  readonly writes: (passage: Passage) => ComputeManagementClient;
+  readonly writes: (passage: PermittedPath) => ComputeManagementClient;
 }
 
 /**
@@ -38,11 +38,11 @@ export interface ClientOptions extends Pick<
 > {
   readonly subscription: string;
   readonly credential: Credential;
-  readonly following?: Following;
+  readonly polling?: OperationPolling;
 }
 
 /** Twenty seconds: as long as fencing waits before it forces a detach that did not succeed. */
-const usualFollowing: Following = { everyMs: 2_000, times: 10 };
+const usualFollowing: OperationPolling = { everyMs: 2_000, times: 10 };
 
 const READ_RETRIES = 2;
 
@@ -59,9 +59,9 @@ const open = (
     ...options,
     retryOptions: { maxRetries: READ_RETRIES },
   });
-  client.pipeline.addPolicy(endsInTime);
+  client.pipeline.addPolicy(endsWithinTimeout);
   client.pipeline.addPolicy(onlyArmsErrors);
-  client.pipeline.addPolicy(connectsBy(connections()));
+  client.pipeline.addPolicy(connectsBy(createConnectionPool()));
   if (options.allowInsecureConnection) client.pipeline.removePolicy({ name: 'bearerTokenAuthenticationPolicy' });
   return client;
 };
@@ -80,7 +80,7 @@ const orderPipeline = ({ pipeline }: ComputeManagementClient) => {
 export const azureClients = ({
   subscription,
   credential,
-  following = usualFollowing,
+  polling = usualFollowing,
   ...where
 }: ClientOptions): AzureClients => {
   const allowInsecureConnection = where.endpoint?.startsWith('http://') ?? false;
@@ -90,12 +90,12 @@ export const azureClients = ({
     userAgentOptions: { userAgentPrefix: 'cloudfence' },
   };
   const reads = open(subscription, credential, options);
-  const writes = (passage: Passage): ComputeManagementClient => {
+  const writes = (passage: PermittedPath): ComputeManagementClient => {
     const pipeline = orderPipeline(reads);
     pipeline.addPolicy(permitted(passage), LAST);
     return new ComputeManagementClient(credential, subscription, { ...options, pipeline });
   };
-  return { subscription, following, osDisks: new Map(), reads, writes };
+  return { subscription, polling, osDisks: new Map(), reads, writes };
 };
 
 type Policy = Parameters<ComputeManagementClient['pipeline']['addPolicy']>[0];
@@ -104,7 +104,7 @@ type Policy = Parameters<ComputeManagementClient['pipeline']['addPolicy']>[0];
 const LAST = { afterPhase: 'Sign' } as const;
 
 /** Sends a destructive call through its passage. Later questions about the operation need no passage. */
-const permitted = ({ check, through }: Passage): Policy => ({
+const permitted = ({ check, through }: PermittedPath): Policy => ({
   name: 'permitted',
   sendRequest: async (request, next) => {
     if (request.method === 'GET') return next(request);
@@ -115,7 +115,7 @@ const permitted = ({ check, through }: Passage): Policy => ({
 });
 
 /** Uses our connections, unless a proxy that the environment names has already set its own agent. */
-const connectsBy = ({ http, https }: Connections): Policy => ({
+const connectsBy = ({ http, https }: ConnectionPool): Policy => ({
   name: 'connectsByOurs',
   sendRequest: (request, next) => {
     request.agent ??= request.url.startsWith('http:') ? http : https;
@@ -126,7 +126,7 @@ const connectsBy = ({ http, https }: Connections): Policy => ({
 /** In ms. ARM is slow at times, but an answer that takes longer comes too late for any proof. */
 const REQUEST_LASTS_MS = 10_000;
 
-export const endsInTime: Policy = {
+export const endsWithinTimeout: Policy = {
   name: 'endsInTime',
   sendRequest: (request, next) => {
     request.timeout = REQUEST_LASTS_MS;

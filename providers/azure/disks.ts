@@ -16,7 +16,7 @@ const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGro
  *
  * @throws Unavailable, Denied, Refused
  */
-export const diskById = (clients: AzureClients, id: string, signal: AbortSignal): Promise<Disk | null> =>
+export const readDisk = (clients: AzureClients, id: string, signal: AbortSignal): Promise<Disk | null> =>
   withCloudfenceErrors('disks/read', async () => {
     const path = diskPath(id);
     if (!path || path.subscription !== clients.subscription.toLowerCase()) return null;
@@ -99,14 +99,14 @@ const dataDisk = (machine: MachineId, data: DataDisk, disks: ReadonlyMap<string,
   const id = data.managedDisk?.id?.toLowerCase();
   if (id === undefined)
     return { disk: (data.vhd?.uri ?? `lun ${data.lun}`).toLowerCase(), state, keep: 'unmanaged disk' };
-  return { disk: id, state, keep: keepReason(machine, disks.get(id) ?? null) };
+  return { disk: id, state, keep: whyDiskIsKept(machine, disks.get(id) ?? null) };
 };
 
 /**
  * Returns why Cloudfence leaves a disk alone, or null. It shows an attachment that the disk itself does not confirm,
  * but does not detach it.
  */
-export const keepReason = (machine: MachineId, disk: Disk | null): string | null => {
+export const whyDiskIsKept = (machine: MachineId, disk: Disk | null): string | null => {
   if (!disk || !isHeldBy(disk, machine)) return 'the disk itself does not show this attachment';
   return isShared(disk) ? 'attached to several machines, or made for it' : null;
 };
@@ -117,7 +117,7 @@ const AT_ONCE = 10;
  * Returns the machines that hold the disk. Returns null when the disk cannot tell: it names a holder that cannot be
  * read, or it is held and names none.
  */
-export const machinesHolding = (disk: Disk): Holding['by'] | null => {
+export const machinesHoldingDisk = (disk: Disk): Holding['by'] | null => {
   if (!tellsItsHolders(disk)) return null;
   const by = holdersOf(disk).map((holder) => machinePath(holder)?.id ?? null);
   const known = by.filter((machine) => machine !== null);
@@ -136,9 +136,9 @@ export const holders = async (
 ): Promise<readonly Holding[]> => {
   const limit = pLimit(AT_ONCE);
   const disks = [...new Set(volumes.map(diskOf).filter((disk) => disk !== null))];
-  const asked = disks.map((id) => limit(async () => ({ id, disk: await diskById(clients, id, signal) })));
+  const asked = disks.map((id) => limit(async () => ({ id, disk: await readDisk(clients, id, signal) })));
   return (await Promise.all(asked)).flatMap(({ id, disk }) => {
-    const by = disk && machinesHolding(disk);
+    const by = disk && machinesHoldingDisk(disk);
     return by ? [{ disk: id, by }] : [];
   });
 };
@@ -157,13 +157,13 @@ const isElsewhere = (disk: Disk): boolean =>
  *
  * @throws Unavailable, Denied, Refused
  */
-export const witness = async (
+export const askDisks = async (
   clients: AzureClients,
   machine: MachineId,
   disks: readonly DiskId[],
   signal: AbortSignal,
 ): Promise<Witness> => {
-  const said = await Promise.all([...new Set(disks)].map((disk) => diskById(clients, disk, signal)));
+  const said = await Promise.all([...new Set(disks)].map((disk) => readDisk(clients, disk, signal)));
   if (said.some((disk) => disk !== null && (isHeldBy(disk, machine) || isHeldByNobodyNamed(disk)))) return 'held';
   return said.length > 0 && said.every((disk) => disk !== null && isElsewhere(disk)) ? 'released' : 'none';
 };

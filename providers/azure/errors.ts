@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
+import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
 
 /**
  * Translates the answers of ARM and the errors of the credentials into Cloudfence errors. Decides by code and status,
@@ -38,7 +38,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns ARM's own error code, or null when ARM did not answer. */
-export const codeOf = (caught: unknown): string | null => {
+export const errorCodeOf = (caught: unknown): string | null => {
   const { code = null, statusCode } = restError.safeParse(caught).data ?? {};
   return statusCode === undefined ? null : code;
 };
@@ -77,7 +77,7 @@ const hostIn = (caught: unknown): string | null => {
 
 /** Keeps ARM's own sentence, because it says who may not do what, and where. */
 const answeredInWords = (code: string | undefined, status: number, caught: unknown): string => {
-  const sentence = code !== undefined && caught instanceof Error ? sentenceOf(caught.message) : '';
+  const sentence = code !== undefined && caught instanceof Error ? firstLineOf(caught.message) : '';
   return `${code ?? `status ${status}`}${sentence === '' ? '' : `: ${sentence}`}`;
 };
 
@@ -88,7 +88,7 @@ const inWords = (caught: unknown, call: string): string => {
   const { code, statusCode } = restError.safeParse(caught).data ?? {};
   if (statusCode !== undefined) return `${call} answered ${answeredInWords(code, statusCode, caught)}`;
   const host = hostIn(caught);
-  const why = noAnswer(caught, host) ?? code ?? host;
+  const why = describeNetworkError(caught, host) ?? code ?? host;
   return `${call} was not answered${why === null ? '' : `: ${why}`}`;
 };
 

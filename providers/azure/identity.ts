@@ -7,7 +7,7 @@ import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fenc
  * https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
  */
 
-interface Place {
+interface ResourceScope {
   readonly id: string;
   readonly subscription: string;
   readonly group: string;
@@ -17,17 +17,17 @@ interface Place {
  * A standalone virtual machine, which includes the members of flexible scale sets, or an instance of a uniform scale
  * set.
  */
-export type MachinePath = Place &
+export type MachinePath = ResourceScope &
   (
     | { readonly kind: 'vm'; readonly name: string }
     | { readonly kind: 'instance'; readonly set: string; readonly instance: string }
   );
 
-export interface DiskPath extends Place {
+export interface DiskPath extends ResourceScope {
   readonly name: string;
 }
 
-export interface SetPath extends Place {
+export interface ScaleSetPath extends ResourceScope {
   readonly set: string;
 }
 
@@ -75,21 +75,21 @@ export const diskPath = (text: string): DiskPath | null => {
   return name === '' ? null : { id, subscription, group, name };
 };
 
-export const setPath = (text: string): SetPath | null => {
+export const scaleSetPath = (text: string): ScaleSetPath | null => {
   const id = text.toLowerCase();
   const [, subscription = '', group = '', set = ''] = SET.exec(id) ?? [];
   return set === '' ? null : { id, subscription, group, set };
 };
 
 /** Returns the id of the virtual machine with that name in the same subscription and group. */
-export const machineBeside = ({ subscription, group }: Place, name: string): MachineId =>
+export const machineInSameGroup = ({ subscription, group }: ResourceScope, name: string): MachineId =>
   `${computeId(subscription, group)}/virtualmachines/${name.toLowerCase()}`;
 
 /**
  * Returns the virtual machine that the id of a flexible scale set's member names, or null. A number is an instance of a
  * uniform set.
  */
-export const flexibleMember = (text: string): MachinePath | null => {
+export const flexibleSetMember = (text: string): MachinePath | null => {
   const [, subscription, group, set, name] = INSTANCE.exec(text.toLowerCase()) ?? [];
   if (
     subscription === undefined ||
@@ -103,13 +103,13 @@ export const flexibleMember = (text: string): MachinePath | null => {
 };
 
 /** Returns the id of an instance of a uniform scale set in the same subscription and group. */
-const instanceBeside = ({ subscription, group }: Place, set: string, instance: number): MachineId =>
+const instanceBeside = ({ subscription, group }: ResourceScope, set: string, instance: number): MachineId =>
   `${computeId(subscription, group)}/virtualmachinescalesets/${set.toLowerCase()}/virtualmachines/${instance}`;
 
 /** True when the holder that a disk names is that machine. */
 export const isMachine = (holder: string, machine: MachineId): boolean => machinePath(holder)?.id === machine;
 
-export const sameDisk = (one: string | undefined, disk: DiskId): boolean => one?.toLowerCase() === disk;
+export const isSameDisk = (one: string | undefined, disk: DiskId): boolean => one?.toLowerCase() === disk;
 
 /** `azure:///subscriptions/…`, or the bare id. https://github.com/kubernetes-sigs/cloud-provider-azure */
 const PREFIX = /^azure:\/\//i;
@@ -147,7 +147,7 @@ const swapped = (uuid: string): string =>
  * Returns the possible vmIds. A guest sees its vmId as its system UUID, in one of two byte orders that cannot be
  * distinguished.
  */
-export const incarnationsOf = ({ source, value }: IdentitySource): readonly string[] => {
+export const immutableIdsOf = ({ source, value }: IdentitySource): readonly string[] => {
   const id = value.toLowerCase();
   if (!UUID.test(id)) return [];
   switch (source) {
@@ -164,7 +164,7 @@ export const incarnationsOf = ({ source, value }: IdentitySource): readonly stri
 };
 
 /** Returns the subscription of a Node's machine when it is not the served one. A providerID names the subscription. */
-export const unservedPlace = ({ source, value }: IdentitySource, served: string): UnservedPlace | null => {
+export const unservedScope = ({ source, value }: IdentitySource, served: string): UnservedPlace | null => {
   const subscription = source === 'providerID' ? machinePath(value.replace(PREFIX, ''))?.subscription : undefined;
   if (subscription === undefined || subscription === served.toLowerCase()) return null;
   return {
@@ -195,7 +195,7 @@ const nodeNameOf = (path: MachinePath): string =>
   path.kind === 'vm' ? path.name : `${path.set}${Number(path.instance).toString(36).padStart(DIGITS, '0')}`;
 
 /** Returns the likeliest Node name of a machine that ARM no longer knows. */
-export const likelyNodeNames = (machine: MachineId): readonly string[] => {
+export const candidateNodeNames = (machine: MachineId): readonly string[] => {
   const path = machinePath(machine);
   return path ? [nodeNameOf(path)] : [];
 };
@@ -210,7 +210,7 @@ export const machinesNamed = (node: string, volume: VolumeHandle): readonly Mach
   const [, set, digits] = COMPUTER.exec(node) ?? [];
   const instance =
     set === undefined || digits === undefined ? [] : [instanceBeside(beside, set, Number.parseInt(digits, 36))];
-  return [...instance, machineBeside(beside, node)];
+  return [...instance, machineInSameGroup(beside, node)];
 };
 
 /** The tags of AKS and of Cluster API for Azure (value `owned`). */
@@ -221,7 +221,7 @@ const CLUSTER_API = 'sigs.k8s.io_cluster-api-provider-azure_cluster_';
  * Returns the names of the clusters that claim a machine by its tags. Azure keeps the letter case of tag names but
  * ignores it in comparisons.
  */
-export const clustersIn = (tags: Readonly<Record<string, string>>): readonly string[] => [
+export const clusterNamesFromTags = (tags: Readonly<Record<string, string>>): readonly string[] => [
   ...new Set(Object.entries(tags).flatMap(clusterIn)),
 ];
 

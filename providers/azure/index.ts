@@ -1,10 +1,10 @@
 import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
-import { diskOf, incarnationsOf, machineOf, machinesNamed, unservedPlace } from './identity.ts';
+import { diskOf, immutableIdsOf, machineOf, machinesNamed, unservedScope } from './identity.ts';
 import type { AzureClients } from './client.ts';
-import { detach, powerOff } from './actions.ts';
-import { expand, look } from './look.ts';
-import { holders, witness } from './disks.ts';
+import { detachDisk, powerOffMachine } from './actions.ts';
+import { expandScaleSets, lookAtMachines } from './look.ts';
+import { holders, askDisks } from './disks.ts';
 
 export interface AzureCloud extends Cloud {
   /**
@@ -17,15 +17,15 @@ export interface AzureCloud extends Cloud {
 /** Implements `Cloud` for the machines and disks of one Azure subscription. */
 export const azureCloud = (clients: AzureClients): AzureCloud => ({
   name: 'azure',
-  look: (machines, scope, signal) => look(clients, machines, scope, signal),
-  witness: (machine, disks, signal) => witness(clients, machine, disks, signal),
+  look: (machines, scope, signal) => lookAtMachines(clients, machines, scope, signal),
+  witness: (machine, disks, signal) => askDisks(clients, machine, disks, signal),
   holders: (volumes, signal) => holders(clients, volumes, signal),
-  detach: (from, disk, manner, permit, signal) => detach(clients, { from, disk, manner }, permit, signal),
-  powerOff: (target, permit, signal) => powerOff(clients, target, permit, signal),
-  expand: (machines, signal) => expand(clients, machines, signal),
+  detach: (from, disk, manner, permit, signal) => detachDisk(clients, { from, disk, manner }, permit, signal),
+  powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
+  expand: (machines, signal) => expandScaleSets(clients, machines, signal),
   machineOf,
-  incarnationsOf,
-  unservedPlace: (source) => unservedPlace(source, clients.subscription),
+  incarnationsOf: immutableIdsOf,
+  unservedPlace: (source) => unservedScope(source, clients.subscription),
   diskOf,
   machinesNamed,
 });

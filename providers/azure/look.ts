@@ -1,13 +1,13 @@
 import type { Disk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import pLimit from 'p-limit';
 import type { DiskId, MachineFacts, MachineId } from '../../fencing/model/machine.ts';
-import { bounded } from '../../transport/pages.ts';
+import { limitPages } from '../../transport/pages.ts';
 import type { AzureClients } from './client.ts';
-import { diskById } from './disks.ts';
+import { readDisk } from './disks.ts';
 import { declinedWith, withCloudfenceErrors } from './errors.ts';
-import { machineBeside, machinePath, type MachinePath, setPath, type SetPath } from './identity.ts';
-import { findVm, type Found, saysSetIsGone, type Vm } from './machines.ts';
-import { missingFacts, seenFacts, unknownFacts } from './power.ts';
+import { machineInSameGroup, machinePath, type MachinePath, scaleSetPath, type ScaleSetPath } from './identity.ts';
+import { findVm, type VmLookup, saysSetIsGone, type Vm } from './machines.ts';
+import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';
 
 /**
  * Reads at once. ARM cannot read several machines by id in one call. The number is far below ARM's limits for one
@@ -24,7 +24,7 @@ interface Scope {
  *
  * @throws Unavailable, Denied, Refused
  */
-export const look = async (
+export const lookAtMachines = async (
   clients: AzureClients,
   machines: readonly MachineId[],
   scope: Scope,
@@ -41,15 +41,16 @@ const lookAt = async (
   signal: AbortSignal,
 ): Promise<MachineFacts> => {
   const path = machinePath(machine);
-  if (!path) return unknownFacts(machine, 'no machine by its id');
-  if (path.subscription !== clients.subscription.toLowerCase()) return unknownFacts(machine, 'of another subscription');
+  if (!path) return unknownMachineFacts(machine, 'no machine by its id');
+  if (path.subscription !== clients.subscription.toLowerCase())
+    return unknownMachineFacts(machine, 'of another subscription');
   const [said, expected] = await Promise.all([sayOf(clients, path, signal), expectedOsDisk(clients, machine, signal)]);
-  if (said.is !== 'seen') return (said.is === 'gone' ? missingFacts : unknownFacts)(machine, said.code);
+  if (said.is !== 'seen') return (said.is === 'gone' ? missingMachineFacts : unknownMachineFacts)(machine, said.code);
   const [osDisk, dataDisks] = await Promise.all([
     osDiskOf(clients, machine, said.vm, expected, signal),
     scope.disks ? dataDisksOf(clients, said.vm, signal) : null,
   ]);
-  return seenFacts({ ...said, machine, osDisk, dataDisks });
+  return knownMachineFacts({ ...said, machine, osDisk, dataDisks });
 };
 
 interface Expected {
@@ -66,7 +67,7 @@ const expectedOsDisk = async (
   signal: AbortSignal,
 ): Promise<Expected | null> => {
   const id = clients.osDisks.get(machine);
-  return id === undefined ? null : { id, disk: await diskById(clients, id, signal) };
+  return id === undefined ? null : { id, disk: await readDisk(clients, id, signal) };
 };
 
 /** Returns the OS disk. The disk that was read in advance counts only if the machine names that exact disk now. */
@@ -80,7 +81,7 @@ const osDiskOf = async (
   const id = vm.storageProfile?.osDisk?.managedDisk?.id?.toLowerCase();
   if (id === undefined) return null;
   clients.osDisks.set(machine, id);
-  return expected?.id === id ? expected.disk : diskById(clients, id, signal);
+  return expected?.id === id ? expected.disk : readDisk(clients, id, signal);
 };
 
 /** Returns what ARM says about the machine, and the request id for questions to ARM about the answer. */
@@ -88,12 +89,12 @@ const sayOf = async (
   clients: AzureClients,
   path: MachinePath,
   signal: AbortSignal,
-): Promise<Found & { readonly requestId: string }> => {
+): Promise<VmLookup & { readonly requestId: string }> => {
   let requestId = '';
   const onAnswer = ({ headers }: { readonly headers: { readonly get: (name: string) => string | undefined } }) => {
     requestId = headers.get('x-ms-request-id') ?? '';
   };
-  const found = await findVm(clients, path, { signal, withView: true, onAnswer });
+  const found = await findVm(clients, path, { signal, withPowerState: true, onAnswer });
   return { ...found, requestId };
 };
 
@@ -104,7 +105,7 @@ const dataDisksOf = async (
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Disk | null>> => {
   const ids = (vm.storageProfile?.dataDisks ?? []).flatMap(({ managedDisk }) => managedDisk?.id?.toLowerCase() ?? []);
-  return new Map(await Promise.all(ids.map(async (id) => [id, await diskById(clients, id, signal)] as const)));
+  return new Map(await Promise.all(ids.map(async (id) => [id, await readDisk(clients, id, signal)] as const)));
 };
 
 /**
@@ -114,14 +115,14 @@ const dataDisksOf = async (
  *
  * @throws Unavailable, Denied, Refused
  */
-export const expand = async (
+export const expandScaleSets = async (
   clients: AzureClients,
   machines: readonly MachineId[],
   signal: AbortSignal,
 ): Promise<readonly MachineId[]> => {
   const expanded: MachineId[] = [];
   for (const machine of machines) {
-    const set = setPath(machine);
+    const set = scaleSetPath(machine);
     const isOurs = set?.subscription === clients.subscription.toLowerCase();
     expanded.push(...(set && isOurs ? await machinesOf(clients, set, signal) : [machine]));
   }
@@ -134,13 +135,13 @@ export const expand = async (
  */
 const MOST_PAGES = 100;
 
-const machinesOf = (clients: AzureClients, set: SetPath, signal: AbortSignal): Promise<readonly MachineId[]> =>
+const machinesOf = (clients: AzureClients, set: ScaleSetPath, signal: AbortSignal): Promise<readonly MachineId[]> =>
   withCloudfenceErrors('virtualMachineScaleSets/virtualMachines/read', async () => {
     const found: MachineId[] = [];
     try {
       const listed = clients.reads.virtualMachineScaleSetVMs.list(set.group, set.set, { abortSignal: signal }).byPage();
-      for await (const page of bounded(listed, MOST_PAGES, 'the list of a scale set'))
-        found.push(...page.flatMap((member) => memberId(set, member)));
+      for await (const page of limitPages(listed, MOST_PAGES, 'the list of a scale set'))
+        found.push(...page.flatMap((member) => memberMachineIds(set, member)));
     } catch (caught) {
       if (!saysSetIsGone(declinedWith(caught))) throw caught;
     }
@@ -153,13 +154,13 @@ const NUMBER = /^\d*$/;
  * Returns the id of a listed member. A member of a flexible set is a standalone virtual machine and may be listed under
  * its name alone. The name may end like a number.
  */
-export const memberId = (
-  set: SetPath,
+export const memberMachineIds = (
+  set: ScaleSetPath,
   { id, instanceId = '', virtualMachineResourceId }: VirtualMachineScaleSetVM,
 ): readonly MachineId[] => {
   const alone = machinePath(virtualMachineResourceId ?? '');
   if (alone) return [alone.id];
-  if (!NUMBER.test(instanceId)) return [machineBeside(set, instanceId)];
+  if (!NUMBER.test(instanceId)) return [machineInSameGroup(set, instanceId)];
   const path = machinePath(id ?? '');
   return path ? [path.id] : [];
 };

@@ -31,14 +31,14 @@ export type Operation =
 
 type Onlooker = (answer: { readonly headers: { readonly get: (name: string) => string | undefined } }) => void;
 
-interface ReadingOfVm {
+interface VmReadOptions {
   readonly signal: AbortSignal;
   /** Whether to include the power state, which ARM has to collect from other services. */
-  readonly withView: boolean;
+  readonly withPowerState: boolean;
   readonly onAnswer?: Onlooker;
 }
 
-export interface Ordering {
+export interface CallOptions {
   readonly signal: AbortSignal;
   /** The time between two questions about the operation (ms), unless ARM asks for another pace. */
   readonly everyMs: number;
@@ -52,7 +52,7 @@ export interface Ordering {
 const readVm = async (
   client: ComputeManagementClient,
   path: MachinePath,
-  { signal, withView, onAnswer = () => undefined }: ReadingOfVm,
+  { signal, withPowerState: withView, onAnswer = () => undefined }: VmReadOptions,
 ): Promise<Vm> => {
   const options = { ...(withView && { expand: 'instanceView' as const }), abortSignal: signal, onResponse: onAnswer };
   const vm: Vm = await (path.kind === 'vm'
@@ -89,11 +89,11 @@ const inForm = z.object({
   instanceView: z.object({ statuses: z.array(z.object({ code: text, time: z.date().nullish() })).nullish() }).nullish(),
 });
 
-export const orderDetach = (
+export const sendDetach = (
   client: ComputeManagementClient,
   path: MachinePath,
   disk: { readonly diskId: string; readonly detachOption?: string },
-  { signal, everyMs }: Ordering,
+  { signal, everyMs }: CallOptions,
 ): Operation => {
   const options = { abortSignal: signal, updateIntervalInMs: everyMs };
   const body = { dataDisksToDetach: [disk] };
@@ -102,10 +102,10 @@ export const orderDetach = (
     : client.virtualMachineScaleSetVMs.attachDetachDataDisks(path.group, path.set, path.instance, body, options);
 };
 
-export const orderPowerOff = (
+export const sendPowerOff = (
   client: ComputeManagementClient,
   path: MachinePath,
-  { signal, everyMs }: Ordering,
+  { signal, everyMs }: CallOptions,
 ): Operation => {
   const options = { skipShutdown: true, abortSignal: signal, updateIntervalInMs: everyMs };
   return path.kind === 'vm'
@@ -114,7 +114,9 @@ export const orderPowerOff = (
 };
 
 /** What ARM says about a machine id: a machine, none (`gone`), or nothing that proves either (`doubt`). */
-export type Found = { readonly is: 'seen'; readonly vm: Vm } | { readonly is: 'gone' | 'doubt'; readonly code: string };
+export type VmLookup =
+  | { readonly is: 'seen'; readonly vm: Vm }
+  | { readonly is: 'gone' | 'doubt'; readonly code: string };
 
 type Instance = Extract<MachinePath, { kind: 'instance' }>;
 
@@ -142,7 +144,10 @@ const MOST_PAGES = 20;
  * Returns what a declined call says about the machine. Returns null when the reason has nothing to do with whether it
  * exists.
  */
-const wordOn = ({ kind }: MachinePath, { status, code }: Declined): 'gone' | 'doubt' | 'ask-its-set' | null => {
+const existenceSaidBy = (
+  { kind }: MachinePath,
+  { status, code }: Declined,
+): 'gone' | 'doubt' | 'ask-its-set' | null => {
   if (status !== NOT_FOUND && (kind === 'vm' || status !== BAD_REQUEST)) return null;
   if (OF_THE_PLACE.has(code)) return 'doubt';
   if (kind === 'instance') return 'ask-its-set';
@@ -157,21 +162,26 @@ const wordOn = ({ kind }: MachinePath, { status, code }: Declined): 'gone' | 'do
  *
  * @throws Unavailable, Denied, Refused
  */
-export const findVm = (clients: AzureClients, path: MachinePath, reading: ReadingOfVm): Promise<Found> =>
+export const findVm = (clients: AzureClients, path: MachinePath, options: VmReadOptions): Promise<VmLookup> =>
   withCloudfenceErrors('virtualMachines/read', async () => {
     try {
-      return { is: 'seen', vm: await readVm(clients.reads, path, reading) };
+      return { is: 'seen', vm: await readVm(clients.reads, path, options) };
     } catch (caught) {
       const declined = declinedWith(caught);
-      const word = declined && wordOn(path, declined);
+      const word = declined && existenceSaidBy(path, declined);
       if (!word) throw caught;
       return word === 'ask-its-set' && path.kind === 'instance'
-        ? confirmed(clients, path, declined.code, reading.signal)
+        ? confirmedBySet(clients, path, declined.code, options.signal)
         : { is: word === 'gone' ? 'gone' : 'doubt', code: declined.code };
     }
   });
 
-const confirmed = async (clients: AzureClients, path: Instance, code: string, signal: AbortSignal): Promise<Found> => {
+const confirmedBySet = async (
+  clients: AzureClients,
+  path: Instance,
+  code: string,
+  signal: AbortSignal,
+): Promise<VmLookup> => {
   const listed = await isListed(clients, path, signal);
   return {
     is: listed === 'no' ? 'gone' : 'doubt',
@@ -210,16 +220,16 @@ const isOfSameSet = (member: MachinePath | null, { subscription, group, set }: I
   member?.kind === 'instance' && member.subscription === subscription && member.group === group && member.set === set;
 
 /** Which machine has the name now: the intended one, or another one or none. */
-export type Bearer =
+export type NameHolder =
   | { readonly said: 'meant'; readonly path: MachinePath; readonly vm: Vm }
   | { readonly said: 'other'; readonly why: string };
 
-const other = (why: string): Bearer => ({ said: 'other', why });
+const other = (why: string): NameHolder => ({ said: 'other', why });
 
-interface Reading {
+interface ReadOptions {
   readonly signal: AbortSignal;
   /** Whether the power state is needed, too. A faster answer leaves the proof younger. */
-  readonly withView: boolean;
+  readonly withPowerState: boolean;
 }
 
 /**
@@ -230,13 +240,13 @@ interface Reading {
 export const readIncarnation = async (
   clients: AzureClients,
   { machine, incarnation }: MachineTarget,
-  reading: Reading,
-): Promise<Bearer> => {
+  options: ReadOptions,
+): Promise<NameHolder> => {
   const path = machinePath(machine);
   if (!path || path.subscription !== clients.subscription.toLowerCase())
     return other(`${machine} is no machine of the subscription ${clients.subscription}`);
   if (incarnation === null) return other('nobody of that name was left when it was looked at');
-  const found = await findVm(clients, path, reading);
+  const found = await findVm(clients, path, options);
   if (found.is !== 'seen')
     return other(
       found.is === 'gone' ? 'nobody of that name is left' : `whether that name is borne cannot be told (${found.code})`,

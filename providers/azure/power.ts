@@ -7,7 +7,7 @@ import {
   type Power,
 } from '../../fencing/model/machine.ts';
 import { attachedDisks } from './disks.ts';
-import { clustersIn, likelyNodeNames } from './identity.ts';
+import { clusterNamesFromTags, candidateNodeNames } from './identity.ts';
 import type { Vm } from './machines.ts';
 
 /** What ARM's answer says about power, in lower case. Null where it says nothing. */
@@ -25,9 +25,9 @@ interface Statuses {
  */
 const statusOf = (vm: Vm, kind: string) => {
   const prefix = `${kind}/`;
-  const told = (vm.instanceView?.statuses ?? []).filter(({ code }) => code?.toLowerCase().startsWith(prefix));
-  const values = [...new Set(told.map(({ code }) => code?.toLowerCase().slice(prefix.length)))];
-  return { value: values.length > 1 ? CONTRADICTORY : (values[0] ?? null), time: told[0]?.time?.getTime() ?? null };
+  const statuses = (vm.instanceView?.statuses ?? []).filter(({ code }) => code?.toLowerCase().startsWith(prefix));
+  const values = [...new Set(statuses.map(({ code }) => code?.toLowerCase().slice(prefix.length)))];
+  return { value: values.length > 1 ? CONTRADICTORY : (values[0] ?? null), time: statuses[0]?.time?.getTime() ?? null };
 };
 
 const CONTRADICTORY = 'contradictory';
@@ -50,7 +50,7 @@ const provisioningOf = (vm: Vm): string | null => {
 };
 
 /** A machine and, if it could be read, the state of its OS disk, such as `Reserved`. */
-export interface Seen {
+export interface VmWithDisk {
   readonly vm: Vm;
   readonly osDiskState: string | null;
 }
@@ -61,7 +61,7 @@ export interface Seen {
  * nor starting, so Cloudfence waits.
  * https://learn.microsoft.com/azure/virtual-machines/states-billing
  */
-export const classify = (seen: Seen): Power => {
+export const classifyPower = (seen: VmWithDisk): Power => {
   const { power, provisioning } = statusesOf(seen.vm);
   switch (power) {
     case 'running':
@@ -90,7 +90,7 @@ const IN_BETWEEN: ReadonlySet<string> = new Set(['creating', 'updating', 'deleti
  * plain deallocation, because hibernation has the same power state and only the OS disk differs.
  * https://learn.microsoft.com/azure/virtual-machines/hibernate-resume
  */
-const mayBeHibernated = ({ vm, osDiskState }: Seen, power: 'stopped' | 'deallocated'): boolean => {
+const mayBeHibernated = ({ vm, osDiskState }: VmWithDisk, power: 'stopped' | 'deallocated'): boolean => {
   const disk = osDiskState?.toLowerCase() ?? null;
   if (statusesOf(vm).hibernation !== null || disk === 'frozen') return true;
   return vm.additionalCapabilities?.hibernationEnabled === true && !(power === 'deallocated' && disk === 'reserved');
@@ -100,15 +100,15 @@ const mayBeHibernated = ({ vm, osDiskState }: Seen, power: 'stopped' | 'dealloca
  * Returns the power, and whether the machine is off apart from a running operation. A detach turns a deallocated
  * machine into one that is being updated.
  */
-const powerOf = (seen: Seen): Pick<MachineFacts, 'power' | 'offUnderOperation'> => {
-  const power = classify(seen);
+const powerOf = (seen: VmWithDisk): Pick<MachineFacts, 'power' | 'offUnderOperation'> => {
+  const power = classifyPower(seen);
   const said = statusesOf(seen.vm).power;
   return power === 'stopping' && (said === 'deallocated' || said === 'stopped')
     ? { power, offUnderOperation: true }
     : { power };
 };
 
-interface Sighting {
+interface ReadResult {
   readonly machine: MachineId;
   readonly vm: Vm;
   readonly requestId: string;
@@ -120,7 +120,7 @@ interface Sighting {
 
 const READ_FROM = 'Microsoft.Compute/virtualMachines/read';
 
-export const seenFacts = ({ machine, vm, requestId, osDisk, dataDisks }: Sighting): MachineFacts => {
+export const knownMachineFacts = ({ machine, vm, requestId, osDisk, dataDisks }: ReadResult): MachineFacts => {
   const vmId = vm.vmId?.toLowerCase() ?? null;
   const said = statusesOf(vm);
   const owned = osDisk?.lastOwnershipUpdateTime ?? null;
@@ -133,7 +133,7 @@ export const seenFacts = ({ machine, vm, requestId, osDisk, dataDisks }: Sightin
     ...(owned === null && { generationDrifts: true }),
     since: said.power === 'deallocated' || said.power === 'running' ? (owned?.getTime() ?? null) : null,
     nodeNames: nodeNamesOf(vm),
-    clusters: clustersIn(vm.tags ?? {}),
+    clusters: clusterNamesFromTags(vm.tags ?? {}),
     zone: vm.zones?.[0] !== undefined && vm.location !== undefined ? `${vm.location}-${vm.zones[0]}` : null,
     disks: dataDisks ? attachedDisks(machine, vm, dataDisks) : [],
     evidence: evidenceOf(said, osDisk, { vmId: vmId ?? 'none', requestId }),
@@ -173,15 +173,15 @@ const evidenceOf = (said: Statuses, osDisk: Disk | null, rest: Evidence): Eviden
  * Returns the facts for an id that ARM does not know. That alone proves nothing: with wrong credentials or in another
  * tenant, the answer looks the same.
  */
-export const missingFacts = (machine: MachineId, state: string): MachineFacts => ({
+export const missingMachineFacts = (machine: MachineId, state: string): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'missing',
-  nodeNames: likelyNodeNames(machine),
+  nodeNames: candidateNodeNames(machine),
   evidence: { state, readFrom: READ_FROM },
 });
 
 /** Returns the facts when nothing can be proved about the machine from here. */
-export const unknownFacts = (machine: MachineId, state: string): MachineFacts => ({
+export const unknownMachineFacts = (machine: MachineId, state: string): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'unknown',
   evidence: { state, readFrom: READ_FROM },

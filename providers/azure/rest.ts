@@ -11,7 +11,7 @@ import {
 import { z } from 'zod';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
-import { type ClientOptions, endsInTime } from './client.ts';
+import { type ClientOptions, endsWithinTimeout } from './client.ts';
 import { withCloudfenceErrors } from './errors.ts';
 
 /**
@@ -45,7 +45,7 @@ const pipelineFor = ({ credential }: RestOptions, { scope }: RestCall, overTls: 
     userAgentOptions: { userAgentPrefix: 'cloudfence' },
   });
   pipeline.removePolicy({ name: 'redirectPolicy' });
-  pipeline.addPolicy(endsInTime);
+  pipeline.addPolicy(endsWithinTimeout);
   if (overTls) pipeline.addPolicy(bearerTokenAuthenticationPolicy({ credential, scopes: scope }), { phase: 'Sign' });
   return pipeline;
 };

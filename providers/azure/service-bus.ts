@@ -9,9 +9,9 @@ export interface OutgoingMessage {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-export type Send = (queue: string, message: OutgoingMessage) => Promise<void>;
+export type SendMessage = (queue: string, message: OutgoingMessage) => Promise<void>;
 
-export interface BusOptions extends RestOptions {
+export interface ServiceBusOptions extends RestOptions {
   /** `<namespace>.servicebus.windows.net`, or a URL. */
   readonly host: string;
 }
@@ -39,7 +39,7 @@ const headersOf = ({ notBefore, properties }: OutgoingMessage): Readonly<Record<
  *
  * @throws Unavailable, Denied, Refused
  */
-export const busSender = ({ host, ...options }: BusOptions): Send => {
+export const createSender = ({ host, ...options }: ServiceBusOptions): SendMessage => {
   const origin = new URL(/^https?:/i.test(host) ? host : `https://${host}`).origin;
   return async (queue, message) => {
     const url = `${origin}/${encodeURIComponent(queue)}/messages`;

@@ -1,26 +1,26 @@
-import { allowance, type Allowance } from './reading.ts';
+import { createAllowance, type ReadAllowance } from './reading.ts';
 import { jsonIn, mayHoldJson, textOfBytes } from './json-text.ts';
 
 /**
  * A request for a dry run, which a person may add anywhere in any event. With `unclear`, and with `unseen` because
  * there is too much of it, it is unknown whether the event asks for a dry run.
  */
-export interface DryRunWish {
+export interface DryRunRequest {
   readonly says: 'dry' | 'unclear' | 'unseen';
   /** A JSON path, from `$`. */
   readonly where: string;
 }
 
-interface Place {
+interface JsonNode {
   readonly value: unknown;
   /** The step from the surrounding place to this one. */
   readonly step: string | number;
-  readonly around: Place | null;
+  readonly around: JsonNode | null;
 }
 
-const pathOf = (place: Place, end: string): string => {
+const pathOf = (place: JsonNode, end: string): string => {
   const steps: string[] = [end];
-  for (let at: Place | null = place; at; at = at.around)
+  for (let at: JsonNode | null = place; at; at = at.around)
     steps.push(typeof at.step === 'number' ? `[${at.step}]` : at.step);
   return steps.toReversed().join('');
 };
@@ -35,12 +35,12 @@ const namesIt = (key: string): boolean =>
 const mayAsk = (value: unknown): boolean =>
   typeof value === 'string' ? mayHoldJson(value) : typeof value === 'object' && value !== null;
 
-const insideText = (text: string | null, around: Place, allowed: Allowance): readonly Place[] =>
+const insideText = (text: string | null, around: JsonNode, allowed: ReadAllowance): readonly JsonNode[] =>
   jsonIn(text ?? '', '', allowed).flatMap((one) =>
     'value' in one ? [{ value: one.value, step: one.where, around }] : [],
   );
 
-const insideOf = (around: Place, allowed: Allowance): readonly Place[] => {
+const insideOf = (around: JsonNode, allowed: ReadAllowance): readonly JsonNode[] => {
   const { value } = around;
   if (typeof value === 'string') return insideText(value, around, allowed);
   if (value instanceof Uint8Array) return insideText(textOfBytes(value, allowed), around, allowed);
@@ -50,7 +50,7 @@ const insideOf = (around: Place, allowed: Allowance): readonly Place[] => {
   return Object.entries(value).flatMap(([key, one]) => (mayAsk(one) ? [{ value: one, step: `.${key}`, around }] : []));
 };
 
-const wishAt = (place: Place): DryRunWish | null => {
+const wishAt = (place: JsonNode): DryRunRequest | null => {
   const { value } = place;
   if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Uint8Array) return null;
   const wishes = Object.entries(value).filter(([key, wanted]) => namesIt(key) && wanted !== false);
@@ -64,10 +64,10 @@ const wishAt = (place: Place): DryRunWish | null => {
  * Returns the request for a dry run in a message, wherever it is: beside an event or in it, in a text, in a wrapping,
  * or in a container that no reader opens. Searches to any depth, without recursion that could overflow the stack.
  */
-export const wishIn = (raw: unknown, where = '$'): DryRunWish | null => {
-  const allowed = allowance();
-  const open: Place[] = [{ value: raw, step: where, around: null }];
-  let dry: DryRunWish | null = null;
+export const findDryRunRequest = (raw: unknown, where = '$'): DryRunRequest | null => {
+  const allowed = createAllowance();
+  const open: JsonNode[] = [{ value: raw, step: where, around: null }];
+  let dry: DryRunRequest | null = null;
   for (let place = open.pop(); place; place = open.pop()) {
     const wish = wishAt(place);
     if (wish?.says === 'unclear') return wish;

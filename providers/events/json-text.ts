@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import type { Allowance } from './reading.ts';
+import type { ReadAllowance } from './reading.ts';
 
 /** One JSON document in a text with its path, or what is wrong with it. */
 export type JsonDocument =
@@ -52,7 +52,7 @@ const unzipped = (bytes: Uint8Array, most: number): Buffer | null => {
 };
 
 /** Returns gzipped or plain bytes as text, or null when they cannot be unzipped. */
-export const textOfBytes = (bytes: Uint8Array, { left }: Allowance): string | null => {
+export const textOfBytes = (bytes: Uint8Array, { left }: ReadAllowance): string | null => {
   const plain = isZip(bytes) ? unzipped(bytes, left()) : bytes;
   return plain && Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString('utf8');
 };
@@ -61,7 +61,7 @@ const CANNOT_UNZIP = 'it is a zip that is broken, or of which too much would be 
 
 const TOO_MUCH = 'there is too much of it';
 
-const byLines = (text: string, where: string, allowed: Allowance): readonly JsonDocument[] => {
+const byLines = (text: string, where: string, allowed: ReadAllowance): readonly JsonDocument[] => {
   const lines = text.split(/\r?\n/);
   if (!allowed.count(lines.length)) return [{ where, problem: TOO_MUCH }];
   return lines.flatMap((line, index) => (line.trim() === '' ? [] : [parse(line, `${where}(line ${index + 1})`)]));
@@ -71,7 +71,7 @@ const byLines = (text: string, where: string, allowed: Allowance): readonly Json
  * Returns the documents in a text: one document, plain or in base64, gzipped or not, packed any number of times; or one
  * document per line. Returns none for a blank text.
  */
-export const jsonIn = (raw: string, where: string, allowance: Allowance): readonly JsonDocument[] => {
+export const jsonIn = (raw: string, where: string, allowance: ReadAllowance): readonly JsonDocument[] => {
   if (!allowance.spend(raw.length)) return [{ where, problem: TOO_MUCH }];
   const text = raw.replace(BYTE_ORDER_MARK, '').trim();
   if (text === '') return [];

@@ -1,29 +1,29 @@
 import type { z } from 'zod';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
 
-const wishOf = (readings: readonly ParsedEvent[]): Pick<ParsedEvent, 'dryRun'> => {
+const dryRunOf = (readings: readonly ParsedEvent[]): Pick<ParsedEvent, 'dryRun'> => {
   const wishes = readings.map(({ dryRun }) => dryRun);
   const wish = wishes.find((one) => one === 'unclear') ?? wishes.find((one) => one === 'wanted');
   return wish ? { dryRun: wish } : {};
 };
 
-export const together = (readings: readonly ParsedEvent[]): ParsedEvent => ({
-  ...wishOf(readings),
+export const mergeParsed = (readings: readonly ParsedEvent[]): ParsedEvent => ({
+  ...dryRunOf(readings),
   hints: readings.flatMap(({ hints }) => hints),
   faults: readings.flatMap(({ faults }) => faults),
   ignored: readings.flatMap(({ ignored }) => ignored),
 });
 
-export const hinted = (hints: readonly Hint[]): ParsedEvent => ({ hints, faults: [], ignored: [] });
+export const parsedHints = (hints: readonly Hint[]): ParsedEvent => ({ hints, faults: [], ignored: [] });
 
-export const aside = (what: string, where: string): ParsedEvent => ({
+export const ignoredEvent = (what: string, where: string): ParsedEvent => ({
   hints: [],
   faults: [],
   ignored: [{ what: short(what), where: short(where) }],
 });
 
 /** How a cloud's reader reports that it cannot read something. */
-export interface Faults {
+export interface FaultReporter {
   readonly fault: (what: string, where: string, remedy: string, raw: unknown) => ParsedEvent;
   /** Reports one fault for each problem. */
   readonly unreadable: (error: z.ZodError, where: string, remedy: string, raw: unknown) => ParsedEvent;
@@ -37,8 +37,8 @@ const short = (text: string): string => (text.length > LONGEST ? `${text.slice(0
  * Makes the functions that report faults. `excerptOf` picks what a fault may show of the event, because faults appear
  * in logs.
  */
-export const faultsShowing = (excerptOf: (raw: unknown) => string): Faults => {
-  const fault: Faults['fault'] = (what, where, remedy, raw) => ({
+export const createFaultReporter = (excerptOf: (raw: unknown) => string): FaultReporter => {
+  const fault: FaultReporter['fault'] = (what, where, remedy, raw) => ({
     hints: [],
     faults: [{ what: short(what), where: short(where), remedy: short(remedy), excerpt: short(excerptOf(raw)) }],
     ignored: [],
@@ -46,7 +46,7 @@ export const faultsShowing = (excerptOf: (raw: unknown) => string): Faults => {
   return {
     fault,
     unreadable: (error, where, remedy, raw) =>
-      together(
+      mergeParsed(
         error.issues
           .flatMap(leaves)
           .slice(0, MOST_TOLD)
@@ -87,7 +87,7 @@ const fewFaults = (faults: readonly Fault[]): readonly Fault[] => {
     : faults;
 };
 
-const fewAsides = (ignored: readonly IgnoredEvent[]): readonly IgnoredEvent[] => {
+const fewIgnored = (ignored: readonly IgnoredEvent[]): readonly IgnoredEvent[] => {
   const [first, ...others] = ignored.slice(MOST_TOLD);
   return first
     ? [...ignored.slice(0, MOST_TOLD), { ...first, what: `${others.length + 1} more of which none names a machine` }]
@@ -101,7 +101,7 @@ const shortHint = (hint: Hint): Hint => ({
 });
 
 /** Limits the result to what Cloudfence can report and process. Machines beyond the limit are reported as a fault. */
-export const bounded = ({ hints, faults, ignored, ...wish }: ParsedEvent): ParsedEvent => {
+export const limitParsed = ({ hints, faults, ignored, ...wish }: ParsedEvent): ParsedEvent => {
   const machines = new Set(hints.map(({ machine }) => machine));
   const kept = new Set([...machines].slice(0, MOST_MACHINES));
   const tooMany = {
@@ -114,7 +114,7 @@ export const bounded = ({ hints, faults, ignored, ...wish }: ParsedEvent): Parse
     ...wish,
     hints: hints.filter(({ machine }) => kept.has(machine)).map(shortHint),
     faults: [...(machines.size > kept.size ? [tooMany] : []), ...fewFaults(faults)],
-    ignored: fewAsides(ignored),
+    ignored: fewIgnored(ignored),
   };
 };
 
@@ -127,7 +127,7 @@ const MOST_ENTRIES = 20_000;
  * How much of one event is read. The sender of an event must not decide how long that takes or how much memory it
  * needs.
  */
-export interface Allowance {
+export interface ReadAllowance {
   readonly left: () => number;
   /** Spends characters. Returns false when that is more than is left. */
   readonly spend: (characters: number) => boolean;
@@ -135,7 +135,7 @@ export interface Allowance {
   readonly count: (entries: number) => boolean;
 }
 
-export const allowance = (): Allowance => {
+export const createAllowance = (): ReadAllowance => {
   let characters = MOST_CHARACTERS;
   let entries = MOST_ENTRIES;
   return {

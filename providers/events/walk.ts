@@ -1,6 +1,6 @@
 import type { ParsedEvent } from '../../fencing/model/hint.ts';
-import { allowance, type Allowance, bounded, type Faults, together } from './reading.ts';
-import { type DryRunWish, wishIn } from './dry-run.ts';
+import { createAllowance, type ReadAllowance, limitParsed, type FaultReporter, mergeParsed } from './reading.ts';
+import { type DryRunRequest, findDryRunRequest } from './dry-run.ts';
 import { type JsonDocument, jsonIn, textOfBytes } from './json-text.ts';
 
 /**
@@ -10,14 +10,14 @@ import { type JsonDocument, jsonIn, textOfBytes } from './json-text.ts';
 const DEEPEST = 8;
 
 /** A batch of messages that a queue or a stream delivers at once. The messages are independent of each other. */
-export interface Batch {
+export interface MessageBatch {
   /** The key under which the messages are. */
   readonly key: string;
   readonly messages: readonly unknown[];
 }
 
 /** Returns the list under that key as a batch if each of its entries has one of those fields. */
-export const batchUnder = (raw: object, key: string, fields: readonly string[]): Batch | null => {
+export const batchUnder = (raw: object, key: string, fields: readonly string[]): MessageBatch | null => {
   const list: unknown = new Map<string, unknown>(Object.entries(raw)).get(key);
   const isMessage = (one: unknown): boolean =>
     typeof one === 'object' && one !== null && fields.some((field) => field in one);
@@ -25,17 +25,17 @@ export const batchUnder = (raw: object, key: string, fields: readonly string[]):
 };
 
 /** What one cloud's reader knows in addition to texts, bytes, and lists, which are the same for every cloud. */
-export interface Dialect {
+export interface EventDialect {
   /** Reads one object. `onward` reads what the object wraps, at the path `step` from here. */
   readonly readObject: (
     raw: object,
     where: string,
     onward: (inside: unknown, step: string) => ParsedEvent,
   ) => ParsedEvent;
-  readonly fault: Faults['fault'];
+  readonly fault: FaultReporter['fault'];
   /** How an event should arrive, as an instruction to its sender. */
   readonly asDelivered: string;
-  readonly batchIn: (raw: object) => Batch | null;
+  readonly batchIn: (raw: object) => MessageBatch | null;
 }
 
 type Read = (raw: unknown, where: string, depth: number) => ParsedEvent;
@@ -43,8 +43,8 @@ type Read = (raw: unknown, where: string, depth: number) => ParsedEvent;
 const faultOfList = (
   list: readonly unknown[],
   where: string,
-  fault: Dialect['fault'],
-  allowed: Allowance,
+  fault: EventDialect['fault'],
+  allowed: ReadAllowance,
 ): ParsedEvent | null => {
   if (list.length === 0) return fault('the list is empty', where, 'send at least one event', list);
   if (allowed.count(list.length)) return null;
@@ -52,7 +52,7 @@ const faultOfList = (
 };
 
 /** Reads an event through all its wrappings. */
-const readingOver = ({ readObject, fault, asDelivered }: Dialect, allowed: Allowance) => {
+const readingOver = ({ readObject, fault, asDelivered }: EventDialect, allowed: ReadAllowance) => {
   const readDocuments = (
     documents: readonly JsonDocument[],
     text: string,
@@ -65,7 +65,7 @@ const readingOver = ({ readObject, fault, asDelivered }: Dialect, allowed: Allow
         ? read(one.value, one.where, depth + 1)
         : fault(`not JSON: ${one.problem}`, one.where, 'send JSON: one document, or one on each line', text),
     );
-    return together(readings);
+    return mergeParsed(readings);
   };
 
   const readBytes = (bytes: Uint8Array, where: string, depth: number): ParsedEvent => {
@@ -77,7 +77,7 @@ const readingOver = ({ readObject, fault, asDelivered }: Dialect, allowed: Allow
 
   const readAll = (list: readonly unknown[], where: string, depth: number): ParsedEvent =>
     faultOfList(list, where, fault, allowed) ??
-    together(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
+    mergeParsed(list.map((one, index) => read(one, `${where}[${index}]`, depth + 1)));
 
   const read: Read = (raw, where, depth) => {
     if (depth > DEEPEST) return fault('the event is wrapped too often', where, 'send the event itself', null);
@@ -100,7 +100,7 @@ const doubts = {
  * Applies a request for a dry run to the whole message. If the request is in doubt, the result has no hints, so nothing
  * is done.
  */
-const heeded = (reading: ParsedEvent, wish: DryRunWish | null, fault: Faults['fault']): ParsedEvent => {
+const heeded = (reading: ParsedEvent, wish: DryRunRequest | null, fault: FaultReporter['fault']): ParsedEvent => {
   if (wish === null) return reading;
   if (wish.says === 'dry')
     return { dryRun: 'wanted', ...reading, hints: reading.hints.map((hint) => ({ ...hint, dryRun: true as const })) };
@@ -110,14 +110,14 @@ const heeded = (reading: ParsedEvent, wish: DryRunWish | null, fault: Faults['fa
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-const without = (raw: object, { key }: Batch): object =>
+const without = (raw: object, { key }: MessageBatch): object =>
   Object.fromEntries(Object.entries(raw).filter(([other]) => other !== key));
 
 /** Makes a reader that never throws and never drops anything silently. */
-export const readerOf = (dialect: Dialect): ((raw: unknown) => ParsedEvent) => {
+export const createEventReader = (dialect: EventDialect): ((raw: unknown) => ParsedEvent) => {
   const { fault, batchIn } = dialect;
   return (raw) => {
-    const allowed = allowance();
+    const allowed = createAllowance();
     const { read, readDocuments } = readingOver(dialect, allowed);
     const documents = typeof raw === 'string' ? jsonIn(raw, '$', allowed) : [{ where: '$', value: raw }];
     const values = documents.flatMap((one) => ('value' in one ? [one.value] : []));
@@ -125,11 +125,11 @@ export const readerOf = (dialect: Dialect): ((raw: unknown) => ParsedEvent) => {
     const batch = documents.length === 1 && isObject(only) ? batchIn(only) : null;
     if (!batch || !isObject(only) || !allowed.count(batch.messages.length)) {
       const reading = typeof raw === 'string' ? readDocuments(documents, raw, '$', 0) : read(raw, '$', 0);
-      return bounded(heeded(reading, wishIn(documents.length === 1 ? only : values), fault));
+      return limitParsed(heeded(reading, findDryRunRequest(documents.length === 1 ? only : values), fault));
     }
-    const around = wishIn(without(only, batch));
+    const around = findDryRunRequest(without(only, batch));
     const readMessage = (one: unknown, where: string) =>
-      heeded(heeded(read(one, where, 2), wishIn(one, where), fault), around, fault);
-    return bounded(together(batch.messages.map((one, index) => readMessage(one, `$.${batch.key}[${index}]`))));
+      heeded(heeded(read(one, where, 2), findDryRunRequest(one, where), fault), around, fault);
+    return limitParsed(mergeParsed(batch.messages.map((one, index) => readMessage(one, `$.${batch.key}[${index}]`))));
   };
 };

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { type CloudfenceError, Denied, InvalidInput, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { DiskId, MachineTarget } from '../../fencing/model/machine.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
-import { type ComputeClients, waiting, writing } from './client.ts';
-import { diskById, names, sourceOf, tellsItsUsers } from './disks.ts';
+import { type ComputeClients, waitCallOptions, destructiveCallOptions } from './client.ts';
+import { readDisk, isAttachedTo, diskIdOf, hasOnlyKnownUsers } from './disks.ts';
 import { withCloudfenceErrors } from './errors.ts';
 import { instancePath, type InstancePath } from './identity.ts';
-import { instanceAt } from './look.ts';
+import { readInstance } from './look.ts';
 
 const DETACH = 'compute.instances.detachDisk';
 
@@ -18,7 +18,7 @@ const DETACH = 'compute.instances.detachDisk';
  *
  * @throws Unavailable, Denied, Refused, ProofExpired, InvalidInput
  */
-export const detach = async (
+export const detachDisk = async (
   clients: ComputeClients,
   { machine, incarnation }: MachineTarget,
   disk: DiskId,
@@ -44,8 +44,8 @@ const deviceOf = async (
   disk: DiskId,
   signal: AbortSignal,
 ): Promise<string | null> => {
-  const instance = await instanceAt(clients, path, signal);
-  return instance?.disks?.find((attached) => sourceOf(attached) === disk)?.deviceName ?? null;
+  const instance = await readInstance(clients, path, signal);
+  return instance?.disks?.find((attached) => diskIdOf(attached) === disk)?.deviceName ?? null;
 };
 
 /**
@@ -62,7 +62,10 @@ const orderedDetach = async (
   try {
     const [{ latestResponse }] = await clients.permitted({ name: DETACH, permit, signal }, (sending) =>
       withCloudfenceErrors(clients, DETACH, sending.signal, () =>
-        clients.instances.detachDisk({ ...path, deviceName, requestId: sending.requestId }, writing(sending.signal)),
+        clients.instances.detachDisk(
+          { ...path, deviceName, requestId: sending.requestId },
+          destructiveCallOptions(sending.signal),
+        ),
       ),
     );
     const failure = errorOf(await ended(clients, path, latestResponse, signal), DETACH);
@@ -85,8 +88,8 @@ const confirmDetached = async (
   refusal: Refused | null,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { disk } = await diskById(clients, id, signal);
-  if (disk === null || (!names(disk, machine) && tellsItsUsers(disk))) return;
+  const { disk } = await readDisk(clients, id, signal);
+  if (disk === null || (!isAttachedTo(disk, machine) && hasOnlyKnownUsers(disk))) return;
   if (refusal)
     throw new Refused(`${DETACH} was declined and ${id} may still name ${machine.instance}`, { cause: refusal });
   throw new Refused(
@@ -104,7 +107,7 @@ const STOP = 'compute.instances.stop';
  *
  * @throws Unavailable, Denied, Refused, ProofExpired, InvalidInput
  */
-export const powerOff = async (
+export const powerOffMachine = async (
   clients: ComputeClients,
   { machine, incarnation }: MachineTarget,
   permit: Permit,
@@ -131,7 +134,7 @@ const orderedStop = (
     withCloudfenceErrors(clients, STOP, sending.signal, () =>
       clients.instances.stop(
         { ...path, requestId: sending.requestId, noGracefulShutdown: true, discardLocalSsd: false },
-        writing(sending.signal),
+        destructiveCallOptions(sending.signal),
       ),
     ),
   );
@@ -147,7 +150,7 @@ const explained = async (
   refusal: Refused,
   signal: AbortSignal,
 ): Promise<Refused> => {
-  const instance = await instanceAt(clients, path, signal);
+  const instance = await readInstance(clients, path, signal);
   if (!instance?.disks?.some(({ type }) => type === 'SCRATCH')) return refusal;
   const why =
     'it has local SSDs, and what is on them is not given up without a person: stop it by hand with --discard-local-ssd';
@@ -192,7 +195,7 @@ const ended = async (
   for (let n = 0; n < WAITS && last.status !== 'DONE'; n += 1) {
     const request = { project, zone, operation: last.name };
     const [answer] = await withCloudfenceErrors(clients, 'compute.zoneOperations.wait', signal, () =>
-      clients.operations.wait(request, waiting(signal)),
+      clients.operations.wait(request, waitCallOptions(signal)),
     );
     last = operationIn(answer, 'compute.zoneOperations.wait');
   }

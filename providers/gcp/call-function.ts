@@ -1,6 +1,6 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { CloudfenceError, Denied, Unavailable } from '../../fencing/model/errors.ts';
-import { credentialsIn } from './client.ts';
+import { loadCredentials } from './client.ts';
 
 /**
  * Calls another function of the install with a token that is made for it.
@@ -17,7 +17,7 @@ export interface FunctionAnswer {
 const clientFor = async (url: string) => {
   if (url.startsWith('http:')) return new PassThroughClient();
   const auth = new GoogleAuth();
-  await credentialsIn(auth);
+  await loadCredentials(auth);
   return auth.getIdTokenClient(url);
 };
 

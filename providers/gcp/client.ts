@@ -4,9 +4,9 @@ import { RegionDisksClient } from '@google-cloud/compute/build/src/v1/region_dis
 import { ZoneOperationsClient } from '@google-cloud/compute/build/src/v1/zone_operations_client.js';
 import { type gaxios, GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { Denied, ProofExpired } from '../../fencing/model/errors.ts';
-import { connections } from '../../transport/pool.ts';
-import { type Passage, type PermittedCall, underPermit } from '../../transport/under-permit.ts';
-import { isCompute, withCloudfenceErrors } from './errors.ts';
+import { createConnectionPool } from '../../transport/pool.ts';
+import { type PermittedPath, type PermittedCall, underPermit } from '../../transport/under-permit.ts';
+import { isComputeUrl, withCloudfenceErrors } from './errors.ts';
 
 /** The four services in use, loaded with deep imports. The package's index loads a hundred services and 30 MB. */
 export interface ComputeClients {
@@ -40,7 +40,7 @@ const SCOPES = ['https://www.googleapis.com/auth/compute'];
 export const computeClients = ({ newRequestId, endpoint, fetch }: ClientOptions): ComputeClients => {
   const { adapter, permitted } = guardedTransport(newRequestId);
   const transporterOptions = { adapter, ...(fetch && { fetchImplementation: fetch }) };
-  const place = endpoint === undefined ? null : placeOf(endpoint);
+  const place = endpoint === undefined ? null : endpointParts(endpoint);
   const anonymous = place?.protocol === 'http';
   const auth: GoogleAuth = anonymous
     ? new GoogleAuth({ authClient: new PassThroughClient({ transporterOptions }) })
@@ -48,7 +48,7 @@ export const computeClients = ({ newRequestId, endpoint, fetch }: ClientOptions)
   const options = { fallback: true, auth, libName: 'cloudfence', libVersion: '0', ...place };
   return {
     anonymous,
-    ready: () => credentialsIn(auth),
+    ready: () => loadCredentials(auth),
     instances: new InstancesClient({ ...options }),
     disks: new DisksClient({ ...options }),
     regionDisks: new RegionDisksClient({ ...options }),
@@ -58,7 +58,7 @@ export const computeClients = ({ newRequestId, endpoint, fetch }: ClientOptions)
 };
 
 /** Finds the credentials. @throws Denied when there are none */
-export const credentialsIn = async (auth: GoogleAuth): Promise<void> => {
+export const loadCredentials = async (auth: GoogleAuth): Promise<void> => {
   try {
     await auth.getClient();
   } catch (cause) {
@@ -67,7 +67,7 @@ export const credentialsIn = async (auth: GoogleAuth): Promise<void> => {
 };
 
 /** Splits a URL, because the SDK takes its parts one by one. */
-const placeOf = (endpoint: string) => {
+const endpointParts = (endpoint: string) => {
   const { protocol, hostname, port } = new URL(endpoint);
   const usual = protocol === 'http:' ? 80 : 443;
   return { protocol: protocol.slice(0, -1), apiEndpoint: hostname, port: port === '' ? usual : Number(port) };
@@ -90,7 +90,7 @@ interface GuardedTransport {
 
 /** True for calls that change something. Waiting for an operation and testing permissions change nothing. */
 const isDestructive = (method: string | undefined, url: URL): boolean =>
-  method !== 'GET' && isCompute(url) && !/\/(?:wait|testIamPermissions)$/.test(url.pathname);
+  method !== 'GET' && isComputeUrl(url) && !/\/(?:wait|testIamPermissions)$/.test(url.pathname);
 
 /**
  * Checks the permit between the SDK's credentials and the connection. The SDK has no hook there, and none that knows
@@ -98,9 +98,9 @@ const isDestructive = (method: string | undefined, url: URL): boolean =>
  * passage is not sent. A destructive call does not follow redirects either.
  */
 const guardedTransport = (newRequestId: () => string): GuardedTransport => {
-  const passages = new Map<string, Passage>();
-  const { http, https } = connections();
-  const passageOf = (url: URL): Passage => {
+  const passages = new Map<string, PermittedPath>();
+  const { http, https } = createConnectionPool();
+  const passageOf = (url: URL): PermittedPath => {
     const passage = passages.get(url.searchParams.get('requestId') ?? '');
     if (!passage) throw new ProofExpired('a destructive call had no permit any more; it was not sent');
     passage.check();
@@ -138,7 +138,7 @@ const UNAVAILABLE = 14;
  * Returns the options of a read. The SDK retries it for some seconds, while its own default is ten minutes. The options
  * are new for each call, because the SDK writes into them.
  */
-export const reading = (signal: AbortSignal) => ({
+export const readCallOptions = (signal: AbortSignal) => ({
   signal,
   timeout: ANSWER_LASTS_MS,
   retry: {
@@ -156,16 +156,16 @@ export const reading = (signal: AbortSignal) => ({
 });
 
 /** Returns the options of a destructive call, which is sent at most once. */
-export const writing = (signal: AbortSignal) => ({ signal, timeout: ANSWER_LASTS_MS, retry: null });
+export const destructiveCallOptions = (signal: AbortSignal) => ({ signal, timeout: ANSWER_LASTS_MS, retry: null });
 
 /**
  * Returns the options of a wait, which the API answers after two minutes at the latest.
  * https://cloud.google.com/compute/docs/reference/rest/v1/zoneOperations/wait
  */
-export const waiting = (signal: AbortSignal) => ({ signal, timeout: 130_000, retry: null });
+export const waitCallOptions = (signal: AbortSignal) => ({ signal, timeout: 130_000, retry: null });
 
 /** Says whether there are credentials, and for which project. @throws Denied, Unavailable */
-export const credentialsFound = (clients: ComputeClients, signal: AbortSignal): Promise<string> =>
+export const describeCredentials = (clients: ComputeClients, signal: AbortSignal): Promise<string> =>
   withCloudfenceErrors(clients, 'the search for credentials', signal, async () => {
     const { auth } = clients.instances;
     if (clients.anonymous) return 'no credentials are used over plain http';

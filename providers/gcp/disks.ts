@@ -2,12 +2,12 @@ import type { google } from '@google-cloud/compute/build/protos/protos.js';
 import pLimit from 'p-limit';
 import { InvalidInput, Unavailable } from '../../fencing/model/errors.ts';
 import type { DiskAttachment, DiskId, MachineId, Witness } from '../../fencing/model/machine.ts';
-import { type ComputeClients, reading } from './client.ts';
+import { type ComputeClients, readCallOptions } from './client.ts';
 import { isNotFound, withCloudfenceErrors } from './errors.ts';
-import { diskPath, type DiskPath, type InstancePath, instancePath, isWithin, pathIn } from './identity.ts';
+import { diskPath, type DiskPath, type InstancePath, instancePath, isReachableDisk, pathFromLink } from './identity.ts';
 
 /** A disk with the id that was asked for, and what it says about itself. `disk` is null when it does not exist. */
-export interface AskedDisk {
+export interface DiskRead {
   readonly id: DiskId;
   readonly path: DiskPath;
   readonly disk: Disk | null;
@@ -16,16 +16,16 @@ export interface AskedDisk {
 const AT_ONCE = 10;
 
 /** Asks each disk itself, by id. Every disk answers, or the call throws. @throws Unavailable, Denied, Refused */
-export const disksById = (
+export const readDisks = (
   clients: ComputeClients,
   ids: readonly DiskId[],
   signal: AbortSignal,
-): Promise<readonly AskedDisk[]> => {
+): Promise<readonly DiskRead[]> => {
   const limit = pLimit(AT_ONCE);
-  return Promise.all([...new Set(ids)].map((id) => limit(() => diskById(clients, id, signal))));
+  return Promise.all([...new Set(ids)].map((id) => limit(() => readDisk(clients, id, signal))));
 };
 
-export const diskById = async (clients: ComputeClients, id: DiskId, signal: AbortSignal): Promise<AskedDisk> => {
+export const readDisk = async (clients: ComputeClients, id: DiskId, signal: AbortSignal): Promise<DiskRead> => {
   const path = diskPath(id);
   if (!path) throw new InvalidInput(`${id} is no disk of Compute Engine`);
   try {
@@ -47,12 +47,14 @@ const thatDisk = (disk: Disk, path: DiskPath): Disk => {
 const get = async (clients: ComputeClients, path: DiskPath, signal: AbortSignal): Promise<Disk> => {
   if ('zone' in path) {
     return (
-      await withCloudfenceErrors(clients, 'compute.disks.get', signal, () => clients.disks.get(path, reading(signal)))
+      await withCloudfenceErrors(clients, 'compute.disks.get', signal, () =>
+        clients.disks.get(path, readCallOptions(signal)),
+      )
     )[0];
   }
   return (
     await withCloudfenceErrors(clients, 'compute.regionDisks.get', signal, () =>
-      clients.regionDisks.get(path, reading(signal)),
+      clients.regionDisks.get(path, readCallOptions(signal)),
     )
   )[0];
 };
@@ -64,42 +66,42 @@ const USER = /(?:^|\/)zones\/([^/]+)\/instances\/([a-z][^/]*)$/;
  * True when the disk names the instance. The users of a disk are links to instances by name. A disk is never attached
  * to an instance of another project.
  */
-export const names = (disk: Disk, { zone, instance }: InstancePath): boolean =>
+export const isAttachedTo = (disk: Disk, { zone, instance }: InstancePath): boolean =>
   (disk.users ?? []).some((user) => {
     const [, itsZone, itsName] = USER.exec(user) ?? [];
     return itsZone === zone && itsName === instance;
   });
 
 /** True when every user can be identified. A user that cannot be identified could be any instance. */
-export const tellsItsUsers = ({ users }: Disk): boolean => (users ?? []).every((user) => USER.test(user));
+export const hasOnlyKnownUsers = ({ users }: Disk): boolean => (users ?? []).every((user) => USER.test(user));
 
 /**
  * Returns the disks that an instance names and that can be asked. A local SSD has no source and ends with the run of
  * its instance.
  */
-export const disksNamedBy = ({ disks }: Instance): readonly DiskId[] =>
-  (disks ?? []).map(sourceOf).filter((id) => diskPath(id) !== null);
+export const diskIdsOfInstance = ({ disks }: Instance): readonly DiskId[] =>
+  (disks ?? []).map(diskIdOf).filter((id) => diskPath(id) !== null);
 
-export const sourceOf = ({ source }: AttachedDisk): DiskId => pathIn(source ?? '');
+export const diskIdOf = ({ source }: AttachedDisk): DiskId => pathFromLink(source ?? '');
 
 /** Returns the attached disks. Compute Engine shows no state of an attachment: a disk is attached or it is not. */
 export const attachedDisks = (
   machine: InstancePath,
   { disks }: Instance,
-  asked: readonly AskedDisk[],
+  asked: readonly DiskRead[],
 ): readonly DiskAttachment[] =>
   (disks ?? [])
-    .filter((attached) => sourceOf(attached) !== '')
+    .filter((attached) => diskIdOf(attached) !== '')
     .map((attached) => {
-      const disk = asked.find(({ id }) => id === sourceOf(attached))?.disk ?? null;
-      return { disk: sourceOf(attached), state: 'attached', keep: keepReason(machine, attached, disk) };
+      const disk = asked.find(({ id }) => id === diskIdOf(attached))?.disk ?? null;
+      return { disk: diskIdOf(attached), state: 'attached', keep: whyDiskIsKept(machine, attached, disk) };
     });
 
-const keepReason = (machine: InstancePath, { boot, type, mode }: AttachedDisk, disk: Disk | null): string | null => {
+const whyDiskIsKept = (machine: InstancePath, { boot, type, mode }: AttachedDisk, disk: Disk | null): string | null => {
   if (boot !== false) return 'boot disk';
   if (type !== 'PERSISTENT') return `of the type ${type ?? 'unknown'}`;
   if (mode !== 'READ_WRITE') return `attached ${mode ?? 'in an unknown mode'}, and so perhaps shared`;
-  if (disk === null || !names(disk, machine)) return 'the disk itself does not show this attachment';
+  if (disk === null || !isAttachedTo(disk, machine)) return 'the disk itself does not show this attachment';
   return (disk.users?.length ?? 0) > 1 || isMadeForMany(disk) ? 'attached to several instances, or made for it' : null;
 };
 
@@ -110,14 +112,14 @@ const isMadeForMany = ({ accessMode }: Disk): boolean =>
  * True when the disk's answer about its attachment counts. A disk that is being created or deleted, or whose users
  * cannot be identified, does not say where it was attached.
  */
-const standsFirm = ({ disk }: AskedDisk): boolean => disk?.status === 'READY' && tellsItsUsers(disk);
+const standsFirm = ({ disk }: DiskRead): boolean => disk?.status === 'READY' && hasOnlyKnownUsers(disk);
 
 /**
  * Returns what the disks say about an instance that Compute Engine does not know. Compute Engine answers "not found" in
  * the same form for an unknown project. Therefore only disks of the same project, and of a place from which they could
  * be attached to the instance, confirm its answer. All of the disks must confirm it.
  */
-export const witness = async (
+export const askDisks = async (
   clients: ComputeClients,
   machine: MachineId,
   disks: readonly DiskId[],
@@ -126,14 +128,14 @@ export const witness = async (
   const path = instancePath(machine);
   if (!path) return 'none';
   const within = disks.filter((id) => mayTell(id, path));
-  const asked = await disksById(clients, within, signal);
-  if (asked.some(({ disk }) => disk !== null && names(disk, path))) return 'held';
+  const asked = await readDisks(clients, within, signal);
+  if (asked.some(({ disk }) => disk !== null && isAttachedTo(disk, path))) return 'held';
   return asked.length > 0 && within.length === disks.length && asked.every(standsFirm) ? 'released' : 'none';
 };
 
 const mayTell = (id: DiskId, machine: InstancePath): boolean => {
   const disk = diskPath(id);
-  return disk !== null && isWithin(disk, machine);
+  return disk !== null && isReachableDisk(disk, machine);
 };
 
 /** The SDK's own types under shorter names. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
-import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
+import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
 
 /** Translates the errors of Compute Engine into Cloudfence errors. Decides by code and reason, never by message. */
 
@@ -26,19 +26,19 @@ const errorIn = (caught: unknown) =>
  * Returns the first reason in the answer, such as `notFound`. Returns null when nothing that uses this API has
  * answered.
  */
-export const reasonOf = (caught: unknown): string | null => errorIn(caught)?.errors[0]?.reason ?? null;
+export const errorReasonOf = (caught: unknown): string | null => errorIn(caught)?.errors[0]?.reason ?? null;
 
-export const statusOf = (caught: unknown): number | null => thrown.safeParse(caught).data?.httpStatusCode ?? null;
+export const httpStatusOf = (caught: unknown): number | null => thrown.safeParse(caught).data?.httpStatusCode ?? null;
 
 /**
  * True when the service itself says that the object does not exist. A page from something between us and the service
  * does not count.
  */
 export const isNotFound = (caught: unknown): boolean =>
-  statusOf(caught) === 404 && errorIn(caught)?.code === 404 && reasonOf(caught) === 'notFound';
+  httpStatusOf(caught) === 404 && errorIn(caught)?.code === 404 && errorReasonOf(caught) === 'notFound';
 
 /** True for calls to Compute Engine. All other requests on this transport ask for credentials. */
-export const isCompute = ({ pathname }: URL): boolean => pathname.startsWith('/compute/');
+export const isComputeUrl = ({ pathname }: URL): boolean => pathname.startsWith('/compute/');
 
 /** The request that failed, as deep in the error as the transport keeps it. */
 const request = z.object({ cause: z.object({ config: z.object({ url: z.instanceof(URL) }) }) });
@@ -46,7 +46,7 @@ const request = z.object({ cause: z.object({ config: z.object({ url: z.instanceo
 /** True when a request for a token was declined. A token service declines with a plain 400. */
 const declinedToken = (caught: unknown, status: number): boolean => {
   const url = request.safeParse(caught).data?.cause.config.url;
-  return url !== undefined && !isCompute(url) && status >= 400 && status < 500;
+  return url !== undefined && !isComputeUrl(url) && status >= 400 && status < 500;
 };
 
 /** Reasons with a 4xx status although nothing is wrong with the call. */
@@ -69,7 +69,7 @@ const PERMISSION_DENIED = 7;
  * contains it.
  */
 const networkIn = (caught: unknown): string | null => {
-  const sentence = caught instanceof Error ? sentenceOf(caught.message) : '';
+  const sentence = caught instanceof Error ? firstLineOf(caught.message) : '';
   return /failed, reason: (?<network>.+?)(?= {2}before|, code:|$)/.exec(sentence)?.groups?.['network'] ?? null;
 };
 
@@ -80,8 +80,8 @@ const networkIn = (caught: unknown): string | null => {
 const inWords = (caught: unknown, call: string, reason: string | null, status: number): string => {
   const host = request.safeParse(caught).data?.cause.config.url.host ?? null;
   if (status === 0 && reason === null)
-    return `${call} was not answered: ${noAnswer(caught, host) ?? networkIn(caught) ?? host ?? 'nothing is known of why'}`;
-  const sentence = reason !== null && caught instanceof Error ? sentenceOf(caught.message) : '';
+    return `${call} was not answered: ${describeNetworkError(caught, host) ?? networkIn(caught) ?? host ?? 'nothing is known of why'}`;
+  const sentence = reason !== null && caught instanceof Error ? firstLineOf(caught.message) : '';
   return `${call} answered ${reason ?? status}${sentence === '' ? '' : `: ${sentence}`}`;
 };
 
@@ -94,7 +94,7 @@ const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   const ours = ourOwn(caught);
   if (ours) return ours;
   const { code = null, httpStatusCode: status = 0 } = thrown.safeParse(caught).data ?? {};
-  const reason = reasonOf(caught);
+  const reason = errorReasonOf(caught);
   const message = inWords(caught, call, reason, status);
   if (status === 429 || status >= 500 || (reason !== null && BUSY.has(reason)))
     return new Unavailable(message, { cause: caught });
@@ -113,7 +113,7 @@ const ourOwn = (caught: unknown): CloudfenceError | null => {
  * Stops waiting when the signal ends. The SDK then cancels the request but continues to wait for credentials, so a
  * caller that gives up must wait for neither.
  */
-export const unlessGivenUp = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
+export const abortOnSignal = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
   const giveUp = (): void => reject(signal.reason);
@@ -133,7 +133,7 @@ export const withCloudfenceErrors = async <T>(
   run: () => Promise<T>,
 ): Promise<T> => {
   try {
-    return await unlessGivenUp(signal, () => ready().then(run));
+    return await abortOnSignal(signal, () => ready().then(run));
   } catch (caught) {
     throw toCloudfenceError(caught, call);
   }

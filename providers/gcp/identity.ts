@@ -51,7 +51,7 @@ export const diskPath = (path: string): DiskPath | null => {
 };
 
 /** Returns the path in a link such as `https://www.googleapis.com/compute/v1/projects/…`. */
-export const pathIn = (link: string): DiskId => link.slice(Math.max(0, link.indexOf('projects/')));
+export const pathFromLink = (link: string): DiskId => link.slice(Math.max(0, link.indexOf('projects/')));
 
 /** Returns `europe-west1` for `europe-west1-b`. */
 export const regionOf = (zone: string): string => zone.slice(0, Math.max(0, zone.lastIndexOf('-')));
@@ -60,7 +60,7 @@ export const regionOf = (zone: string): string => zone.slice(0, Math.max(0, zone
  * True when the disk can be attached to machines in that place. Disks never leave their project, or their zone or
  * region.
  */
-export const isWithin = (disk: DiskPath, { project, zone }: InstancePath): boolean =>
+export const isReachableDisk = (disk: DiskPath, { project, zone }: InstancePath): boolean =>
   disk.project === project && ('zone' in disk ? disk.zone === zone : disk.region === regionOf(zone));
 
 const PD_DRIVER = 'pd.csi.storage.gke.io';
@@ -97,7 +97,7 @@ const fromProviderId = (value: string): MachineId | null => {
  * Returns the numeric id. Only the annotation that GKE writes contains it. Every other source passes to a new instance
  * together with the name.
  */
-export const incarnationsOf = ({ source, value }: IdentitySource): readonly string[] =>
+export const immutableIdsOf = ({ source, value }: IdentitySource): readonly string[] =>
   source === 'instanceIdAnnotation' && NUMERIC_ID.test(value) ? [value] : [];
 
 /**
@@ -128,10 +128,10 @@ const diskBeside =
     });
   };
 
-export const readingFor: NonNullable<Cloud['readingFor']> = (machine) => ({
+export const identityRulesFor: NonNullable<Cloud['readingFor']> = (machine) => ({
   name: 'gcp',
   machineOf,
-  incarnationsOf,
+  incarnationsOf: immutableIdsOf,
   unservedPlace: () => null,
   diskOf: diskBeside(machine),
 });
@@ -141,7 +141,7 @@ export const readingFor: NonNullable<Cloud['readingFor']> = (machine) => ({
  * name. Others use its host name, which is set by hand or is one of the internal DNS names.
  * https://cloud.google.com/compute/docs/internal-dns
  */
-export const nodeNamesOf = ({ project, zone, instance }: InstancePath, hostname: string): readonly string[] => {
+export const candidateNodeNames = ({ project, zone, instance }: InstancePath, hostname: string): readonly string[] => {
   const names = [instance, hostname, `${instance}.${zone}.c.${project}.internal`, `${instance}.c.${project}.internal`];
   return [...new Set(names)].filter((name) => name !== '');
 };
@@ -153,7 +153,9 @@ export const nodeNamesOf = ({ project, zone, instance }: InstancePath, hostname:
 const CLUSTER = 'goog-k8s-cluster-name';
 
 /** Returns the names of the clusters that claim an instance by its labels. */
-export const clustersIn = (labels: Readonly<Record<string, string>> | null | undefined): readonly string[] => {
+export const clusterNamesFromLabels = (
+  labels: Readonly<Record<string, string>> | null | undefined,
+): readonly string[] => {
   const name = labels?.[CLUSTER] ?? '';
   return name === '' ? [] : [name];
 };

@@ -1,23 +1,23 @@
 import type { Cloud } from '../../fencing/model/cloud.ts';
-import { diskOf, incarnationsOf, machineOf, readingFor } from './identity.ts';
+import { diskOf, immutableIdsOf, machineOf, identityRulesFor } from './identity.ts';
 import type { ComputeClients } from './client.ts';
-import { detach, powerOff } from './actions.ts';
-import { look } from './look.ts';
-import { witness } from './disks.ts';
+import { detachDisk, powerOffMachine } from './actions.ts';
+import { lookAtMachines } from './look.ts';
+import { askDisks } from './disks.ts';
 
 /**
  * Implements `Cloud` for Compute Engine, in every project that the credentials reach. A machine's id names its project.
  */
 export const gcpCloud = (clients: ComputeClients): Cloud => ({
   name: 'gcp',
-  look: (machines, scope, signal) => look(clients, machines, scope, signal),
-  witness: (machine, disks, signal) => witness(clients, machine, disks, signal),
-  detach: (from, disk, _manner, permit, signal) => detach(clients, from, disk, permit, signal),
-  powerOff: (target, permit, signal) => powerOff(clients, target, permit, signal),
+  look: (machines, scope, signal) => lookAtMachines(clients, machines, scope, signal),
+  witness: (machine, disks, signal) => askDisks(clients, machine, disks, signal),
+  detach: (from, disk, _manner, permit, signal) => detachDisk(clients, from, disk, permit, signal),
+  powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
   machineOf,
-  incarnationsOf,
+  incarnationsOf: immutableIdsOf,
   // Calls go to whatever project the machine's path names.
   unservedPlace: () => null,
   diskOf,
-  readingFor,
+  readingFor: identityRulesFor,
 });

@@ -1,10 +1,10 @@
 import pLimit from 'p-limit';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
-import { disksById, disksNamedBy, type Instance } from './disks.ts';
-import { type ComputeClients, reading } from './client.ts';
+import { readDisks, diskIdsOfInstance, type Instance } from './disks.ts';
+import { type ComputeClients, readCallOptions } from './client.ts';
 import { isNotFound, withCloudfenceErrors } from './errors.ts';
-import { missingFacts, seenFacts, unknownFacts } from './power.ts';
+import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';
 import { instancePath, type InstancePath, NUMERIC_ID } from './identity.ts';
 
 const AT_ONCE = 10;
@@ -15,7 +15,7 @@ const AT_ONCE = 10;
  *
  * @throws Unavailable, Denied, Refused
  */
-export const look = (
+export const lookAtMachines = (
   clients: ComputeClients,
   machines: readonly MachineId[],
   scope: { readonly disks: boolean },
@@ -32,14 +32,14 @@ const lookAt = async (
   signal: AbortSignal,
 ): Promise<MachineFacts> => {
   const path = instancePath(machine);
-  if (!path) return unknownFacts(machine);
-  const instance = await instanceAt(clients, path, signal);
-  if (!instance) return missingFacts(machine, path);
-  return seenFacts(
+  if (!path) return unknownMachineFacts(machine);
+  const instance = await readInstance(clients, path, signal);
+  if (!instance) return missingMachineFacts(machine, path);
+  return knownMachineFacts(
     machine,
     path,
     instance,
-    scope.disks ? await disksById(clients, disksNamedBy(instance), signal) : null,
+    scope.disks ? await readDisks(clients, diskIdsOfInstance(instance), signal) : null,
   );
 };
 
@@ -57,14 +57,14 @@ const isThat = ({ id, name, zone }: Instance, path: InstancePath): boolean =>
  *
  * @throws Unavailable, Denied, Refused
  */
-export const instanceAt = async (
+export const readInstance = async (
   clients: ComputeClients,
   path: InstancePath,
   signal: AbortSignal,
 ): Promise<Instance | null> => {
   try {
     const [instance] = await withCloudfenceErrors(clients, 'compute.instances.get', signal, () =>
-      clients.instances.get(path, reading(signal)),
+      clients.instances.get(path, readCallOptions(signal)),
     );
     if (isThat(instance, path)) return instance;
     throw new Unavailable(

@@ -5,15 +5,15 @@ import {
   nothingKnown,
   type Power,
 } from '../../fencing/model/machine.ts';
-import { type AskedDisk, attachedDisks, type Instance } from './disks.ts';
-import { clustersIn, type InstancePath, nodeNamesOf } from './identity.ts';
+import { type DiskRead, attachedDisks, type Instance } from './disks.ts';
+import { clusterNamesFromLabels, type InstancePath, candidateNodeNames } from './identity.ts';
 
 /**
  * Returns what the status of an instance proves. `TERMINATED` is the API's word for an instance that has stopped, not
  * for a deleted one. Only `TERMINATED` and `STOPPED` prove anything. An instance in `REPAIRING` ends in a restart.
  * https://cloud.google.com/compute/docs/instances/instance-lifecycle
  */
-export const classify = (status: string | null | undefined): Power => {
+export const classifyPower = (status: string | null | undefined): Power => {
   switch (status) {
     case 'RUNNING':
       return 'running';
@@ -42,20 +42,20 @@ export const classify = (status: string | null | undefined): Power => {
 const READ_FROM = 'compute.instances.get';
 
 /** Returns the facts of an instance. `disks` is what the disks themselves say, or null when they were not asked. */
-export const seenFacts = (
+export const knownMachineFacts = (
   machine: MachineId,
   path: InstancePath,
   instance: Instance,
-  disks: readonly AskedDisk[] | null,
+  disks: readonly DiskRead[] | null,
 ): MachineFacts => ({
   machine,
   incarnation: { id: String(instance.id), made: momentOf(instance.creationTimestamp) },
-  power: classify(instance.status),
+  power: classifyPower(instance.status),
   forGood: false,
   generation: generationOf(instance),
   since: sinceOf(instance),
-  nodeNames: nodeNamesOf(path, instance.hostname ?? ''),
-  clusters: clustersIn(instance.labels),
+  nodeNames: candidateNodeNames(path, instance.hostname ?? ''),
+  clusters: clusterNamesFromLabels(instance.labels),
   zone: path.zone,
   disks: disks ? attachedDisks(path, instance, disks) : [],
   evidence: evidenceOf(instance),
@@ -113,7 +113,7 @@ const momentOf = (time: string | null | undefined): number | null => {
  * Returns the facts for a name that Compute Engine does not know. It gives the same answer for an unknown project. Only
  * a witness tells the two apart.
  */
-export const missingFacts = (machine: MachineId, { zone }: InstancePath): MachineFacts => ({
+export const missingMachineFacts = (machine: MachineId, { zone }: InstancePath): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'missing',
   zone,
@@ -121,7 +121,7 @@ export const missingFacts = (machine: MachineId, { zone }: InstancePath): Machin
 });
 
 /** Returns the facts for an id that is not the path of an instance, so nothing can be asked about it. */
-export const unknownFacts = (machine: MachineId): MachineFacts => ({
+export const unknownMachineFacts = (machine: MachineId): MachineFacts => ({
   ...nothingKnown(machine),
   power: 'unknown',
   evidence: { status: 'malformed path' },

@@ -1,7 +1,7 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { credentialsIn } from './client.ts';
+import { loadCredentials } from './client.ts';
 
 /** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
 export interface Message {
@@ -35,7 +35,7 @@ const inOurWords = (caught: unknown, topic: string): CloudfenceError => {
     : new Unavailable(message, { cause: caught });
 };
 
-export const publisher = ({ endpoint }: PublisherOptions): Publish => {
+export const createPublisher = ({ endpoint }: PublisherOptions): Publish => {
   const auth =
     endpoint?.startsWith('http:') === true
       ? new GoogleAuth({ authClient: new PassThroughClient() })
@@ -44,7 +44,7 @@ export const publisher = ({ endpoint }: PublisherOptions): Publish => {
     const data = { messages: [{ data: Buffer.from(text).toString('base64'), attributes }] };
     try {
       // Without credentials, the library ends the whole process.
-      await credentialsIn(auth);
+      await loadCredentials(auth);
       await auth.request({
         url: `${endpoint ?? GOOGLE}/v1/${topic}:publish`,
         method: 'POST',

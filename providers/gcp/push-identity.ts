@@ -2,7 +2,7 @@ import { OAuth2Client } from 'google-auth-library';
 import { z } from 'zod';
 import { Denied, Unavailable } from '../../fencing/model/errors.ts';
 import { jsonIn } from '../../fencing/model/json-text.ts';
-import { unlessGivenUp } from './errors.ts';
+import { abortOnSignal } from './errors.ts';
 
 /** Who may push: https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions */
 export interface PushRules {
@@ -36,7 +36,7 @@ type Certificates = Awaited<ReturnType<OAuth2Client['getFederatedSignonCertsAsyn
  *
  * @throws Denied, and Unavailable when the keys are not available
  */
-export const pushIdentity = ({
+export const createPushCheck = ({
   audience,
   serviceAccount,
   certificatesUrl,
@@ -60,7 +60,7 @@ export const pushIdentity = ({
 
 const certificates = async (client: OAuth2Client, signal: AbortSignal): Promise<Certificates> => {
   try {
-    return (await unlessGivenUp(signal, () => client.getFederatedSignonCertsAsync())).certs;
+    return (await abortOnSignal(signal, () => client.getFederatedSignonCertsAsync())).certs;
   } catch (cause) {
     throw new Unavailable("the public keys of Google's tokens cannot be had", { cause });
   }

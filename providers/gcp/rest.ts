@@ -1,9 +1,9 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { CloudfenceError, Denied, Refused, Unavailable } from '../../fencing/model/errors.ts';
-import { credentialsIn, type Fetch } from './client.ts';
-import { unlessGivenUp } from './errors.ts';
-import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
+import { loadCredentials, type Fetch } from './client.ts';
+import { abortOnSignal } from './errors.ts';
+import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
 
 /**
  * Calls Google Cloud services of which Cloudfence needs one call each, with the identity that the environment gives.
@@ -47,7 +47,7 @@ const said = z.object({ response: z.object({ data: z.object({ error: z.object({ 
 
 const saidIn = (caught: unknown): string => {
   const message = said.safeParse(caught).data?.response.data.error.message;
-  return message === undefined ? '' : `: ${sentenceOf(message)}`;
+  return message === undefined ? '' : `: ${firstLineOf(message)}`;
 };
 
 /** Translates an error by its status, never by its message. A token service declines with a plain 400. */
@@ -57,7 +57,7 @@ const inOurWords = (caught: unknown, name: string, host: string): CloudfenceErro
   const asked = config?.url?.host ?? (host === '' ? null : host);
   const message =
     status === 0
-      ? `${name} was not answered: ${noAnswer(caught, asked) ?? asked ?? 'nothing is known of why'}`
+      ? `${name} was not answered: ${describeNetworkError(caught, asked) ?? asked ?? 'nothing is known of why'}`
       : `${name} answered status ${status}${saidIn(caught)}`;
   if (status < 400 || status === 429 || status >= 500) return new Unavailable(message, { cause: caught });
   const aboutToken = config?.url !== undefined && config.url.host !== host;
@@ -79,8 +79,8 @@ export const restGet = async <T>(
   const send = async () =>
     url.protocol === 'http:'
       ? anonymous(options).request<unknown>(request)
-      : credentialsIn(auth).then(() => auth.request<unknown>(request));
-  const { data } = await unlessGivenUp(signal, send).catch((caught: unknown) => {
+      : loadCredentials(auth).then(() => auth.request<unknown>(request));
+  const { data } = await abortOnSignal(signal, send).catch((caught: unknown) => {
     throw inOurWords(caught, call.name, url.host);
   });
   const read = shape.safeParse(data);
@@ -90,7 +90,7 @@ export const restGet = async <T>(
 
 /** Returns a token for a service that other code calls. @throws Unavailable, Denied */
 export const accessToken = async (auth: GoogleAuth): Promise<string | null | undefined> => {
-  await credentialsIn(auth);
+  await loadCredentials(auth);
   return auth.getAccessToken().catch((caught: unknown) => {
     throw inOurWords(caught, 'the service that gives out tokens', '');
   });

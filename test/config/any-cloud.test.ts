@@ -18,7 +18,7 @@ const named = (name: string, incarnationsOf: CloudPlugin['incarnationsOf'] = () 
   incarnationsOf,
   diskOf: ({ driver, handle }) => (driver === name ? handle : null),
   readHints: () => ({ hints: [], faults: [], ignored: [] }),
-  owns: (id) => id.startsWith(`${name}:`),
+  ownsId: (id) => id.startsWith(`${name}:`),
   access: never,
   open: never,
 });
@@ -67,7 +67,7 @@ const clouds = (broken: readonly string[] = []) => {
       cloud,
       readHints: () => ({ hints: [], faults: [], ignored: [] }),
       expand,
-      probes: [{ where: name, ask: async () => 'well', orders: async () => [] }],
+      probes: [{ where: name, ask: async () => 'well', destructiveCalls: async () => [] }],
       access,
     };
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { accessByEntry } from '../../config/clouds.ts';
-import { keeperOf } from '../../providers/cluster-entries.ts';
+import { cloudOfEntry } from '../../providers/cluster-entries.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
 import { unhurried } from '../contract/cluster/stage.ts';
@@ -17,7 +17,7 @@ describe('the way into a cluster', () => {
     ['{ name: a, gke: { location: europe-west1-b, project: p } }', 'gcp'],
     ['{ name: a, secretManager: { secret: projects/p/locations/europe-west1/secrets/s, version: "3" } }', 'gcp'],
   ])('%s is kept by %s', (entry, cloud) => {
-    expect(keeperOf(entryIn(entry))).toBe(cloud);
+    expect(cloudOfEntry(entryIn(entry))).toBe(cloud);
   });
 
   it('is asked for at the cloud that keeps it, whatever cloud the machines are of', async () => {

@@ -59,5 +59,5 @@ describe.each([aws, azure, gcp])('a sample of $name', ({ name, readHints }) => {
 });
 
 it.each([EC2, VM, GCE, `${VM}/extensions/x`, 'node-1', ''])('the id %s is of one cloud at most', (id) => {
-  expect([aws, azure, gcp].filter(({ owns }) => owns(id)).length).toBe([EC2, VM, GCE].includes(id) ? 1 : 0);
+  expect([aws, azure, gcp].filter(({ ownsId }) => ownsId(id)).length).toBe([EC2, VM, GCE].includes(id) ? 1 : 0);
 });

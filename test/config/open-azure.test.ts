@@ -40,7 +40,10 @@ describe('Azure as the configuration names it', () => {
   it('asks which orders it may give, and says so where nobody may ask', async () => {
     const { kit, machine, world } = await opened();
     const orders = () =>
-      kit.probes[0]?.orders({ policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [machine] }, patient());
+      kit.probes[0]?.destructiveCalls(
+        { policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [machine] },
+        patient(),
+      );
     expect(await orders()).toMatchObject([{ what: 'may detach disks and power off machines', verdict: 'ok' }]);
     world.parts.azure.knobs.allowedActions = [
       'Microsoft.Compute/*/read',

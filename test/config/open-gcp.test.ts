@@ -33,7 +33,7 @@ it('asks which orders it may give, on a machine and its disk', async () => {
   const holder = addInstance(world);
   const disk = addDisk(world, {}, { instance: holder });
   const orders = async () =>
-    (await kit.probesFor?.([holder]))?.[0]?.orders(
+    (await kit.probesFor?.([holder]))?.[0]?.destructiveCalls(
       { policy: { ...defaultPolicy, unreachable: 'power-off' }, machines: [holder] },
       patient(),
     );

@@ -42,7 +42,7 @@ const cloudOver = (world: AzureWorld) =>
       subscription: SANDBOX_SUBSCRIPTION,
       credential,
       httpClient: inProcessClient(world),
-      following: { everyMs: 0, times: 10 },
+      polling: { everyMs: 0, times: 10 },
     }),
   );
 
@@ -65,7 +65,7 @@ const wiredOver = (
     openedCloud: {
       cloud,
       readHints,
-      probes: [{ where: 'azure', ask: async () => 'all well', orders: async () => [] }],
+      probes: [{ where: 'azure', ask: async () => 'all well', destructiveCalls: async () => [] }],
       access: { managedCluster: unused, secret: unused },
     },
     openClusters: [],

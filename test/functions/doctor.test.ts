@@ -20,9 +20,9 @@ type Orders = readonly { readonly what: string; readonly verdict: 'ok' | 'warn' 
 
 /** `orders`: what the cloud says to the orders of this identity. */
 const wiredWith = ({
-  orders = [],
+  destructiveCalls = [],
   fencers,
-}: { readonly orders?: Orders; readonly fencers?: readonly FencingFunction[] } = {}) => {
+}: { readonly destructiveCalls?: Orders; readonly fencers?: readonly FencingFunction[] } = {}) => {
   const { world, scene } = stopped();
   const install = installOver(world);
   const cluster = clusterIn(world, apiOf(world));
@@ -43,7 +43,10 @@ const wiredWith = ({
       {
         where: 'aws',
         ask: async () => 'EC2 answers',
-        orders: async ({ machines }: { readonly machines: readonly string[] }) => (asked.push(...machines), orders),
+        destructiveCalls: async ({ machines }: { readonly machines: readonly string[] }) => (
+          asked.push(...machines),
+          destructiveCalls
+        ),
       },
     ],
     readHints: () => ({ hints: [], faults: [], ignored: [] }),
@@ -133,8 +136,8 @@ it('refuses a question that it does not know', async () => {
 
 describe('where functions of other roles fence', () => {
   /** A function that fences, whose role is told this by the cloud. */
-  const fencerWith = (orders: Orders): FencingFunction => {
-    const its = wiredWith({ orders });
+  const fencerWith = (destructiveCalls: Orders): FencingFunction => {
+    const its = wiredWith({ destructiveCalls });
     return {
       name: 'sweep',
       ask: async (question) =>
@@ -144,7 +147,7 @@ describe('where functions of other roles fence', () => {
 
   it("their roles are judged, and the doctor's own is not: it may order nothing, and need not", async () => {
     const well = wiredWith({
-      orders: denied,
+      destructiveCalls: denied,
       fencers: [fencerWith([{ what: 'may detach disks', verdict: 'ok', says: 'allowed' }])],
     });
     expect(await well.ask({})).toMatchObject({
@@ -199,7 +202,7 @@ describe('where functions of other roles fence', () => {
 
 describe('on Lambda', () => {
   it('a doctor that finds a fence would not work ends as a failed function, in words and without a stack', async () => {
-    const { wired: getDependencies, limit } = wiredWith({ orders: denied });
+    const { wired: getDependencies, limit } = wiredWith({ destructiveCalls: denied });
     const failed = await onLambda(getDependencies)({}, limit).then(
       () => null,
       (error: unknown) => error,

@@ -11,9 +11,9 @@ import { azureCloud } from '../../providers/azure/index.ts';
 import { azureClients } from '../../providers/azure/client.ts';
 import { gcpCloud } from '../../providers/gcp/index.ts';
 import { computeClients } from '../../providers/gcp/client.ts';
-import { noAnswer, sentenceOf } from '../../transport/no-answer.ts';
+import { describeNetworkError, firstLineOf } from '../../transport/no-answer.ts';
 import { openStandIn } from '../providers/stand-in.ts';
-import { credential, following, prefix, subscription } from '../sandbox/azure/azure-world.ts';
+import { credential, polling, prefix, subscription } from '../sandbox/azure/azure-world.ts';
 import { credentials, region } from '../sandbox/ec2/ec2-world.ts';
 import { requestIds } from '../sandbox/gce/gce-world.ts';
 
@@ -28,7 +28,7 @@ const asked = {
       never(),
     ),
   Azure: (endpoint: string) =>
-    azureCloud(azureClients({ subscription, credential, endpoint, following })).look(
+    azureCloud(azureClients({ subscription, credential, endpoint, polling })).look(
       [`${prefix}/virtualmachines/db-0`],
       { disks: false },
       never(),
@@ -76,15 +76,17 @@ it('of many addresses that were tried in vain the first is named', () => {
   const one = (address: string) =>
     Object.assign(new Error(`connect ECONNREFUSED ${address}:443`), { code: 'ECONNREFUSED', address, port: 443 });
   const all = Object.assign(new AggregateError([one('10.0.0.1'), one('10.0.0.2')]), { code: 'ECONNREFUSED' });
-  expect(noAnswer(new Error('wrapped', { cause: all }))).toBe('ECONNREFUSED 10.0.0.1:443');
-  expect(noAnswer(all, 'ec2.eu-west-1.amazonaws.com')).toBe('ECONNREFUSED 10.0.0.1:443 (ec2.eu-west-1.amazonaws.com)');
+  expect(describeNetworkError(new Error('wrapped', { cause: all }))).toBe('ECONNREFUSED 10.0.0.1:443');
+  expect(describeNetworkError(all, 'ec2.eu-west-1.amazonaws.com')).toBe(
+    'ECONNREFUSED 10.0.0.1:443 (ec2.eu-west-1.amazonaws.com)',
+  );
 });
 
-it('what is no error of the network is none', () => expect(noAnswer(new Error('ENOTFOUND'))).toBeNull());
+it('what is no error of the network is none', () => expect(describeNetworkError(new Error('ENOTFOUND'))).toBeNull());
 
 it('of a sentence that goes on only the first line is kept, and not all of it', () => {
-  expect(sentenceOf('who may not do what\nand the request, signature and all')).toBe('who may not do what');
-  expect(sentenceOf('x'.repeat(9_000))).toHaveLength(2_001);
+  expect(firstLineOf('who may not do what\nand the request, signature and all')).toBe('who may not do what');
+  expect(firstLineOf('x'.repeat(9_000))).toHaveLength(2_001);
 });
 
 /**

@@ -9,7 +9,7 @@ import {
 } from 'node:http';
 import type { Server } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { underPermit, type Passage } from '../../transport/under-permit.ts';
+import { underPermit, type PermittedPath } from '../../transport/under-permit.ts';
 import type { proof } from '../permits.ts';
 
 /** Orders by Node's own means, without an SDK. */
@@ -55,5 +55,5 @@ export const failure = (acting: Promise<unknown>): Promise<unknown> =>
 
 export const sent = (
   permit: ReturnType<typeof proof>['permit'],
-  send: (passage: Passage) => Promise<string>,
+  send: (passage: PermittedPath) => Promise<string>,
 ): Promise<unknown> => failure(underPermit({ name: 'the order', permit, signal: undefined }, send));

@@ -19,7 +19,7 @@ import { addDisk, addInstance as addGceInstance } from '../../sandbox/gce/scenar
 import { instanceIn } from '../../sandbox/gce/state.ts';
 import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { makeAttachment } from '../contract/cluster/stage.ts';
-import { azureWorld, credential, following, subscription } from '../sandbox/azure/azure-world.ts';
+import { azureWorld, credential, polling, subscription } from '../sandbox/azure/azure-world.ts';
 import { credentials, ec2World, region } from '../sandbox/ec2/ec2-world.ts';
 import { gceWorld, requestIds } from '../sandbox/gce/gce-world.ts';
 import { openSlowFront, trustOnly, type SlowFront } from './slow-front.ts';
@@ -63,7 +63,7 @@ const azure = async (): Promise<Subject> => {
     handleArm(world, { method, url: `https://${headers['host'] ?? ''}${url}`, body }).answer;
   const front = await openSlowFront(answer, ({ method }) => method === 'POST');
   trustOnly(front.cert);
-  const cloud = azureCloud(azureClients({ subscription, credential, endpoint: front.url, following }));
+  const cloud = azureCloud(azureClients({ subscription, credential, endpoint: front.url, polling }));
   const target = { machine, incarnation: machineIn(world, machine)?.vmId ?? null };
   return {
     front,

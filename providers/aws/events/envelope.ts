@@ -2,9 +2,9 @@ import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
 import { jsonOrText } from '../../../fencing/model/json-text.ts';
-import { aside, faultsShowing, hinted } from '../../events/reading.ts';
+import { ignoredEvent, createFaultReporter, parsedHints } from '../../events/reading.ts';
 import { INSTANCE_ID } from '../identity.ts';
-import { knownKinds, momentOf, type Understood } from './kinds.ts';
+import { eventKinds, parseTime, type ParsedDetail } from './kinds.ts';
 
 /**
  * The fields that all EventBridge events share. Some published samples have ids that are not UUIDs and placeholder
@@ -74,10 +74,10 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   const outer = envelope.safeParse(raw);
   if (!outer.success) return unreadable(outer.error, where, 'send the event as EventBridge delivers it', raw);
   const type = outer.data['detail-type'];
-  const kind = knownKinds.get(type);
+  const kind = eventKinds.get(type);
   const machines = !kind && OUR_SOURCES.has(outer.data.source ?? '') ? machinesIn(raw) : [];
   if (machines.length > 0) return readingOf(outer.data, { machines, because: `event-${kebab(type)}` }, where);
-  if (!kind && OUR_SOURCES.has(outer.data.source ?? '')) return aside(`an event of the type "${type}"`, where);
+  if (!kind && OUR_SOURCES.has(outer.data.source ?? '')) return ignoredEvent(`an event of the type "${type}"`, where);
   if (!kind)
     return fault(
       `events of the type "${type}" are not understood`,
@@ -91,20 +91,20 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   return readingOf(outer.data, inner.data, where);
 };
 
-const readingOf = (outer: Envelope, understood: Understood, where: string): ParsedEvent =>
+const readingOf = (outer: Envelope, understood: ParsedDetail, where: string): ParsedEvent =>
   understood.machines === null
-    ? aside(understood.aside, where)
-    : hinted(understood.machines.map((machine) => hintOf(outer, machine, understood)));
+    ? ignoredEvent(understood.aside, where)
+    : parsedHints(understood.machines.map((machine) => hintOf(outer, machine, understood)));
 
 const hintOf = (
   outer: Envelope,
   machine: string,
-  { because, at }: Extract<Understood, { readonly because: string }>,
+  { because, at }: Extract<ParsedDetail, { readonly because: string }>,
 ): Hint => ({
   machine,
   because,
   eventId: outer.id ?? null,
-  time: momentOf(outer.time),
+  time: parseTime(outer.time),
   account: at?.account ?? outer.account ?? null,
   region: at?.region ?? outer.region ?? null,
   replay: outer['replay-name'] ?? null,
@@ -219,6 +219,6 @@ const namedByArn = (raw: object): readonly string[] => {
  */
 const namesAny = (detail: object): boolean => fieldsOf(detail).length > 0;
 
-export const { fault, unreadable } = faultsShowing((raw) =>
+export const { fault, unreadable } = createFaultReporter((raw) =>
   inspect(raw, { depth: 3, breakLength: Infinity }).slice(0, 300),
 );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { INSTANCE_ID } from '../identity.ts';
 
 /** The content of an event of a known kind: the machines to look at, or a note that it names none. */
-export type Understood =
+export type ParsedDetail =
   | { readonly machines: readonly string[]; readonly because: string; readonly at?: Whereabouts }
   | { readonly machines: null; readonly aside: string };
 
@@ -12,12 +12,12 @@ interface Whereabouts {
   readonly region: string | null;
 }
 
-const hint = (machine: string, because: string): Understood => ({ machines: [machine], because });
+const hint = (machine: string, because: string): ParsedDetail => ({ machines: [machine], because });
 
-const nothing = (aside: string): Understood => ({ machines: null, aside });
+const nothing = (aside: string): ParsedDetail => ({ machines: null, aside });
 
 /** Returns epoch ms, or null for a placeholder or a missing time. */
-export const momentOf = (time: string | null | undefined): number | null => {
+export const parseTime = (time: string | null | undefined): number | null => {
   const moment = Date.parse(time ?? '');
   return Number.isNaN(moment) ? null : moment;
 };
@@ -59,7 +59,7 @@ const apiCall = z
       responseElements: z.unknown().optional(),
     }),
   })
-  .transform(({ detail }, context): Understood => {
+  .transform(({ detail }, context): ParsedDetail => {
     const { eventName, errorCode } = detail;
     const place = Object.hasOwn(namedIn, eventName) ? namedIn[eventName] : undefined;
     if (place === undefined) return nothing(`a call of ${eventName}`);
@@ -88,7 +88,7 @@ const serviceEvent = z
       serviceEventDetails: z.object({ instanceIdSet: z.array(instanceId).default([]) }).nullish(),
     }),
   })
-  .transform(({ detail: { eventName, serviceEventDetails } }): Understood => {
+  .transform(({ detail: { eventName, serviceEventDetails } }): ParsedDetail => {
     const machines = serviceEventDetails?.instanceIdSet ?? [];
     return machines.length > 0
       ? { machines, because: `service-event-${kebab(eventName)}` }
@@ -120,7 +120,7 @@ const health = z
       eventRegion: z.string().nullish(),
     }),
   })
-  .transform(({ resources, detail }): Understood => {
+  .transform(({ resources, detail }): ParsedDetail => {
     const named = [...detail.affectedEntities.map((entity) => entity.entityValue ?? ''), ...resources];
     const machines = [...new Set(named.map((name) => ARN.exec(name)?.[1] ?? name))].filter((name) =>
       INSTANCE_ID.test(name),
@@ -168,7 +168,7 @@ const autoScaling = (because: string) =>
 const perhapsOf = (because: string) =>
   z
     .object({ detail: z.object({ EC2InstanceId: z.union([z.literal(''), instanceId]).nullish() }) })
-    .transform(({ detail }): Understood =>
+    .transform(({ detail }): ParsedDetail =>
       detail.EC2InstanceId
         ? hint(detail.EC2InstanceId, because)
         : nothing(`an Auto Scaling event (${because}) that names no instance`),
@@ -200,8 +200,8 @@ const kinds = {
   'AWS Health Abuse Event': health,
   'AWS API Call via CloudTrail': apiCall,
   'AWS Service Event via CloudTrail': serviceEvent,
-} satisfies Record<string, z.ZodType<Understood>>;
+} satisfies Record<string, z.ZodType<ParsedDetail>>;
 
-export const knownKinds: ReadonlyMap<string, z.ZodType<Understood>> = new Map<string, z.ZodType<Understood>>(
+export const eventKinds: ReadonlyMap<string, z.ZodType<ParsedDetail>> = new Map<string, z.ZodType<ParsedDetail>>(
   Object.entries(kinds),
 );

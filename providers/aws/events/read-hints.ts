@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import { jsonText } from '../../../fencing/model/json-text.ts';
-import { aside, hinted } from '../../events/reading.ts';
-import { type Batch, batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
+import { ignoredEvent, parsedHints } from '../../events/reading.ts';
+import { type MessageBatch, batchUnder, type EventDialect, createEventReader } from '../../events/walk.ts';
 import { fault, readDetail, readEnvelope, readTrailRecord, unreadable } from './envelope.ts';
-import { instanceId, momentOf, TEST_NOTIFICATION } from './kinds.ts';
+import { instanceId, parseTime, TEST_NOTIFICATION } from './kinds.ts';
 
 interface Wrapped {
   readonly value: unknown;
@@ -102,7 +102,7 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
 ];
 
 /** Returns the messages that a queue, a topic, or a stream delivers at once. */
-const batchIn = (raw: object): Batch | null =>
+const batchIn = (raw: object): MessageBatch | null =>
   batchUnder(raw, 'Records', ['body', 'Sns', 'kinesis']) ?? batchUnder(raw, 'records', ['recordId']);
 
 /** Returns the wrapped value, or null when the object is not a wrapping. */
@@ -140,17 +140,18 @@ const wordFor = (transition: string): string =>
 const readNotification = (raw: object, where: string): ParsedEvent | null => {
   const transition = notification.safeParse(raw);
   if (!transition.success) return null;
-  if (transition.data === TEST_NOTIFICATION) return aside('a test notification of Auto Scaling', where);
+  if (transition.data === TEST_NOTIFICATION) return ignoredEvent('a test notification of Auto Scaling', where);
   const about = named.safeParse(raw);
   if (!about.success) return unreadable(about.error, where, 'check the notification against its published shape', raw);
   const { EC2InstanceId, AccountId = null, RequestId = null, Time } = about.data;
-  if (!EC2InstanceId) return aside(`a notification of Auto Scaling (${transition.data}) that names no instance`, where);
-  return hinted([
+  if (!EC2InstanceId)
+    return ignoredEvent(`a notification of Auto Scaling (${transition.data}) that names no instance`, where);
+  return parsedHints([
     {
       machine: EC2InstanceId,
       because: `auto-scaling-${wordFor(transition.data)}`,
       eventId: RequestId,
-      time: momentOf(Time),
+      time: parseTime(Time),
       account: AccountId,
       region: null,
       replay: null,
@@ -168,18 +169,18 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
   if (!asked.success) return unreadable(asked.error, where, 'name one instance: { "instanceId": "i-…" }', raw);
   const { instanceId, account = null, region = null } = asked.data;
-  return hinted([
+  return parsedHints([
     { machine: instanceId, because: 'by-hand', eventId: null, time: null, account, region, replay: null },
   ]);
 };
 
-const readObject: Dialect['readObject'] = (raw, where, onward) => {
+const readObject: EventDialect['readObject'] = (raw, where, onward) => {
   if ('detail-type' in raw) return readEnvelope(raw, where);
   if ('instanceId' in raw && !('state' in raw)) return readByHand(raw, where);
   const inside = unwrap(raw);
   if (inside) return onward(inside.value, inside.step);
   if ('messageType' in raw && raw.messageType === 'CONTROL_MESSAGE')
-    return aside('a control message of CloudWatch Logs', where);
+    return ignoredEvent('a control message of CloudWatch Logs', where);
   const told = readNotification(raw, where) ?? readTrailRecord(raw, where) ?? readDetail(raw, where);
   return (
     told ??
@@ -198,7 +199,7 @@ const readObject: Dialect['readObject'] = (raw, where, onward) => {
  * Firehose; JSON text (one document, or one per line); and `{ "instanceId": "i-…" }` that a person writes.
  * Never throws, and never drops anything silently.
  */
-export const readHints = readerOf({
+export const readHints = createEventReader({
   readObject,
   fault,
   batchIn,

@@ -1,7 +1,7 @@
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { SSMClient } from '@aws-sdk/client-ssm';
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
-import { notKept } from '../../cluster-entries.ts';
+import { wrongCloudError } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { withCloudfenceErrors } from '../errors.ts';
 
@@ -11,9 +11,9 @@ import { withCloudfenceErrors } from '../errors.ts';
  */
 export const awsAccess = (region: string): CloudAccess => ({
   managedCluster: async (entry, signal) => {
-    if (!('eks' in entry)) throw notKept('aws', entry);
+    if (!('eks' in entry)) throw wrongCloudError('aws', entry);
     const { EKSClient } = await import('@aws-sdk/client-eks');
-    const { eksEndpoint, eksTokens } = await import('./eks.ts');
+    const { eksEndpoint, eksTokenProvider: eksTokens } = await import('./eks.ts');
     const place = { cluster: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? region };
     const eks = new EKSClient({ region: place.region });
     const { server, certificateAuthorityData } = await eksEndpoint(eks, place.cluster, signal);
@@ -25,7 +25,7 @@ export const awsAccess = (region: string): CloudAccess => ({
       const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
       return secretText(new SecretsManagerClient({ region }), entry.secret, signal);
     }
-    if (!('parameter' in entry)) throw notKept('aws', entry);
+    if (!('parameter' in entry)) throw wrongCloudError('aws', entry);
     const { SSMClient } = await import('@aws-sdk/client-ssm');
     return parameterText(new SSMClient({ region }), entry.parameter, signal);
   },

@@ -47,7 +47,7 @@ const RENEW_AFTER_MS = 10 * 60_000;
 /**
  * Returns a function that gives the bearer token. It makes a new token well before the 15 minutes of the old one end.
  */
-export const eksTokens = (identity: EksIdentity): (() => Promise<string>) => {
+export const eksTokenProvider = (identity: EksIdentity): (() => Promise<string>) => {
   let held: { readonly token: Promise<string>; readonly since: number } | null = null;
   return () => {
     const since = identity.now();

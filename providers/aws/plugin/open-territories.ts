@@ -12,14 +12,15 @@ export interface OpenTerritory extends Territory {
 }
 
 /** The place of this install. The account is null when it is not given. */
-export interface HomePlace {
+export interface HomeTerritory {
   readonly account: string | null;
   readonly region: string;
 }
 
-export const nameOf = ({ account, region }: HomePlace): string => (account === null ? region : `${account} ${region}`);
+export const territoryName = ({ account, region }: HomeTerritory): string =>
+  account === null ? region : `${account} ${region}`;
 
-const faultOf = (entry: TerritoryEntry, home: HomePlace): string | null => {
+const faultOf = (entry: TerritoryEntry, home: HomeTerritory): string | null => {
   const ownAccount = home.account === null ? entry.role === undefined : entry.account === home.account;
   if (ownAccount && entry.region === home.region) return 'is where this install is itself: leave it out';
   const roleless = entry.role === undefined && !ownAccount;
@@ -31,23 +32,28 @@ const faultOf = (entry: TerritoryEntry, home: HomePlace): string | null => {
  *
  * @throws InvalidConfiguration with all faults together
  */
-const refuseFaults = (entries: readonly TerritoryEntry[], home: HomePlace): void => {
+const refuseFaults = (entries: readonly TerritoryEntry[], home: HomeTerritory): void => {
   const faults = entries.flatMap((entry, at) => {
     const fault = faultOf(entry, home);
-    return fault === null ? [] : [`territories.${at}: ${nameOf(entry)} ${fault}`];
+    return fault === null ? [] : [`territories.${at}: ${territoryName(entry)} ${fault}`];
   });
   if (faults.length > 0) throw new InvalidConfiguration(faults);
 };
 
 const openTerritory = ({ role, externalId, endpoint, ...place }: TerritoryEntry, sts: StsOptions): OpenTerritory => {
   const credentials =
-    role === undefined ? sts.credentials : assumedRole({ arn: role, externalId: externalId ?? null }, sts);
+    role === undefined ? sts.credentials : roleCredentials({ arn: role, externalId: externalId ?? null }, sts);
   const clients = ec2Clients({
     region: place.region,
     ...(credentials && { credentials }),
     ...(endpoint !== undefined && { endpoint }),
   });
-  return { name: nameOf(place), region: place.region, clients, cloud: awsCloud({ clients, region: place.region }) };
+  return {
+    name: territoryName(place),
+    region: place.region,
+    clients,
+    cloud: awsCloud({ clients, region: place.region }),
+  };
 };
 
 /**
@@ -56,14 +62,14 @@ const openTerritory = ({ role, externalId, endpoint, ...place }: TerritoryEntry,
  */
 export const openTerritories = (
   entries: readonly TerritoryEntry[],
-  home: HomePlace,
+  home: HomeTerritory,
   sts: StsOptions,
 ): readonly OpenTerritory[] => {
   refuseFaults(entries, home);
   return entries.map((entry) => openTerritory(entry, sts));
 };
 
-export interface Role {
+export interface RoleToAssume {
   readonly arn: string;
   readonly externalId: string | null;
 }
@@ -77,7 +83,7 @@ const SESSION = 'cloudfence';
 /**
  * Any refusal of the role denies everything that needs the role. Only a service that did not answer may answer soon.
  */
-const notAssumed = (caught: unknown, { arn }: Role): CloudfenceError => {
+const notAssumed = (caught: unknown, { arn }: RoleToAssume): CloudfenceError => {
   const error = toCloudfenceError(caught, 'sts:AssumeRole');
   const words = `the role ${arn} cannot be assumed: ${error.message}`;
   return error instanceof Unavailable
@@ -92,7 +98,7 @@ const notAssumed = (caught: unknown, { arn }: Role): CloudfenceError => {
  *
  * @throws Denied, Unavailable
  */
-export const assumedRole = (role: Role, { credentials, ...sts }: StsOptions) => {
+export const roleCredentials = (role: RoleToAssume, { credentials, ...sts }: StsOptions) => {
   const assume = fromTemporaryCredentials({
     params: {
       RoleArn: role.arn,

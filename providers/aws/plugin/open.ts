@@ -6,15 +6,15 @@ import { withCloudfenceErrors } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
 import { awsCloud } from '../index.ts';
 import { awsAccess } from './access.ts';
-import { orderChecks, type OrderPlace, probeReads } from './permissions.ts';
+import { destructiveCallChecks, type PermissionScope, probeReads } from './permissions.ts';
 
-const probeOf = (where: string, place: OrderPlace): CloudProbe => ({
+const probeOf = (where: string, place: PermissionScope): CloudProbe => ({
   where,
   ask: async (signal) => {
     await probeReads(place.clients, place.region, signal);
     return `ec2:DescribeInstances and ec2:DescribeVolumes answer in ${place.region}`;
   },
-  orders: (trial, signal) => orderChecks(trial, place, signal),
+  destructiveCalls: (trial, signal) => destructiveCallChecks(trial, place, signal),
 });
 
 const NO_REGION =
@@ -38,9 +38,9 @@ export const openAws = async ({
 const withTerritories = async (
   kit: OpenedCloud,
   entries: CloudOptions['territories'],
-  home: { readonly account: string | null; readonly region: string; readonly tags: OrderPlace['tags'] },
+  home: { readonly account: string | null; readonly region: string; readonly tags: PermissionScope['tags'] },
 ): Promise<OpenedCloud> => {
-  const { openTerritories, nameOf } = await import('./open-territories.ts');
+  const { openTerritories, territoryName: nameOf } = await import('./open-territories.ts');
   const { cloudOfTerritories } = await import('../territories.ts');
   const others = openTerritories(entries, home, { region: home.region });
   const probes = others.map(({ name, clients, region }) =>

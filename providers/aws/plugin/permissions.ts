@@ -8,15 +8,15 @@ import {
 import { Denied, Refused } from '../../../fencing/model/errors.ts';
 import type { DiskId, MachineFacts, MachineId } from '../../../fencing/model/machine.ts';
 import type { Check } from '../../check.ts';
-import type { Trial } from '../../plugin.ts';
+import type { PermissionTrial } from '../../plugin.ts';
 import type { Ec2Clients } from '../client.ts';
-import { volumesById } from '../disks.ts';
+import { readVolumes } from '../disks.ts';
 import { toCloudfenceError, withCloudfenceErrors } from '../errors.ts';
-import { look } from '../look.ts';
+import { lookAtMachines } from '../look.ts';
 
 /** Tries the calls of a fence as EC2 dry runs and returns the results as lines for `cloudfence doctor`. */
 
-export interface OrderPlace {
+export interface PermissionScope {
   readonly clients: Ec2Clients;
   readonly region: string;
   /** Null when the tags that the permissions depend on are unknown. */
@@ -27,7 +27,7 @@ export interface OrderPlace {
  * Makes the check for a dry run on ids that do not exist. A denial proves nothing there: a permission that depends on a
  * tag is always denied for an object that does not exist and has no tag.
  */
-const nobodys = (what: string, order: Order, denied: string | null): Check =>
+const nobodys = (what: string, order: DestructiveCall, denied: string | null): Check =>
   denied === null
     ? { what, verdict: 'ok', says: `${order} is not denied in a dry run` }
     : {
@@ -36,24 +36,24 @@ const nobodys = (what: string, order: Order, denied: string | null): Check =>
         says: `${denied} in a dry run on what does not exist, as every permission that hangs on a tag does: ask again when a Node holds a disk`,
       };
 
-const namesOf = (order: Order, { machine, disk }: OrderTarget): string =>
+const namesOf = (order: DestructiveCall, { machine, disk }: TrialTarget): string =>
   order === 'ec2:DetachVolume' ? `${disk} of ${machine}` : machine;
 
 /** Stopping a machine requires no tag on its disk. */
-const ruleFor = (order: Order, rule: TagRule): TagRule =>
+const ruleFor = (order: DestructiveCall, rule: TagRule): TagRule =>
   order === 'ec2:DetachVolume' ? rule : { ...rule, volumes: [] };
 
 const whyDenied = async (
-  order: Order,
-  tried: TriedOrder,
-  { clients, tags }: OrderPlace,
+  order: DestructiveCall,
+  tried: TrialResult,
+  { clients, tags }: PermissionScope,
   signal: AbortSignal,
 ): Promise<string> => {
   const missing = tags === null ? [] : await missingTags(clients.reads, tried, ruleFor(order, tags), signal);
   return `on ${namesOf(order, tried)}: ${missing.length > 0 ? `${missing.join(', and ')}, on which the permission hangs` : tried.denied}`;
 };
 
-const remedies: Record<Order, string> = {
+const remedies: Record<DestructiveCall, string> = {
   'ec2:DetachVolume':
     'a disk that Kubernetes does not let go of would stay attached; give the permission or the tag (docs/aws.md, "Permissions")',
   'ec2:StopInstances':
@@ -64,9 +64,9 @@ const MOST_SAID = 3;
 
 const checkOf = async (
   what: string,
-  order: Order,
-  targets: readonly OrderTarget[],
-  place: OrderPlace,
+  order: DestructiveCall,
+  targets: readonly TrialTarget[],
+  place: PermissionScope,
   signal: AbortSignal,
 ): Promise<Check> => {
   const tried = await Promise.all(targets.map((target) => tryOrder(place.clients, order, target, signal)));
@@ -88,9 +88,9 @@ const checkOf = async (
 };
 
 /** Checks whether EC2 would allow the destructive calls of this policy. @throws Denied, Unavailable */
-export const orderChecks = async (
-  { policy, machines }: Trial,
-  place: OrderPlace,
+export const destructiveCallChecks = async (
+  { policy, machines }: PermissionTrial,
+  place: PermissionScope,
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   const targets = await targetsAmong(place.clients, place.region, machines, signal);
@@ -112,26 +112,26 @@ const NOBODYS_VOLUME = 'vol-00000000000000000';
  */
 const MOST_TRIED = 10;
 
-interface OrderTarget {
+interface TrialTarget {
   readonly machine: MachineId;
   readonly disk: DiskId;
   /** False for ids that do not exist and therefore have no tags. */
   readonly exists: boolean;
 }
 
-interface TriedOrder extends OrderTarget {
+interface TrialResult extends TrialTarget {
   /** EC2's answer when it denies the call, otherwise null. */
   readonly denied: string | null;
 }
 
-type Order = 'ec2:DetachVolume' | 'ec2:StopInstances';
+type DestructiveCall = 'ec2:DetachVolume' | 'ec2:StopInstances';
 
 /** Checks that EC2 answers the reads of a fence. @throws Denied, Unavailable */
 export const probeReads = async ({ reads }: Ec2Clients, region: string, signal: AbortSignal): Promise<void> => {
-  await look(reads, region, [NOBODYS_INSTANCE], { disks: true }, signal);
+  await lookAtMachines(reads, region, [NOBODYS_INSTANCE], { disks: true }, signal);
 };
 
-const nobody: OrderTarget = { machine: NOBODYS_INSTANCE, disk: NOBODYS_VOLUME, exists: false };
+const nobody: TrialTarget = { machine: NOBODYS_INSTANCE, disk: NOBODYS_VOLUME, exists: false };
 
 const spread = <T>(all: readonly T[], most: number): readonly T[] =>
   all.length <= most
@@ -140,7 +140,7 @@ const spread = <T>(all: readonly T[], most: number): readonly T[] =>
         (one) => one !== undefined,
       );
 
-const dataDiskOf = ({ machine, disks }: MachineFacts): readonly OrderTarget[] => {
+const dataDiskOf = ({ machine, disks }: MachineFacts): readonly TrialTarget[] => {
   const first = disks.find(({ keep }) => keep === null);
   return first ? [{ machine, disk: first.disk, exists: true }] : [];
 };
@@ -155,16 +155,16 @@ const targetsAmong = async (
   region: string,
   machines: readonly MachineId[],
   signal: AbortSignal,
-): Promise<readonly OrderTarget[]> => {
-  const facts = await look(reads, region, machines, { disks: true }, signal);
+): Promise<readonly TrialTarget[]> => {
+  const facts = await lookAtMachines(reads, region, machines, { disks: true }, signal);
   const targets = spread(facts.flatMap(dataDiskOf), MOST_TRIED);
   return targets.length === 0 ? [nobody] : targets;
 };
 
 const send = (
   client: EC2Client,
-  order: Order,
-  { machine, disk }: OrderTarget,
+  order: DestructiveCall,
+  { machine, disk }: TrialTarget,
   abortSignal: AbortSignal,
 ): Promise<unknown> => {
   switch (order) {
@@ -188,10 +188,10 @@ const send = (
  */
 const tryOrder = async (
   { reads }: Ec2Clients,
-  order: Order,
-  target: OrderTarget,
+  order: DestructiveCall,
+  target: TrialTarget,
   signal: AbortSignal,
-): Promise<TriedOrder> => {
+): Promise<TrialResult> => {
   try {
     await send(reads, order, target, signal);
   } catch (caught) {
@@ -233,7 +233,7 @@ const said = (id: string, tags: readonly Tag[], wanted: readonly WantedTag[]): r
  */
 const missingTags = async (
   client: EC2Client,
-  { machine, disk }: OrderTarget,
+  { machine, disk }: TrialTarget,
   { instances, volumes }: TagRule,
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
@@ -241,7 +241,7 @@ const missingTags = async (
     client.send(new DescribeInstancesCommand({ InstanceIds: [machine] }), { abortSignal: signal }),
   );
   const found = answer.Reservations?.flatMap(({ Instances = [] }) => Instances) ?? [];
-  const [volume] = await volumesById(client, [disk], signal);
+  const [volume] = await readVolumes(client, [disk], signal);
   return [
     ...said(
       machine,

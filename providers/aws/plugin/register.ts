@@ -8,7 +8,7 @@ export const aws: CloudPlugin = {
   incarnationsOf: () => [],
   diskOf,
   readHints,
-  owns: (id) => INSTANCE_ID.test(id),
+  ownsId: (id) => INSTANCE_ID.test(id),
   access: async (options) => (await (await import('./open.ts')).openAws(options)).access,
   open: async (options) => (await import('./open.ts')).openAws(options),
 };

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
-import { fault, readingOf, unreadable } from './envelope.ts';
-import { about, aboutFirst, kebab, momentIn, nothing, reasonIn, said, type Understood } from './kinds.ts';
+import { fault, parsedEventOf, unreadable } from './envelope.ts';
+import {
+  detailAbout,
+  detailAboutFirst,
+  toKebabCase,
+  parseTime,
+  namesNoMachine,
+  reasonIn,
+  activityLogValue,
+  type ParsedDetail,
+} from './kinds.ts';
 
 /**
  * Azure Monitor alerts as an action group sends them: in the common schema, in the older schemas of activity-log and
@@ -11,11 +20,11 @@ import { about, aboutFirst, kebab, momentIn, nothing, reasonIn, said, type Under
 
 /** The content of an alert on the activity log or on a metric. Cloudfence never reads its claims. */
 const context = z.object({
-  operationName: said.nullish(),
-  eventSource: said.nullish(),
+  operationName: activityLogValue.nullish(),
+  eventSource: activityLogValue.nullish(),
   eventDataId: z.string().nullish(),
   eventTimestamp: z.string().nullish(),
-  status: said.nullish(),
+  status: activityLogValue.nullish(),
   authorization: z.object({ scope: z.string().nullish() }).nullish(),
   resourceId: z.string().nullish(),
   condition: z.unknown().optional(),
@@ -74,9 +83,9 @@ export const readAlert = (raw: object, where: string): ParsedEvent => {
   const { outer, inner } = alert.data;
   const origin = {
     eventId: inner.eventDataId ?? outer.alertId ?? null,
-    time: momentIn(inner.eventTimestamp ?? outer.firedDateTime),
+    time: parseTime(inner.eventTimestamp ?? outer.firedDateTime),
   };
-  return readingOf(understood(alert.data), origin, where);
+  return parsedEventOf(understood(alert.data), origin, where);
 };
 
 const RESOURCE_HEALTH = /^resource ?health$/i;
@@ -89,17 +98,17 @@ const isOfAvailability = (condition: unknown): boolean =>
   criteria.safeParse(condition).data?.allOf.some(({ metricName }) => metricName.toLowerCase() === AVAILABILITY) ??
   false;
 
-const understood = ({ inner, outer }: Alert): Understood => {
+const understood = ({ inner, outer }: Alert): ParsedDetail => {
   const { operationName, eventSource, status, authorization, resourceId, condition } = inner;
   const places = [authorization?.scope, resourceId]
     .map((resource) => (resource ? [resource] : []))
     .concat([outer.alertTargetIDs ?? []]);
   if (RESOURCE_HEALTH.test(eventSource ?? outer.monitoringService ?? ''))
-    return aboutFirst(places, 'alert-resource-health');
-  if (isOfAvailability(condition)) return aboutFirst(places, 'alert-availability');
+    return detailAboutFirst(places, 'alert-resource-health');
+  if (isOfAvailability(condition)) return detailAboutFirst(places, 'alert-availability');
   const reason = reasonIn(operationName ?? '');
-  if (reason === null) return nothing(`an alert about ${operationName ?? 'something else'}`);
-  return aboutFirst(places, `alert-${reason}${status ? `-${kebab(status)}` : ''}`);
+  if (reason === null) return namesNoMachine(`an alert about ${operationName ?? 'something else'}`);
+  return detailAboutFirst(places, `alert-${reason}${status ? `-${toKebabCase(status)}` : ''}`);
 };
 
 /**
@@ -108,18 +117,18 @@ const understood = ({ inner, outer }: Alert): Understood => {
  * https://learn.microsoft.com/azure/azure-monitor/platform/activity-log-schema
  */
 const record = z.object({
-  operationName: said,
+  operationName: activityLogValue,
   resourceId: z.string(),
-  category: said.nullish(),
+  category: activityLogValue.nullish(),
   resultType: z.string().nullish(),
-  status: said.nullish(),
+  status: activityLogValue.nullish(),
   eventDataId: z.string().nullish(),
   correlationId: z.string().nullish(),
   time: z.string().nullish(),
   eventTimestamp: z.string().nullish(),
 });
 
-type Told = z.infer<typeof record>;
+type ActivityRecord = z.infer<typeof record>;
 
 export const isActivityRecord = (raw: object): boolean => 'operationName' in raw && 'resourceId' in raw;
 
@@ -128,18 +137,24 @@ export const readActivityRecord = (raw: object, where: string): ParsedEvent => {
   if (!read.success)
     return unreadable(read.error, where, 'check the record against the schema of the activity log', raw);
   const { eventDataId, correlationId, time, eventTimestamp } = read.data;
-  return readingOf(
+  return parsedEventOf(
     understoodRecord(read.data),
-    { eventId: eventDataId ?? correlationId ?? null, time: momentIn(eventTimestamp ?? time) },
+    { eventId: eventDataId ?? correlationId ?? null, time: parseTime(eventTimestamp ?? time) },
     where,
   );
 };
 
-const understoodRecord = ({ operationName, resourceId, category, resultType, status }: Told): Understood => {
-  if (/^resourcehealth$/i.test(category ?? '')) return about(resourceId, 'activity-resource-health');
+const understoodRecord = ({
+  operationName,
+  resourceId,
+  category,
+  resultType,
+  status,
+}: ActivityRecord): ParsedDetail => {
+  if (/^resourcehealth$/i.test(category ?? '')) return detailAbout(resourceId, 'activity-resource-health');
   const reason = reasonIn(operationName);
   const outcome = status ?? resultType;
   return reason === null
-    ? nothing(`a record of ${operationName}`)
-    : about(resourceId, `activity-${reason}${outcome ? `-${kebab(outcome)}` : ''}`);
+    ? namesNoMachine(`a record of ${operationName}`)
+    : detailAbout(resourceId, `activity-${reason}${outcome ? `-${toKebabCase(outcome)}` : ''}`);
 };

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
 import { jsonOrText } from '../../../fencing/model/json-text.ts';
 import { jsonIn } from '../../events/json-text.ts';
-import { allowance, aside, faultsShowing, hinted } from '../../events/reading.ts';
-import { isOurs, knownKinds, momentIn, subjectOf, type Understood } from './kinds.ts';
+import { createAllowance, ignoredEvent, createFaultReporter, parsedHints } from '../../events/reading.ts';
+import { isComputeSender, eventKinds, parseTime, subjectOf, type ParsedDetail } from './kinds.ts';
 
 /**
  * The two schemas of Event Grid. Some published samples have ids that are not UUIDs and placeholder times, so neither
@@ -27,7 +27,7 @@ export const isEnvelope = (raw: object): boolean => 'eventType' in raw || ('spec
 /** Parses data that arrives as text, or in base64 as CloudEvents allows. */
 const opened = (data: unknown): unknown => {
   if (typeof data !== 'string') return data;
-  const [only] = jsonIn(data, '$', allowance());
+  const [only] = jsonIn(data, '$', createAllowance());
   return only && 'value' in only ? only.value : data;
 };
 
@@ -37,7 +37,7 @@ const withData = (raw: object): object => {
 };
 
 /** Reads the data of an event alone, which a route may have cut out. Returns null for anything else. */
-export const readInside = (data: object, where: string): ParsedEvent | null => {
+export const readEventData = (data: object, where: string): ParsedEvent | null => {
   const type =
     'resourceUri' in data && 'operationName' in data ? 'Microsoft.Resources.ResourceActionSuccess' : kindOfInfo(data);
   if (type === null) return null;
@@ -63,8 +63,8 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   const outer = ('eventType' in raw ? gridEvent : cloudEvent).safeParse(raw);
   if (!outer.success) return unreadable(outer.error, where, SCHEMAS, raw);
   const { type, key, id = null, time } = outer.data;
-  const kind = knownKinds.get(type.toLowerCase());
-  if (!kind && isOurs(type)) return aside(`an event of the type "${type}"`, where);
+  const kind = eventKinds.get(type.toLowerCase());
+  if (!kind && isComputeSender(type)) return ignoredEvent(`an event of the type "${type}"`, where);
   if (!kind)
     return fault(
       `events of the type "${type}" are not understood`,
@@ -75,21 +75,21 @@ export const readEnvelope = (sent: object, where: string): ParsedEvent => {
   const inner = kind.safeParse(raw);
   if (!inner.success)
     return unreadable(inner.error, where, `check the event against the published shape of "${type}"`, raw);
-  return readingOf(inner.data, { eventId: id, time: momentIn(time) }, where);
+  return parsedEventOf(inner.data, { eventId: id, time: parseTime(time) }, where);
 };
 
 type Origin = Pick<Hint, 'eventId' | 'time'>;
 
 /** Returns hints for machines and scale sets. News about other resources is not a reason to look. */
-export const readingOf = (understood: Understood, origin: Origin, where: string): ParsedEvent => {
-  if (understood.resources === null) return aside(understood.aside, where);
+export const parsedEventOf = (understood: ParsedDetail, origin: Origin, where: string): ParsedEvent => {
+  if (understood.resources === null) return ignoredEvent(understood.aside, where);
   const subjects = understood.resources.flatMap((resource) => subjectOf(resource) ?? []);
   if (subjects.length === 0)
-    return aside(
+    return ignoredEvent(
       `news (${understood.because}) of no machine: ${understood.resources.join(', ') || 'of nothing'}`,
       where,
     );
-  return hinted(
+  return parsedHints(
     subjects.map(({ id, subscription }) => ({
       machine: id,
       because: understood.because,
@@ -106,7 +106,7 @@ export const readingOf = (understood: Understood, origin: Origin, where: string)
  * other body unchanged.
  * https://github.com/cloudevents/spec/blob/main/cloudevents/bindings/http-protocol-binding.md
  */
-export const structured = (headers: Readonly<Record<string, string | undefined>>, body: string): string => {
+export const toStructuredEvent = (headers: Readonly<Record<string, string | undefined>>, body: string): string => {
   const { 'ce-specversion': specversion, 'ce-type': type } = headers;
   if (specversion === undefined || type === undefined) return body;
   const attributes = Object.entries(headers).flatMap(([name, value]) =>
@@ -162,4 +162,4 @@ const shown = (value: unknown, depth: number): unknown => {
 const excerptOf = (raw: unknown): string =>
   inspect(shown(raw, 0), { depth: DEEPEST, breakLength: Infinity }).slice(0, 300);
 
-export const { fault, unreadable } = faultsShowing(excerptOf);
+export const { fault, unreadable } = createFaultReporter(excerptOf);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flexibleMember, machinePath, setPath } from '../identity.ts';
+import { flexibleSetMember, machinePath, scaleSetPath } from '../identity.ts';
 import { HANDSHAKE } from './handshake.ts';
 
 /** The kinds of Event Grid events that name machines, by type. No event proves that a machine is off. */
@@ -15,10 +15,12 @@ const operation = (outcome: string) =>
       subject: z.string().nullish(),
       data: z.object({ operationName: z.string(), resourceUri: z.string().nullish() }),
     })
-    .transform(({ subject, data: { operationName, resourceUri } }): Understood => {
+    .transform(({ subject, data: { operationName, resourceUri } }): ParsedDetail => {
       const reason = reasonIn(operationName);
       const places = [resourceUri, subject].map((resource) => (resource ? [resource] : []));
-      return reason === null ? nothing(`an operation ${operationName}`) : aboutFirst(places, `arm-${reason}${outcome}`);
+      return reason === null
+        ? namesNoMachine(`an operation ${operationName}`)
+        : detailAboutFirst(places, `arm-${reason}${outcome}`);
     });
 
 /** https://learn.microsoft.com/azure/event-grid/event-schema-health-resources */
@@ -36,25 +38,25 @@ const health = <Properties extends z.ZodRawShape>(properties: Properties) =>
  */
 const STAYS_UP = /^(?:LiveMigration|PlannedFreeze|VirtualMachineRestarted$|VirtualMachineCrashed$)/i;
 
-const annotated = health({ annotationName: z.string() }).transform(({ data }): Understood => {
+const annotated = health({ annotationName: z.string() }).transform(({ data }): ParsedDetail => {
   const { targetResourceId, annotationName } = data.resourceInfo.properties;
   return STAYS_UP.test(annotationName)
-    ? nothing(`an annotation of a machine that stays up, ${annotationName}`)
-    : about(targetResourceId, `annotated-${kebab(annotationName)}`);
+    ? namesNoMachine(`an annotation of a machine that stays up, ${annotationName}`)
+    : detailAbout(targetResourceId, `annotated-${toKebabCase(annotationName)}`);
 });
 
-const availability = health({ availabilityState: z.string() }).transform(({ data }): Understood => {
+const availability = health({ availabilityState: z.string() }).transform(({ data }): ParsedDetail => {
   const { targetResourceId, availabilityState } = data.resourceInfo.properties;
-  return about(targetResourceId, `availability-${kebab(availabilityState)}`);
+  return detailAbout(targetResourceId, `availability-${toKebabCase(availabilityState)}`);
 });
 
 /** https://learn.microsoft.com/azure/event-grid/event-schema-resource-notifications-resource-management-events */
 const changed = (because: string) =>
   z
     .object({ data: z.object({ resourceInfo: z.object({ id: z.string().min(1) }) }) })
-    .transform(({ data }) => about(data.resourceInfo.id, because));
+    .transform(({ data }) => detailAbout(data.resourceInfo.id, because));
 
-const handshake = z.unknown().transform((): Understood => nothing('the handshake of a subscription'));
+const handshake = z.unknown().transform((): ParsedDetail => namesNoMachine('the handshake of a subscription'));
 
 const RESOURCES = 'microsoft.resources.resource';
 const HEALTH = 'microsoft.resourcenotifications.healthresources.';
@@ -67,7 +69,7 @@ const operations = ['write', 'delete', 'action'].flatMap((verb) => [
 ]);
 
 /** Types are in lower case. */
-export const knownKinds: ReadonlyMap<string, z.ZodType<Understood>> = new Map<string, z.ZodType<Understood>>([
+export const eventKinds: ReadonlyMap<string, z.ZodType<ParsedDetail>> = new Map<string, z.ZodType<ParsedDetail>>([
   ...operations,
   [`${HEALTH}resourceannotated`, annotated],
   [`${HEALTH}availabilitystatuschanged`, availability],
@@ -80,7 +82,7 @@ export const knownKinds: ReadonlyMap<string, z.ZodType<Understood>> = new Map<st
  * True for the senders that send many events that are not about a machine. Such an event is not a mistake of the person
  * who made the subscription.
  */
-export const isOurs = (type: string): boolean =>
+export const isComputeSender = (type: string): boolean =>
   /^microsoft\.(?:resources|resourcenotifications|eventgrid|compute)\./i.test(type);
 
 /**
@@ -110,13 +112,13 @@ const ON_MACHINES =
   /^microsoft\.compute\/(?:virtualmachinescalesets\/virtualmachines|virtualmachinescalesets|virtualmachines)\//;
 
 /**
- * Returns `power-off` for `Microsoft.Compute/virtualMachines/powerOff/action`. Returns null for an operation that says
+ * Returns `power-off` for `Microsoft.Compute/virtualMachines/powerOffMachine/action`. Returns null for an operation that says
  * nothing about power.
  */
 export const reasonIn = (operation: string): string | null => {
   const name = operation.toLowerCase();
   const verb = ON_MACHINES.test(name) ? name.replace(ON_MACHINES, '') : '';
-  return TELLING.has(verb) ? kebab(operation.slice(-verb.length).replace(/\/action$/i, '')) : null;
+  return TELLING.has(verb) ? toKebabCase(operation.slice(-verb.length).replace(/\/action$/i, '')) : null;
 };
 
 /** The subject of an event. A scale set stands for its machines, which only a call to Azure can list. */
@@ -136,32 +138,32 @@ interface Subject {
  * extension.
  */
 export const subjectOf = (resource: string): Subject | null => {
-  const machine = machinePath(resource) ?? flexibleMember(resource);
+  const machine = machinePath(resource) ?? flexibleSetMember(resource);
   if (machine) return { kind: 'machine', id: machine.id, subscription: machine.subscription, group: machine.group };
-  const set = setPath(resource);
+  const set = scaleSetPath(resource);
   return set && { kind: 'set', id: set.id, subscription: set.subscription, group: set.group };
 };
 
 /** The content of an event: the resources to look at and why, or a note that it is about none. */
-export type Understood =
+export type ParsedDetail =
   | { readonly resources: readonly string[]; readonly because: string }
   | { readonly resources: null; readonly aside: string };
 
-export const about = (resource: string, because: string): Understood => ({ resources: [resource], because });
+export const detailAbout = (resource: string, because: string): ParsedDetail => ({ resources: [resource], because });
 
 /**
  * Takes the first of these places that names a machine or a scale set. An event may name its machines in several places
  * and something wider in others.
  */
-export const aboutFirst = (places: readonly (readonly string[])[], because: string): Understood => ({
+export const detailAboutFirst = (places: readonly (readonly string[])[], because: string): ParsedDetail => ({
   resources: places.find((place) => place.some((resource) => subjectOf(resource) !== null)) ?? places.flat(),
   because,
 });
 
-export const nothing = (aside: string): Understood => ({ resources: null, aside });
+export const namesNoMachine = (aside: string): ParsedDetail => ({ resources: null, aside });
 
-/** Converts `powerOff` to `power-off`, and `VirtualMachineHostCrashed` to `virtual-machine-host-crashed`. */
-export const kebab = (name: string): string =>
+/** Converts `powerOffMachine` to `power-off`, and `VirtualMachineHostCrashed` to `virtual-machine-host-crashed`. */
+export const toKebabCase = (name: string): string =>
   name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1-$2')
     .replaceAll(/[^A-Za-z\d]+/g, '-')
@@ -169,10 +171,10 @@ export const kebab = (name: string): string =>
     .toLowerCase();
 
 /** Returns epoch ms, or null for a placeholder or a missing time. */
-export const momentIn = (time: string | null | undefined): number | null => {
+export const parseTime = (time: string | null | undefined): number | null => {
   const moment = Date.parse(time ?? '');
   return Number.isNaN(moment) ? null : moment;
 };
 
 /** A value of the activity log: alone, or with its translation beside it. */
-export const said = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);
+export const activityLogValue = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
-import { hinted } from '../../events/reading.ts';
-import { batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
-import { fault, isEnvelope, readEnvelope, readInside, unreadable } from './envelope.ts';
+import { parsedHints } from '../../events/reading.ts';
+import { batchUnder, type EventDialect, createEventReader } from '../../events/walk.ts';
+import { fault, isEnvelope, readEnvelope, readEventData, unreadable } from './envelope.ts';
 import { isActivityRecord, isAlert, readActivityRecord, readAlert } from './alert.ts';
 import { subjectOf } from './kinds.ts';
 
@@ -26,7 +26,7 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
     );
   const subject = subjectOf(asked.data.resourceId);
   if (!subject) return fault('this is no machine', where, 'name one machine', raw);
-  return hinted([
+  return parsedHints([
     {
       machine: subject.id,
       because: 'by-hand',
@@ -56,12 +56,12 @@ const WRAPPINGS = [
   'data',
 ] as const;
 
-const readObject: Dialect['readObject'] = (raw, where, onward) => {
+const readObject: EventDialect['readObject'] = (raw, where, onward) => {
   if (isEnvelope(raw)) return readEnvelope(raw, where);
   if (isAlert(raw)) return readAlert(raw, where);
   if (isActivityRecord(raw)) return readActivityRecord(raw, where);
   if ('resourceId' in raw) return readByHand(raw, where);
-  const inside = readInside(raw, where);
+  const inside = readEventData(raw, where);
   if (inside) return inside;
   const fields = new Map<string, unknown>(Object.entries(raw));
   const wrapping = WRAPPINGS.find((key) => fields.has(key));
@@ -87,4 +87,4 @@ const batchIn = (raw: object) => batchUnder(raw, 'value', ['event']);
  * scale set instead of a machine. The provider's `expand` knows the machines of the set.
  * Never throws, and never drops anything silently.
  */
-export const readHints = readerOf({ readObject, fault, batchIn, asDelivered: DELIVERED });
+export const readHints = createEventReader({ readObject, fault, batchIn, asDelivered: DELIVERED });

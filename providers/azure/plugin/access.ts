@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Denied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
-import { notKept } from '../../cluster-entries.ts';
+import { wrongCloudError } from '../../cluster-entries.ts';
 import { apiServerIn } from '../../api-server-in.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { armScope, armUrl } from '../client.ts';
@@ -17,7 +17,7 @@ export interface AzureAccessOptions extends AksOptions {
 /** Gives access to clusters that AKS manages, and to kubeconfigs in Key Vault. Key Vault needs no subscription. */
 export const azureAccess = ({ subscription: usual, now, ...options }: AzureAccessOptions): CloudAccess => ({
   managedCluster: async (entry, signal) => {
-    if (!('aks' in entry)) throw notKept('azure', entry);
+    if (!('aks' in entry)) throw wrongCloudError('azure', entry);
     const { cluster = entry.name, resourceGroup, subscription = usual } = entry.aks;
     if (subscription === null)
       throw new InvalidConfiguration([
@@ -31,11 +31,11 @@ export const azureAccess = ({ subscription: usual, now, ...options }: AzureAcces
       throw new InvalidConfiguration([
         `the AKS cluster ${cluster} knows no users of Entra ID: enable that, or keep a kubeconfig in a Key Vault`,
       ]);
-    return { server, ca, token: aksTokens(options, now) };
+    return { server, ca, token: aksTokenProvider(options, now) };
   },
   secret: async (entry, signal) => {
-    if (!('keyVault' in entry)) throw notKept('azure', entry);
-    return vaultSecret(options, entry.keyVault, signal);
+    if (!('keyVault' in entry)) throw wrongCloudError('azure', entry);
+    return readVaultSecret(options, entry.keyVault, signal);
   },
 });
 
@@ -106,7 +106,7 @@ const entraToken = async ({ credential }: RestOptions) => {
  * Returns a function that gives the bearer token. It requests a new token well before the old one expires, because not
  * every credential caches its tokens.
  */
-export const aksTokens = (options: RestOptions, now: () => number): (() => Promise<string>) => {
+export const aksTokenProvider = (options: RestOptions, now: () => number): (() => Promise<string>) => {
   let held: { readonly token: string; readonly until: number } | null = null;
   return async () => {
     if (held && now() < held.until) return held.token;
@@ -141,7 +141,7 @@ const held = z.object({ value: z.string().min(1) }).transform(({ value }) => val
  *
  * @throws Unavailable, Denied, Refused
  */
-export const vaultSecret = (
+export const readVaultSecret = (
   options: RestOptions,
   { vault, secret }: VaultSecret,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import { readHints } from '../events/read-hints.ts';
 import { armScope, azureClients, type AzureClients } from '../client.ts';
 import { lazyCredential } from '../lazy-credential.ts';
 import { azureCloud, type AzureCloud } from '../index.ts';
-import { orderChecks, type PermissionOptions, probe } from './permissions.ts';
+import { destructiveCallChecks, type PermissionOptions, probeReads } from './permissions.ts';
 import { azureAccess } from './access.ts';
 import type { OpenedCloud, CloudProbe } from '../../plugin.ts';
 
@@ -17,7 +17,7 @@ export interface AzureOptions {
  * The Azure cloud with its own `expand`. An event may name a scale set, and the reader's caller uses `expand` to
  * replace the set with its machines.
  */
-export interface AzureKit extends OpenedCloud {
+export interface OpenedAzureCloud extends OpenedCloud {
   readonly cloud: AzureCloud;
   readonly expand: AzureCloud['expand'];
 }
@@ -30,11 +30,11 @@ const inWords = {
 
 const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe => ({
   where: `azure ${clients.subscription}`,
-  ask: async (signal) => inWords[await probe(clients, signal)],
-  orders: (trial, signal) => orderChecks(options, trial, signal),
+  ask: async (signal) => inWords[await probeReads(clients, signal)],
+  destructiveCalls: (trial, signal) => destructiveCallChecks(options, trial, signal),
 });
 
-export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promise<AzureKit> => {
+export const openAzure = async ({ subscription, endpoint }: AzureOptions): Promise<OpenedAzureCloud> => {
   if (subscription === null) throw new InvalidConfiguration(['no subscription: set AZURE_SUBSCRIPTION_ID']);
   const credential = lazyCredential();
   const clients = azureClients({

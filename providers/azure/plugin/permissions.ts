@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { Denied } from '../../../fencing/model/errors.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
 import type { Check } from '../../check.ts';
-import type { Trial } from '../../plugin.ts';
+import type { PermissionTrial } from '../../plugin.ts';
 import { armScope, armUrl, type AzureClients } from '../client.ts';
-import { codeOf } from '../errors.ts';
-import { look } from '../look.ts';
+import { errorCodeOf } from '../errors.ts';
+import { lookAtMachines } from '../look.ts';
 import { restCall, type RestOptions } from '../rest.ts';
 
 /** Asks ARM for the permissions that a fence needs and returns the answers as lines for `cloudfence doctor`. */
@@ -16,7 +16,7 @@ const MOST_ASKED = 5;
 const kindOf = (machine: MachineId): string =>
   machine.includes('/virtualmachinescalesets/') ? 'virtualMachineScaleSets/virtualMachines' : 'virtualMachines';
 
-const wantedOn = (machine: MachineId, { detach, unreachable }: Trial['policy']): readonly string[] =>
+const wantedOn = (machine: MachineId, { detach, unreachable }: PermissionTrial['policy']): readonly string[] =>
   [...(detach === 'never' ? [] : ['attachDetachDataDisks']), ...(unreachable === 'power-off' ? ['powerOff'] : [])].map(
     (verb) => `Microsoft.Compute/${kindOf(machine)}/${verb}/action`,
   );
@@ -26,7 +26,7 @@ const MEND = 'give the role of docs/azure.md, "Permissions"';
 const missingOn = async (
   options: PermissionOptions,
   machine: MachineId,
-  policy: Trial['policy'],
+  policy: PermissionTrial['policy'],
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
   const missing = await missingActions(options, machine, wantedOn(machine, policy), signal);
@@ -38,7 +38,7 @@ const asked = async (
   what: string,
   options: PermissionOptions,
   machines: readonly MachineId[],
-  policy: Trial['policy'],
+  policy: PermissionTrial['policy'],
   signal: AbortSignal,
 ): Promise<Check> => {
   const missing = (await Promise.all(machines.map((machine) => missingOn(options, machine, policy, signal)))).flat();
@@ -52,9 +52,9 @@ const asked = async (
  *
  * @throws Unavailable
  */
-export const orderChecks = async (
+export const destructiveCallChecks = async (
   options: PermissionOptions,
-  { policy, machines }: Trial,
+  { policy, machines }: PermissionTrial,
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   if (policy.detach === 'never' && policy.unreachable !== 'power-off') return [];
@@ -84,18 +84,18 @@ const NOBODYS_GROUP = 'cloudfence-asks-for-nobody';
  *
  * @throws Denied (no token, or no such subscription), Unavailable
  */
-export const probe = async (
+export const probeReads = async (
   clients: AzureClients,
   signal: AbortSignal,
 ): Promise<'everywhere' | 'somewhere-at-most'> => {
   const nobody = `/subscriptions/${clients.subscription.toLowerCase()}/resourcegroups/${NOBODYS_GROUP}/providers/microsoft.compute/virtualmachines/nobody`;
   try {
-    const [facts] = await look(clients, [nobody], { disks: false }, signal);
+    const [facts] = await lookAtMachines(clients, [nobody], { disks: false }, signal);
     if (facts?.evidence['state'] === 'SubscriptionNotFound')
       throw new Denied(`there is no subscription ${clients.subscription}, or none that we may know of`);
     return 'everywhere';
   } catch (error) {
-    if (error instanceof Denied && codeOf(error.cause) === 'AuthorizationFailed') return 'somewhere-at-most';
+    if (error instanceof Denied && errorCodeOf(error.cause) === 'AuthorizationFailed') return 'somewhere-at-most';
     throw error;
   }
 };

@@ -1,10 +1,10 @@
-import { diskOf, incarnationsOf, machineOf, machinesNamed } from '../identity.ts';
+import { diskOf, immutableIdsOf, machineOf, machinesNamed } from '../identity.ts';
 import { readHints } from '../events/read-hints.ts';
 import { subjectOf } from '../events/kinds.ts';
 import type { ReadVariable, CloudPlugin } from '../../plugin.ts';
 
 /** Returns where to send calls. Azure's SDK has no variable of its own for the subscription or the endpoint. */
-export const azurePlace = (
+export const readAzureVariables = (
   variable: ReadVariable,
 ): { readonly subscription: string | null; readonly endpoint: string | null } => ({
   subscription: variable('AZURE_SUBSCRIPTION_ID'),
@@ -14,13 +14,13 @@ export const azurePlace = (
 export const azure: CloudPlugin = {
   name: 'azure',
   machineOf,
-  incarnationsOf,
+  incarnationsOf: immutableIdsOf,
   diskOf,
   machinesNamed,
   readHints,
-  owns: (id) => subjectOf(id) !== null,
+  ownsId: (id) => subjectOf(id) !== null,
   access: async ({ account, variable }) => {
-    const { subscription, endpoint } = azurePlace(variable);
+    const { subscription, endpoint } = readAzureVariables(variable);
     const [{ azureAccess }, { lazyCredential }] = await Promise.all([
       import('./access.ts'),
       import('../lazy-credential.ts'),
@@ -33,7 +33,7 @@ export const azure: CloudPlugin = {
     });
   },
   open: async ({ account, variable }) => {
-    const { subscription, endpoint } = azurePlace(variable);
+    const { subscription, endpoint } = readAzureVariables(variable);
     return (await import('./open.ts')).openAzure({ subscription: account ?? subscription, endpoint });
   },
 };

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
-import { aside, faultsShowing, hinted } from '../../events/reading.ts';
-import { instancePath, type InstancePath, machineIdOf, NUMERIC_ID, pathIn, regionOf } from '../identity.ts';
+import { ignoredEvent, createFaultReporter, parsedHints } from '../../events/reading.ts';
+import { instancePath, type InstancePath, machineIdOf, NUMERIC_ID, pathFromLink, regionOf } from '../identity.ts';
 
 /**
  * An entry of Cloud Audit Logs.
@@ -43,10 +43,11 @@ export const readLogEntry = (raw: object, where: string): ParsedEvent => {
   const { methodName } = read.data.protoPayload;
   const meaning = meaningOf(methodName);
   if (meaning.kind === 'none')
-    return aside(`an entry of ${methodName}, which switches no instance on or off by itself`, where);
-  if (meaning.kind === 'call' && hasFailed(read.data)) return aside(`a call of ${methodName} that failed`, where);
+    return ignoredEvent(`an entry of ${methodName}, which switches no instance on or off by itself`, where);
+  if (meaning.kind === 'call' && hasFailed(read.data))
+    return ignoredEvent(`a call of ${methodName} that failed`, where);
   if (meaning.kind === 'call' && hasOnlyBegun(read.data))
-    return aside(`a call of ${methodName} that was accepted; another entry tells of its end`, where);
+    return ignoredEvent(`a call of ${methodName} that was accepted; another entry tells of its end`, where);
   return readMachine(read.data, meaning.because, raw, where);
 };
 
@@ -67,7 +68,7 @@ const hasFailed = ({ severity, protoPayload: { status } }: Entry): boolean =>
 const hasOnlyBegun = ({ operation }: Entry): boolean => operation?.first === true && operation.last !== true;
 
 const readMachine = (said: Entry, because: string, raw: object, where: string): ParsedEvent => {
-  const named = instancePath(pathIn(said.protoPayload.resourceName ?? ''));
+  const named = instancePath(pathFromLink(said.protoPayload.resourceName ?? ''));
   const place = `${where}.protoPayload.resourceName`;
   if (!named)
     return fault(
@@ -84,7 +85,7 @@ const readMachine = (said: Entry, because: string, raw: object, where: string): 
       'send the entry with resource.labels.project_id',
       raw,
     );
-  return hinted([
+  return parsedHints([
     { ...placeIn(path), because, eventId: said.insertId ?? null, time: momentOf(said.timestamp), replay: null },
   ]);
 };
@@ -200,4 +201,4 @@ const outlined = (raw: unknown, depth: number): unknown => {
 const quoted = (key: string, value: unknown): string | null =>
   QUOTED.has(key) && typeof value === 'string' && value.length <= LONGEST ? value : null;
 
-export const { fault, unreadable } = faultsShowing(outlineOf);
+export const { fault, unreadable } = createFaultReporter(outlineOf);

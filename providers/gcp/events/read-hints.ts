@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ParsedEvent } from '../../../fencing/model/hint.ts';
-import { aside, hinted } from '../../events/reading.ts';
-import { type Batch, batchUnder, type Dialect, readerOf } from '../../events/walk.ts';
+import { ignoredEvent, parsedHints } from '../../events/reading.ts';
+import { type MessageBatch, batchUnder, type EventDialect, createEventReader } from '../../events/walk.ts';
 import { instancePath, machineOf } from '../identity.ts';
 import { fault, placeIn, readLogEntry, unreadable } from './log-entry.ts';
 
@@ -16,14 +16,16 @@ interface Wrapped {
  * https://protobuf.dev/programming-guides/json
  */
 const NO_BASE64 = /[^\w+/=-]/;
-export const encoded = z.string().refine((text) => !NO_BASE64.test(text), 'is no base64');
+export const structuredCloudEvent = z.string().refine((text) => !NO_BASE64.test(text), 'is no base64');
 
 /** https://cloud.google.com/pubsub/docs/reference/rest/v1/PubsubMessage */
-const message = z.object({ data: encoded }).transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
+const message = z
+  .object({ data: structuredCloudEvent })
+  .transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
 
 /** The body of a push request, and each message of a pull. https://cloud.google.com/pubsub/docs/push */
 const delivery = z
-  .object({ message: z.object({ data: encoded }) })
+  .object({ message: z.object({ data: structuredCloudEvent }) })
   .transform(({ message: inner }): Wrapped => ({ value: inner.data, step: '.message.data' }));
 
 /**
@@ -47,7 +49,7 @@ const cloudEvent = z
   .object({ specversion: z.string(), data: z.unknown() })
   .transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
 const encodedCloudEvent = z
-  .object({ specversion: z.string(), data_base64: encoded })
+  .object({ specversion: z.string(), data_base64: structuredCloudEvent })
   .transform((event): Wrapped => ({ value: event.data_base64, step: '.data_base64' }));
 
 const wrappings: readonly z.ZodType<Wrapped>[] = [
@@ -60,7 +62,7 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
   message,
 ];
 
-const batchIn = (raw: object): Batch | null => batchUnder(raw, 'receivedMessages', ['message']);
+const batchIn = (raw: object): MessageBatch | null => batchUnder(raw, 'receivedMessages', ['message']);
 
 /** Returns the wrapped value, or null when the object is not a wrapping. */
 const unwrap = (raw: object): Wrapped | null => {
@@ -86,7 +88,7 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
   const asked = byHand.safeParse(raw);
   if (!asked.success)
     return unreadable(asked.error, where, 'name one instance: { "instance": "projects/…/zones/…/instances/…" }', raw);
-  return hinted([{ ...placeIn(asked.data), because: 'by-hand', eventId: null, time: null, replay: null }]);
+  return parsedHints([{ ...placeIn(asked.data), because: 'by-hand', eventId: null, time: null, replay: null }]);
 };
 
 /** Reads the payload of an entry alone, which a forwarder may have cut out. */
@@ -98,13 +100,13 @@ const readPayload = (payload: object, where: string): ParsedEvent => {
   };
 };
 
-const readObject: Dialect['readObject'] = (raw, where, onward) => {
+const readObject: EventDialect['readObject'] = (raw, where, onward) => {
   if ('protoPayload' in raw) return readLogEntry(raw, where);
   if ('instance' in raw) return readByHand(raw, where);
   const inside = unwrap(raw);
   if (inside) return onward(inside.value, inside.step);
   if ('methodName' in raw && 'resourceName' in raw) return readPayload(raw, where);
-  if ('logName' in raw) return aside('a log entry that is none of the audit logs', where);
+  if ('logName' in raw) return ignoredEvent('a log entry that is none of the audit logs', where);
   return fault(
     'this is no event that is understood here',
     where,
@@ -118,7 +120,7 @@ const readObject: Dialect['readObject'] = (raw, where, onward) => {
  * these; JSON text (one document, or one per line); and `{ "instance": "projects/…" }` that a person writes.
  * Never throws, never drops anything silently, and never quotes who did something.
  */
-export const readHints = readerOf({
+export const readHints = createEventReader({
   readObject,
   fault,
   batchIn,

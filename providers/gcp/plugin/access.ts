@@ -1,7 +1,7 @@
 import type { GoogleAuth } from 'google-auth-library';
 import { z } from 'zod';
 import { Denied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
-import { notKept } from '../../cluster-entries.ts';
+import { wrongCloudError } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { accessToken, platformAuth, restGet, type RestOptions } from '../rest.ts';
 
@@ -10,13 +10,13 @@ export const gcpAccess = (options: RestOptions): CloudAccess => {
   const auth = platformAuth(options);
   return {
     managedCluster: async (entry, signal) => {
-      if (!('gke' in entry)) throw notKept('gcp', entry);
+      if (!('gke' in entry)) throw wrongCloudError('gcp', entry);
       const { cluster = entry.name, ...place } = entry.gke;
-      return { ...(await gkeEndpoint(auth, options, { ...place, cluster }, signal)), token: gkeTokens(auth) };
+      return { ...(await gkeEndpoint(auth, options, { ...place, cluster }, signal)), token: gkeTokenProvider(auth) };
     },
     secret: async (entry, signal) => {
-      if (!('secretManager' in entry)) throw notKept('gcp', entry);
-      return keptSecret(auth, options, entry.secretManager, signal);
+      if (!('secretManager' in entry)) throw wrongCloudError('gcp', entry);
+      return readSecret(auth, options, entry.secretManager, signal);
     },
   };
 };
@@ -91,13 +91,13 @@ export const gkeEndpoint = async (
 };
 
 /** Returns a function that gives the token. The library renews the token in time. @throws Denied */
-export const gkeTokens = (auth: GoogleAuth) => async (): Promise<string> => {
+export const gkeTokenProvider = (auth: GoogleAuth) => async (): Promise<string> => {
   const token = await accessToken(auth);
   if (typeof token !== 'string') throw new Denied('Google Cloud gave no token for GKE');
   return token;
 };
 
-export interface KeptSecret {
+export interface StoredSecret {
   /**
    * `projects/<project>/secrets/<name>`, or `projects/<project>/locations/<location>/secrets/<name>` for a regional
    * secret.
@@ -126,10 +126,10 @@ const hostOf = (secret: string): string => {
  *
  * @throws Unavailable, Denied, Refused
  */
-export const keptSecret = (
+export const readSecret = (
   auth: GoogleAuth,
   options: RestOptions,
-  { secret, version }: KeptSecret,
+  { secret, version }: StoredSecret,
   signal: AbortSignal,
 ): Promise<string> =>
   restGet(

@@ -2,11 +2,11 @@ import type { Cloud } from '../../../fencing/model/cloud.ts';
 import type { MachineId } from '../../../fencing/model/machine.ts';
 import { readHints } from '../events/read-hints.ts';
 import { gcpCloud } from '../index.ts';
-import { computeClients, type ComputeClients, credentialsFound } from '../client.ts';
+import { computeClients, type ComputeClients, describeCredentials } from '../client.ts';
 import { instancePath } from '../identity.ts';
 import { gcpAccess } from './access.ts';
 import type { OpenedCloud, CloudProbe } from '../../plugin.ts';
-import { orderChecks } from './permissions.ts';
+import { destructiveCallChecks } from './permissions.ts';
 
 export interface GcpOptions {
   /** URL of another endpoint. Over plain HTTP, no credentials are sent. */
@@ -18,8 +18,8 @@ export interface GcpOptions {
 const probeOf = (clients: ComputeClients): CloudProbe => ({
   where: 'gcp',
   ask: async (signal) =>
-    `${await credentialsFound(clients, signal)}; whether they may read instances and disks shows with the first machine`,
-  orders: async () => [],
+    `${await describeCredentials(clients, signal)}; whether they may read instances and disks shows with the first machine`,
+  destructiveCalls: async () => [],
 });
 
 const projectOf = (machine: MachineId): string => instancePath(machine)?.project ?? '';
@@ -36,7 +36,7 @@ const projectProbe = (
     const [facts] = await look([machine], { disks: true }, signal);
     return `${machine} and its disks may be read (${facts?.power ?? 'unknown'})`;
   },
-  orders: (trial, signal) => orderChecks(clients, [machine, ...others], trial, signal),
+  destructiveCalls: (trial, signal) => destructiveCallChecks(clients, [machine, ...others], trial, signal),
 });
 
 export const openGcp = async ({ endpoint, newRequestId }: GcpOptions): Promise<OpenedCloud> => {

@@ -1,7 +1,7 @@
 import type { DiskId, MachineFacts, MachineId } from '../../../fencing/model/machine.ts';
 import type { Check } from '../../check.ts';
-import type { Trial } from '../../plugin.ts';
-import { type ComputeClients, reading } from '../client.ts';
+import type { PermissionTrial } from '../../plugin.ts';
+import { type ComputeClients, readCallOptions } from '../client.ts';
 import { withCloudfenceErrors } from '../errors.ts';
 import { diskPath, instancePath } from '../identity.ts';
 import { gcpCloud } from '../index.ts';
@@ -23,19 +23,19 @@ const missingAt = async (
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
   const disk = disks.find(({ keep }) => keep === null);
-  const onMachine = missingOnMachine(clients, machine, wanted, signal);
+  const onMachine = missingMachinePermissions(clients, machine, wanted, signal);
   const onDisk =
     disk && wanted.includes('compute.instances.detachDisk')
-      ? missingOnDisk(clients, disk.disk, ['compute.disks.use'], signal)
+      ? missingDiskPermissions(clients, disk.disk, ['compute.disks.use'], signal)
       : [];
   return [...denied(machine, await onMachine), ...denied(disk?.disk ?? '', await onDisk)];
 };
 
 /** Checks the permissions on machines of one project. @throws Denied, Unavailable */
-export const orderChecks = async (
+export const destructiveCallChecks = async (
   clients: ComputeClients,
   machines: readonly MachineId[],
-  { policy }: Trial,
+  { policy }: PermissionTrial,
   signal: AbortSignal,
 ): Promise<readonly Check[]> => {
   const wanted = [
@@ -69,7 +69,7 @@ export const orderChecks = async (
  *
  * @throws Unavailable, Denied, Refused
  */
-export const missingOnMachine = async (
+export const missingMachinePermissions = async (
   clients: ComputeClients,
   machine: MachineId,
   wanted: readonly string[],
@@ -80,13 +80,13 @@ export const missingOnMachine = async (
   const { project, zone, instance: resource } = path;
   const asked = { project, zone, resource, testPermissionsRequestResource: { permissions: [...wanted] } };
   const [answer] = await withCloudfenceErrors(clients, 'compute.instances.testIamPermissions', signal, () =>
-    clients.instances.testIamPermissions(asked, reading(signal)),
+    clients.instances.testIamPermissions(asked, readCallOptions(signal)),
   );
   return without(wanted, answer.permissions);
 };
 
 /** Returns the wanted permissions that these credentials do not have on a disk. @throws Unavailable, Denied, Refused */
-export const missingOnDisk = async (
+export const missingDiskPermissions = async (
   clients: ComputeClients,
   disk: DiskId,
   wanted: readonly string[],
@@ -100,11 +100,11 @@ export const missingOnDisk = async (
     'zone' in path
       ? clients.disks.testIamPermissions(
           { project, zone: path.zone, resource, testPermissionsRequestResource },
-          reading(signal),
+          readCallOptions(signal),
         )
       : clients.regionDisks.testIamPermissions(
           { project, region: path.region, resource, testPermissionsRequestResource },
-          reading(signal),
+          readCallOptions(signal),
         ),
   );
   return without(wanted, answer.permissions);

@@ -8,7 +8,7 @@ import {
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { codeOf } from '../../../providers/aws/errors.ts';
+import { errorCodeOf } from '../../../providers/aws/errors.ts';
 import type { MotoHand } from './moto-bench.ts';
 import { motoHand } from './moto-bench.ts';
 import { startMoto } from './moto-server.ts';
@@ -124,7 +124,7 @@ const outcomeOf = async (difference: Difference, hand: MotoHand): Promise<unknow
     const outcome = await difference.try(hand);
     return typeof outcome === 'string' ? outcome : 'accepted';
   } catch (caught) {
-    return codeOf(caught);
+    return errorCodeOf(caught);
   }
 };
 

@@ -5,7 +5,7 @@ import { openArmDoor } from '../../../sandbox/azure/http-door.ts';
 import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn, type AzureCloudWorld, type Machine } from '../../../sandbox/azure/state.ts';
-import { azureWorld, credential, following, MINUTE, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
+import { azureWorld, credential, polling, MINUTE, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
 import { azureProviderId, azureVolume } from './azure-names.ts';
 import type { NamesBench } from './name-reuse-contract.ts';
 import { sandboxAzureTable } from './sandbox-azure-table.ts';
@@ -34,7 +34,7 @@ export const sandboxAzureBench = async (
   };
   const armId = (id: string): string => machineIn(world, id)?.armId ?? diskIn(world, id)?.armId ?? id;
   return {
-    cloud: azureCloud(azureClients({ subscription, credential, endpoint: front.url, following })),
+    cloud: azureCloud(azureClients({ subscription, credential, endpoint: front.url, polling })),
     unknownMachine,
     unknownDisk: `${prefix}/disks/nobody`,
     machine: async () => addMachine(world, kind),

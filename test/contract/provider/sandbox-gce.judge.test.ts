@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { GOOGLE_CALLS } from '../../../infra/serverless/slim-libraries.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
-import { missingOnDisk, missingOnMachine } from '../../../providers/gcp/plugin/permissions.ts';
+import { missingDiskPermissions, missingMachinePermissions } from '../../../providers/gcp/plugin/permissions.ts';
 import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, pathOf } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn } from '../../../sandbox/gce/state.ts';
@@ -60,8 +60,9 @@ it('what one may do is asked of a machine, and of a disk in one zone or two', as
     addDisk(world),
     addDisk(world, { path: `projects/${place.project}/regions/${place.region}/disks/both` }),
   ];
-  expect(await missingOnMachine(clients, machine, ['compute.instances.detachDisk'], patient())).toEqual([]);
-  for (const disk of disks) expect(await missingOnDisk(clients, disk, ['compute.disks.use'], patient())).toEqual([]);
+  expect(await missingMachinePermissions(clients, machine, ['compute.instances.detachDisk'], patient())).toEqual([]);
+  for (const disk of disks)
+    expect(await missingDiskPermissions(clients, disk, ['compute.disks.use'], patient())).toEqual([]);
 });
 
 const lower = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);

@@ -5,7 +5,7 @@ import { metricFields } from '../../../functions/metrics.ts';
 import { clusterOf, connectionOf } from '../../../kubernetes/cluster.ts';
 import { capDeskOf } from '../../../kubernetes/ledger.ts';
 import { doctorOf } from '../../../kubernetes/doctor.ts';
-import { pushIdentity } from '../../../providers/gcp/push-identity.ts';
+import { createPushCheck } from '../../../providers/gcp/push-identity.ts';
 import type { Message } from '../../../providers/gcp/publish.ts';
 import { apiOf, SANDBOX_PROJECT, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
@@ -59,8 +59,8 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
   };
   const { signal: _signal, observe: _observe, ...ports } = portsOver(world, silentFor(world, install.outage));
   const cluster = clusterIn(world, apiOf(world));
-  const check = pushIdentity({ audience: AUDIENCE, serviceAccount: CALLER, certificatesUrl: keys.url });
-  const checkDoctor = pushIdentity({ audience: AUDIENCE, serviceAccount: DOCTOR, certificatesUrl: keys.url });
+  const check = createPushCheck({ audience: AUDIENCE, serviceAccount: CALLER, certificatesUrl: keys.url });
+  const checkDoctor = createPushCheck({ audience: AUDIENCE, serviceAccount: DOCTOR, certificatesUrl: keys.url });
   const nothing = () => Promise.reject(new Error('not asked'));
   let runs = 0;
   const dependencies: GcpDependencies = {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { IdentitySource } from '../../../fencing/model/machine.ts';
-import { clustersIn, diskOf, machineOf, nodeNamesOf, unservedPlace } from '../../../providers/aws/identity.ts';
+import {
+  clusterNamesFromTags,
+  diskOf,
+  machineOf,
+  candidateNodeNames,
+  unservedScope,
+} from '../../../providers/aws/identity.ts';
 
 const id = 'i-0633ac2b0d9769723';
 const disk = 'vol-0633ac2b0d9769723';
@@ -51,7 +57,7 @@ describe('the disk behind a volume handle', () => {
 
 describe('names and clusters of a machine', () => {
   it('tries the private DNS name first, in lower case', () => {
-    expect(nodeNamesOf(id, 'IP-10-0-0-1.ec2.internal', 'us-east-1')).toEqual([
+    expect(candidateNodeNames(id, 'IP-10-0-0-1.ec2.internal', 'us-east-1')).toEqual([
       'ip-10-0-0-1.ec2.internal',
       `${id}.us-east-1.compute.internal`,
       `${id}.ec2.internal`,
@@ -60,7 +66,7 @@ describe('names and clusters of a machine', () => {
   });
 
   it('knows names of a terminated machine, which has no private DNS name any more', () => {
-    expect(nodeNamesOf(id, '', 'cn-north-1')).toEqual([`${id}.cn-north-1.compute.internal`, id]);
+    expect(candidateNodeNames(id, '', 'cn-north-1')).toEqual([`${id}.cn-north-1.compute.internal`, id]);
   });
 
   it('hears of clusters from ownership tags and from the tag of EKS, once each', () => {
@@ -72,13 +78,13 @@ describe('names and clusters of a machine', () => {
       { Key: 'aws:eks:cluster-name', Value: 'blue' },
       { Key: 'Name', Value: 'blue-1' },
     ];
-    expect(clustersIn(tags)).toEqual(['blue', 'green']);
+    expect(clusterNamesFromTags(tags)).toEqual(['blue', 'green']);
   });
 });
 
 describe('a place that is not served', () => {
   const at = (value: string, source: 'providerID' | 'csiNode' = 'providerID') =>
-    unservedPlace({ source, driver: source === 'csiNode' ? 'ebs.csi.aws.com' : null, value }, 'eu-west-1');
+    unservedScope({ source, driver: source === 'csiNode' ? 'ebs.csi.aws.com' : null, value }, 'eu-west-1');
   it.each([
     ['aws:///eu-central-1a/i-0123456789abcdef0', 'eu-central-1'],
     ['aws:///eu-west-10a/i-0123456789abcdef0', 'eu-west-10'],

@@ -1,6 +1,6 @@
 import type { Instance } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
-import { classify } from '../../../providers/aws/power.ts';
+import { classifyPower } from '../../../providers/aws/power.ts';
 
 type Said = Pick<Instance, 'State' | 'StateReason' | 'HibernationOptions'>;
 
@@ -17,11 +17,11 @@ describe('what an answer of EC2 proves', () => {
     ['stopping', 'stopping'],
     ['shutting-down', 'stopping'],
   ] as const)('%s is %s, and no proof', (name, power) => {
-    expect(classify(said(name, 'Client.UserInitiatedShutdown', false))).toEqual({ power, forGood: false });
+    expect(classifyPower(said(name, 'Client.UserInitiatedShutdown', false))).toEqual({ power, forGood: false });
   });
 
   it('terminated is off for good, hibernation or not', () => {
-    expect(classify(said('terminated', 'Client.UserInitiatedHibernate', true))).toEqual({
+    expect(classifyPower(said('terminated', 'Client.UserInitiatedHibernate', true))).toEqual({
       power: 'off',
       forGood: true,
     });
@@ -30,7 +30,7 @@ describe('what an answer of EC2 proves', () => {
   it.each(['Client.UserInitiatedShutdown', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
     'stopped is off where the machine cannot hibernate, whatever the reason (%s)',
     (code) => {
-      expect(classify(said('stopped', code, false))).toEqual({ power: 'off', forGood: false });
+      expect(classifyPower(said('stopped', code, false))).toEqual({ power: 'off', forGood: false });
     },
   );
 
@@ -40,24 +40,24 @@ describe('what an answer of EC2 proves', () => {
     'Server.ScheduledStop',
     'Server.InternalError',
   ])('stopped is off where the machine could have hibernated and the reason says plain shutdown (%s)', (code) => {
-    expect(classify(said('stopped', code, true))).toEqual({ power: 'off', forGood: false });
-    expect(classify(said('stopped', code)).power).toBe('off');
+    expect(classifyPower(said('stopped', code, true))).toEqual({ power: 'off', forGood: false });
+    expect(classifyPower(said('stopped', code)).power).toBe('off');
   });
 
   it.each(['Client.UserInitiatedHibernate', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
     'stopped is suspended where the machine could have hibernated and the reason does not say otherwise (%s)',
     (code) => {
-      expect(classify(said('stopped', code, true)).power).toBe('suspended');
-      expect(classify(said('stopped', code)).power).toBe('suspended');
+      expect(classifyPower(said('stopped', code, true)).power).toBe('suspended');
+      expect(classifyPower(said('stopped', code)).power).toBe('suspended');
     },
   );
 
   it('stopped is suspended where the reason says so, whatever the machine is said to be able to', () => {
-    expect(classify(said('stopped', 'Client.UserInitiatedHibernate', false)).power).toBe('suspended');
+    expect(classifyPower(said('stopped', 'Client.UserInitiatedHibernate', false)).power).toBe('suspended');
   });
 
   it('no state at all is unknown', () => {
-    expect(classify({}).power).toBe('unknown');
-    expect(classify({ State: {} }).power).toBe('unknown');
+    expect(classifyPower({}).power).toBe('unknown');
+    expect(classifyPower({ State: {} }).power).toBe('unknown');
   });
 });

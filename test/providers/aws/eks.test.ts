@@ -1,7 +1,7 @@
 import { EKSClient } from '@aws-sdk/client-eks';
 import { describe, expect, it } from 'vitest';
 import { InvalidConfiguration, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { eksEndpoint, eksToken, eksTokens } from '../../../providers/aws/plugin/eks.ts';
+import { eksEndpoint, eksToken, eksTokenProvider } from '../../../providers/aws/plugin/eks.ts';
 
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'session' };
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -40,7 +40,7 @@ describe('the token for an EKS cluster', () => {
 
   it('is kept for a while and renewed well before its 15 minutes are over', async () => {
     let now = NOON;
-    const token = eksTokens(identity(() => now));
+    const token = eksTokenProvider(identity(() => now));
     const first = await token();
     now += 9 * 60_000;
     expect(await token()).toBe(first);
@@ -54,7 +54,7 @@ describe('the token for an EKS cluster', () => {
       if (failing) throw new Error('no credentials yet');
       return credentials;
     };
-    const token = eksTokens({ ...identity(() => NOON), credentials: provider });
+    const token = eksTokenProvider({ ...identity(() => NOON), credentials: provider });
     await expect(token()).rejects.toBeInstanceOf(Unavailable);
     failing = false;
     expect(await token()).toMatch(/^k8s-aws-v1\./);

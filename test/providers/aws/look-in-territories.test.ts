@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Unavailable } from '../../../fencing/model/errors.ts';
-import { missingFacts, unknownFacts } from '../../../providers/aws/power.ts';
+import { missingMachineFacts, unknownMachineFacts } from '../../../providers/aws/power.ts';
 import { lookInTerritories, type Territories, type Territory } from '../../../providers/aws/territories.ts';
 import { ec2World, cloudOf } from '../../sandbox/ec2/ec2-world.ts';
 
@@ -11,7 +11,7 @@ const [home, other]: readonly [Territory, Territory] = [
   { name: 'other', cloud },
 ];
 
-const missing = async (_: Territory, ids: readonly string[]) => ids.map((id) => missingFacts(id, null));
+const missing = async (_: Territory, ids: readonly string[]) => ids.map((id) => missingMachineFacts(id, null));
 
 it('two looks side by side each ask every territory, though one of them forgets meanwhile where the machine was', async () => {
   const territories: Territories = { home, others: [other], owners: new Map([[MACHINE, other]]) };
@@ -54,7 +54,7 @@ it('a machine that a territory leaves out of its answer is asked for in the othe
   const territories: Territories = { home, others: [other], owners: new Map() };
   const leftOut = (knows: boolean) =>
     lookInTerritories([MACHINE], territories, async (territory, ids) => {
-      if (territory === home) return ids.map((id) => unknownFacts(id, 'not in the answer'));
+      if (territory === home) return ids.map((id) => unknownMachineFacts(id, 'not in the answer'));
       const facts = await missing(territory, ids);
       return knows ? facts.map((one) => ({ ...one, power: 'running' })) : facts;
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Denied, Unavailable } from '../../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
-import { orderChecks, probeReads } from '../../../providers/aws/plugin/permissions.ts';
+import { destructiveCallChecks, probeReads } from '../../../providers/aws/plugin/permissions.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
 import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
@@ -28,7 +28,7 @@ const tried = (
   world: Ec2World,
   machines: readonly string[],
   policy: typeof defaultPolicy | typeof powerOff = powerOff,
-) => orderChecks({ policy, machines }, { clients: clientsOf(world), region, tags }, patient());
+) => destructiveCallChecks({ policy, machines }, { clients: clientsOf(world), region, tags }, patient());
 
 const denying = (world: Ec2World, action: string) =>
   addFault(world.parts.ec2, { times: 99, action, params: { DryRun: 'true' }, mishap: unauthorized });

@@ -1,4 +1,4 @@
-import type { Role } from '../../../providers/aws/plugin/open-territories.ts';
+import type { RoleToAssume } from '../../../providers/aws/plugin/open-territories.ts';
 import { openStandIn } from '../stand-in.ts';
 
 /** As much of STS as assuming a role takes; https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html */
@@ -28,7 +28,7 @@ const assumedXml = (
   </Credentials></AssumeRoleResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></AssumeRoleResponse>`;
 
 /** Knows these roles, each by its ARN and its external id; credentials last that long (ms). */
-export const openSts = async (roles: readonly Role[], lasts: number): Promise<StsStandIn> => {
+export const openSts = async (roles: readonly RoleToAssume[], lasts: number): Promise<StsStandIn> => {
   const issued: { readonly key: string; readonly role: string; good: boolean }[] = [];
   let failing: { readonly status: number; readonly code: string } | null = null;
   const answer = (params: URLSearchParams): readonly [number, string] => {

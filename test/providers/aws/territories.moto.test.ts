@@ -1,6 +1,6 @@
 import { DescribeImagesCommand, EC2Client, RunInstancesCommand, StopInstancesCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { assumedRole, openTerritories } from '../../../providers/aws/plugin/open-territories.ts';
+import { roleCredentials, openTerritories } from '../../../providers/aws/plugin/open-territories.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
@@ -28,7 +28,7 @@ const stoppedMachine = async (client: EC2Client): Promise<string> => {
 it('a stopped machine of another account and region is proven off through its role, and is missing without it', async () => {
   const sts = { region, endpoint: moto.url, credentials };
   const machine = await stoppedMachine(
-    new EC2Client({ region: 'eu-central-1', endpoint: moto.url, credentials: assumedRole(role, sts) }),
+    new EC2Client({ region: 'eu-central-1', endpoint: moto.url, credentials: roleCredentials(role, sts) }),
   );
   const own = awsCloud({ clients: ec2Clients(sts), region });
   const others = openTerritories(

@@ -1,5 +1,5 @@
 import type { Cloud } from '../../../fencing/model/cloud.ts';
-import { openTerritories, type Role } from '../../../providers/aws/plugin/open-territories.ts';
+import { openTerritories, type RoleToAssume } from '../../../providers/aws/plugin/open-territories.ts';
 import type { TerritoryEntry } from '../../../providers/plugin.ts';
 import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
@@ -19,7 +19,7 @@ export interface TwoTerritories {
   readonly other: HttpDoor;
   readonly sts: StsStandIn;
   readonly entry: TerritoryEntry;
-  readonly role: Role;
+  readonly role: RoleToAssume;
   readonly close: () => Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export const twoTerritories = async (
 ): Promise<TwoTerritories> => {
   const { account, region } = worlds.other.parts.ec2;
   const own = worlds.home.parts.ec2;
-  const role: Role = { arn: `arn:aws:iam::${account}:role/cloudfence-other`, externalId: 'from-home' };
+  const role: RoleToAssume = { arn: `arn:aws:iam::${account}:role/cloudfence-other`, externalId: 'from-home' };
   const sts = await openSts([role], lasts);
   const home = await openHttpDoor(worlds.home);
   const other = await openHttpDoor(worlds.other, 0, ({ authorization }) => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { aksKubeconfig, aksTokens, vaultSecret } from '../../../providers/azure/plugin/access.ts';
+import { aksKubeconfig, aksTokenProvider, readVaultSecret } from '../../../providers/azure/plugin/access.ts';
 import type { RestOptions } from '../../../providers/azure/rest.ts';
 import { armScope } from '../../../providers/azure/client.ts';
 import { type Answered, openStandIn, type StandIn } from '../stand-in.ts';
@@ -74,7 +74,7 @@ describe('the way to an AKS cluster', () => {
   it('is opened by a token for AKS, which is renewed five minutes before its end and not sooner', async () => {
     let now = 0;
     const identity = entra(60 * MINUTE, () => now);
-    const token = aksTokens(identity, () => now);
+    const token = aksTokenProvider(identity, () => now);
     const first = await token();
     expect(first).toBe('6dae42f8-4368-4678-94ff-3960e28e3630/.default #1');
     now = 54 * MINUTE;
@@ -84,9 +84,11 @@ describe('the way to an AKS cluster', () => {
   });
 
   it('is denied without a token', async () => {
-    await expect(aksTokens({ credential: { getToken: async () => null } }, () => 0)()).rejects.toBeInstanceOf(Denied);
+    await expect(aksTokenProvider({ credential: { getToken: async () => null } }, () => 0)()).rejects.toBeInstanceOf(
+      Denied,
+    );
     const noIdentity = () => Promise.reject(Object.assign(new Error('none'), { name: 'CredentialUnavailableError' }));
-    await expect(aksTokens({ credential: { getToken: noIdentity } }, () => 0)()).rejects.toBeInstanceOf(Denied);
+    await expect(aksTokenProvider({ credential: { getToken: noIdentity } }, () => 0)()).rejects.toBeInstanceOf(Denied);
   });
 });
 
@@ -105,7 +107,7 @@ const behindTls = (status: number, body: object) => {
 describe('a secret in a Key Vault', () => {
   it('is read from the vault that is named, over plain http without a token', async () => {
     door = await openStandIn(() => ({ body: { value: 'kind: Config', id: 'x' } }));
-    expect(await vaultSecret(entra(), { vault: door.url, secret: 'kube' }, patient())).toBe('kind: Config');
+    expect(await readVaultSecret(entra(), { vault: door.url, secret: 'kube' }, patient())).toBe('kind: Config');
     expect(door.asked).toEqual([{ method: 'GET', url: '/secrets/kube?api-version=7.4', authorization: null }]);
   });
 
@@ -119,7 +121,7 @@ describe('a secret in a Key Vault', () => {
     ],
   ])("of %s is asked for with a token for that cloud's vaults", async (vault, host, scope) => {
     const { sent, options } = behindTls(200, { value: 'text' });
-    await vaultSecret(options, { vault, secret: 'kube' }, patient());
+    await readVaultSecret(options, { vault, secret: 'kube' }, patient());
     expect(sent).toEqual([{ url: `${host}/secrets/kube?api-version=7.4`, authorization: `Bearer ${scope} #1` }]);
   });
 
@@ -128,7 +130,7 @@ describe('a secret in a Key Vault', () => {
     [404, Refused],
   ])('that answers %i is not had', async (status, kind) => {
     const { options } = behindTls(status, { error: { code: 'Forbidden' } });
-    await expect(vaultSecret(options, { vault: 'blue', secret: 'kube' }, patient())).rejects.toBeInstanceOf(kind);
+    await expect(readVaultSecret(options, { vault: 'blue', secret: 'kube' }, patient())).rejects.toBeInstanceOf(kind);
   });
 });
 

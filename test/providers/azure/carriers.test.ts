@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { IdentitySource } from '../../../fencing/model/machine.ts';
 import {
-  clustersIn,
+  clusterNamesFromTags,
   diskOf,
-  incarnationsOf,
+  immutableIdsOf,
   isMachine,
   machineOf,
-  unservedPlace,
+  unservedScope,
 } from '../../../providers/azure/identity.ts';
 
 const compute = '/subscriptions/S-1/resourceGroups/MC_Blue/providers/Microsoft.Compute';
@@ -60,7 +60,7 @@ describe('the machine that an identity source names', () => {
 describe('the incarnations that an identity source may mean', () => {
   const vmId = '4ddbd7f2-6a1d-4c2b-9d3e-0123456789ab';
   const swapped = 'f2d7db4d-1d6a-2b4c-9d3e-0123456789ab';
-  const read = (source: IdentitySource['source'], value: string) => incarnationsOf({ source, driver: null, value });
+  const read = (source: IdentitySource['source'], value: string) => immutableIdsOf({ source, driver: null, value });
 
   it('are both byte orders of a system UUID, in any letter case', () => {
     expect(read('systemUUID', vmId)).toEqual([vmId, swapped]);
@@ -91,7 +91,7 @@ describe('the disk behind a volume handle', () => {
 it('clusters are named by the tags of AKS and of Cluster API, once each', () => {
   const capi = 'sigs.k8s.io_cluster-api-provider-azure_cluster_';
   expect(
-    clustersIn({
+    clusterNamesFromTags({
       'aks-managed-cluster-name': 'blue',
       [`${capi}Green`]: 'owned',
       [`${capi}grey`]: 'shared',
@@ -99,21 +99,21 @@ it('clusters are named by the tags of AKS and of Cluster API, once each', () => 
       name: 'red',
     }),
   ).toEqual(['blue', 'Green']);
-  expect(clustersIn({ 'AKS-Managed-Cluster-Name': '' })).toEqual([]);
+  expect(clusterNamesFromTags({ 'AKS-Managed-Cluster-Name': '' })).toEqual([]);
 });
 
 describe('a place that is not served', () => {
   const machine = (subscription: string) =>
     `azure:///subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm`;
   it('is another subscription, by a providerID in any letter case', () => {
-    expect(unservedPlace({ source: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({
+    expect(unservedScope({ source: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({
       place: 'the subscription other',
       remedy: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other'),
     });
-    expect(unservedPlace({ source: 'providerID', driver: null, value: machine('ours') }, 'OURS')).toBeNull();
-    expect(unservedPlace({ source: 'systemUUID', driver: null, value: machine('other') }, 'ours')).toBeNull();
+    expect(unservedScope({ source: 'providerID', driver: null, value: machine('ours') }, 'OURS')).toBeNull();
+    expect(unservedScope({ source: 'systemUUID', driver: null, value: machine('other') }, 'ours')).toBeNull();
     expect(
-      unservedPlace({ source: 'providerID', driver: null, value: 'aws:///eu-west-1a/i-abcd1111' }, 'ours'),
+      unservedScope({ source: 'providerID', driver: null, value: 'aws:///eu-west-1a/i-abcd1111' }, 'ours'),
     ).toBeNull();
   });
 });

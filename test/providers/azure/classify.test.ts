@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { classify, type Seen } from '../../../providers/azure/power.ts';
+import { classifyPower, type VmWithDisk } from '../../../providers/azure/power.ts';
 
 const said = (
   codes: readonly string[],
   provisioningState = 'Succeeded',
   more: { hibernationEnabled?: boolean; osDiskState?: string } = {},
-): Seen => ({
+): VmWithDisk => ({
   vm: {
     location: 'westeurope',
     provisioningState,
@@ -28,36 +28,36 @@ describe('what an answer of ARM proves', () => {
     ['PowerState/', 'unknown'],
     ['ProvisioningState/succeeded', 'unknown'],
   ] as const)('%s is %s, and no proof', (code, power) => {
-    expect(classify(said([code]))).toBe(power);
+    expect(classifyPower(said([code]))).toBe(power);
   });
 
   it.each(['PowerState/deallocated', 'powerstate/DEALLOCATED'])('%s is off where nothing is under way', (code) => {
-    expect(classify(said(['ProvisioningState/succeeded', code]))).toBe('off');
-    expect(classify(said([code], 'SUCCEEDED', { osDiskState: 'Reserved' }))).toBe('off');
+    expect(classifyPower(said(['ProvisioningState/succeeded', code]))).toBe('off');
+    expect(classifyPower(said([code], 'SUCCEEDED', { osDiskState: 'Reserved' }))).toBe('off');
   });
 
   it('stopped is off only when a second read says the same', () => {
-    expect(classify(said(['PowerState/stopped']))).toBe('off-if-repeated');
+    expect(classifyPower(said(['PowerState/stopped']))).toBe('off-if-repeated');
   });
 
   it.each(['Creating', 'Updating', 'Deleting', 'Migrating'])('neither proves anything while it is %s', (state) => {
-    expect(classify(said(['PowerState/deallocated'], state))).toBe('stopping');
-    expect(classify(said(['PowerState/stopped'], state))).toBe('stopping');
+    expect(classifyPower(said(['PowerState/deallocated'], state))).toBe('stopping');
+    expect(classifyPower(said(['PowerState/stopped'], state))).toBe('stopping');
   });
 
   it.each(['Failed', 'Canceled', 'SomethingNew', ''])(
     'neither proves anything when an operation came to nothing (%s)',
     (state) => {
-      expect(classify(said(['PowerState/deallocated'], state))).toBe('unknown');
-      expect(classify(said(['PowerState/stopped'], state))).toBe('unknown');
+      expect(classifyPower(said(['PowerState/deallocated'], state))).toBe('unknown');
+      expect(classifyPower(said(['PowerState/stopped'], state))).toBe('unknown');
     },
   );
 
   it.each(['PowerState/stopped', 'PowerState/deallocated'])(
     'a sign of hibernation makes %s suspended, whatever the machine is said to be able to',
     (code) => {
-      expect(classify(said([code], 'Succeeded', { osDiskState: 'frozen' }))).toBe('suspended');
-      expect(classify(said([code, 'HibernationState/Hibernated'], 'Succeeded', { osDiskState: 'Reserved' }))).toBe(
+      expect(classifyPower(said([code], 'Succeeded', { osDiskState: 'frozen' }))).toBe('suspended');
+      expect(classifyPower(said([code, 'HibernationState/Hibernated'], 'Succeeded', { osDiskState: 'Reserved' }))).toBe(
         'suspended',
       );
     },
@@ -65,18 +65,18 @@ describe('what an answer of ARM proves', () => {
 
   it('one that can hibernate has to show a plain deallocation', () => {
     const able = (code: string, osDiskState?: string) =>
-      classify(said([code], 'Succeeded', { hibernationEnabled: true, ...(osDiskState && { osDiskState }) }));
+      classifyPower(said([code], 'Succeeded', { hibernationEnabled: true, ...(osDiskState && { osDiskState }) }));
     expect(able('PowerState/deallocated', 'Reserved')).toBe('off');
     expect(able('PowerState/deallocated', 'Attached')).toBe('suspended');
     expect(able('PowerState/deallocated')).toBe('suspended');
     expect(able('PowerState/stopped', 'Reserved')).toBe('suspended');
-    expect(classify(said(['PowerState/deallocated'], 'Succeeded', { hibernationEnabled: false }))).toBe('off');
+    expect(classifyPower(said(['PowerState/deallocated'], 'Succeeded', { hibernationEnabled: false }))).toBe('off');
   });
 
   it('two power states that differ prove nothing, in either order, and one that is told twice is one', () => {
-    expect(classify(said(['PowerState/deallocated', 'PowerState/running']))).toBe('unknown');
-    expect(classify(said(['PowerState/running', 'PowerState/deallocated']))).toBe('unknown');
-    expect(classify(said(['PowerState/deallocated', 'powerstate/Deallocated']))).toBe('off');
+    expect(classifyPower(said(['PowerState/deallocated', 'PowerState/running']))).toBe('unknown');
+    expect(classifyPower(said(['PowerState/running', 'PowerState/deallocated']))).toBe('unknown');
+    expect(classifyPower(said(['PowerState/deallocated', 'powerstate/Deallocated']))).toBe('off');
   });
 
   it.each([
@@ -86,12 +86,12 @@ describe('what an answer of ARM proves', () => {
     ['ProvisioningState/', 'unknown'],
     ['ProvisioningState/succeeded/somethingMore', 'off'],
   ] as const)('neither proves anything while the view says %s, whatever the model says', (code, power) => {
-    expect(classify(said([code, 'PowerState/deallocated']))).toBe(power);
-    expect(classify(said(['PowerState/deallocated', 'ProvisioningState/succeeded'], 'Failed'))).toBe('unknown');
+    expect(classifyPower(said([code, 'PowerState/deallocated']))).toBe(power);
+    expect(classifyPower(said(['PowerState/deallocated', 'ProvisioningState/succeeded'], 'Failed'))).toBe('unknown');
   });
 
   it('no instance view at all is unknown', () => {
-    expect(classify({ vm: { location: 'westeurope', provisioningState: 'Succeeded' }, osDiskState: null })).toBe(
+    expect(classifyPower({ vm: { location: 'westeurope', provisioningState: 'Succeeded' }, osDiskState: null })).toBe(
       'unknown',
     );
   });

@@ -80,7 +80,7 @@ describe('a detach', () => {
       );
       const cloud = cloudOf(
         world,
-        clientsOf(world, { arrived: () => world.advance(3_000), following: { everyMs: 1, times: 10 } }),
+        clientsOf(world, { arrived: () => world.advance(3_000), polling: { everyMs: 1, times: 10 } }),
       );
       await expect(cloud.detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Refused);
       expect(held(world, disk)).toBe(true);
@@ -91,7 +91,7 @@ describe('a detach', () => {
     const { world, target, disk } = withDisk({ power: 'deallocated' }, { pollBy });
     const cloud = cloudOf(
       world,
-      clientsOf(world, { arrived: () => world.advance(3_000), following: { everyMs: 1, times: 10 } }),
+      clientsOf(world, { arrived: () => world.advance(3_000), polling: { everyMs: 1, times: 10 } }),
     );
     await cloud.detach(target, disk, 'plain', granted, patient());
     expect(diskIn(world, disk)?.attachments).toEqual([]);
@@ -104,8 +104,8 @@ describe('a detach', () => {
     expect(held(slow.world, slow.disk)).toBe(false);
     const left = withDisk();
     const giveUp = new AbortController();
-    const following = { everyMs: 1, times: Infinity };
-    const gone = cloudOf(left.world, clientsOf(left.world, { following })).detach(
+    const polling = { everyMs: 1, times: Infinity };
+    const gone = cloudOf(left.world, clientsOf(left.world, { polling })).detach(
       left.target,
       left.disk,
       'plain',

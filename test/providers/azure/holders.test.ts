@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Denied } from '../../../fencing/model/errors.ts';
-import { machinesHolding } from '../../../providers/azure/disks.ts';
+import { machinesHoldingDisk } from '../../../providers/azure/disks.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';
@@ -59,7 +59,7 @@ describe('the holders of disks', () => {
     ['it names somebody who is no machine', { diskState: 'Attached', managedBy: '/subscriptions/s/somebody' }, null],
     ['nobody holds it', { diskState: 'Unattached' }, []],
   ] as const)('are what the disk says: %s', (_, disk, by) => {
-    expect(machinesHolding({ location: 'westeurope', ...disk })).toEqual(by);
+    expect(machinesHoldingDisk({ location: 'westeurope', ...disk })).toEqual(by);
   });
 
   it('are not made up where Azure does not answer', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { likelyNodeNames, machinesNamed } from '../../../providers/azure/identity.ts';
+import { candidateNodeNames, machinesNamed } from '../../../providers/azure/identity.ts';
 
 const PLACE = '/subscriptions/s/resourcegroups/mc_blue/providers/microsoft.compute';
 const volume = {
@@ -13,7 +13,7 @@ describe('names of Nodes on Azure', () => {
     [`${PLACE}/virtualmachinescalesets/aks-pool-vmss/virtualmachines/10`, ['aks-pool-vmss00000a']],
     ['no machine', []],
   ])('are told from the id of a machine that is gone: %s', (machine, names) => {
-    expect(likelyNodeNames(machine)).toEqual(names);
+    expect(candidateNodeNames(machine)).toEqual(names);
   });
 
   it('tell what the machine’s id may have been, in the group of the disk', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { memberId } from '../../../providers/azure/look.ts';
-import { setPath } from '../../../providers/azure/identity.ts';
+import { memberMachineIds } from '../../../providers/azure/look.ts';
+import { scaleSetPath } from '../../../providers/azure/identity.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { addMachine, showAs, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { machineIn } from '../../../sandbox/azure/state.ts';
@@ -137,7 +137,7 @@ describe('a scale set in the place of a machine', () => {
     ],
     ['something without a name', {}, undefined],
   ])('has members in several forms: %s', (_, member, id) => {
-    const set = setPath(pool);
-    expect(set && memberId(set, { location: 'westeurope', ...member })).toEqual(id === undefined ? [] : [id]);
+    const set = scaleSetPath(pool);
+    expect(set && memberMachineIds(set, { location: 'westeurope', ...member })).toEqual(id === undefined ? [] : [id]);
   });
 });

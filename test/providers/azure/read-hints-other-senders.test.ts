@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { structured } from '../../../providers/azure/events/envelope.ts';
+import { toStructuredEvent } from '../../../providers/azure/events/envelope.ts';
 import { readHints } from '../../../providers/azure/events/read-hints.ts';
 import { json, SET, SUBSCRIPTION, VM } from './fixtures.ts';
 
@@ -194,15 +194,15 @@ describe('a CloudEvent in binary mode', () => {
   );
 
   it('is the same event', () => {
-    const event = structured({ ...headers, 'content-type': 'application/json' }, JSON.stringify(data));
+    const event = toStructuredEvent({ ...headers, 'content-type': 'application/json' }, JSON.stringify(data));
     expect(JSON.parse(event)).toEqual({ ...attributes, data });
     expect(summary(event)).toEqual([[VM, 'arm-deallocate']]);
   });
 
   it('is a fault of its data where that is none, and of no other body', () => {
-    expect(readHints(structured({ ...headers, 'ce-subject': '100%' }, 'nonsense')).faults).toMatchObject([
+    expect(readHints(toStructuredEvent({ ...headers, 'ce-subject': '100%' }, 'nonsense')).faults).toMatchObject([
       { where: '$.data' },
     ]);
-    expect(structured({ 'ce-specversion': '1.0' }, 'as it is')).toBe('as it is');
+    expect(toStructuredEvent({ 'ce-specversion': '1.0' }, 'as it is')).toBe('as it is');
   });
 });

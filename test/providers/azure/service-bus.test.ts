@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Denied } from '../../../fencing/model/errors.ts';
-import { busSender, type Send } from '../../../providers/azure/service-bus.ts';
+import { createSender, type SendMessage } from '../../../providers/azure/service-bus.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../stand-in.ts';
 
@@ -14,10 +14,10 @@ const take = ({ method, url, headers, body }: Request): Answered => {
 };
 
 let queue: StandIn;
-let send: Send;
+let send: SendMessage;
 beforeAll(async () => {
   queue = await openStandIn(take);
-  send = busSender({ host: queue.url, credential });
+  send = createSender({ host: queue.url, credential });
 });
 afterAll(() => queue.close());
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Denied, InvalidConfiguration, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { gkeEndpoint, gkeTokens, keptSecret } from '../../../providers/gcp/plugin/access.ts';
+import { gkeEndpoint, gkeTokenProvider, readSecret } from '../../../providers/gcp/plugin/access.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
 import type { Fetch } from '../../../providers/gcp/client.ts';
 import { type Answered, openStandIn, type StandIn } from '../stand-in.ts';
@@ -108,19 +108,19 @@ describe('a token for GKE', () => {
       given += 1;
       return oneToken();
     });
-    const token = gkeTokens(auth);
+    const token = gkeTokenProvider(auth);
     expect([await token(), await token(), given]).toEqual(['secret', 'secret', 1]);
   });
 
   it.each([400, 401, 403])('is denied by a service that answers %i', async (status) => {
     const { auth } = behindTls(() => Response.json({ error: 'invalid_grant' }, { status }));
-    await expect(gkeTokens(auth)()).rejects.toBeInstanceOf(Denied);
+    await expect(gkeTokenProvider(auth)()).rejects.toBeInstanceOf(Denied);
   });
 
   it('is denied where there are no credentials', async () => {
     const { auth } = behindTls(oneToken);
     auth.getClient = () => Promise.reject(new Error('Could not load the default credentials'));
-    await expect(gkeTokens(auth)()).rejects.toBeInstanceOf(Denied);
+    await expect(gkeTokenProvider(auth)()).rejects.toBeInstanceOf(Denied);
   });
 });
 
@@ -131,7 +131,7 @@ describe('a secret in Secret Manager', () => {
     door = await openStandIn(() => ({ body: payload }));
     const options = { endpoint: door.url };
     expect(
-      await keptSecret(
+      await readSecret(
         platformAuth(options),
         options,
         { secret: 'projects/p/secrets/kube', version: 'latest' },
@@ -151,7 +151,7 @@ describe('a secret in Secret Manager', () => {
     ],
   ])('%s is asked for with a token, where it is kept', async (secret, url) => {
     const { sent, options, auth } = behindTls(oneToken, payload);
-    expect(await keptSecret(auth, options, { secret, version: '3' }, patient())).toBe('kind: Config');
+    expect(await readSecret(auth, options, { secret, version: '3' }, patient())).toBe('kind: Config');
     expect(sent).toEqual([[url, 'Bearer secret']]);
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { IdentitySource } from '../../../fencing/model/machine.ts';
 import {
-  clustersIn,
+  clusterNamesFromLabels,
   diskOf,
-  incarnationsOf,
-  isWithin,
+  immutableIdsOf,
+  isReachableDisk,
   machineOf,
-  nodeNamesOf,
-  readingFor,
+  candidateNodeNames,
+  identityRulesFor,
   regionOf,
 } from '../../../providers/gcp/identity.ts';
 
@@ -56,12 +56,12 @@ describe('the incarnation that an identity source names', () => {
     ['node-1', []],
     ['', []],
   ])('the annotation of GKE says %j', (value, ids) => {
-    expect(incarnationsOf({ source: 'instanceIdAnnotation', driver: null, value })).toEqual(ids);
+    expect(immutableIdsOf({ source: 'instanceIdAnnotation', driver: null, value })).toEqual(ids);
   });
 
   it('is told by nothing that the next machine of the name would carry as well', () => {
     for (const source of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID'] as const) {
-      expect(incarnationsOf({ source, driver, value: '4611686018427387906' })).toEqual([]);
+      expect(immutableIdsOf({ source, driver, value: '4611686018427387906' })).toEqual([]);
     }
   });
 });
@@ -82,7 +82,7 @@ describe('the disk behind a volume handle', () => {
 });
 
 describe('the disk behind a volume handle, beside an instance', () => {
-  const { diskOf: diskBeside } = readingFor('projects/p/zones/europe-west1-b/instances/node-1');
+  const { diskOf: diskBeside } = identityRulesFor('projects/p/zones/europe-west1-b/instances/node-1');
   it.each([
     ['projects/UNSPECIFIED/zones/europe-west1-b/disks/pd-1', 'projects/p/zones/europe-west1-b/disks/pd-1'],
     ['projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1', 'projects/p/zones/europe-west1-b/disks/pd-1'],
@@ -104,27 +104,27 @@ describe('the disk behind a volume handle, beside an instance', () => {
 describe('names and places', () => {
   it('tries the name of the instance first, and each name once', () => {
     const place = { project: 'p', zone: 'europe-west1-b', instance: 'node-1' };
-    expect(nodeNamesOf(place, 'node-1')).toEqual([
+    expect(candidateNodeNames(place, 'node-1')).toEqual([
       'node-1',
       'node-1.europe-west1-b.c.p.internal',
       'node-1.c.p.internal',
     ]);
-    expect(nodeNamesOf(place, 'db.example.org')[1]).toBe('db.example.org');
+    expect(candidateNodeNames(place, 'db.example.org')[1]).toBe('db.example.org');
   });
 
   it('hears of a cluster from the label of GKE', () => {
-    expect(clustersIn({ 'goog-k8s-cluster-name': 'blue', other: 'green' })).toEqual(['blue']);
-    expect(clustersIn({ other: 'green' })).toEqual([]);
-    expect(clustersIn(null)).toEqual([]);
+    expect(clusterNamesFromLabels({ 'goog-k8s-cluster-name': 'blue', other: 'green' })).toEqual(['blue']);
+    expect(clusterNamesFromLabels({ other: 'green' })).toEqual([]);
+    expect(clusterNamesFromLabels(null)).toEqual([]);
   });
 
   it('knows from which zone or region a disk can be attached to a machine', () => {
     const machine = { project: 'p', zone: 'europe-west1-b', instance: 'node-1' };
     expect(regionOf('europe-west1-b')).toBe('europe-west1');
-    expect(isWithin({ project: 'p', zone: 'europe-west1-b', disk: 'd' }, machine)).toBe(true);
-    expect(isWithin({ project: 'p', region: 'europe-west1', disk: 'd' }, machine)).toBe(true);
-    expect(isWithin({ project: 'p', zone: 'europe-west1-c', disk: 'd' }, machine)).toBe(false);
-    expect(isWithin({ project: 'p', region: 'europe-west10', disk: 'd' }, machine)).toBe(false);
-    expect(isWithin({ project: 'q', zone: 'europe-west1-b', disk: 'd' }, machine)).toBe(false);
+    expect(isReachableDisk({ project: 'p', zone: 'europe-west1-b', disk: 'd' }, machine)).toBe(true);
+    expect(isReachableDisk({ project: 'p', region: 'europe-west1', disk: 'd' }, machine)).toBe(true);
+    expect(isReachableDisk({ project: 'p', zone: 'europe-west1-c', disk: 'd' }, machine)).toBe(false);
+    expect(isReachableDisk({ project: 'p', region: 'europe-west10', disk: 'd' }, machine)).toBe(false);
+    expect(isReachableDisk({ project: 'q', zone: 'europe-west1-b', disk: 'd' }, machine)).toBe(false);
   });
 });

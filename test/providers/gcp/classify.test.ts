@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classify } from '../../../providers/gcp/power.ts';
+import { classifyPower } from '../../../providers/gcp/power.ts';
 
 describe('what a status of Compute Engine proves', () => {
   it.each([
@@ -21,6 +21,6 @@ describe('what a status of Compute Engine proves', () => {
     [undefined, 'unknown'],
     [null, 'unknown'],
   ] as const)('%s is %s', (status, power) => {
-    expect(classify(status)).toBe(power);
+    expect(classifyPower(status)).toBe(power);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Denied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { publisher } from '../../../providers/gcp/publish.ts';
+import { createPublisher } from '../../../providers/gcp/publish.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
 interface Arrived {
@@ -26,7 +26,7 @@ describe('publishing', () => {
   afterAll(() => topics.close());
 
   it('sends a text as it is, with its attributes, and no credentials in the clear', async () => {
-    await publisher({ endpoint })(TOPIC, { text: '{"größe": 1}', attributes: { reason: 'not JSON' } });
+    await createPublisher({ endpoint })(TOPIC, { text: '{"größe": 1}', attributes: { reason: 'not JSON' } });
     expect(arrived).toEqual([
       {
         call: 'POST /v1/projects/p/topics/t:publish',
@@ -47,13 +47,13 @@ describe('publishing', () => {
     [503, Unavailable],
   ])('is told by the status what went wrong (%i)', async (answered, expected) => {
     status = answered;
-    await expect(publisher({ endpoint })(TOPIC, { text: '', attributes: {} })).rejects.toBeInstanceOf(expected);
+    await expect(createPublisher({ endpoint })(TOPIC, { text: '', attributes: {} })).rejects.toBeInstanceOf(expected);
     status = 200;
   });
 
   it('is unavailable where nobody answers', async () => {
     await expect(
-      publisher({ endpoint: 'http://127.0.0.1:1' })(TOPIC, { text: '', attributes: {} }),
+      createPublisher({ endpoint: 'http://127.0.0.1:1' })(TOPIC, { text: '', attributes: {} }),
     ).rejects.toBeInstanceOf(Unavailable);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Denied, Unavailable } from '../../../fencing/model/errors.ts';
-import { pushIdentity } from '../../../providers/gcp/push-identity.ts';
+import { createPushCheck } from '../../../providers/gcp/push-identity.ts';
 import { openKeyServer, type KeyServer } from './key-server.ts';
 
 const audience = 'https://fence.example.org/push';
@@ -26,7 +26,7 @@ describe('a push request', () => {
     return keys.close;
   });
   const check = (authorization: string | null) =>
-    pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url })(authorization, patient());
+    createPushCheck({ audience, serviceAccount, certificatesUrl: keys.url })(authorization, patient());
   const bearer = (claims: object, keyId?: string): string => `Bearer ${keys.token(claims, keyId)}`;
 
   it.each(['https://accounts.google.com', 'accounts.google.com'])(
@@ -82,22 +82,22 @@ describe('a push request', () => {
 
   it('has the keys fetched once for many', async () => {
     const before = keys.asked();
-    const identity = pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url });
+    const identity = createPushCheck({ audience, serviceAccount, certificatesUrl: keys.url });
     for (let n = 0; n < 3; n += 1) await identity(bearer(good()), patient());
     expect(keys.asked() - before).toBe(1);
   });
 
   it('is neither let through nor denied when there are no keys, or the caller gives up', async () => {
     const token = bearer(good());
-    const silent = pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url });
+    const silent = createPushCheck({ audience, serviceAccount, certificatesUrl: keys.url });
     await expect(silent(token, AbortSignal.abort())).rejects.toBeInstanceOf(Unavailable);
-    const nowhere = pushIdentity({ audience, serviceAccount, certificatesUrl: 'http://127.0.0.1:1/certs' });
+    const nowhere = createPushCheck({ audience, serviceAccount, certificatesUrl: 'http://127.0.0.1:1/certs' });
     await expect(nowhere(token, AbortSignal.timeout(2_000))).rejects.toBeInstanceOf(Unavailable);
   });
 
   describe('behind Cloud Run, which has taken the signature off', () => {
     const behind = (authorization: string) =>
-      pushIdentity({ audience, serviceAccount, certificatesUrl: keys.url, behindCloudRun: { now: Date.now } })(
+      createPushCheck({ audience, serviceAccount, certificatesUrl: keys.url, behindCloudRun: { now: Date.now } })(
         authorization,
         patient(),
       );

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, expect, it } from 'vitest';
-import { gkeEndpoint, keptSecret } from '../../../providers/gcp/plugin/access.ts';
-import { publisher } from '../../../providers/gcp/publish.ts';
+import { gkeEndpoint, readSecret } from '../../../providers/gcp/plugin/access.ts';
+import { createPublisher } from '../../../providers/gcp/publish.ts';
 import { platformAuth } from '../../../providers/gcp/rest.ts';
 import { jsonIn } from '../../../fencing/model/json-text.ts';
 import { judgeOf } from '../../contract/discovery/services.ts';
@@ -25,7 +25,7 @@ interface Deed {
 }
 
 const kept = (secret: string) => (endpoint: string) =>
-  keptSecret(platformAuth({ endpoint }), { endpoint }, { secret, version: 'latest' }, patient());
+  readSecret(platformAuth({ endpoint }), { endpoint }, { secret, version: 'latest' }, patient());
 const payload = { name: 'projects/1/secrets/s/versions/3', payload: { data: Buffer.from('a').toString('base64') } };
 
 const deeds: readonly Deed[] = [
@@ -66,7 +66,7 @@ const deeds: readonly Deed[] = [
     id: 'pubsub.projects.topics.publish',
     answer: { messageIds: ['1'] },
     act: (endpoint) =>
-      publisher({ endpoint })('projects/my-project/topics/t1', { text: 'a', attributes: { reason: 'b' } }),
+      createPublisher({ endpoint })('projects/my-project/topics/t1', { text: 'a', attributes: { reason: 'b' } }),
   },
 ];
 

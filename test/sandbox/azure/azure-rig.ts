@@ -24,13 +24,13 @@ const OPERATION_PACE = 2_000;
 
 const cloudOver = (world: AzureWorld, armTakes: number) => {
   const arrived = (url: string): void => world.advance(url.includes('/locations/') ? OPERATION_PACE : armTakes);
-  const following = { everyMs: 0, times: 10 };
+  const polling = { everyMs: 0, times: 10 };
   return azureCloud(
     azureClients({
       subscription: SANDBOX_SUBSCRIPTION,
       credential,
       httpClient: inProcessClient(world, arrived),
-      following,
+      polling,
     }),
   );
 };

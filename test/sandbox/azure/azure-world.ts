@@ -25,7 +25,7 @@ export const azureWorld = (knobs: Partial<Knobs> = {}): AzureCloudWorld =>
   );
 
 /** Operations are asked about twice, at once: virtual time is the test's to advance. */
-export const following = { everyMs: 1, times: 2 };
+export const polling = { everyMs: 1, times: 2 };
 
 /** The SDK on that Azure, without a network. */
 export const clientsOf = (
@@ -33,7 +33,7 @@ export const clientsOf = (
   more: Partial<ClientOptions> & { readonly arrived?: (url: string) => void } = {},
 ) => {
   const { arrived, ...options } = more;
-  return azureClients({ subscription, credential, httpClient: inProcessClient(world, arrived), following, ...options });
+  return azureClients({ subscription, credential, httpClient: inProcessClient(world, arrived), polling, ...options });
 };
 
 export const cloudOf = (world: AzureCloudWorld, clients = clientsOf(world)) => azureCloud(clients);

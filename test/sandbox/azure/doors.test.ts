@@ -6,7 +6,7 @@ import { azureClients } from '../../../providers/azure/client.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
 import { openArmDoor, type ArmDoor } from '../../../sandbox/azure/http-door.ts';
 import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';
-import { azureWorld, cloudOf, credential, following, patient, prefix, subscription } from './azure-world.ts';
+import { azureWorld, cloudOf, credential, polling, patient, prefix, subscription } from './azure-world.ts';
 
 let open: ArmDoor | undefined;
 const trusted = getCACertificates('default');
@@ -16,7 +16,7 @@ afterEach(async () => {
   open = undefined;
 });
 
-const cloudAt = (endpoint: string) => azureCloud(azureClients({ subscription, credential, endpoint, following }));
+const cloudAt = (endpoint: string) => azureCloud(azureClients({ subscription, credential, endpoint, polling }));
 
 const certificate = async () => {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'sandbox-arm' }], {

@@ -1,6 +1,6 @@
 import { AttachVolumeCommand, DescribeVolumesCommand, DetachVolumeCommand } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../../providers/aws/errors.ts';
+import { errorCodeOf } from '../../../providers/aws/errors.ts';
 import { plainStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume, stopGuest } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
@@ -22,7 +22,7 @@ const detach = (world: Ec2World, VolumeId: string, InstanceId: string, Force = f
 const attachmentStates = (world: Ec2World, disk: string) =>
   volumeIn(world, disk)?.attachments.map((attachment) => attachment.state);
 
-const refusedWith = (code: string) => expect.toSatisfy((caught: unknown) => codeOf(caught) === code);
+const refusedWith = (code: string) => expect.toSatisfy((caught: unknown) => errorCodeOf(caught) === code);
 
 describe("disks in the sandbox's EC2", () => {
   it('are busy while a living guest has them mounted, and go once it lets go', async () => {

@@ -6,7 +6,7 @@ import {
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../../providers/aws/errors.ts';
+import { errorCodeOf } from '../../../providers/aws/errors.ts';
 import {
   forget,
   addInstance,
@@ -102,7 +102,9 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect(volumeIn(world, disk)?.attachments).toEqual([]);
     expect(volumeIn(world, root)).toBeUndefined();
     world.advance(60 * MINUTE);
-    await expect(describeOne(world, id)).rejects.toSatisfy((caught) => codeOf(caught) === 'InvalidInstanceID.NotFound');
+    await expect(describeOne(world, id)).rejects.toSatisfy(
+      (caught) => errorCodeOf(caught) === 'InvalidInstanceID.NotFound',
+    );
   });
 
   it('shows nothing of a reboot or of a guest that halts', async () => {
@@ -137,7 +139,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
       [new StopInstancesCommand({ InstanceIds: [id], DryRun: true }), 'DryRunOperation'],
     ] as const;
     for (const [command, code] of refusals) {
-      await expect(clientOf(world).send(command)).rejects.toSatisfy((caught) => codeOf(caught) === code);
+      await expect(clientOf(world).send(command)).rejects.toSatisfy((caught) => errorCodeOf(caught) === code);
     }
     expect(instanceIn(world, id)?.state).toBe('running');
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reasonOf, statusOf } from '../../../providers/gcp/errors.ts';
+import { errorReasonOf, httpStatusOf } from '../../../providers/gcp/errors.ts';
 import { addFault } from '../../../sandbox/gce/faults.ts';
 import { resume, suspend } from '../../../sandbox/gce/instances.ts';
 import { addDisk, addInstance, deleteInstance, recreate, stopGuest } from '../../../sandbox/gce/scenario.ts';
@@ -15,7 +15,7 @@ const attach = (world: GceWorld, path: string, source: string, mode = 'READ_WRIT
   handOf(world).instances.attachDisk({ ...at(path), attachedDiskResource: { source, mode } });
 const users = (world: GceWorld, disk: string) => diskIn(world, disk)?.users;
 const declinedWith = (reason: string, status = 400) =>
-  expect.toSatisfy((caught: unknown) => reasonOf(caught) === reason && statusOf(caught) === status);
+  expect.toSatisfy((caught: unknown) => errorReasonOf(caught) === reason && httpStatusOf(caught) === status);
 
 const mounted = () => {
   const world = gceWorld();

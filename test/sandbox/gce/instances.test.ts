@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readHints } from '../../../providers/gcp/events/read-hints.ts';
-import { reasonOf } from '../../../providers/gcp/errors.ts';
+import { errorReasonOf } from '../../../providers/gcp/errors.ts';
 import {
   addDisk,
   addInstance,
@@ -90,7 +90,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     const { id } = await get(world, path);
     deleteInstance(world, path);
     world.advance(MINUTE);
-    await expect(get(world, path)).rejects.toSatisfy((caught) => reasonOf(caught) === 'notFound');
+    await expect(get(world, path)).rejects.toSatisfy((caught) => errorReasonOf(caught) === 'notFound');
     expect(diskIn(world, path.replace('/instances/', '/disks/'))).toBeUndefined();
     expect(diskIn(world, disk)?.users).toEqual([]);
     expect((await get(world, recreate(world, path))).id).not.toBe(id);
@@ -137,7 +137,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
       instances.resume(at(path)),
       instances.reset(at(path)),
     ]) {
-      await expect(call).rejects.toSatisfy((caught) => reasonOf(caught) === 'resourceNotReady');
+      await expect(call).rejects.toSatisfy((caught) => errorReasonOf(caught) === 'resourceNotReady');
     }
     expect(told(world)).toEqual(['compute.instances.guestTerminate first last']);
   });
