@@ -5,17 +5,17 @@ import { clusterOf } from '../kubernetes/cluster.ts';
 import { systemClock } from '../kubernetes/connection.ts';
 import { neededPermissions } from '../kubernetes/doctor.ts';
 import type { Link } from '../kubernetes/exchange.ts';
-import { openHttpsDoor } from '../sandbox/cluster/api/https-door.ts';
+import { openKubernetesServer } from '../sandbox/cluster/api/https-server.ts';
 import { apiServerOf, type ApiUser, type Faults, type PolicyRule } from '../sandbox/cluster/api/server.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { reactionsOf } from '../sandbox/cluster/reactions.ts';
 import { storeOf } from '../sandbox/cluster/store.ts';
 import type { World } from '../sandbox/world.ts';
-import type { Turns } from './platform.ts';
-import type { CloudStage } from './stage.ts';
+import type { TurnTaking } from './platform.ts';
+import type { DemoCloud } from './story.ts';
 
 /** The addresses of the simulated world, which is served on two real sockets of this computer. */
-export interface Doors {
+export interface SimulatedServers {
   readonly kubernetes: { readonly url: string; readonly ca: string; readonly token: string };
   readonly cloud: { readonly url: string };
   /** Counts the requests received so far. */
@@ -34,15 +34,15 @@ const heard = (arrived: () => void): Faults => ({
 });
 
 /** Serves the world on two sockets. Calls `arrived` for each request, before the request has any effect. */
-export const openDoors = async <P extends ClusterParts>(
+export const openServers = async <P extends ClusterParts>(
   world: World<P>,
-  stage: CloudStage<P>,
+  demoCloud: DemoCloud<P>,
   user: ApiUser,
   arrived: () => void,
-): Promise<Doors> => {
+): Promise<SimulatedServers> => {
   const server = { store: storeOf(world.parts.cluster), now: world.now, onWrite: reactionsOf(world) };
-  const api = await openHttpsDoor(apiServerOf({ ...server, users: { [TOKEN]: user }, faults: heard(arrived) }));
-  const cloud = await stage.openDoor(world, arrived);
+  const api = await openKubernetesServer(apiServerOf({ ...server, users: { [TOKEN]: user }, faults: heard(arrived) }));
+  const cloud = await demoCloud.openServer(world, arrived);
   return {
     kubernetes: { url: api.url, ca: api.caData, token: TOKEN },
     cloud: { url: cloud.url },
@@ -61,11 +61,11 @@ const around = (ms: number, random: () => number): number => Math.round(ms * (0.
 
 /** Returns the cloud's adapter on the SDK's own clients. Each of their attempts waits for its turn before it leaves. */
 export const cloudBehind = <P extends ClusterParts>(
-  { cloud }: Doors,
-  stage: CloudStage<P>,
-  turns: Turns,
+  { cloud }: SimulatedServers,
+  demoCloud: DemoCloud<P>,
+  turns: TurnTaking,
   random: () => number,
-): Cloud => stage.cloudBehind(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
+): Cloud => demoCloud.cloudBehind(cloud.url, (exchange) => turns.call(around(TAKES.cloud, random), exchange));
 
 /** Reads the whole body, because an answer is complete only with its body. */
 const complete = async (answer: ReturnType<Link['send']>): ReturnType<Link['send']> => {
@@ -81,8 +81,8 @@ interface OpenCluster {
 }
 
 export const clusterBehind = (
-  { kubernetes: { url, ca, token } }: Doors,
-  turns: Turns,
+  { kubernetes: { url, ca, token } }: SimulatedServers,
+  turns: TurnTaking,
   now: () => number,
   random: () => number,
 ): OpenCluster => {

@@ -1,11 +1,11 @@
-import { all, standing } from '../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../sandbox/cluster/get-objects.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
 import { NEWCOMER_POD } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
-import { nudgedAttachments, outOfService, oursOn, quarantined, refusalOf } from './ours.ts';
-import { databasePod, oldAttachmentStands, oldNode, type Story } from './stage.ts';
+import { nudgedAttachments, hasOwnOutOfServiceTaint, tracesOn, hasQuarantine, refusalEvent } from './ours.ts';
+import { databasePod, oldAttachmentExists, oldNode, type Story } from './story.ts';
 
 /** One question about the end of the story. `wrong` returns what is wrong, or null if everything is as expected. */
 export interface Question {
@@ -17,8 +17,8 @@ const question = (name: string, wrong: Question['wrong']): Question => ({ name, 
 
 const unless = (right: boolean, complaint: string): string | null => (right ? null : complaint);
 
-const holdersOf = <P extends ClusterParts>(world: World<P>, { volume, stage }: Story<P>): readonly string[] =>
-  stage.holders(world, volume).map(({ instance, state }) => `${instance} (${state})`);
+const holdersOf = <P extends ClusterParts>(world: World<P>, { volume, demoCloud }: Story<P>): readonly string[] =>
+  demoCloud.holders(world, volume).map(({ instance, state }) => `${instance} (${state})`);
 
 const diskIsAt = <P extends ClusterParts>(world: World<P>, story: Story<P>, instance: string): string | null => {
   const holders = holdersOf(world, story);
@@ -28,8 +28,8 @@ const diskIsAt = <P extends ClusterParts>(world: World<P>, story: Story<P>, inst
   );
 };
 
-export const dataUnharmed = question('data-unharmed', (world, { stage }) => {
-  const harm = stage.harm(world);
+export const dataUnharmed = question('data-unharmed', (world, { demoCloud }) => {
+  const harm = demoCloud.harm(world);
   return unless(harm.length === 0, harm.map(({ what }) => what).join('; '));
 });
 
@@ -48,19 +48,19 @@ export const podStayed = question('pod-stayed', (world, { podUid }) =>
 );
 
 export const oldAttachmentGone = question('old-attachment-gone', (world, story) =>
-  unless(!oldAttachmentStands(world, story), `the old VolumeAttachment to ${story.node} still stands`),
+  unless(!oldAttachmentExists(world, story), `the old VolumeAttachment to ${story.node} still stands`),
 );
 
 export const nodeFenced = question('node-fenced', (world, story) => {
   const node = oldNode(world, story);
   return unless(
-    node !== undefined && quarantined(node) && !outOfService(node),
+    node !== undefined && hasQuarantine(node) && !hasOwnOutOfServiceTaint(node),
     `Node ${story.node} is not parked: the quarantine alone has to stand on it`,
   );
 });
 
 export const nodeDeleted = question('node-deleted', (world, { node }) =>
-  unless(standing(world, 'nodes', node) === undefined, `Node ${node} still stands, and its machine is gone for good`),
+  unless(getObject(world, 'nodes', node) === undefined, `Node ${node} still stands, and its machine is gone for good`),
 );
 
 export const nodeReturned = question('node-returned', (world, story) => {
@@ -72,13 +72,13 @@ export const nodeReturned = question('node-returned', (world, story) => {
 });
 
 export const newcomerRuns = question('newcomer-runs', (world, { node }) => {
-  const pod = standing(world, 'pods', NEWCOMER_POD.name, NEWCOMER_POD.namespace);
+  const pod = getObject(world, 'pods', NEWCOMER_POD.name, NEWCOMER_POD.namespace);
   return unless(pod?.spec.nodeName === node && isReadyPod(pod), `no new pod runs on ${node}`);
 });
 
 export const nothingLeft = question('nothing-left', (world) => {
   const traces = [
-    ...all(world, 'nodes').flatMap((node) => oursOn(node).map((what) => `${what} on ${node.metadata.name}`)),
+    ...listObjects(world, 'nodes').flatMap((node) => tracesOn(node).map((what) => `${what} on ${node.metadata.name}`)),
     ...nudgedAttachments(world),
   ];
   return unless(traces.length === 0, `Cloudfence left behind: ${traces.join(', ')}`);
@@ -89,10 +89,10 @@ export const noNudgeLeft = question('no-nudge-left', (world) => {
   return unless(nudged.length === 0, `a nudge is left on ${nudged.join(', ')}`);
 });
 
-export const machineRuns = question('machine-runs', (world, { holder, stage }) =>
-  unless(stage.machine(world, holder).power === 'running', `${holder} does not run any more`),
+export const machineRuns = question('machine-runs', (world, { holder, demoCloud }) =>
+  unless(demoCloud.machine(world, holder).power === 'running', `${holder} does not run any more`),
 );
 
 export const refusalSaid = question('refusal-said', (world, { node }) =>
-  unless(refusalOf(world, node) !== undefined, `no Event on Node ${node} says why it was not fenced`),
+  unless(refusalEvent(world, node) !== undefined, `no Event on Node ${node} says why it was not fenced`),
 );

@@ -1,11 +1,11 @@
-import { standing } from '../sandbox/cluster/standing.ts';
+import { getObject } from '../sandbox/cluster/get-objects.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
 import { NEWCOMER_POD } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
-import { outOfService, quarantined, refusalOf } from './ours.ts';
-import { databasePod, type Machine, oldAttachmentStands, oldNode, type Story } from './stage.ts';
+import { hasOwnOutOfServiceTaint, hasQuarantine, refusalEvent } from './ours.ts';
+import { databasePod, type Machine, oldAttachmentExists, oldNode, type Story } from './story.ts';
 
 /**
  * Something that happens once. It is read from the world's objects, never from what Cloudfence reports about itself.
@@ -38,8 +38,8 @@ const ourMilestone = (name: string, title: string, reached: Reached): Milestone 
 
 const machineIs =
   (power: Machine['power']): Reached =>
-  (world, { holder, stage }) =>
-    stage.machine(world, holder).power === power;
+  (world, { holder, demoCloud }) =>
+    demoCloud.machine(world, holder).power === power;
 
 export const stopped = milestone('instance-stopped', 'instance stopped', machineIs('off'));
 export const terminated = milestone('instance-terminated', 'instance terminated', machineIs('gone'));
@@ -63,17 +63,17 @@ const MARKED = 'node-marked';
 
 export const marked = ourMilestone(MARKED, 'Node marked by Cloudfence', (world, story) => {
   const node = oldNode(world, story);
-  return node !== undefined && outOfService(node);
+  return node !== undefined && hasOwnOutOfServiceTaint(node);
 });
 
 export const refused = {
   ...ourMilestone(
     'refused',
     'Cloudfence refused, and said why',
-    (world, { node }) => refusalOf(world, node) !== undefined,
+    (world, { node }) => refusalEvent(world, node) !== undefined,
   ),
   says: (world: World<ClusterParts>, { node }: Pick<Story, 'node'>) =>
-    `Cloudfence refuses: ${refusalOf(world, node)?.note ?? ''}`,
+    `Cloudfence refuses: ${refusalEvent(world, node)?.note ?? ''}`,
 } satisfies Milestone;
 
 const oldPod = (world: World<ClusterParts>, { podUid }: Pick<Story, 'podUid'>) => {
@@ -91,14 +91,15 @@ export const podGone = milestone('old-pod-gone', 'old pod gone', (world, story) 
 export const attachmentGone = milestone(
   'old-attachment-gone',
   'old VolumeAttachment deleted',
-  (world, story) => !oldAttachmentStands(world, story),
+  (world, story) => !oldAttachmentExists(world, story),
 );
 
 export const diskDetached: Milestone = {
   ...milestone(
     'disk-detached',
     '',
-    (world, { volume, holder, stage }) => !stage.holders(world, volume).some(({ instance }) => instance === holder),
+    (world, { volume, holder, demoCloud }) =>
+      !demoCloud.holders(world, volume).some(({ instance }) => instance === holder),
   ),
   title: (cloud) => `disk detached at ${cloud}`,
 };
@@ -106,8 +107,8 @@ export const diskDetached: Milestone = {
 export const diskAttached = milestone(
   'disk-attached',
   'disk attached to the other instance',
-  (world, { volume, spare, stage }) =>
-    stage.holders(world, volume).some(({ instance, state }) => instance === spare && state === 'attached'),
+  (world, { volume, spare, demoCloud }) =>
+    demoCloud.holders(world, volume).some(({ instance, state }) => instance === spare && state === 'attached'),
 );
 
 export const podRuns = milestone('new-pod-running', 'new pod Running', (world, { podUid }) => {
@@ -115,8 +116,8 @@ export const podRuns = milestone('new-pod-running', 'new pod Running', (world, {
   return pod !== undefined && pod.metadata.uid !== podUid && isReadyPod(pod);
 });
 
-export const runsAgain = milestone('instance-running', 'instance runs again', (world, { holder, boot, stage }) => {
-  const machine = stage.machine(world, holder);
+export const runsAgain = milestone('instance-running', 'instance runs again', (world, { holder, boot, demoCloud }) => {
+  const machine = demoCloud.machine(world, holder);
   return machine.power === 'running' && machine.boot > boot;
 });
 
@@ -126,16 +127,20 @@ export const readyAgain = milestone('node-ready', 'Node Ready again, fresh boot'
 });
 
 const takenOff =
-  (isOn: typeof outOfService): Reached =>
+  (isOn: typeof hasOwnOutOfServiceTaint): Reached =>
   (world, story, earlier) => {
     const node = oldNode(world, story);
     return earlier.has(MARKED) && node !== undefined && !isOn(node);
   };
 
-export const volumesReadmitted = ourMilestone('out-of-service-off', 'out-of-service taint off', takenOff(outOfService));
-export const podsReadmitted = ourMilestone('quarantine-off', 'quarantine taint off', takenOff(quarantined));
+export const volumesReadmitted = ourMilestone(
+  'out-of-service-off',
+  'out-of-service taint off',
+  takenOff(hasOwnOutOfServiceTaint),
+);
+export const podsReadmitted = ourMilestone('quarantine-off', 'quarantine taint off', takenOff(hasQuarantine));
 
 export const newcomerRuns = milestone('newcomer-running', 'a new pod runs on that node', (world, { node }) => {
-  const pod = standing(world, 'pods', NEWCOMER_POD.name, NEWCOMER_POD.namespace);
+  const pod = getObject(world, 'pods', NEWCOMER_POD.name, NEWCOMER_POD.namespace);
   return pod !== undefined && pod.spec.nodeName === node && isReadyPod(pod);
 });

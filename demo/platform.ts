@@ -55,7 +55,7 @@ interface Source {
 }
 
 /** Returns a queue that delivers only announcements from `since` on (an index into the announcements). */
-export const queueFrom = ({ title, now, announcements }: Source, since: number, random: () => number): Queue => {
+export const createQueue = ({ title, now, announcements }: Source, since: number, random: () => number): Queue => {
   let collected = since;
   let sent = 0;
   let messages: readonly Message[] = [];
@@ -92,7 +92,7 @@ export const queueFrom = ({ title, now, announcements }: Source, since: number, 
  * calls overlap, and the call that ends first completes first. Only one call is in flight at a time, so that the speed
  * of this computer does not affect the order and one seed gives one history.
  */
-export interface Turns {
+export interface TurnTaking {
   /** Makes a call that ends `ms` from now. `exchange` must have the whole answer when it settles. */
   readonly call: <T>(ms: number, exchange: () => Promise<T>) => Promise<T>;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -109,7 +109,7 @@ const earliest = (turns: readonly Turn[]): Turn | undefined =>
   turns.reduce<Turn | undefined>((best, other) => (best && best.at <= other.at ? best : other), undefined);
 
 /** Orders calls by virtual time. `passUntil` advances the world to a moment, which can already be in the past. */
-export const turnsOver = (now: () => number, passUntil: (at: number) => void): Turns => {
+export const createTurns = (now: () => number, passUntil: (at: number) => void): TurnTaking => {
   const waiting = new Set<Turn>();
   let onTheWire = now();
   let taking = false;
@@ -125,7 +125,7 @@ export const turnsOver = (now: () => number, passUntil: (at: number) => void): T
     }
     taking = false;
   };
-  const call: Turns['call'] = (ms, exchange) =>
+  const call: TurnTaking['call'] = (ms, exchange) =>
     new Promise((resolve, reject) => {
       waiting.add({ at: now() + ms, take: () => exchange().then(resolve, reject) });
       if (!taking) void takeAll();
@@ -146,7 +146,7 @@ export interface Parts {
   readonly cloud: Cloud;
   readonly cluster: Cluster;
   readonly now: () => number;
-  readonly turns: Turns;
+  readonly turns: TurnTaking;
   readonly queue: Queue;
 }
 
@@ -204,7 +204,7 @@ const wiringOf = (
   };
 };
 
-export const deploy = (parts: Parts, platform: Platform): DeployedFunction => {
+export const deployFunction = (parts: Parts, platform: Platform): DeployedFunction => {
   const lines: object[] = [];
   const dependencies = wiringOf(parts, platform, (line) => void lines.push(line));
   const { now } = parts;

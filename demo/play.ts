@@ -1,17 +1,17 @@
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import type { World } from '../sandbox/world.ts';
-import { cloudBehind, cloudfenceUser, clusterBehind, type Doors, openDoors } from './cluster.ts';
+import { cloudBehind, cloudfenceUser, clusterBehind, type SimulatedServers, openServers } from './cluster.ts';
 import {
   type DeployedFunction,
   type End,
   type Message,
   type Queue,
-  queueFrom,
-  type Turns,
-  turnsOver,
+  createQueue,
+  type TurnTaking,
+  createTurns,
 } from './platform.ts';
 import type { Scenario } from './scenarios.ts';
-import { type CloudStage, type Story, storyOf } from './stage.ts';
+import { type DemoCloud, type Story, beginStory } from './story.ts';
 
 export interface Demo {
   readonly scenario: Scenario;
@@ -20,12 +20,12 @@ export interface Demo {
   readonly mayMark: boolean;
 }
 
-export interface Played<P extends ClusterParts = ClusterParts> {
+export interface PlayedDemo<P extends ClusterParts = ClusterParts> {
   readonly demo: Demo;
   readonly story: Story<P>;
   readonly lanes: Lanes<P>;
   readonly deliveries: readonly Delivery[];
-  readonly requests: ReturnType<Doors['requests']>;
+  readonly requests: ReturnType<SimulatedServers['requests']>;
   readonly verdict: Verdict;
 }
 
@@ -36,45 +36,45 @@ const WAIT_MS = 250;
 const SWEEP_EVERY_MS = 60_000;
 
 interface Run extends Counter {
-  readonly turns: Turns;
+  readonly turns: TurnTaking;
 }
 
 /**
  * Creates a cluster at rest that behaves like a real one: its cloud controller deletes Nodes whose machines are gone.
  */
-const worldAtRest = <P extends ClusterParts>(stage: CloudStage<P>, seed: number) => {
-  const world = stage.create({ seed, now: NIGHT });
+const worldAtRest = <P extends ClusterParts>(demoCloud: DemoCloud<P>, seed: number) => {
+  const world = demoCloud.create({ seed, now: NIGHT });
   world.parts.cluster.knobs.cloudController = true;
-  const scene = stage.scene(world);
+  const scene = demoCloud.scene(world);
   world.advance(Math.round(world.random() * 60_000));
-  return { world, story: storyOf(world, scene, stage) };
+  return { world, story: beginStory(world, scene, demoCloud) };
 };
 
 /** Plays the scenario in both worlds until the watch ends, and reports each event as it happens. */
-export const play = async <P extends ClusterParts>(
-  stage: CloudStage<P>,
+export const playScenario = async <P extends ClusterParts>(
+  demoCloud: DemoCloud<P>,
   demo: Demo,
-  tell: Tell,
-): Promise<Played<P>> => {
-  const { world, story } = worldAtRest(stage, demo.seed);
-  const announcements = () => stage.announcements(world);
+  tell: ReportNews,
+): Promise<PlayedDemo<P>> => {
+  const { world, story } = worldAtRest(demoCloud, demo.seed);
+  const announcements = () => demoCloud.announcements(world);
   const since = announcements().length;
   demo.scenario.strikes(world, story);
   const lanes = lanesFrom(world, story, demo.scenario, tell);
-  const turns = turnsOver(world.now, lanes.passUntil);
-  const doors = await openDoors(world, stage, cloudfenceUser(demo), turns.arrived);
-  const { cluster, close } = clusterBehind(doors, turns, world.now, world.random);
-  const queue = queueFrom({ title: stage.title, now: world.now, announcements }, since, world.random);
-  const cloud = cloudBehind(doors, stage, turns, world.random);
-  const deployed = stage.deploy({ cloud, cluster, now: world.now, turns, queue });
+  const turns = createTurns(world.now, lanes.passUntil);
+  const servers = await openServers(world, demoCloud, cloudfenceUser(demo), turns.arrived);
+  const { cluster, close } = clusterBehind(servers, turns, world.now, world.random);
+  const queue = createQueue({ title: demoCloud.title, now: world.now, announcements }, since, world.random);
+  const cloud = cloudBehind(servers, demoCloud, turns, world.random);
+  const deployed = demoCloud.deploy({ cloud, cluster, now: world.now, turns, queue });
   try {
-    const sweeps = demo.scenario.unannounced || stage.sweeps;
+    const sweeps = demo.scenario.unannounced || demoCloud.sweeps;
     const deliveries = await untilWatched(world, sweeps, { lanes, turns, deployed, tell, queue });
-    const judged = verdict(world, story, demo.scenario);
-    return { demo, story, lanes, deliveries, requests: doors.requests(), verdict: judged };
+    const judged = judgeEnd(world, story, demo.scenario);
+    return { demo, story, lanes, deliveries, requests: servers.requests(), verdict: judged };
   } finally {
     await close();
-    await doors.close();
+    await servers.close();
   }
 };
 
@@ -106,14 +106,14 @@ export interface Lane<P extends ClusterParts = ClusterParts> {
 }
 
 /** Something to show at once. */
-export interface News {
+export interface DemoNews {
   /** Ms after the start. */
   readonly at: number;
   readonly lane: LaneName | 'both';
   readonly says: string;
 }
 
-export type Tell = (news: News) => void;
+export type ReportNews = (news: DemoNews) => void;
 
 interface Lanes<P extends ClusterParts = ClusterParts> {
   readonly alone: Lane<P>;
@@ -139,7 +139,7 @@ const lanesFrom = <P extends ClusterParts>(
   world: World<P>,
   story: Story<P>,
   { milestones, acts }: Scenario,
-  tell: Tell,
+  tell: ReportNews,
 ): Lanes<P> => {
   const elapsed = stopwatch(world.now);
   const fenced: OpenLane<P> = { name: 'with cloudfence', world, reached: new Map() };
@@ -148,7 +148,7 @@ const lanesFrom = <P extends ClusterParts>(
     for (const { name, title, reached, says } of milestones) {
       if (lane.reached.has(name) || !reached(lane.world, story, new Set(lane.reached.keys()))) continue;
       lane.reached.set(name, elapsed());
-      tell({ at: elapsed(), lane: lane.name, says: says?.(lane.world, story) ?? title(story.stage.title) });
+      tell({ at: elapsed(), lane: lane.name, says: says?.(lane.world, story) ?? title(story.demoCloud.title) });
     }
   };
   const toCome = [...acts];
@@ -186,7 +186,7 @@ interface Counter {
   readonly lanes: Lanes;
   readonly queue: Queue;
   readonly deployed: DeployedFunction;
-  readonly tell: Tell;
+  readonly tell: ReportNews;
 }
 
 /** Hands one message to the function, and then treats it as a queue would after the function's answer. */
@@ -226,7 +226,7 @@ interface Verdict {
 }
 
 /** Judges the end by the world's objects alone. Pure. */
-export const verdict = <P extends ClusterParts>(
+export const judgeEnd = <P extends ClusterParts>(
   world: World<P>,
   story: Story<P>,
   { asks }: Pick<Scenario, 'asks'>,

@@ -7,7 +7,7 @@ import * as ask from './findings.ts';
 import type { Question } from './findings.ts';
 import * as milestone from './milestones.ts';
 import type { Milestone } from './milestones.ts';
-import { type Machine, oldNode, type Story } from './stage.ts';
+import { type Machine, oldNode, type Story } from './story.ts';
 
 /** Something that people do in both worlds while time passes. */
 interface Act {
@@ -37,19 +37,19 @@ const LOOK_EVERY_MS = 50;
 
 const untilIs = <P extends ClusterParts>(
   world: World<P>,
-  { holder, stage }: Story<P>,
+  { holder, demoCloud }: Story<P>,
   power: Machine['power'],
 ): void => {
-  while (stage.machine(world, holder).power !== power) world.advance(LOOK_EVERY_MS);
+  while (demoCloud.machine(world, holder).power !== power) world.advance(LOOK_EVERY_MS);
 };
 
 const stop: Scenario['strikes'] = (world, story) => {
-  story.stage.stop(world, story.holder);
+  story.demoCloud.stop(world, story.holder);
   untilIs(world, story, 'off');
 };
 
 const terminateInstance: Scenario['strikes'] = (world, story) => {
-  story.stage.destroy(world, story.holder);
+  story.demoCloud.destroy(world, story.holder);
   untilIs(world, story, 'gone');
 };
 
@@ -62,8 +62,8 @@ const stopAndDeleteNode: Scenario['strikes'] = (world, story) => {
 const startAgain: Act = {
   at: 7 * 60_000,
   says: 'somebody starts the instance again, and wants a new pod on its node',
-  does: (world, { holder, node, stage }) => {
-    stage.start(world, holder);
+  does: (world, { holder, node, demoCloud }) => {
+    demoCloud.start(world, holder);
     addNewcomer(world, node);
   },
 };

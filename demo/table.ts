@@ -1,10 +1,10 @@
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
-import { standing } from '../sandbox/cluster/standing.ts';
+import { getObject } from '../sandbox/cluster/get-objects.ts';
 import type { World } from '../sandbox/world.ts';
 import type { Milestone } from './milestones.ts';
-import { oursOn } from './ours.ts';
-import { type Lane, type News, type Played, WATCHED_MS } from './play.ts';
-import { databasePod, type Story } from './stage.ts';
+import { tracesOn } from './ours.ts';
+import { type Lane, type DemoNews, type PlayedDemo, WATCHED_MS } from './play.ts';
+import { databasePod, type Story } from './story.ts';
 
 /** Prints both timelines side by side, and the state of both worlds at the end. */
 
@@ -51,18 +51,18 @@ export const tableLines = <P extends ClusterParts>({
   demo,
   story,
   lanes: { alone, fenced },
-}: Played<P>): readonly string[] => {
+}: PlayedDemo<P>): readonly string[] => {
   const [without, with_] = [atTheEnd(alone.world, story), atTheEnd(fenced.world, story)];
   const endRow = (title: string, cell: (end: AtTheEnd) => string): string => row(title, cell(without), cell(with_));
   return [
     row(demo.scenario.since, alone.name, fenced.name),
     '-'.repeat(COLUMNS[0] + COLUMNS[1] + fenced.name.length),
     ...demo.scenario.milestones.map((milestone) =>
-      row(milestone.title(story.stage.title), cellOf(milestone, alone), cellOf(milestone, fenced)),
+      row(milestone.title(story.demoCloud.title), cellOf(milestone, alone), cellOf(milestone, fenced)),
     ),
     '',
-    endRow('in the end, the disk is held by', (end) => diskCell(end, story.stage.shortName)),
-    endRow('the database runs on', (end) => podCell(end, story.stage.shortNode)),
+    endRow('in the end, the disk is held by', (end) => diskCell(end, story.demoCloud.shortName)),
+    endRow('the database runs on', (end) => podCell(end, story.demoCloud.shortNode)),
     endRow('harm to data', harmCell),
     endRow('of Cloudfence, on the old Node', leftCell),
   ];
@@ -72,15 +72,15 @@ export const verdictLines = <P extends ClusterParts>({
   verdict: { right, findings },
   requests,
   story,
-}: Played<P>): readonly string[] => {
+}: PlayedDemo<P>): readonly string[] => {
   const calls = Object.values(requests.cloud).reduce((sum, count) => sum + count, 0);
   return [
     ...findings.flatMap(({ finding, wrong }) => (wrong === null ? [] : hanging(`  WRONG  ${finding}: `, wrong))),
     ...(right
       ? hanging('As it should be: ', findings.map(({ finding }) => finding).join(', '))
       : ['This is not how it should end.']),
-    ...wrapped(
-      `Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ${story.stage.title}, over sockets of this computer.`,
+    ...wrapText(
+      `Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ${story.demoCloud.title}, over sockets of this computer.`,
       WIDTH,
     ),
   ];
@@ -97,7 +97,7 @@ const clockTime = (ms: number): string => {
 };
 
 /** Breaks a text between words. A word that is longer than a line is split. */
-export const wrapped = (text: string, width: number): readonly string[] => {
+export const wrapText = (text: string, width: number): readonly string[] => {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(/\s+/).flatMap((long) => long.match(new RegExp(`.{1,${width}}`, 'g')) ?? [])) {
@@ -111,9 +111,9 @@ export const wrapped = (text: string, width: number): readonly string[] => {
 
 /** Wraps a text beside a first column that only the first line has. */
 const hanging = (head: string, text: string): readonly string[] =>
-  wrapped(text, WIDTH - head.length).map((line, at) => `${at === 0 ? head : ' '.repeat(head.length)}${line}`);
+  wrapText(text, WIDTH - head.length).map((line, at) => `${at === 0 ? head : ' '.repeat(head.length)}${line}`);
 
-export const newsLines = ({ at, lane, says }: News): readonly string[] =>
+export const newsLines = ({ at, lane, says }: DemoNews): readonly string[] =>
   hanging(`${clockTime(at).padEnd(9)} ${lane.padEnd(16)}  `, says);
 
 interface PodAtTheEnd {
@@ -138,21 +138,21 @@ interface AtTheEnd {
 }
 
 const atTheEnd = <P extends ClusterParts>(world: World<P>, story: Story<P>): AtTheEnd => {
-  const { stage } = story;
-  const node = standing(world, 'nodes', story.node);
+  const { demoCloud } = story;
+  const node = getObject(world, 'nodes', story.node);
   return {
-    disk: stage
+    disk: demoCloud
       .holders(world, story.volume)
-      .map(({ instance }) => ({ instance, state: stage.machine(world, instance).state })),
+      .map(({ instance }) => ({ instance, state: demoCloud.machine(world, instance).state })),
     pod: podAtTheEnd(world, story),
-    harm: stage.harm(world).map(({ what }) => what),
-    leftOnNode: node ? oursOn(node) : null,
+    harm: demoCloud.harm(world).map(({ what }) => what),
+    leftOnNode: node ? tracesOn(node) : null,
   };
 };
 
 const podAtTheEnd = <P extends ClusterParts>(
   world: World<P>,
-  { node, holder, spare, stage }: Story<P>,
+  { node, holder, spare, demoCloud }: Story<P>,
 ): PodAtTheEnd | null => {
   const pod = databasePod(world);
   if (!pod) return null;
@@ -161,7 +161,7 @@ const podAtTheEnd = <P extends ClusterParts>(
     node: pod.spec.nodeName ?? null,
     phase: pod.status.phase ?? 'Unknown',
     deleting: pod.metadata.deletionTimestamp !== undefined,
-    machineRuns: pod.spec.nodeName !== undefined && stage.machine(world, machine).power === 'running',
+    machineRuns: pod.spec.nodeName !== undefined && demoCloud.machine(world, machine).power === 'running',
   };
 };
 
@@ -176,7 +176,7 @@ export const playedJson = <P extends ClusterParts>({
   deliveries,
   requests,
   verdict,
-}: Played<P>): object => {
+}: PlayedDemo<P>): object => {
   const timeline = ({ reached }: Pick<Lane, 'reached'>): object =>
     Object.fromEntries(demo.scenario.milestones.map(({ name }) => [name, reached.get(name) ?? null]));
   return {
@@ -188,7 +188,7 @@ export const playedJson = <P extends ClusterParts>({
     timelines: { kubernetesAlone: timeline(alone), withCloudfence: timeline(fenced) },
     outcomes: { kubernetesAlone: atTheEnd(alone.world, story), withCloudfence: atTheEnd(fenced.world, story) },
     deliveries,
-    requests: { kubernetes: requests.kubernetes, [story.stage.api]: requests.cloud },
+    requests: { kubernetes: requests.kubernetes, [story.demoCloud.api]: requests.cloud },
     verdict,
   };
 };

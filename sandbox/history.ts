@@ -10,7 +10,7 @@ export interface Versioned<T> {
 export type VersionedStore<T> = Record<string, Versioned<T>>;
 
 /** Puts an object there as though it had always been so: no read of the past misses it. */
-export const place = <T>(shelf: VersionedStore<T>, id: string, value: T): void => {
+export const put = <T>(shelf: VersionedStore<T>, id: string, value: T): void => {
   shelf[id] = { present: value, past: [] };
 };
 

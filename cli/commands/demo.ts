@@ -2,8 +2,8 @@ import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Output } from '../answer.ts';
 import type { Demo } from '../../demo/play.ts';
 import { scenarioNamed } from '../../demo/scenarios.ts';
-import { showOn } from '../../demo/stages.ts';
-import { newsLines, wrapped, WIDTH } from '../../demo/table.ts';
+import { demoOn } from '../../demo/clouds.ts';
+import { newsLines, wrapText, WIDTH } from '../../demo/table.ts';
 
 export interface DemoOptions {
   /** The cloud that the demo plays on, if not the likeliest one. */
@@ -24,7 +24,7 @@ const seedFrom = (text: string): number => {
 };
 
 const titleLines = ({ scenario, seed, mayMark }: Demo): readonly string[] => [
-  ...wrapped(`cloudfence demo, ${scenario.name}: ${scenario.shows}`, WIDTH),
+  ...wrapText(`cloudfence demo, ${scenario.name}: ${scenario.shows}`, WIDTH),
   `The demo runs the same cluster twice from the same moment: without and with Cloudfence (virtual time, seed ${seed}).`,
   ...(mayMark ? [] : ['In this run, Cloudfence is not allowed to patch Nodes.']),
   '',
@@ -44,7 +44,7 @@ export const demo = async (options: DemoOptions, { line }: Output): Promise<numb
   const print = (lines: readonly string[]): void => {
     if (!json) for (const text of lines) line(text);
   };
-  const show = await showOn(options.cloud, played.scenario);
+  const show = await demoOn(options.cloud, played.scenario);
   print(titleLines(played));
   const shown = await show(played, (news) => print(newsLines(news)));
   print(shown.lines);

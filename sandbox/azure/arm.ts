@@ -64,12 +64,12 @@ const routeOf = (world: AzureCloudWorld, method: string, { path, query }: Call):
 const parsed = (body: string | null): unknown => (body === null || body === '' ? null : JSON.parse(body));
 
 /** What an answer comes from; the name is the one by which faults and counts know the call. */
-interface Found {
+interface MatchedRoute {
   readonly name: string;
   readonly answer: () => ArmAnswer;
 }
 
-const foundFor = (world: AzureCloudWorld, method: string, call: Call): Found => {
+const foundFor = (world: AzureCloudWorld, method: string, call: Call): MatchedRoute => {
   const operation = operationAnswer(world, call);
   if (operation) return { name: 'operation.get', answer: () => operation };
   try {

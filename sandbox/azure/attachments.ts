@@ -1,6 +1,6 @@
 import { change, changeDisk } from './change.ts';
 import { noteAttached, noteDetached } from './invariants.ts';
-import { begin, conclude, done, rested } from './operations.ts';
+import { beginOperation, endOperation, finishedOperation, atRest } from './operations.ts';
 import { ArmRefusal, busy, notAllowed } from './refusal.ts';
 import type { Attachment, AzureCloudWorld, Disk, Machine, Operation } from './state.ts';
 import { attachmentTo, diskIn, disksOf, machineIn } from './state.ts';
@@ -26,7 +26,7 @@ const replace = (world: AzureCloudWorld, disk: Disk, attachment: Attachment): vo
   });
 
 const hold = (world: AzureCloudWorld, machine: Machine): Operation => {
-  const operation = begin(world);
+  const operation = beginOperation(world);
   change(world, machine, { operation: operation.id, provisioning: 'Updating' });
   return operation;
 };
@@ -42,7 +42,7 @@ export const attach = (world: AzureCloudWorld, disk: Disk, machine: Machine): Op
   const known = attachmentTo(disk, machine.id);
   if (known?.state === 'detaching')
     throw new ArmRefusal('AttachDiskWhileBeingDetached', `Disk '${disk.name}' is being detached.`, 409);
-  if (known) return done(world);
+  if (known) return finishedOperation(world);
   if (disk.attachments.length >= disk.maxShares) throw notAllowed(`Disk '${disk.name}' is attached to another VM.`);
   if (disk.zone !== machine.zone)
     throw new ArmRefusal('BadRequest', `Disk '${disk.name}' is in another zone than '${machine.name}'.`);
@@ -71,7 +71,7 @@ export const detach = (world: AzureCloudWorld, disk: Disk, machine: Machine, for
   const overtakes = forced && attachment.state === 'detaching';
   if (machine.operation !== null && !overtakes) throw busy(machine.name);
   if (machine.guest === 'frozen') throw notAllowed(`'${machine.name}' is hibernated.`);
-  conclude(world, machine.operation, 'OperationPreempted');
+  endOperation(world, machine.operation, 'OperationPreempted');
   replace(world, disk, { ...attachment, state: 'detaching', forced: attachment.forced || forced });
   appoint(world, world.parts.azure.knobs.detachTakes, disk, machine);
   return hold(world, machine);
@@ -85,14 +85,14 @@ const settleDisk = (world: AzureCloudWorld, diskId: string, machineId: string): 
   if (!disk || !machine || !attachment || attachment.state === 'attached') return;
   if (attachment.state === 'attaching') replace(world, disk, { ...attachment, state: 'attached' });
   else if (!endDetach(world, disk, machine, attachment)) return;
-  rested(world, machine);
+  atRest(world, machine);
 };
 
 /** False while the guest holds the disk. */
 const endDetach = (world: AzureCloudWorld, disk: Disk, machine: Machine, attachment: Attachment): boolean => {
   const { detachFailsWith } = world.parts.azure.knobs;
   if (detachFailsWith !== null) {
-    conclude(world, machine.operation, detachFailsWith);
+    endOperation(world, machine.operation, detachFailsWith);
     replace(world, disk, { ...attachment, state: 'attached', forced: false });
     return true;
   }

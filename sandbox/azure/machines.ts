@@ -2,7 +2,7 @@ import { write } from '../history.ts';
 import { settleDisks } from './attachments.ts';
 import { change, changeDisk, handOver } from './change.ts';
 import { announce } from './notices.ts';
-import { begin, conclude, done, rested } from './operations.ts';
+import { beginOperation, endOperation, finishedOperation, atRest } from './operations.ts';
 import { busy, notAllowed } from './refusal.ts';
 import type { AzureCloudWorld, Machine, Operation } from './state.ts';
 import { diskIn, disksOf, machineIn } from './state.ts';
@@ -19,7 +19,7 @@ const free = (machine: Machine): void => {
 };
 
 const hold = (world: AzureCloudWorld, machine: Machine, changes: Partial<Machine>): Operation => {
-  const operation = begin(world);
+  const operation = beginOperation(world);
   change(world, machine, { provisioning: 'Updating', ...changes, operation: operation.id });
   return operation;
 };
@@ -37,10 +37,10 @@ const settleIn = (world: AzureCloudWorld, id: string, ms: number | null): void =
 
 /** @throws ArmRefusal Conflict */
 export const powerOff = (world: AzureCloudWorld, machine: Machine, { skipShutdown }: StopOrder): Operation => {
-  if (machine.power === 'deallocated' || machine.power === 'stopped') return done(world);
+  if (machine.power === 'deallocated' || machine.power === 'stopped') return finishedOperation(world);
   const overtakes = skipShutdown && (machine.power === 'stopping' || machine.power === 'deallocating');
   if (!overtakes) free(machine);
-  conclude(world, machine.operation, 'OperationPreempted');
+  endOperation(world, machine.operation, 'OperationPreempted');
   announce(world, machine, 'powerOff/action');
   const operation = hold(world, machine, { power: 'stopping', hibernating: false });
   settleIn(world, machine.id, shutdownOf(world, machine, skipShutdown));
@@ -49,7 +49,7 @@ export const powerOff = (world: AzureCloudWorld, machine: Machine, { skipShutdow
 
 /** @throws ArmRefusal Conflict, OperationNotAllowed */
 export const deallocate = (world: AzureCloudWorld, machine: Machine, hibernate = false): Operation => {
-  if (machine.power === 'deallocated') return done(world);
+  if (machine.power === 'deallocated') return finishedOperation(world);
   free(machine);
   if (hibernate && !machine.canHibernate) throw notAllowed(`'${machine.name}' is not enabled for hibernation.`);
   announce(world, machine, 'deallocate/action');
@@ -60,7 +60,7 @@ export const deallocate = (world: AzureCloudWorld, machine: Machine, hibernate =
 
 /** @throws ArmRefusal Conflict */
 export const start = (world: AzureCloudWorld, machine: Machine): Operation => {
-  if (machine.power === 'running') return done(world);
+  if (machine.power === 'running') return finishedOperation(world);
   free(machine);
   announce(world, machine, 'start/action');
   const { bootTakes, startShowsStopped } = world.parts.azure.knobs;
@@ -85,12 +85,12 @@ export const restart = (world: AzureCloudWorld, machine: Machine): Operation => 
   if (machine.power !== 'running') throw notAllowed(`'${machine.name}' is not running.`);
   announce(world, machine, 'restart/action');
   change(world, machine, { guest: 'up', boot: machine.boot + 1, mounts: [] });
-  return done(world);
+  return finishedOperation(world);
 };
 
 export const remove = (world: AzureCloudWorld, machine: Machine): Operation => {
-  if (machine.provisioning === 'Deleting') return done(world);
-  conclude(world, machine.operation, 'OperationPreempted');
+  if (machine.provisioning === 'Deleting') return finishedOperation(world);
+  endOperation(world, machine.operation, 'OperationPreempted');
   announce(world, machine, 'delete');
   const operation = hold(world, machine, { provisioning: 'Deleting' });
   world.schedule(SETTLE_MACHINE, world.parts.azure.knobs.deleteTakes, machine.id);
@@ -109,19 +109,19 @@ export const settleMachine = (world: AzureCloudWorld, id: string): void => {
 
 const endBoot = (world: AzureCloudWorld, machine: Machine): void => {
   const boot = machine.guest === 'frozen' ? machine.boot : machine.boot + 1;
-  rested(world, change(world, machine, { power: 'running', guest: 'up', boot, hibernating: false }));
+  atRest(world, change(world, machine, { power: 'running', guest: 'up', boot, hibernating: false }));
 };
 
 const endStop = (world: AzureCloudWorld, machine: Machine): void => {
   const stopped = change(world, machine, { power: 'stopped', guest: 'down', mounts: [] });
-  if (machine.operation !== null) rested(world, stopped);
+  if (machine.operation !== null) atRest(world, stopped);
   settleDisks(world, machine.id);
 };
 
 const endDeallocation = (world: AzureCloudWorld, machine: Machine): void => {
   const frozen = machine.hibernating && machine.guest === 'up';
   handOver(world, machine.id);
-  rested(
+  atRest(
     world,
     change(
       world,
@@ -134,7 +134,7 @@ const endDeallocation = (world: AzureCloudWorld, machine: Machine): void => {
 
 /** The OS disk goes with the machine; the others name it for a while yet. */
 const endRemoval = (world: AzureCloudWorld, machine: Machine): void => {
-  conclude(world, machine.operation, null);
+  endOperation(world, machine.operation, null);
   write(world.parts.azure.machines, machine.id, null, world.now());
   for (const disk of disksOf(world, machine.id))
     if (disk.os) write(world.parts.azure.disks, disk.id, null, world.now());

@@ -4,7 +4,7 @@ import { change } from './change.ts';
 
 /** Long-running operations: one at a time holds a machine, which is `Updating` meanwhile. */
 
-export const begin = (world: AzureCloudWorld): Operation => {
+export const beginOperation = (world: AzureCloudWorld): Operation => {
   const { azure } = world.parts;
   const operation: Operation = {
     id: `00000000-0000-4000-b000-${nextSerial(azure).padStart(12, '0')}`,
@@ -16,12 +16,12 @@ export const begin = (world: AzureCloudWorld): Operation => {
 };
 
 /** An operation that is over as soon as it was asked for. */
-export const done = (world: AzureCloudWorld): Operation => {
-  const operation = begin(world);
-  return conclude(world, operation.id, null) ?? operation;
+export const finishedOperation = (world: AzureCloudWorld): Operation => {
+  const operation = beginOperation(world);
+  return endOperation(world, operation.id, null) ?? operation;
 };
 
-export const conclude = (world: AzureCloudWorld, id: string | null, code: string | null): Operation | null => {
+export const endOperation = (world: AzureCloudWorld, id: string | null, code: string | null): Operation | null => {
   const known = id === null ? undefined : world.parts.azure.operations[id];
   if (!known || known.status !== 'InProgress') return null;
   const ended: Operation = { ...known, status: code === null ? 'Succeeded' : 'Failed', code };
@@ -30,8 +30,8 @@ export const conclude = (world: AzureCloudWorld, id: string | null, code: string
 };
 
 /** The machine is free for the next operation, at rest. */
-export const rested = (world: AzureCloudWorld, machine: Machine): Machine => {
-  conclude(world, machine.operation, null);
+export const atRest = (world: AzureCloudWorld, machine: Machine): Machine => {
+  endOperation(world, machine.operation, null);
   return change(world, machineIn(world, machine.id) ?? machine, {
     operation: null,
     provisioning: 'Succeeded',

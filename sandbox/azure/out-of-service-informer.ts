@@ -1,5 +1,5 @@
 import { writerAs } from '../cluster/controllers/object-writer.ts';
-import { all } from '../cluster/standing.ts';
+import { listObjects } from '../cluster/get-objects.ts';
 import type { ClusterParts } from '../cluster/cluster-world.ts';
 import { isReady } from '../cluster/controllers/nodes.ts';
 import { addTaint, dropTaint, hasTaint, outOfService, shutDown } from '../cluster/controllers/taints.ts';
@@ -34,5 +34,5 @@ export const watchNodes = (world: Watched): void => {
   world.schedule(WATCH_NODES, EVERY_MS);
   const { outOfServiceAfter } = world.parts.azure.knobs;
   if (outOfServiceAfter === null) return;
-  for (const node of all(world, 'nodes')) judge(world, node, outOfServiceAfter);
+  for (const node of listObjects(world, 'nodes')) judge(world, node, outOfServiceAfter);
 };

@@ -1,4 +1,4 @@
-import { place, write } from '../history.ts';
+import { put, write } from '../history.ts';
 import { change } from './change.ts';
 import { settleDisks } from './attachments.ts';
 import { SETTLE_MACHINE } from './machines.ts';
@@ -67,7 +67,7 @@ export const addMachine = (world: AzureCloudWorld, { set, ...wanted }: Wanted = 
     mounts: [],
     ...wanted,
   };
-  place(azure.machines, machine.id, machine);
+  put(azure.machines, machine.id, machine);
   addDisk(world, { os: true, zone: machine.zone }, { machine: machine.id, lun: -1 });
   return machine.id;
 };
@@ -94,7 +94,7 @@ export const addDisk = (
     attachments: attached ? [attachment] : [],
     ...wanted,
   };
-  place(azure.disks, disk.id, disk);
+  put(azure.disks, disk.id, disk);
   return disk.id;
 };
 

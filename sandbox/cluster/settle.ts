@@ -1,4 +1,4 @@
-import { all } from './standing.ts';
+import { listObjects } from './get-objects.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 import { isReady } from './controllers/nodes.ts';
 import { isFinished, isReadyPod } from './controllers/pods.ts';
@@ -20,8 +20,8 @@ export const settle = (world: ClusterWorld): void => {
 };
 
 const settled = (world: ClusterWorld): boolean => {
-  const nodes = all(world, 'nodes');
-  const living = all(world, 'pods').filter((pod) => !isFinished(pod));
+  const nodes = listObjects(world, 'nodes');
+  const living = listObjects(world, 'pods').filter((pod) => !isFinished(pod));
   return (
     nodes.length > 0 &&
     nodes.length >= kubelets(world) &&
@@ -33,18 +33,19 @@ const settled = (world: ClusterWorld): boolean => {
 
 /** Every workload has its pods; a DaemonSet one on each node. */
 const staffed = (world: ClusterWorld, nodes: number): boolean =>
-  all(world, 'daemonsets').every((set) => podsOf(world, set) >= nodes) &&
+  listObjects(world, 'daemonsets').every((set) => podsOf(world, set) >= nodes) &&
   counted(world).every((workload) => podsOf(world, workload) >= workload.spec.replicas);
 
 const kubelets = (world: ClusterWorld): number =>
   new Set(Object.values(world.parts.cluster.memory.kubelets).map(({ describes }) => describes.name)).size;
 
 const counted = (world: ClusterWorld): readonly WorkloadObject[] => [
-  ...all(world, 'statefulsets'),
-  ...all(world, 'deployments'),
-  ...all(world, 'jobs'),
+  ...listObjects(world, 'statefulsets'),
+  ...listObjects(world, 'deployments'),
+  ...listObjects(world, 'jobs'),
 ];
 
 const podsOf = (world: ClusterWorld, workload: WorkloadObject): number =>
-  all(world, 'pods').filter((pod) => pod.metadata.ownerReferences?.some((owner) => owner.uid === workload.metadata.uid))
-    .length;
+  listObjects(world, 'pods').filter((pod) =>
+    pod.metadata.ownerReferences?.some((owner) => owner.uid === workload.metadata.uid),
+  ).length;

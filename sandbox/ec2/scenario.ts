@@ -1,5 +1,5 @@
 import { beginStop, change, releaseBusy, terminate } from './instances.ts';
-import { place, write } from '../history.ts';
+import { put, write } from '../history.ts';
 import type { Attachment, Ec2World, Instance, Volume } from './state.ts';
 import { instanceIn, nextSerial } from './state.ts';
 
@@ -34,7 +34,7 @@ export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): st
     mounts: [],
     ...wanted,
   };
-  place(ec2.instances, instance.id, instance);
+  put(ec2.instances, instance.id, instance);
   if (instance.state !== 'terminated')
     addVolume(
       world,
@@ -70,7 +70,7 @@ export const addVolume = (
     attachments: attached ? [attachment] : [],
     ...wanted,
   };
-  place(ec2.volumes, volume.id, volume);
+  put(ec2.volumes, volume.id, volume);
   return volume.id;
 };
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { attach, detach } from './attachments.ts';
-import { presentInstance, seenDisk, seenInstance, type Place } from './call.ts';
+import { presentInstance, seenDisk, seenInstance, type ResourceParent } from './call.ts';
 import { remove, reset, resume, start, stop, suspend } from './instances.ts';
 import { noteDiscarded } from './invariants.ts';
 import { beginOperation, endOperation, knownRequest, operationNamed, waitFor } from './operations.ts';
@@ -17,7 +17,7 @@ import {
 } from './state.ts';
 
 /** One API method: its effect on the world, and the body of its answer. */
-export type Action = (world: GceWorld, place: Place) => Json;
+export type Action = (world: GceWorld, resource: ResourceParent) => Json;
 
 const UUID = /^(?!0{8}-0{4}-0{4}-0{4}-0{12}$)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -30,10 +30,13 @@ const requestIdIn = (query: URLSearchParams): string | null => {
 
 /** A call that arrives twice is answered with the operation that it began. */
 const once =
-  (order: (world: GceWorld, instance: Instance, requestId: string | null, place: Place) => Operation): Action =>
-  (world, place) => {
-    const requestId = requestIdIn(place.query);
-    const operation = knownRequest(world, requestId) ?? order(world, presentInstance(world, place), requestId, place);
+  (
+    order: (world: GceWorld, instance: Instance, requestId: string | null, resource: ResourceParent) => Operation,
+  ): Action =>
+  (world, resource) => {
+    const requestId = requestIdIn(resource.query);
+    const operation =
+      knownRequest(world, requestId) ?? order(world, presentInstance(world, resource), requestId, resource);
     return operationJson(world, operation);
   };
 
@@ -86,15 +89,15 @@ const detachDisk = once((world, instance, requestId, { query }) =>
   detach(world, instance, query.get('deviceName') ?? '', requestId),
 );
 
-const operationAt = (world: GceWorld, { parent, name }: Place): Operation => {
+const operationAt = (world: GceWorld, { parent, name }: ResourceParent): Operation => {
   const operation = operationNamed(world, name);
   if (!operation?.target.startsWith(`${parent}/`)) throw notFound(`${parent}/operations/${name}`);
   return operation;
 };
 
-const waitOperation: Action = (world, place) => {
-  waitFor(world, operationAt(world, place).name);
-  return operationJson(world, operationAt(world, place));
+const waitOperation: Action = (world, resource) => {
+  waitFor(world, operationAt(world, resource).name);
+  return operationJson(world, operationAt(world, resource));
 };
 
 /** An instance with local SSDs is stopped only by whoever says what becomes of them. */
@@ -116,11 +119,11 @@ const asked = z.object({ permissions: z.array(z.string()).min(1) });
  * https://cloud.google.com/compute/docs/reference/rest/v1/instances/testIamPermissions
  */
 const testIamPermissions =
-  (there: (world: GceWorld, place: Place) => unknown): Action =>
-  (world, place) => {
-    there(world, place);
-    const read = asked.safeParse(JSON.parse(place.body));
-    if (!read.success) throw invalid('permissions', place.body, read.error.message);
+  (there: (world: GceWorld, resource: ResourceParent) => unknown): Action =>
+  (world, resource) => {
+    there(world, resource);
+    const read = asked.safeParse(JSON.parse(resource.body));
+    if (!read.success) throw invalid('permissions', resource.body, read.error.message);
     return {
       permissions: read.data.permissions.filter((one) => !world.parts.gce.knobs.missingPermissions.includes(one)),
     };
@@ -128,7 +131,7 @@ const testIamPermissions =
 
 /** By the API's names for them. */
 export const actions: Readonly<Record<string, Action>> = {
-  'instances.get': (world, place) => instanceJson(seenInstance(world, place)),
+  'instances.get': (world, resource) => instanceJson(seenInstance(world, resource)),
   'instances.attachDisk': attachDisk,
   'instances.detachDisk': detachDisk,
   'instances.stop': switched('stop', stopAsTold),
@@ -140,8 +143,8 @@ export const actions: Readonly<Record<string, Action>> = {
   'instances.testIamPermissions': testIamPermissions(seenInstance),
   'disks.testIamPermissions': testIamPermissions(seenDisk),
   'regionDisks.testIamPermissions': testIamPermissions(seenDisk),
-  'disks.get': (world, place) => diskJson(seenDisk(world, place)),
-  'regionDisks.get': (world, place) => diskJson(seenDisk(world, place)),
-  'zoneOperations.get': (world, place) => operationJson(world, operationAt(world, place)),
+  'disks.get': (world, resource) => diskJson(seenDisk(world, resource)),
+  'regionDisks.get': (world, resource) => diskJson(seenDisk(world, resource)),
+  'zoneOperations.get': (world, resource) => operationJson(world, operationAt(world, resource)),
   'zoneOperations.wait': waitOperation,
 };

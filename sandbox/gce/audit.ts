@@ -2,7 +2,7 @@ import type { LogEntry } from './log-entry.ts';
 import type { GceWorld, Instance, Operation } from './state.ts';
 import { nextId } from './state.ts';
 
-type Told = Pick<LogEntry, 'severity' | 'operation'> & {
+type AuditFields = Pick<LogEntry, 'severity' | 'operation'> & {
   readonly methodName: string;
   readonly principalEmail: string;
   readonly log: string;
@@ -12,7 +12,7 @@ type Told = Pick<LogEntry, 'severity' | 'operation'> & {
 const write = (
   world: GceWorld,
   instance: Pick<Instance, 'path' | 'id'>,
-  { methodName, principalEmail, log, severity, operation, failedWith }: Told,
+  { methodName, principalEmail, log, severity, operation, failedWith }: AuditFields,
 ): void => {
   const { gce } = world.parts;
   gce.events.push({
@@ -37,13 +37,13 @@ const write = (
 };
 
 /** Every call is told twice: when it was accepted, and when its operation is done. */
-export const tellOfOperation = (
+export const logOperation = (
   world: GceWorld,
   { name, type, target, targetId, error }: Operation,
   phase: 'first' | 'last',
 ): void => {
   const operation = { id: name, producer: 'compute.googleapis.com', [phase]: true };
-  const told = {
+  const fields = {
     methodName: `v1.compute.instances.${type}`,
     principalEmail: 'somebody@example.org',
     log: 'activity',
@@ -52,12 +52,12 @@ export const tellOfOperation = (
   write(
     world,
     { path: target, id: targetId },
-    error && phase === 'last' ? { ...told, severity: 'ERROR', failedWith: 13 } : { ...told, severity: 'NOTICE' },
+    error && phase === 'last' ? { ...fields, severity: 'ERROR', failedWith: 13 } : { ...fields, severity: 'NOTICE' },
   );
 };
 
 /** Google's own doing, such as `preempted`, and a guest that shuts itself down. */
-export const tellOfSystem = (world: GceWorld, instance: Instance, what: string): void => {
+export const logSystemEvent = (world: GceWorld, instance: Instance, what: string): void => {
   const methodName = `compute.instances.${what}`;
   const operation = {
     id: `systemevent-${nextId(world.parts.gce)}`,

@@ -12,7 +12,7 @@ export interface WireCall {
 }
 
 /** What a call is about, with the project by its id whatever it was called by. */
-export interface Place {
+export interface ResourceParent {
   /** `projects/p/zones/z`, or with a region. */
   readonly parent: string;
   readonly name: string;
@@ -21,12 +21,12 @@ export interface Place {
 }
 
 /** @throws GceRefusal notFound for an unknown project, invalid for an unknown zone or region */
-export const placeOf = (
+export const parseResource = (
   world: GceWorld,
   [project = '', kind = '', area = '', name = '']: readonly string[],
   query: URLSearchParams,
   body: string,
-): Place => {
+): ResourceParent => {
   const { gce } = world.parts;
   if (project !== gce.project && project !== gce.projectNumber) throw notFound(`projects/${project}`);
   const known = kind === 'zones' ? zonesOf(world).includes(area) : area === gce.region;
@@ -45,7 +45,7 @@ const seen = <T>(world: GceWorld, shelf: VersionedStore<T>, path: string): T | u
 const NUMERIC = /^[1-9][0-9]{0,19}$/;
 
 /** As a get sees it: perhaps as it was a moment ago. @throws GceRefusal notFound */
-export const seenInstance = (world: GceWorld, { parent, name }: Place): Instance => {
+export const seenInstance = (world: GceWorld, { parent, name }: ResourceParent): Instance => {
   const { instances } = world.parts.gce;
   const paths = NUMERIC.test(name)
     ? Object.keys(instances).filter((path) => path.startsWith(`${parent}/`))
@@ -57,7 +57,7 @@ export const seenInstance = (world: GceWorld, { parent, name }: Place): Instance
   return found;
 };
 
-export const seenDisk = (world: GceWorld, { parent, name }: Place): Disk => {
+export const seenDisk = (world: GceWorld, { parent, name }: ResourceParent): Disk => {
   const disk = seen(world, world.parts.gce.disks, `${parent}/disks/${name}`);
   if (!disk) throw notFound(`${parent}/disks/${name}`);
   return disk;
@@ -67,7 +67,7 @@ export const seenDisk = (world: GceWorld, { parent, name }: Place): Disk => {
  * As it is: what changes something is never stale. A number is an id, for no name begins with a digit. @throws
  * GceRefusal notFound
  */
-export const presentInstance = (world: GceWorld, { parent, name }: Place): Instance => {
+export const presentInstance = (world: GceWorld, { parent, name }: ResourceParent): Instance => {
   const found = instancesIn(world).find(
     ({ id, path }) => path === `${parent}/instances/${name}` || (id === name && path.startsWith(`${parent}/`)),
   );

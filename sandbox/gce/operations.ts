@@ -1,4 +1,4 @@
-import { tellOfOperation } from './audit.ts';
+import { logOperation } from './audit.ts';
 import { nextId, type GceWorld, type Operation } from './state.ts';
 import type { OperationError } from './faults.ts';
 
@@ -21,7 +21,7 @@ export const beginOperation = (world: GceWorld, wanted: Wanted): Operation => {
     error: null,
   };
   world.parts.gce.operations.push(operation);
-  tellOfOperation(world, operation, 'first');
+  logOperation(world, operation, 'first');
   return operation;
 };
 
@@ -32,7 +32,7 @@ export const endOperation = (world: GceWorld, name: string, error: OperationErro
   if (!open || open.endedAt !== null) return;
   const done = { ...open, endedAt: world.now(), error };
   operations[index] = done;
-  tellOfOperation(world, done, 'last');
+  logOperation(world, done, 'last');
 };
 
 /** The same call, arrived again. https://cloud.google.com/compute/docs/reference/rest/v1/instances/detachDisk */

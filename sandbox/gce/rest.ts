@@ -1,5 +1,5 @@
 import { actions } from './actions.ts';
-import { placeOf, type WireCall } from './call.ts';
+import { parseResource, type WireCall } from './call.ts';
 import { strike, type Mishap } from './faults.ts';
 import { beginOperation, endOperation } from './operations.ts';
 import { GceRefusal } from './refusal.ts';
@@ -25,7 +25,7 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
 
 const RESOURCE = /^\/compute\/v1\/projects\/([^/]+)\/(zones|regions)\/([^/]+)\/(\w+)\/([^/]+)(?:\/(\w+))?$/;
 
-interface Asked {
+interface ParsedCall {
   /** Empty where there is no such method. */
   readonly method: string;
   readonly parts: readonly string[];
@@ -34,7 +34,7 @@ interface Asked {
 
 const VERBS: Readonly<Record<string, string>> = { GET: 'get', DELETE: 'delete' };
 
-const askedIn = ({ method, url }: WireCall): Asked => {
+const parseCall = ({ method, url }: WireCall): ParsedCall => {
   const { pathname, searchParams: query } = new URL(url, 'http://sandbox');
   const [, project = '', kind = '', area = '', collection = '', name = '', verb] =
     RESOURCE.exec(pathname)?.map(decode) ?? [];
@@ -52,7 +52,7 @@ const decode = (part: string | undefined): string | undefined =>
 
 /** Answers one call of the REST API. https://cloud.google.com/compute/docs/reference/rest/v1 */
 export const handleGce = (world: GceWorld, call: WireCall): GceAnswer => {
-  const asked = askedIn(call);
+  const asked = parseCall(call);
   const early = strike(world.parts.gce, 'before', asked.method, call.url);
   if (early) return mishapAnswer(world, early, asked);
   const answer = perform(world, asked, call.body);
@@ -60,25 +60,25 @@ export const handleGce = (world: GceWorld, call: WireCall): GceAnswer => {
   return late ? mishapAnswer(world, late, asked) : answer;
 };
 
-const answered = (status: number, json: Json, { method }: Asked): GceAnswer => ({
+const answered = (status: number, json: Json, { method }: ParsedCall): GceAnswer => ({
   status,
   body: JSON.stringify(json),
   cut: null,
   method,
 });
 
-const perform = (world: GceWorld, asked: Asked, body: string): GceAnswer => {
+const perform = (world: GceWorld, asked: ParsedCall, body: string): GceAnswer => {
   try {
     const action = Object.hasOwn(actions, asked.method) ? actions[asked.method] : undefined;
     if (!action) throw new GceRefusal('notFound', 'there is no such method', 404);
-    return answered(200, action(world, placeOf(world, asked.parts, asked.query, body)), asked);
+    return answered(200, action(world, parseResource(world, asked.parts, asked.query, body)), asked);
   } catch (refusal) {
     if (!(refusal instanceof GceRefusal)) throw refusal;
     return answered(refusal.status, errorJson(refusal.status, refusal.reason, refusal.message), asked);
   }
 };
 
-const mishapAnswer = (world: GceWorld, mishap: Mishap, asked: Asked): GceAnswer => {
+const mishapAnswer = (world: GceWorld, mishap: Mishap, asked: ParsedCall): GceAnswer => {
   switch (mishap.kind) {
     case 'error':
       return answered(
@@ -102,7 +102,11 @@ const mishapAnswer = (world: GceWorld, mishap: Mishap, asked: Asked): GceAnswer 
 };
 
 /** Accepted, and without effect in the end. */
-const failedOperation = (world: GceWorld, { parts: [, , zone, name], query }: Asked, error: OperationError): Json => {
+const failedOperation = (
+  world: GceWorld,
+  { parts: [, , zone, name], query }: ParsedCall,
+  error: OperationError,
+): Json => {
   const instance = instancesIn(world).find(
     ({ id, path }) => id === name || path.endsWith(`/zones/${zone}/instances/${name}`),
   );

@@ -1,5 +1,5 @@
-import { place, write } from '../history.ts';
-import { tellOfSystem } from './audit.ts';
+import { put, write } from '../history.ts';
+import { logSystemEvent } from './audit.ts';
 import { beginStop, change, remove, repair } from './instances.ts';
 import { diskIn, instanceIn, nextId, type AttachedDisk, type Disk, type GceWorld, type Instance } from './state.ts';
 
@@ -17,7 +17,7 @@ export const addInstance = (world: GceWorld, wanted: Partial<Instance> = {}): st
   const id = nextId(gce);
   const path = wanted.path ?? pathOf(world, `node-${gce.serial}`);
   const instance: Instance = { ...newInstance(world, path, id), ...wanted };
-  place(gce.instances, path, instance);
+  put(gce.instances, path, instance);
   addDisk(
     world,
     { path: path.replace('/instances/', '/disks/') },
@@ -69,7 +69,7 @@ export const addDisk = (
   const id = nextId(gce);
   const path = wanted.path ?? `projects/${gce.project}/zones/${gce.region}-a/disks/pvc-${gce.serial}`;
   const users = attached ? [attached.instance] : [];
-  place(gce.disks, path, {
+  put(gce.disks, path, {
     path,
     id,
     status: 'READY',
@@ -92,7 +92,7 @@ const attachAtOnce = (
   const instance = known(world, holder);
   const deviceName = source.split('/').at(-1) ?? '';
   const disk: AttachedDisk = { deviceName, source, boot: false, mode: 'READ_WRITE', autoDelete: false, ...wanted };
-  place(world.parts.gce.instances, holder, { ...instance, disks: [...instance.disks, disk] });
+  put(world.parts.gce.instances, holder, { ...instance, disks: [...instance.disks, disk] });
 };
 
 const known = (world: GceWorld, path: string): Instance => {
@@ -105,7 +105,7 @@ const known = (world: GceWorld, path: string): Instance => {
 export const stopGuest = (world: GceWorld, path: string): void => {
   const instance = known(world, path);
   if (instance.status !== 'RUNNING') return;
-  tellOfSystem(world, instance, 'guestTerminate');
+  logSystemEvent(world, instance, 'guestTerminate');
   beginStop(world, instance);
 };
 
@@ -116,14 +116,14 @@ export const haltGuest = (world: GceWorld, path: string): void =>
 /** Google takes a spot instance back. */
 export const preempt = (world: GceWorld, path: string): void => {
   const instance = known(world, path);
-  tellOfSystem(world, instance, 'preempted');
+  logSystemEvent(world, instance, 'preempted');
   beginStop(world, instance);
 };
 
 /** The host fails: an instance that restarts by itself is repaired, others stop. */
 export const failHost = (world: GceWorld, path: string): void => {
   const instance = known(world, path);
-  tellOfSystem(world, instance, 'hostError');
+  logSystemEvent(world, instance, 'hostError');
   if (instance.spot) beginStop(world, change(world, instance, { guest: 'down', mounts: [] }));
   else repair(world, instance);
 };
@@ -140,7 +140,7 @@ export const addLocalSsd = (world: GceWorld, path: string): void => {
     mode: 'READ_WRITE',
     autoDelete: true,
   };
-  place(world.parts.gce.instances, path, { ...instance, disks: [...instance.disks, disk] });
+  put(world.parts.gce.instances, path, { ...instance, disks: [...instance.disks, disk] });
 };
 
 /** From now on, shutting this machine down takes that long (ms), or as long as Compute Engine lets it (null). */

@@ -126,10 +126,10 @@ export interface WithGce {
 export type GceWorld = World<WithGce>;
 
 export const emptyGce = (
-  place: { readonly project: string; readonly projectNumber: string; readonly region: string },
+  resource: { readonly project: string; readonly projectNumber: string; readonly region: string },
   knobs: Partial<Knobs> = {},
 ): GceState => ({
-  ...place,
+  ...resource,
   knobs: { ...usual, ...knobs },
   instances: {},
   disks: {},

@@ -1,11 +1,11 @@
 import { PAGE_SIZE } from '../../kubernetes/connection.ts';
 import { SANDBOX_REGION, ADMIN_TOKEN, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { apiServerOf, type Faults } from '../../sandbox/cluster/api/server.ts';
 import { reactionsOf } from '../../sandbox/cluster/reactions.ts';
 import type { Resource } from '../../sandbox/cluster/objects.ts';
 import { storeOf, type ClusterState } from '../../sandbox/cluster/store.ts';
-import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
+import { openEc2Server } from '../../sandbox/ec2/ec2-server.ts';
 import { amid } from './crowd.ts';
 import { MOMENT_HEADER, type Job } from './job.ts';
 import { nameOf } from './tally.ts';
@@ -47,8 +47,8 @@ export const openDoors = async (world: AwsWorld, crowd: ClusterState): Promise<D
     },
   };
   const store = amid(storeOf(world.parts.cluster), crowd);
-  const api = await openHttpsDoor(apiServerOf({ store, now: world.now, onWrite: reactionsOf(world), faults }));
-  const ec2 = await openHttpDoor(world, 0, (headers) => arrive(headers[MOMENT_HEADER]));
+  const api = await openKubernetesServer(apiServerOf({ store, now: world.now, onWrite: reactionsOf(world), faults }));
+  const ec2 = await openEc2Server(world, 0, (headers) => arrive(headers[MOMENT_HEADER]));
   const resources: readonly Resource[] = ['nodes', 'leases', 'volumeattachments'];
   const pages = Object.fromEntries(
     resources.map((resource) => [resource, Math.ceil(store.list(resource).length / PAGE_SIZE)]),

@@ -1,7 +1,7 @@
 import { run } from '../../fencing/loop/run.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addNode, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';
@@ -73,7 +73,7 @@ const terminated = (world: AwsWorld, machine: string): void => {
 };
 
 const deleteNode = (world: AwsWorld, name: string): void => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (node) writerAs(world, 'cloud-node-lifecycle-controller').remove('nodes', node);
 };
 

@@ -1,4 +1,4 @@
-import { placeOf } from '../../sandbox/cluster/api/call.ts';
+import { parseApiPath } from '../../sandbox/cluster/api/call.ts';
 import { wantsMetadataOnly } from '../../sandbox/cluster/api/partial.ts';
 import type { ApiRequest } from '../../sandbox/cluster/api/wire.ts';
 
@@ -17,7 +17,7 @@ const listManner = (request: ApiRequest, namespace: string): string => {
 /** A request in the words of the table: verb, resource, and for lists in what manner. */
 export const nameOf = (request: ApiRequest): string => {
   const [path = ''] = request.path.split('?', 1);
-  const place = placeOf(path);
+  const place = parseApiPath(path);
   if (!place) return `${request.method} ${path}`;
   const { resource } = place.kind;
   if (request.method !== 'GET' || place.name !== '') return `${request.method} ${resource}`;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AzureWorld } from '../../sandbox/azure-sandbox.ts';
 import { deallocate, start } from '../../sandbox/azure/machines.ts';
 import { machineIn } from '../../sandbox/azure/state.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { loadedBy } from './loaded-sdks.ts';
 import { openLiveAzure } from './live-azure.ts';
 import type { LiveCloud } from './live-cloud.ts';
@@ -11,7 +11,7 @@ import { runCli } from './run-cli.ts';
 /** The CLI, told nothing of which cloud is meant. AWS is not even set up. */
 
 const recordOn = ({ world, node }: LiveCloud<AzureWorld>): unknown =>
-  JSON.parse(standing(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');
+  JSON.parse(getObject(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');
 
 describe('a cluster on Azure', () => {
   let live: LiveCloud<AzureWorld>;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => sandbox.close());
 
 const cli = (...args: string[]) => runCli(args, sandbox);
-const settings = () => standing(sandbox.world, 'configmaps', 'cloudfence', 'kube-system')?.data;
+const settings = () => getObject(sandbox.world, 'configmaps', 'cloudfence', 'kube-system')?.data;
 const lifted = (minutes: number) =>
   expect.toSatisfy((text: string) => Math.abs(Date.parse(text) - Date.now() - minutes * 60_000) < 60_000);
 
@@ -72,7 +72,7 @@ describe('a lift', () => {
 
   it('leaves a pause alone', async () => {
     await cli('cap', '--lift', '1h', '--reason', 'a drill');
-    const map = standing(sandbox.world, 'configmaps', 'cloudfence', 'kube-system');
+    const map = getObject(sandbox.world, 'configmaps', 'cloudfence', 'kube-system');
     if (map) map.data = { ...map.data, pause: 'upgrade' };
     await cli('cap', '--end');
     expect(settings()).toEqual({ pause: 'upgrade' });

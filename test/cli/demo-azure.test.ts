@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { azureStage } from '../../demo/azure-stage.ts';
-import { play } from '../../demo/play.ts';
+import { azureDemoCloud } from '../../demo/azure-cloud.ts';
+import { playScenario } from '../../demo/play.ts';
 import { scenarioNamed, scenarios } from '../../demo/scenarios.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { diskIn, machineIn } from '../../sandbox/azure/state.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { shown } from './demo-shown.ts';
 
 /** The same stories over the sandbox of another cloud. */
@@ -37,17 +37,17 @@ describe('cloudfence demo --cloud azure', () => {
   });
 
   it('moves the disk, and leaves it where it was without Cloudfence', async () => {
-    const { lanes, story, requests } = await play(
-      azureStage,
+    const { lanes, story, requests } = await playScenario(
+      azureDemoCloud,
       { scenario: scenarioNamed('stopped'), seed: 1, mayMark: true },
       () => undefined,
     );
     expect(diskIn(lanes.fenced.world, story.volume)?.attachments).toMatchObject([{ machine: story.spare }]);
     expect(diskIn(lanes.alone.world, story.volume)?.attachments).toMatchObject([{ machine: story.holder }]);
     expect(machineIn(lanes.fenced.world, story.holder)?.power).toBe('deallocated');
-    expect(standing(lanes.fenced.world, 'nodes', story.node)?.metadata.annotations?.['cloudfence.dev/fence']).toContain(
-      '"cloud":"azure"',
-    );
+    expect(
+      getObject(lanes.fenced.world, 'nodes', story.node)?.metadata.annotations?.['cloudfence.dev/fence'],
+    ).toContain('"cloud":"azure"');
     expect(requests.cloud).toMatchObject({ 'machine.get': expect.any(Number), 'disk.get': expect.any(Number) });
   });
 });

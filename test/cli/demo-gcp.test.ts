@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { gcpStage } from '../../demo/gcp-stage.ts';
-import { play } from '../../demo/play.ts';
+import { gcpDemoCloud } from '../../demo/gcp-cloud.ts';
+import { playScenario } from '../../demo/play.ts';
 import { scenarioNamed, scenarios } from '../../demo/scenarios.ts';
 import { diskIn, instanceIn } from '../../sandbox/gce/state.ts';
 import { shown } from './demo-shown.ts';
@@ -30,8 +30,8 @@ describe('cloudfence demo --cloud gcp', () => {
   });
 
   it('moves the disk, and leaves it where it was without Cloudfence', async () => {
-    const { lanes, story } = await play(
-      gcpStage,
+    const { lanes, story } = await playScenario(
+      gcpDemoCloud,
       { scenario: scenarioNamed('stopped'), seed: 1, mayMark: true },
       () => undefined,
     );

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { QUARANTINE, OUT_OF_SERVICE, REPORTER } from '../../kubernetes/names.ts';
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { played } from './demo-stage.ts';
 
 type Played = Awaited<ReturnType<typeof played>>;
 
 const volumeOf = ({ lanes, story }: Played) => volumeIn(lanes.fenced.world, story.volume)?.attachments;
-const pod = ({ lanes }: Played, name = 'db-0') => standing(lanes.fenced.world, 'pods', name, 'default');
-const node = ({ lanes, story }: Played) => standing(lanes.fenced.world, 'nodes', story.node);
+const pod = ({ lanes }: Played, name = 'db-0') => getObject(lanes.fenced.world, 'pods', name, 'default');
+const node = ({ lanes, story }: Played) => getObject(lanes.fenced.world, 'nodes', story.node);
 const at = ({ lanes }: Played, name: string): number => lanes.fenced.reached.get(name) ?? Number.NaN;
 
 describe('the demo, in the world with Cloudfence', () => {
@@ -43,7 +43,7 @@ describe('the demo, in the world with Cloudfence', () => {
     });
     expect(volumeOf(end)).toMatchObject([{ instance: end.story.holder, state: 'attached' }]);
     expect(pod(end)?.metadata.uid).toBe(end.story.podUid);
-    const told = all(end.lanes.fenced.world, 'events').find(
+    const told = listObjects(end.lanes.fenced.world, 'events').find(
       ({ reportingController }) => reportingController === REPORTER,
     );
     expect(told).toMatchObject({
@@ -76,7 +76,7 @@ describe('the demo, in the world with Cloudfence', () => {
 
   it('cleans up what a Node left behind that somebody deleted too early', async () => {
     const end = await played('node-gone');
-    expect(all(end.lanes.fenced.world, 'volumeattachments').map(({ metadata }) => metadata.uid)).not.toContain(
+    expect(listObjects(end.lanes.fenced.world, 'volumeattachments').map(({ metadata }) => metadata.uid)).not.toContain(
       end.story.attachmentUid,
     );
     expect(volumeOf(end)).toMatchObject([{ instance: end.story.spare, state: 'attached' }]);

@@ -1,5 +1,5 @@
-import { awsStage } from '../../demo/aws-stage.ts';
-import { type News, play, type Played } from '../../demo/play.ts';
+import { awsDemoCloud } from '../../demo/aws-cloud.ts';
+import { type DemoNews, playScenario, type PlayedDemo } from '../../demo/play.ts';
 import { scenarioNamed } from '../../demo/scenarios.ts';
 import type { AwsParts } from '../../sandbox/aws-sandbox.ts';
 
@@ -7,10 +7,10 @@ import type { AwsParts } from '../../sandbox/aws-sandbox.ts';
 export const played = async (
   scenario: string,
   options: { readonly seed?: number; readonly mayMark?: boolean } = {},
-): Promise<Played<AwsParts> & { readonly news: readonly News[] }> => {
-  const news: News[] = [];
-  const end = await play(
-    awsStage,
+): Promise<PlayedDemo<AwsParts> & { readonly news: readonly DemoNews[] }> => {
+  const news: DemoNews[] = [];
+  const end = await playScenario(
+    awsDemoCloud,
     { scenario: scenarioNamed(scenario), seed: 1, mayMark: true, ...options },
     (one) => void news.push(one),
   );

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { turnsOver } from '../../demo/platform.ts';
+import { createTurns } from '../../demo/platform.ts';
 
 const virtual = () => {
   let time = 0;
-  const turns = turnsOver(
+  const turns = createTurns(
     () => time,
     (at) => void (time = Math.max(time, at)),
   );

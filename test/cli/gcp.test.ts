@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { WholeGceWorld } from '../../sandbox/gce-sandbox.ts';
 import { start } from '../../sandbox/gce/instances.ts';
 import { stopGuest } from '../../sandbox/gce/scenario.ts';
@@ -12,7 +12,7 @@ import { runCli } from './run-cli.ts';
 /** The CLI, told nothing of which cloud is meant. AWS is not even set up. */
 
 const recordOn = ({ world, node }: LiveCloud<WholeGceWorld>): unknown =>
-  JSON.parse(standing(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');
+  JSON.parse(getObject(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');
 
 describe('a cluster on Google Cloud', () => {
   let live: LiveCloud<WholeGceWorld>;
@@ -40,7 +40,7 @@ describe('a cluster on Google Cloud', () => {
   });
 
   it('doctor names the mend where nothing tells the machines of one name apart', async () => {
-    const node = standing(live.world, 'nodes', live.node);
+    const node = getObject(live.world, 'nodes', live.node);
     if (!node) throw new Error('no such Node');
     const { creationTimestamp } = node.metadata;
     node.metadata.creationTimestamp = new Date(Date.parse(creationTimestamp) - 86_400_000).toISOString();

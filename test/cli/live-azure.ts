@@ -1,5 +1,5 @@
 import { apiOf, createAzureSandbox, SANDBOX_SUBSCRIPTION, type AzureWorld } from '../../sandbox/azure-sandbox.ts';
-import { openArmDoor } from '../../sandbox/azure/http-door.ts';
+import { openArmServer } from '../../sandbox/azure/arm-server.ts';
 import { azureDatabaseOnTwoNodes, nodeNameOf } from '../../sandbox/scenes/azure-database.ts';
 import { longAgo, openCluster, untilNow, type LiveCloud } from './live-cloud.ts';
 
@@ -11,7 +11,7 @@ export const openLiveAzure = async (
   untilNow(world, 120_000);
   prepare(world, scene.holder);
   untilNow(world, 0);
-  const arm = await openArmDoor(world);
+  const arm = await openArmServer(world);
   const { close, ...cluster } = await openCluster(world, apiOf(world));
   const environment = { AZURE_SUBSCRIPTION_ID: SANDBOX_SUBSCRIPTION, CLOUDFENCE_AZURE_ENDPOINT: arm.url };
   return {

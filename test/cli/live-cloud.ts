@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { systemClock } from '../../config/system.ts';
 import type { Clock } from '../../fencing/loop/ports.ts';
-import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { ADMIN_TOKEN, type ApiServer } from '../../sandbox/cluster/api/server.ts';
 
 /** A sandbox of any cloud, behind its HTTP doors, for programs that know nothing of it. */
@@ -72,7 +72,7 @@ const timeOf = (world: Moving): SandboxTime => {
 };
 
 export const openCluster = async (world: Moving, api: ApiServer) => {
-  const door = await openHttpsDoor(api);
+  const door = await openKubernetesServer(api);
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
   const kubeconfig = path.join(folder, 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigFor(door.url, door.caData));

@@ -1,5 +1,5 @@
 import { apiOf, createGceSandbox, type WholeGceWorld } from '../../sandbox/gce-sandbox.ts';
-import { openHttpDoor } from '../../sandbox/gce/http-door.ts';
+import { openGceServer } from '../../sandbox/gce/gce-server.ts';
 import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../sandbox/scenes/gce-database.ts';
 import { longAgo, openCluster, untilNow, type LiveCloud } from './live-cloud.ts';
 
@@ -11,7 +11,7 @@ export const openLiveGce = async (
   untilNow(world, 120_000);
   prepare(world, scene.holder);
   untilNow(world, 0);
-  const gce = await openHttpDoor(world);
+  const gce = await openGceServer(world);
   const { close, ...cluster } = await openCluster(world, apiOf(world));
   return {
     world,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../fencing/loop/ports.ts';
 import { apiOf, createAwsSandbox, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
-import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
+import { openEc2Server } from '../../sandbox/ec2/ec2-server.ts';
 import type { Authority } from '../../sandbox/ec2/iam/authority.ts';
 import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
 import { stopMachine } from '../simulation/incidents.ts';
@@ -34,7 +34,7 @@ export const openLiveSandbox = async (
   untilNow(world, 120_000);
   prepare(world, scene);
   untilNow(world, 0);
-  const ec2 = await openHttpDoor(world, 0, undefined, authority);
+  const ec2 = await openEc2Server(world, 0, undefined, authority);
   const { close, ...cluster } = await openCluster(world, apiOf(world, { faults }));
   return {
     world,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { stringify } from 'yaml';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
-import { openHttpDoor, type HttpDoor } from '../../sandbox/ec2/http-door.ts';
+import { openEc2Server, type Ec2Server } from '../../sandbox/ec2/ec2-server.ts';
 import { ec2WorldOf } from '../providers/aws/another-world.ts';
 import { openSts, type StsStandIn } from '../providers/aws/sts-stand-in.ts';
 import { stopMachine } from '../simulation/incidents.ts';
@@ -15,12 +15,12 @@ const ROLE = { arn: `arn:aws:iam::${SANDBOX_ACCOUNT}:role/cloudfence-other`, ext
 const HOUR = 3_600_000;
 
 let sandbox: LiveSandbox;
-let home: HttpDoor;
+let home: Ec2Server;
 let sts: StsStandIn;
 
 beforeAll(async () => {
   sandbox = await openLiveSandbox((world, scene) => stopMachine(world, scene.holder));
-  home = await openHttpDoor(ec2WorldOf('999900001111', 'us-east-1'));
+  home = await openEc2Server(ec2WorldOf('999900001111', 'us-east-1'));
   sts = await openSts([ROLE], HOUR);
 });
 afterAll(async () => void (await Promise.all([sandbox.close(), home.close(), sts.close()])));

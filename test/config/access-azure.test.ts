@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Unavailable } from '../../fencing/model/errors.ts';
-import { openHttpsDoor, type HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { openKubernetesServer, type KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { azureAccess } from '../../providers/azure/plugin/access.ts';
 import { apiServerIn } from '../../providers/api-server-in.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
@@ -12,7 +12,7 @@ import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi, server } fro
 
 /** From an entry of the configuration to an answer of the API server, over real sockets. */
 
-let door: HttpsDoor;
+let door: KubernetesServer;
 let arm: StandIn;
 beforeAll(async () => {
   door = await openApi();
@@ -57,7 +57,7 @@ describe('a cluster of Azure that the configuration names', () => {
   });
 
   it('is not spoken to when its certificate is of another authority', async () => {
-    const imposter = await openHttpsDoor(server);
+    const imposter = await openKubernetesServer(server);
     const honest = access();
     const misled: CloudAccess = {
       ...honest,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import type { KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { gcpAccess } from '../../providers/gcp/plugin/access.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-stage.ts';
@@ -9,7 +9,7 @@ import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi } from './acc
 
 /** From an entry of the configuration to an answer of the API server, over real sockets. */
 
-let door: HttpsDoor;
+let door: KubernetesServer;
 let google: StandIn;
 beforeAll(async () => {
   door = await openApi();

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
@@ -13,7 +13,7 @@ export const server = sandboxServer();
 
 export const openApi = async () => {
   await adminOf(server)('POST', NODES, { metadata: { name: 'here' }, spec: { providerID: 'aws:///z/i-1' } });
-  return openHttpsDoor(server);
+  return openKubernetesServer(server);
 };
 
 /** What the API server says of the Node, when it says something. */

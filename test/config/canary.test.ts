@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { Denied, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { openHttpsDoor, type HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { openKubernetesServer, type KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { runDoctorChecks } from '../../config/doctor.ts';
 import type { OpenedCloud } from '../../providers/plugin.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
@@ -22,10 +22,10 @@ import { unhurried } from '../contract/cluster/stage.ts';
 const CANARY = 'eyJhbGciOiJ-canary-7f3a91';
 
 let folder: string;
-let door: HttpsDoor;
+let door: KubernetesServer;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
-  door = await openHttpsDoor(sandboxServer());
+  door = await openKubernetesServer(sandboxServer());
 });
 afterEach(() => Promise.all([door.close(), rm(folder, { recursive: true })]));
 

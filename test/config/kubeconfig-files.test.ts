@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { openHttpsDoor, type HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { openKubernetesServer, type KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
 import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { NODES, unhurried } from '../contract/cluster/stage.ts';
@@ -18,10 +18,10 @@ const server = sandboxServer();
 const nobody = 'https://127.0.0.1:9';
 
 let folder: string;
-let door: HttpsDoor;
+let door: KubernetesServer;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
-  door = await openHttpsDoor(server);
+  door = await openKubernetesServer(server);
   await mkdir(path.join(folder, 'pki'));
   await writeFile(path.join(folder, 'pki', 'ca.pem'), door.caData);
   await adminOf(server)('POST', NODES, { metadata: { name: 'here' }, spec: { providerID: 'aws:///z/i-1' } });

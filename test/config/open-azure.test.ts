@@ -2,19 +2,19 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { Denied, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { addFault, type Mishap } from '../../sandbox/azure/faults.ts';
-import { openArmDoor, type ArmDoor } from '../../sandbox/azure/http-door.ts';
+import { openArmServer, type ArmServer } from '../../sandbox/azure/arm-server.ts';
 import { addMachine } from '../../sandbox/azure/scenario.ts';
 import { openAzure } from '../../providers/azure/plugin/open.ts';
 import { azureWorld, patient, prefix, subscription } from '../sandbox/azure/azure-world.ts';
 
-let door: ArmDoor | undefined;
+let door: ArmServer | undefined;
 afterEach(() => door?.close());
 
 const opened = async (mishap?: Mishap) => {
   const world = azureWorld();
   const machine = addMachine(world, { set: 'Pool' });
   if (mishap) addFault(world.parts.azure, { mishap });
-  door = await openArmDoor(world);
+  door = await openArmServer(world);
   return { machine, world, kit: await openAzure({ subscription, endpoint: door.url }) };
 };
 

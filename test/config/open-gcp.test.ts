@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest';
-import { openHttpDoor } from '../../sandbox/gce/http-door.ts';
+import { openGceServer } from '../../sandbox/gce/gce-server.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { addDisk, addInstance } from '../../sandbox/gce/scenario.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
@@ -7,7 +7,7 @@ import { gceWorld, patient, requestIds } from '../sandbox/gce/gce-world.ts';
 
 const world = gceWorld();
 const machine = addInstance(world);
-const door = await openHttpDoor(world);
+const door = await openGceServer(world);
 afterAll(door.close);
 
 const kit = await openGcp({ endpoint: door.url, newRequestId: requestIds() });

@@ -1,5 +1,5 @@
 import { ADMIN_TOKEN, apiOf, createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
-import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 
 /** A second cluster, in which there is nothing: it has to be asked nonetheless. */
 export interface Annex {
@@ -9,6 +9,6 @@ export interface Annex {
 }
 
 export const openAnnex = async (): Promise<Annex> => {
-  const { url, caData, close } = await openHttpsDoor(apiOf(createAwsSandbox({ seed: 4, now: Date.now() })));
+  const { url, caData, close } = await openKubernetesServer(apiOf(createAwsSandbox({ seed: 4, now: Date.now() })));
   return { access: JSON.stringify({ server: url, ca: caData, token: ADMIN_TOKEN }), close };
 };

@@ -2,11 +2,11 @@ import { parseRecord } from '../../fencing/model/record.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { withCondition } from '../../sandbox/cluster/controllers/pods.ts';
 import { stamp } from '../../sandbox/cluster/controllers/times.ts';
 import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
-import { place } from '../../sandbox/history.ts';
+import { put } from '../../sandbox/history.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
@@ -55,14 +55,14 @@ interface Tags {
 export const tagAll = (world: AwsWorld, tags: Tags): void => {
   const { instances } = world.parts.ec2;
   for (const { present } of Object.values(instances))
-    if (present) place(instances, present.id, { ...present, tags: tags.instances });
+    if (present) put(instances, present.id, { ...present, tags: tags.instances });
   tagVolumes(world, tags.volumes);
 };
 
 /** The machines keep their tags: one of no cluster must not become one of this cluster. */
 export const tagVolumes = (world: AwsWorld, tags: Tags['volumes']): void => {
   const { volumes } = world.parts.ec2;
-  for (const { present } of Object.values(volumes)) if (present) place(volumes, present.id, { ...present, tags });
+  for (const { present } of Object.values(volumes)) if (present) put(volumes, present.id, { ...present, tags });
 };
 
 /** Orders the stop of a machine, which takes that long (ms). */
@@ -75,7 +75,7 @@ const LONG_MS = 10 * 60_000;
 
 /** The kubelet's last sign of life was ten minutes ago. */
 export const ageLease = (world: AwsWorld, { node }: Holder): void => {
-  const lease = standing(world, 'leases', node, 'kube-node-lease');
+  const lease = getObject(world, 'leases', node, 'kube-node-lease');
   if (lease)
     writerAs(world, 'admin').change(
       'leases',
@@ -91,7 +91,7 @@ export const silence = (world: AwsWorld, holder: Holder): void => {
   if (partitioned.includes(name)) return;
   partitioned.push(name);
   ageLease(world, holder);
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (!node) throw new Error(`there is no Node ${name}`);
   const silent = withCondition(node.status.conditions, { type: 'Ready', status: 'Unknown' }, world.now() - LONG_MS);
   writerAs(world, 'admin').change('nodes', node, (draft) => void (draft.status.conditions = silent));
@@ -99,7 +99,7 @@ export const silence = (world: AwsWorld, holder: Holder): void => {
 
 /** Somebody gives the Node up, so that it is no longer among those out of reach. */
 export const deleteNode = (world: AwsWorld, { node: name }: Holder): void => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (node) writerAs(world, 'admin').remove('nodes', node);
 };
 
@@ -116,7 +116,7 @@ export interface Stand {
 }
 
 export const standOf = (world: AwsWorld, { machine, node, volume }: Holder): Stand => {
-  const annotation = standing(world, 'nodes', node)?.metadata.annotations?.[RECORD_ANNOTATION] ?? '';
+  const annotation = getObject(world, 'nodes', node)?.metadata.annotations?.[RECORD_ANNOTATION] ?? '';
   const at = holderOf(world, volume);
   return { phase: parseRecord(annotation)?.phase ?? null, diskMoved: at !== '' && at !== machine };
 };

@@ -4,7 +4,7 @@ import { addFault } from '../../sandbox/azure/faults.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { shutdownTakes } from '../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../sandbox/azure/state.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { AzureWorld } from '../../sandbox/azure-sandbox.ts';
 import { change, scene } from '../sandbox/azure/azure-rig.ts';
 import { azureInstall, cloudEvent, gridEvent, takeAll, waiting, workOff, type AzureInstall } from './azure-install.ts';
@@ -183,7 +183,7 @@ describe('what has to wait', () => {
 
 it('what the cap refuses comes again when the window has moved on, and is fenced then', async () => {
   const { world, disk, holder, spare, install } = off();
-  const ledger = standing(world, 'configmaps', 'cloudfence-ledger', 'kube-system');
+  const ledger = getObject(world, 'configmaps', 'cloudfence-ledger', 'kube-system');
   if (ledger) ledger.data = { fences: `another--- - ${Math.floor(world.now() / 1_000)} f 2` };
   await deliver(install, gridEvent(holder));
   expect(install.lines).toContainEqual(

@@ -10,7 +10,7 @@ import { doctorOf } from '../../kubernetes/doctor.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { apiOf } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { fence } from '../simulation/ends.ts';
 import { stopped } from '../simulation/incidents.ts';
@@ -111,7 +111,7 @@ it.each([
   const { ask, world, scene } = wiredWith();
   await fence({ world, scene });
   world.advance(120_000);
-  const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+  const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
   if (node)
     writerAs(world, 'person').change('nodes', node, (draft) => {
       if (left === 'quarantine') delete draft.metadata.labels?.[FENCED_LABEL];

@@ -5,7 +5,7 @@ import { onEvent as onAzureEvent } from '../../functions/azure/on-event.ts';
 import { replay as azureReplay } from '../../functions/azure/handlers.ts';
 import { webhook } from '../../functions/azure/webhook.ts';
 import { MAX_ATTEMPTS } from '../../functions/messages.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { change, scene as azureScene } from '../sandbox/azure/azure-rig.ts';
@@ -69,7 +69,7 @@ describe('a forged message in a batch', () => {
   it('cannot say that a person has taken the fence away', async () => {
     const { world, scene } = stopped();
     const name = scene.nodeOf(scene.holder);
-    const node = standing(world, 'nodes', name);
+    const node = getObject(world, 'nodes', name);
     const install = installOver(world);
     const generation = new Date(world.parts.ec2.instances[scene.holder]?.present?.launchTime ?? 0).toISOString();
     const record = recordOf(scene.holder, {

@@ -6,9 +6,9 @@ import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';
-import { openHttpDoor } from '../../sandbox/ec2/http-door.ts';
+import { openEc2Server } from '../../sandbox/ec2/ec2-server.ts';
 import { addInstance, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { attacherDown, startMachine, stopMachine, stopped, terminated } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
@@ -58,7 +58,7 @@ describe('a batch', () => {
   it('asks EC2 once for all its machines', async () => {
     const { world } = stopped();
     const machines = Array.from({ length: 10 }, () => addInstance(world));
-    const door = await openHttpDoor(world);
+    const door = await openEc2Server(world);
     const clients = ec2Clients({
       region: 'eu-west-1',
       endpoint: door.url,
@@ -195,7 +195,7 @@ describe('what has to wait', () => {
     const install = installOver(world);
     await deliver(install, stateChange(scene.holder));
     const [sent] = install.sentAgain;
-    const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+    const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
     expect(sent?.message.record).toEqual(parseRecord(node?.metadata.annotations?.[RECORD_ANNOTATION] ?? ''));
     if (node) writerAs(world, 'somebody').remove('nodes', node);
     world.parts.cluster.knobs.attacherDown = false;

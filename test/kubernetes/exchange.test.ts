@@ -8,7 +8,7 @@ import { linkFromKubeConfig } from '../../kubernetes/access.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import { exchange, POOL, retire } from '../../kubernetes/exchange.ts';
-import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { cluesTo, makeNode, unhurried } from '../contract/cluster/stage.ts';
 
@@ -72,7 +72,7 @@ describe('an exchange', () => {
 
   it('goes through the proxy that a kubeconfig names, in one tunnel for many calls', async () => {
     const server = sandboxServer();
-    const door = await openHttpsDoor(server);
+    const door = await openKubernetesServer(server);
     let tunnels = 0;
     const proxy = await serving((_request, response) => response.writeHead(405).end());
     proxy.server.on('connect', (request, client) => {

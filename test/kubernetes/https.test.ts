@@ -4,12 +4,12 @@ import { linkFromKubeConfig, linkFromToken } from '../../kubernetes/access.ts';
 import { systemClock } from '../../kubernetes/connection.ts';
 import { clusterOf } from '../../kubernetes/cluster.ts';
 import type { Link } from '../../kubernetes/exchange.ts';
-import { type HttpsDoor, openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import { type KubernetesServer, openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-stage.ts';
 import { cluesTo, makeAttachment, makeNode, unhurried } from '../contract/cluster/stage.ts';
 import { granted } from '../permits.ts';
 
-let door: HttpsDoor;
+let door: KubernetesServer;
 let link: Link;
 const server = sandboxServer();
 const stage = () => ({
@@ -30,7 +30,7 @@ const kubeConfig = (ca: string) =>
   });
 
 beforeEach(async () => {
-  door = await openHttpsDoor(server);
+  door = await openKubernetesServer(server);
   link = tokenLink();
 });
 afterEach(async () => {
@@ -71,7 +71,7 @@ describe('over HTTPS', () => {
   });
 
   it('a server that the CA does not vouch for gets no token', async () => {
-    const other = await openHttpsDoor(server);
+    const other = await openKubernetesServer(server);
     const wary = clusterOf({ name: 'c', link: linkFromKubeConfig(kubeConfig(other.caData), 'x'), clock: systemClock });
     await expect(wary.recheck('n', unhurried())).rejects.toThrow(Unavailable);
     expect(door.traffic().requests).toBe(0);

@@ -3,12 +3,12 @@ import { Agent } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { IncomingMessage } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
-import type { HttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
-import { openHttpsDoor } from '../../sandbox/cluster/api/https-door.ts';
+import type { KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
+import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { ADMIN_TOKEN } from '../../sandbox/cluster/api/server.ts';
 import { freshApi } from './api-client.ts';
 
-let door: HttpsDoor | undefined;
+let door: KubernetesServer | undefined;
 afterEach(() => door?.close());
 
 const get = async (
@@ -27,7 +27,7 @@ const get = async (
 it('serves the same store over verified TLS and counts what goes through', async () => {
   const api = freshApi();
   api.ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } });
-  door = await openHttpsDoor(api.server);
+  door = await openKubernetesServer(api.server);
   const agent = new Agent({ keepAlive: true });
   const first = await get(`${door.url}/api/v1/nodes/n1`, door.caData, agent);
   const second = await get(`${door.url}/api/v1/nodes/n2`, door.caData, agent);
@@ -39,6 +39,6 @@ it('serves the same store over verified TLS and counts what goes through', async
 });
 
 it('breaks the connection when a fault says so', async () => {
-  door = await openHttpsDoor(freshApi({ faults: { before: () => 'drop' } }).server);
+  door = await openKubernetesServer(freshApi({ faults: { before: () => 'drop' } }).server);
   await expect(get(`${door.url}/version`, door.caData, new Agent())).rejects.toThrow(/hang up|ECONNRESET/);
 });

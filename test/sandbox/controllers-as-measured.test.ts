@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { hasTaint, notReady, unreachable, unschedulable } from '../../sandbox/cluster/controllers/taints.ts';
 import { databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { forceDeletePods, taintOutOfService } from './operator.ts';
@@ -10,13 +10,13 @@ import { attachedTo, secondsUntil } from './stopwatch.ts';
 
 /** What the comparison with a real control plane (test/control-plane/differential) has taught the sandbox. */
 
-const nodeOf = (world: PlainWorld) => standing(world, 'nodes', 'node-1');
+const nodeOf = (world: PlainWorld) => getObject(world, 'nodes', 'node-1');
 const tainted = (world: PlainWorld, key: string, effect: 'NoSchedule' | 'NoExecute'): boolean => {
   const node = nodeOf(world);
   return node !== undefined && hasTaint(node, key, effect);
 };
 const attachmentOn = (world: PlainWorld, node: string) =>
-  all(world, 'volumeattachments').find(({ spec }) => spec.nodeName === node);
+  listObjects(world, 'volumeattachments').find(({ spec }) => spec.nodeName === node);
 
 const fence = (world: PlainWorld): void => {
   power(world, 'm-1', 'stopped');
@@ -67,7 +67,7 @@ describe('a Node that comes back', () => {
 describe('a pod that is deleted with no grace', () => {
   it('is seen doomed for one revision, then it is gone', () => {
     const world = twoNodes(1);
-    const { uid } = standing(world, 'pods', 'db-0', 'default')?.metadata ?? {};
+    const { uid } = getObject(world, 'pods', 'db-0', 'default')?.metadata ?? {};
     forceDeletePods(world, 'node-1');
     const told = world.parts.cluster.audit.filter((entry) => entry.uid === uid).slice(-3);
     expect(told.map(({ verb, user }) => `${verb} by ${user}`)).toEqual([
@@ -120,7 +120,9 @@ describe('the external-attacher', () => {
     taintOutOfService(world, named(holder), 'NoSchedule');
     forceDeletePods(world, named(holder));
     const told = () =>
-      all(world, 'volumeattachments').some(({ status }) => status.detachError?.message.includes('DeadlineExceeded'));
+      listObjects(world, 'volumeattachments').some(({ status }) =>
+        status.detachError?.message.includes('DeadlineExceeded'),
+      );
     world.advance(355_000);
     expect(told()).toBe(false);
     world.advance(15_000);

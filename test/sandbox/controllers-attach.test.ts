@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { attachmentName } from '../../sandbox/cluster/controllers/volumes.ts';
 import { addDeployment } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
@@ -10,8 +10,8 @@ import { attachedTo, secondsUntil } from './stopwatch.ts';
 
 const disk = (world: PlainWorld) => world.parts.cloud.disks['disk-1'];
 const attachmentOn = (world: PlainWorld, node: string) =>
-  all(world, 'volumeattachments').find(({ spec }) => spec.nodeName === node);
-const notes = (world: PlainWorld) => all(world, 'events').map(({ note }) => note);
+  listObjects(world, 'volumeattachments').find(({ spec }) => spec.nodeName === node);
+const notes = (world: PlainWorld) => listObjects(world, 'events').map(({ note }) => note);
 
 const fence = (world: PlainWorld): void => {
   power(world, 'm-1', 'stopped');
@@ -50,7 +50,7 @@ describe('VolumeAttachments', () => {
     forceDeletePods(world, 'node-1');
     deleteAttachments(world, 'node-1');
     world.advance(2_000);
-    expect(standing(world, 'csinodes', 'node-1')).toBeUndefined();
+    expect(getObject(world, 'csinodes', 'node-1')).toBeUndefined();
     expect(attachmentOn(world, 'node-1')).toBeUndefined();
   });
 
@@ -81,7 +81,7 @@ describe('a volume that is wanted on a second node', () => {
     const world = twoNodes(1);
     addDeployment(world, { name: 'web', disk: addDisk(world, 'disk-2') });
     settle(world);
-    const old = all(world, 'pods').find(({ metadata }) => metadata.labels?.['app'] === 'web');
+    const old = listObjects(world, 'pods').find(({ metadata }) => metadata.labels?.['app'] === 'web');
     power(world, old?.spec.nodeName === 'node-1' ? 'm-1' : 'm-2', 'stopped');
     world.advance(450_000);
     if (old) person(world).remove('pods', old, 0);
@@ -99,7 +99,7 @@ describe('a volume that is wanted on a second node', () => {
       disk: { ...addDisk(world, 'disk-3'), accessModes: ['ReadWriteMany'] },
     });
     world.advance(2_000);
-    const shares = all(world, 'volumeattachments').filter(
+    const shares = listObjects(world, 'volumeattachments').filter(
       ({ spec }) => spec.source.persistentVolumeName === 'pv-disk-3',
     );
     expect(shares.map(({ spec }) => spec.nodeName).toSorted()).toEqual(['node-1', 'node-2']);
@@ -113,7 +113,7 @@ describe('a volume that is wanted on a second node', () => {
     expect(secondsUntil(world, () => attachmentOn(world, 'node-2') !== undefined, 2)).not.toBeNull();
     world.advance(2_000);
     expect(disk(world)?.on).toBe('m-1');
-    expect(standing(world, 'nodes', 'node-1')?.status.volumesAttached).toEqual([]);
+    expect(getObject(world, 'nodes', 'node-1')?.status.volumesAttached).toEqual([]);
     expect(attachmentOn(world, 'node-1')?.status.detachError?.message).toBe('InternalError: disk-1');
     expect(notes(world)).toEqual(['AttachVolume.Attach failed for volume "pv-disk-1" : VolumeInUse: disk-1']);
   });

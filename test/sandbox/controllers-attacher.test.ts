@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { all } from '../../sandbox/cluster/standing.ts';
+import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { addDeployment } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { forceDeletePods, taintOutOfService } from './operator.ts';
@@ -53,7 +53,7 @@ describe('the external-attacher', () => {
     expect(seconds).toBeGreaterThan(13);
     expect(seconds).toBeLessThan(25);
     expect(
-      all(world, 'pods')
+      listObjects(world, 'pods')
         .filter(({ metadata }) => metadata.namespace === 'kube-system')
         .map(({ spec }) => spec.nodeName),
     ).toEqual(['node-2']);

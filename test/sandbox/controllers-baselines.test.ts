@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { hasTaint, shutDown } from '../../sandbox/cluster/controllers/taints.ts';
 import { deleteAttachments, deleteNode, forceDeletePods, taintOutOfService } from './operator.ts';
 import type { PlainWorld } from './plain-cloud.ts';
@@ -29,7 +29,7 @@ const meanSeconds = (
   );
 
 const isShutDown = (world: PlainWorld): boolean => {
-  const node = standing(world, 'nodes', 'node-1');
+  const node = getObject(world, 'nodes', 'node-1');
   return node !== undefined && hasTaint(node, shutDown);
 };
 
@@ -41,27 +41,27 @@ describe('what Kubernetes does about a stopped machine, against a real control p
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     expect(
-      secondsUntil(world, () => standing(world, 'nodes', 'node-1')?.status.conditions?.[0]?.status === 'Unknown', 60),
+      secondsUntil(world, () => getObject(world, 'nodes', 'node-1')?.status.conditions?.[0]?.status === 'Unknown', 60),
     ).toBeGreaterThan(39);
     expect(
       secondsUntil(
         world,
-        () => standing(world, 'pods', 'db-0', 'default')?.metadata.deletionTimestamp !== undefined,
+        () => getObject(world, 'pods', 'db-0', 'default')?.metadata.deletionTimestamp !== undefined,
         310,
       ),
     ).toBeGreaterThan(295);
     expect(attachedTo(world, 'node-2', 270)).toBeNull();
-    expect(standing(world, 'pods', 'db-0', 'default')?.spec.nodeName).toBe('node-1');
+    expect(getObject(world, 'pods', 'db-0', 'default')?.spec.nodeName).toBe('node-1');
   });
 
   it('puts a force-deleted pod back onto the dead node when there is no taint', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
-    const uid = standing(world, 'pods', 'db-0', 'default')?.metadata.uid;
+    const uid = getObject(world, 'pods', 'db-0', 'default')?.metadata.uid;
     forceDeletePods(world, 'node-1');
     world.advance(100);
-    expect(standing(world, 'pods', 'db-0', 'default')).toMatchObject({ spec: { nodeName: 'node-1' } });
-    expect(standing(world, 'pods', 'db-0', 'default')?.metadata.uid).not.toBe(uid);
+    expect(getObject(world, 'pods', 'db-0', 'default')).toMatchObject({ spec: { nodeName: 'node-1' } });
+    expect(getObject(world, 'pods', 'db-0', 'default')?.metadata.uid).not.toBe(uid);
     expect(attachedTo(world, 'node-2', 600)).toBeNull();
   });
 
@@ -130,7 +130,7 @@ describe('what Kubernetes does about a stopped machine, against a real control p
     world.parts.cluster.knobs.cloudController = true;
     world.parts.cluster.knobs.partitioned.push('node-1');
     world.advance(200_000);
-    expect(standing(world, 'nodes', 'node-1')?.spec.taints).toHaveLength(2);
+    expect(getObject(world, 'nodes', 'node-1')?.spec.taints).toHaveLength(2);
     expect(isShutDown(world)).toBe(false);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addDaemonSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { forceDeletePods, taintOutOfService, untaint } from './operator.ts';
@@ -7,7 +7,7 @@ import type { PlainWorld } from './plain-cloud.ts';
 import { addMachine, power, twoNodes } from './plain-cloud.ts';
 import { secondsUntil } from './stopwatch.ts';
 
-const replacement = (world: PlainWorld) => standing(world, 'pods', 'db-0', 'default');
+const replacement = (world: PlainWorld) => getObject(world, 'pods', 'db-0', 'default');
 const condition = (world: PlainWorld) =>
   replacement(world)?.status.conditions?.find(({ type }) => type === 'DisruptionTarget');
 const evictions = (world: PlainWorld) =>
@@ -54,14 +54,14 @@ describe('eviction by taint', () => {
     const world = twoNodes(1);
     world.parts.cluster.knobs.partitioned.push('node-1');
     world.advance(200_000);
-    expect(standing(world, 'nodes', 'node-1')?.spec.taints?.map(({ effect }) => effect)).toEqual([
+    expect(getObject(world, 'nodes', 'node-1')?.spec.taints?.map(({ effect }) => effect)).toEqual([
       'NoSchedule',
       'NoExecute',
     ]);
     world.parts.cluster.knobs.partitioned.length = 0;
     world.advance(400_000);
     expect(replacement(world)?.metadata.deletionTimestamp).toBeUndefined();
-    expect(standing(world, 'nodes', 'node-1')?.spec.taints).toBeUndefined();
+    expect(getObject(world, 'nodes', 'node-1')?.spec.taints).toBeUndefined();
   });
 
   it('takes daemons off the node, unless they tolerate everything, and brings them back after the taint', () => {
@@ -70,7 +70,7 @@ describe('eviction by taint', () => {
     addDaemonSet(world, { name: 'csi', tolerateAll: true });
     settle(world);
     const daemons = () =>
-      all(world, 'pods')
+      listObjects(world, 'pods')
         .filter((pod) => pod.spec.nodeName === 'node-1')
         .map(({ metadata }) => metadata.labels?.['app']);
     taintOutOfService(world, 'node-1', 'NoExecute');
@@ -84,7 +84,7 @@ describe('eviction by taint', () => {
 
 describe('the limits of the unreachable taint', () => {
   const evicting = (world: PlainWorld): number =>
-    all(world, 'nodes').filter(({ spec }) => spec.taints?.some(({ effect }) => effect === 'NoExecute')).length;
+    listObjects(world, 'nodes').filter(({ spec }) => spec.taints?.some(({ effect }) => effect === 'NoExecute')).length;
 
   const manyNodes = (more: readonly string[]): PlainWorld => {
     const world = twoNodes(4);
@@ -104,7 +104,7 @@ describe('the limits of the unreachable taint', () => {
     const world = manyNodes(['m-3', 'm-4']);
     for (const machine of ['m-1', 'm-3', 'm-4']) power(world, machine, 'stopped');
     world.advance(300_000);
-    expect(all(world, 'nodes').filter(({ spec }) => spec.taints !== undefined)).toHaveLength(3);
+    expect(listObjects(world, 'nodes').filter(({ spec }) => spec.taints !== undefined)).toHaveLength(3);
     expect(evicting(world)).toBeLessThanOrEqual(1);
   });
 

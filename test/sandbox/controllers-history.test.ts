@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { forceDeletePods, taintOutOfService } from './operator.ts';
 import type { PlainWorld } from './plain-cloud.ts';
 import { power, twoNodes } from './plain-cloud.ts';
@@ -39,7 +39,7 @@ describe('the history of a cluster', () => {
     forceDeletePods(fork, 'node-1');
     expect(attachedTo(fork, 'node-2', 10)).not.toBeNull();
     world.advance(10_000);
-    expect(standing(world, 'pods', 'db-0', 'default')?.spec.nodeName).toBe('node-1');
+    expect(getObject(world, 'pods', 'db-0', 'default')?.spec.nodeName).toBe('node-1');
     expect(world.parts.cloud.disks['disk-1']?.on).toBe('m-1');
   });
 

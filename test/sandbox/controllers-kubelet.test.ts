@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
 import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import type { PlainWorld } from './plain-cloud.ts';
@@ -7,14 +7,14 @@ import { addDisk, boot, person, power, twoNodes } from './plain-cloud.ts';
 import { secondsUntil } from './stopwatch.ts';
 
 const unique = 'kubernetes.io/csi/disk.example.org^disk-1';
-const node = (world: PlainWorld, name = 'node-1') => standing(world, 'nodes', name);
+const node = (world: PlainWorld, name = 'node-1') => getObject(world, 'nodes', name);
 const renewed = (world: PlainWorld): string | undefined =>
-  standing(world, 'leases', 'node-1', 'kube-node-lease')?.spec.renewTime;
+  getObject(world, 'leases', 'node-1', 'kube-node-lease')?.spec.renewTime;
 const ready = (world: PlainWorld): boolean => {
   const known = node(world);
   return known !== undefined && isReady(known);
 };
-const db = (world: PlainWorld) => standing(world, 'pods', 'db-0', 'default');
+const db = (world: PlainWorld) => getObject(world, 'pods', 'db-0', 'default');
 
 const deleteGracefully = (world: PlainWorld): void => {
   const pod = db(world);
@@ -33,7 +33,7 @@ describe('a kubelet', () => {
       spec: { providerID: 'plain:///z-1a/m-1' },
       metadata: { annotations: { 'csi.volume.kubernetes.io/nodeid': '{"disk.example.org":"m-1"}' } },
     });
-    expect(standing(world, 'csinodes', 'node-1')?.spec.drivers[0]).toMatchObject({
+    expect(getObject(world, 'csinodes', 'node-1')?.spec.drivers[0]).toMatchObject({
       name: 'disk.example.org',
       nodeID: 'm-1',
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { castOf, startControlPlane } from '../../sandbox/cluster/controllers/actors.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { isReady } from '../../sandbox/cluster/controllers/nodes.ts';
 import { addTaint, outOfService } from '../../sandbox/cluster/controllers/taints.ts';
@@ -47,8 +47,8 @@ const stopInstance = (world: Whole, id: string): void => {
 
 const fence = (world: Whole, name: string): void => {
   const desk = writerAs(world, 'person');
-  const node = standing(world, 'nodes', name);
-  const pod = standing(world, 'pods', 'db-0', 'default');
+  const node = getObject(world, 'nodes', name);
+  const pod = getObject(world, 'pods', 'db-0', 'default');
   if (node)
     desk.change('nodes', node, (draft) =>
       addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect: 'NoSchedule' }),
@@ -67,7 +67,7 @@ describe('the cluster over EC2', () => {
     expect(volumeIn(world, volume)?.attachments.map(({ instance, state }) => ({ instance, state }))).toEqual([
       { instance: other, state: 'attached' },
     ]);
-    expect(standing(world, 'pods', 'db-0', 'default')).toMatchObject({
+    expect(getObject(world, 'pods', 'db-0', 'default')).toMatchObject({
       spec: { nodeName: nodeFor(other) },
       status: { phase: 'Running' },
     });
@@ -76,16 +76,16 @@ describe('the cluster over EC2', () => {
 
   it('has the node back with another bootID after a stop and a start', () => {
     const { world, holder, nodeFor } = clusterOnEc2();
-    const before = standing(world, 'nodes', nodeFor(holder))?.status.nodeInfo?.bootID;
+    const before = getObject(world, 'nodes', nodeFor(holder))?.status.nodeInfo?.bootID;
     stopInstance(world, holder);
     world.advance(120_000);
     const stopped = instanceIn(world, holder);
     if (stopped) start(world, stopped);
     world.advance(60_000);
-    const node = standing(world, 'nodes', nodeFor(holder));
+    const node = getObject(world, 'nodes', nodeFor(holder));
     expect(node && isReady(node)).toBe(true);
     expect(node?.status.nodeInfo?.bootID).not.toBe(before);
-    expect(standing(world, 'pods', 'db-0', 'default')).toMatchObject({
+    expect(getObject(world, 'pods', 'db-0', 'default')).toMatchObject({
       spec: { nodeName: nodeFor(holder) },
       status: { phase: 'Running' },
     });

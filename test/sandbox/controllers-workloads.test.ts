@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addBarePod, addDeployment, addJob, addMirrorPod, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { deleteNode, forceDeletePods, taintOutOfService } from './operator.ts';
@@ -8,7 +8,7 @@ import { addDisk, addMachine, emptyPlainWorld, power, twoNodes } from './plain-c
 import { attachedTo, secondsUntil } from './stopwatch.ts';
 
 const podsOf = (world: PlainWorld, app: string) =>
-  all(world, 'pods').filter(({ metadata }) => metadata.labels?.['app'] === app);
+  listObjects(world, 'pods').filter(({ metadata }) => metadata.labels?.['app'] === app);
 const machineOf = (node: string | undefined): string => (node === 'node-1' ? 'm-1' : 'm-2');
 
 describe('workloads on a dead node', () => {
@@ -38,11 +38,11 @@ describe('workloads on a dead node', () => {
     taintOutOfService(world, node, 'NoSchedule');
     forceDeletePods(world, node);
     world.advance(20_000);
-    expect(standing(world, 'pods', old?.metadata.name ?? '', 'default')?.metadata.finalizers).toEqual([
+    expect(getObject(world, 'pods', old?.metadata.name ?? '', 'default')?.metadata.finalizers).toEqual([
       'batch.kubernetes.io/job-tracking',
     ]);
     expect(
-      secondsUntil(world, () => standing(world, 'pods', old?.metadata.name ?? '', 'default') === undefined, 60),
+      secondsUntil(world, () => getObject(world, 'pods', old?.metadata.name ?? '', 'default') === undefined, 60),
     ).not.toBeNull();
     world.advance(5_000);
     expect(podsOf(world, 'batch').map(({ status }) => status.phase)).toEqual(['Running']);
@@ -52,7 +52,7 @@ describe('workloads on a dead node', () => {
     const world = twoNodes(1);
     addStatefulSet(world, { name: 'store', disks: [addDisk(world, 'disk-a'), addDisk(world, 'disk-b')] });
     settle(world);
-    const [first, second] = ['store-0', 'store-1'].map((name) => standing(world, 'pods', name, 'default'));
+    const [first, second] = ['store-0', 'store-1'].map((name) => getObject(world, 'pods', name, 'default'));
     expect(first?.spec.volumes?.[0]?.persistentVolumeClaim?.claimName).toBe('data-store-0');
     expect(Date.parse(second?.metadata.creationTimestamp ?? '')).toBeGreaterThan(
       Date.parse(first?.metadata.creationTimestamp ?? ''),
@@ -67,12 +67,12 @@ describe('workloads on a dead node', () => {
     settle(world);
     power(world, 'm-2', 'stopped');
     world.advance(400_000);
-    expect(standing(world, 'pods', 'proxy-node-2', 'default')?.metadata.deletionTimestamp).toBeUndefined();
+    expect(getObject(world, 'pods', 'proxy-node-2', 'default')?.metadata.deletionTimestamp).toBeUndefined();
     deleteNode(world, 'node-2');
     world.advance(39_000);
-    expect(all(world, 'pods').filter(({ spec }) => spec.nodeName === 'node-2')).toHaveLength(2);
+    expect(listObjects(world, 'pods').filter(({ spec }) => spec.nodeName === 'node-2')).toHaveLength(2);
     world.advance(42_000);
-    expect(all(world, 'pods').map(({ metadata }) => metadata.name)).toEqual(['db-0']);
+    expect(listObjects(world, 'pods').map(({ metadata }) => metadata.name)).toEqual(['db-0']);
   });
 
   it('a pod stays Pending when no node of its disk’s zone is left', () => {
@@ -85,7 +85,7 @@ describe('workloads on a dead node', () => {
     taintOutOfService(world, 'node-1', 'NoSchedule');
     forceDeletePods(world, 'node-1');
     expect(attachedTo(world, 'node-2', 60)).toBeNull();
-    const pod = standing(world, 'pods', 'db-0', 'default');
+    const pod = getObject(world, 'pods', 'db-0', 'default');
     expect(pod?.status.phase).toBe('Pending');
     expect(pod?.spec.nodeName).toBeUndefined();
   });

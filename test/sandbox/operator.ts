@@ -1,4 +1,4 @@
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { ClusterWorld } from '../../sandbox/cluster/cluster-world.ts';
 import { addTaint, dropTaint, outOfService } from '../../sandbox/cluster/controllers/taints.ts';
 import { podsOn } from '../../sandbox/cluster/controllers/volumes.ts';
@@ -8,7 +8,7 @@ import { person } from './plain-cloud.ts';
 /** What a person or a script does by hand to a node. */
 
 export const taintOutOfService = (world: ClusterWorld, name: string, effect: Taint['effect']): void => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (node)
     person(world).change('nodes', node, (draft) =>
       addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect }),
@@ -16,7 +16,7 @@ export const taintOutOfService = (world: ClusterWorld, name: string, effect: Tai
 };
 
 export const untaint = (world: ClusterWorld, name: string): void => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (node) person(world).change('nodes', node, (draft) => dropTaint(draft, outOfService));
 };
 
@@ -25,11 +25,11 @@ export const forceDeletePods = (world: ClusterWorld, node: string): void => {
 };
 
 export const deleteNode = (world: ClusterWorld, name: string): void => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (node) person(world).remove('nodes', node);
 };
 
 export const deleteAttachments = (world: ClusterWorld, node: string): void => {
-  for (const attachment of all(world, 'volumeattachments'))
+  for (const attachment of listObjects(world, 'volumeattachments'))
     if (attachment.spec.nodeName === node) person(world).remove('volumeattachments', attachment);
 };

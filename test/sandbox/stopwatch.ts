@@ -1,4 +1,4 @@
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { PlainWorld } from './plain-cloud.ts';
 
 const step = 20;
@@ -17,12 +17,12 @@ export const secondsUntil = (world: PlainWorld, holds: () => boolean, limitSecon
 export const attachedTo = (world: PlainWorld, node: string, limitSeconds: number): number | null =>
   secondsUntil(
     world,
-    () => all(world, 'volumeattachments').some(({ spec, status }) => spec.nodeName === node && status.attached),
+    () => listObjects(world, 'volumeattachments').some(({ spec, status }) => spec.nodeName === node && status.attached),
     limitSeconds,
   );
 
 export const podGone = (world: PlainWorld, name: string, uid: string, limitSeconds: number): number | null =>
-  secondsUntil(world, () => standing(world, 'pods', name, 'default')?.metadata.uid !== uid, limitSeconds);
+  secondsUntil(world, () => getObject(world, 'pods', name, 'default')?.metadata.uid !== uid, limitSeconds);
 
 export const mean = (figures: readonly number[]): number =>
   figures.reduce((sum, figure) => sum + figure, 0) / figures.length;

@@ -10,7 +10,7 @@ import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { startMachine, stopMachine } from './incidents.ts';
 import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
@@ -72,7 +72,7 @@ describe.each([
 it('machines whose Nodes are gone count as well: five of the eleven Nodes that are left', async () => {
   const zone = allOff(20, stopMachine, 9);
   for (const machine of zone.machines) {
-    const node = standing(zone.world, 'nodes', nodeOf(zone.world, machine));
+    const node = getObject(zone.world, 'nodes', nodeOf(zone.world, machine));
     if (node) writerAs(zone.world, 'person').remove('nodes', node);
   }
   expect(await fencedAt(zone, byEvents, 12)).toHaveLength(5);
@@ -243,7 +243,7 @@ it('what stands on a Node counts for nothing: a forged fence of the year 9999 ho
     volumes: [],
     pods: [],
   };
-  for (const node of all(world, 'nodes').filter(({ metadata }) => metadata.name !== nodeOf(world, machine))) {
+  for (const node of listObjects(world, 'nodes').filter(({ metadata }) => metadata.name !== nodeOf(world, machine))) {
     writerAs(world, 'kubelet').change('nodes', node, (draft) => {
       draft.metadata.annotations = { ...draft.metadata.annotations, [RECORD_ANNOTATION]: JSON.stringify(forged) };
       draft.metadata.labels = { ...draft.metadata.labels, [FENCED_LABEL]: 'forged.1' };

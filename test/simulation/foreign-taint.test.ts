@@ -5,7 +5,7 @@ import { FENCED_LABEL, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/n
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { fence } from './ends.ts';
 import { startMachine, stopped, type Incident } from './incidents.ts';
 import { portsOver } from './rig.ts';
@@ -22,7 +22,7 @@ const SWEEPS_EVERY_MS = 20_000;
 const effects = ['NoSchedule', 'NoExecute'] as const;
 
 const nodeOf = ({ world, scene }: Incident): NodeObject | undefined =>
-  standing(world, 'nodes', scene.nodeOf(scene.holder));
+  getObject(world, 'nodes', scene.nodeOf(scene.holder));
 
 const byHand = (incident: Incident, change: (node: NodeObject) => unknown): void => {
   const node = nodeOf(incident);
@@ -85,7 +85,7 @@ describe.each(effects)('a taint of somebody else’s (%s)', (effect) => {
       outcome: 'fenced',
       steps: [{ step: 'mark' }, { step: 'delete-pod' }, { step: 'park' }],
     });
-    expect(standing(incident.world, 'pods', 'late', 'default')).toBeUndefined();
+    expect(getObject(incident.world, 'pods', 'late', 'default')).toBeUndefined();
     expect(taintsOf(incident)).toEqual([QUARANTINE, THEIRS]);
     expect(ourLabels(incident)).toEqual([FENCED_LABEL]);
   });

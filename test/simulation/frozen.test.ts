@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stepTraits } from '../../fencing/model/steps.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { all } from '../../sandbox/cluster/standing.ts';
+import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import type { DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
 import { AFTERMATH_MS, incidents } from './ends.ts';
 import { attacherDown, crowded, nodeGone, startMachine, stopped, stopMachine, terminated } from './incidents.ts';
@@ -38,7 +38,7 @@ describe.each(incidents.filter(([, , right]) => right === 'fenced'))('a machine 
 
 /** What lives on the node once its machine is up again: none of it may be touched any more. */
 const livingOn = (world: AwsWorld, node: string): readonly string[] =>
-  all(world, 'pods')
+  listObjects(world, 'pods')
     .filter((pod) => pod.spec.nodeName === node && pod.status.phase === 'Running' && !pod.metadata.deletionTimestamp)
     .map((pod) => pod.metadata.uid);
 

@@ -7,7 +7,7 @@ import { createAwsSandbox, EBS } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import { all } from '../../sandbox/cluster/standing.ts';
+import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
@@ -28,7 +28,8 @@ const framed = () => {
     disks: disks.map((handle) => ({ driver: EBS, handle, zone: volumeIn(world, handle)?.zone ?? '' })),
   });
   settle(world);
-  const nodeOf = (machine: string) => all(world, 'nodes').find(({ spec }) => spec.providerID?.endsWith(machine));
+  const nodeOf = (machine: string) =>
+    listObjects(world, 'nodes').find(({ spec }) => spec.providerID?.endsWith(machine));
   const imposters = nodeOf(imposter);
   if (!imposters) throw new Error('the imposter has a Node');
   const lie = { [CSI_NODE_IDS]: JSON.stringify({ [EBS]: victim }) };

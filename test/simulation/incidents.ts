@@ -1,6 +1,6 @@
 import { createAwsSandbox, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addBarePod, addDaemonSet, addJob, addMirrorPod } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { plainStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
@@ -57,7 +57,7 @@ export const forgotten = (seed = 1): Incident => {
 /** Somebody deleted the Node of the stopped machine before the event arrived. */
 export const nodeGone = (seed = 1): Incident => {
   const incident = stopped(seed);
-  const node = standing(incident.world, 'nodes', incident.scene.nodeOf(incident.scene.holder));
+  const node = getObject(incident.world, 'nodes', incident.scene.nodeOf(incident.scene.holder));
   if (node) writerAs(incident.world, 'person').remove('nodes', node);
   incident.world.advance(50);
   return incident;

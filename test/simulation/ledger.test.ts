@@ -2,14 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { json } from '../../sandbox/cluster/api/wire.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { all } from '../../sandbox/cluster/standing.ts';
+import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import type { Troubles } from './rig.ts';
 import { stateOf } from './state.ts';
 import { allOff, byEvents, fenceOne, MINUTE } from './zone.ts';
 
 describe('where fences are entered', () => {
   const ledgerPath = /\/configmaps\/cloudfence-ledger$/;
-  const ledgers = (world: AwsWorld) => all(world, 'configmaps').map(({ metadata, data }) => [metadata.name, data]);
+  const ledgers = (world: AwsWorld) =>
+    listObjects(world, 'configmaps').map(({ metadata, data }) => [metadata.name, data]);
   const denied = (methods: readonly string[]): Troubles => ({
     api: {
       before: ({ method, path }) =>

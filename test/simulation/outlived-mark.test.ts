@@ -6,7 +6,7 @@ import { CSI_NODE_IDS, FENCED_LABEL, RECORD_ANNOTATION, TAINT_LABEL } from '../.
 import { EBS } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { fence } from './ends.ts';
@@ -24,7 +24,7 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const SWEEPS_EVERY_MS = 20_000;
 
 const taintsOf = ({ world, scene }: Incident): readonly string[] =>
-  (standing(world, 'nodes', scene.nodeOf(scene.holder))?.spec.taints ?? []).map(({ key }) => key);
+  (getObject(world, 'nodes', scene.nodeOf(scene.holder))?.spec.taints ?? []).map(({ key }) => key);
 
 const marked = async (): Promise<Incident> => {
   const incident = await diedAfterMark();
@@ -55,7 +55,7 @@ const cutOff = ({ world, scene }: Incident): void =>
 
 /** A person with kubectl. */
 const byHand = ({ world, scene }: Incident, change: (node: NodeObject) => unknown): void => {
-  const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+  const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
   if (node) writerAs(world, 'person').change('nodes', node, (draft) => void change(draft));
 };
 
@@ -213,7 +213,7 @@ describe('a machine that came back below a mark that a dead run left', () => {
       steps: [{ step: 'readmit-volumes' }],
     });
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
-    expect(standing(world, 'nodes', 'another-name')?.spec.taints).toMatchObject([{ key: OUT_OF_SERVICE }]);
+    expect(getObject(world, 'nodes', 'another-name')?.spec.taints).toMatchObject([{ key: OUT_OF_SERVICE }]);
   });
 
   it('is told of once it has been out of reach for five minutes', async () => {
@@ -257,9 +257,9 @@ describe('a Node that is parked', () => {
     const { world, scene } = incident;
     expect(await fence(incident)).toMatchObject({ outcome: 'fenced' });
     addBarePod(world, { name: 'late', spec: { nodeName: scene.nodeOf(scene.holder) } });
-    const late = standing(world, 'pods', 'late', 'default')?.metadata.uid;
+    const late = getObject(world, 'pods', 'late', 'default')?.metadata.uid;
     await sweepFor(incident, 100_000);
-    expect(standing(world, 'pods', 'late', 'default')?.metadata.uid).not.toBe(late);
+    expect(getObject(world, 'pods', 'late', 'default')?.metadata.uid).not.toBe(late);
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 
@@ -294,7 +294,7 @@ describe('a Node that is parked', () => {
     await fence(incident);
     startMachine(world, scene.holder);
     world.advance(20_000);
-    const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+    const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
     if (node)
       writerAs(world, 'person').change(
         'nodes',

@@ -7,7 +7,7 @@ import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { PodObject } from '../../sandbox/cluster/objects.ts';
 import { addBarePod, addDeployment } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { terminate } from '../../sandbox/ec2/instances.ts';
@@ -25,9 +25,9 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 const nodeOf = ({ scene }: Incident): string => scene.nodeOf(scene.holder);
 const taintsOf = (incident: Incident): readonly string[] =>
-  (standing(incident.world, 'nodes', nodeOf(incident))?.spec.taints ?? []).map(({ key }) => key);
+  (getObject(incident.world, 'nodes', nodeOf(incident))?.spec.taints ?? []).map(({ key }) => key);
 const podsNamed = (world: AwsWorld, prefix: string): readonly PodObject[] =>
-  all(world, 'pods').filter(({ metadata }) => metadata.name.startsWith(prefix));
+  listObjects(world, 'pods').filter(({ metadata }) => metadata.name.startsWith(prefix));
 const stepsOf = ({ steps }: Outcome): readonly string[] => steps.map(({ step, target }) => `${step} ${target}`);
 
 /** A web server pinned to the Node that dies, beside the database. */
@@ -98,7 +98,7 @@ describe('a workload that is pinned to the dead Node', () => {
   it('does not keep the Node of a machine that is gone for good', async () => {
     const incident = goneForGood(pinned());
     expect(await fence(incident)).toMatchObject({ outcome: 'fenced', mode: 'delete' });
-    expect(standing(incident.world, 'nodes', nodeOf(incident))).toBeUndefined();
+    expect(getObject(incident.world, 'nodes', nodeOf(incident))).toBeUndefined();
     incident.world.advance(AFTERMATH_MS);
     moved(incident);
   });

@@ -1,28 +1,28 @@
 import { expect, it } from 'vitest';
 import { run } from '../../fencing/loop/run.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { attacherDown } from './incidents.ts';
 import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 const remove = (world: ReturnType<typeof attacherDown>['world'], kind: 'nodes' | 'leases', name: string): void => {
-  for (const object of all(world, kind).filter(({ metadata }) => metadata.name === name))
+  for (const object of listObjects(world, kind).filter(({ metadata }) => metadata.name === name))
     writerAs(world, 'person').remove(kind, object);
 };
 
 it('the pods of a living machine that has got a dead one’s name outlive an event for the dead one, even when their Node was deleted', async () => {
   const { world, scene } = attacherDown();
   const name = scene.nodeOf(scene.holder);
-  const dead = standing(world, 'nodes', name);
+  const dead = getObject(world, 'nodes', name);
   expect(stateOf(world).attachments).toEqual([expect.stringContaining(`to ${name} attached`)]);
   remove(world, 'nodes', name);
   remove(world, 'leases', name);
   addBarePod(world, { name: 'living', spec: { nodeName: name } });
-  const living = standing(world, 'pods', 'living', 'default');
+  const living = getObject(world, 'pods', 'living', 'default');
   expect([dead === undefined, living?.spec.nodeName]).toEqual([false, name]);
   await run(freshRun(world, portsOver(world), { machine: scene.holder, lasts: 5_000 }), portsOver(world));
-  expect(standing(world, 'pods', 'living', 'default')?.metadata.uid).toBe(living?.metadata.uid);
-  expect(standing(world, 'pods', 'living', 'default')?.metadata.deletionTimestamp).toBeUndefined();
+  expect(getObject(world, 'pods', 'living', 'default')?.metadata.uid).toBe(living?.metadata.uid);
+  expect(getObject(world, 'pods', 'living', 'default')?.metadata.deletionTimestamp).toBeUndefined();
 });

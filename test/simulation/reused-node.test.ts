@@ -3,14 +3,14 @@ import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { fence } from './ends.ts';
 import { terminated, type Incident } from './incidents.ts';
 import { portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedMarking, driverRegisters, livingPod, takeOver } from './taken-over.ts';
 
-const nodeOf = ({ world, scene }: Incident) => standing(world, 'nodes', scene.nodeOf(scene.holder));
+const nodeOf = ({ world, scene }: Incident) => getObject(world, 'nodes', scene.nodeOf(scene.holder));
 const taintsOf = (incident: Incident): readonly string[] => (nodeOf(incident)?.spec.taints ?? []).map(({ key }) => key);
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 const QUARANTINE = 'cloudfence.dev/quarantine';

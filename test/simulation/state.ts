@@ -1,7 +1,7 @@
 import { FENCED_LABEL, NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { parseRecord } from '../../fencing/model/record.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { all } from '../../sandbox/cluster/standing.ts';
+import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import type { Volume } from '../../sandbox/ec2/state.ts';
 import { volumeIn } from '../../sandbox/ec2/state.ts';
@@ -13,18 +13,18 @@ import { volumeIn } from '../../sandbox/ec2/state.ts';
 export const stateOf = (world: AwsWorld) => ({
   disks: disksIn(world),
   pods: sorted(
-    all(world, 'pods').map(
+    listObjects(world, 'pods').map(
       (pod) =>
         `${pod.metadata.name} ${pod.status.phase} on ${pod.spec.nodeName ?? 'no node'}${pod.metadata.deletionTimestamp ? ' going' : ''}`,
     ),
   ),
   attachments: sorted(
-    all(world, 'volumeattachments').map(
+    listObjects(world, 'volumeattachments').map(
       ({ spec, status, metadata }) =>
         `${spec.source.persistentVolumeName} to ${spec.nodeName} ${status.attached ? 'attached' : 'not attached'}${metadata.deletionTimestamp ? ' going' : ''}${metadata.annotations?.[NUDGE_ANNOTATION] ? ' nudged' : ''}`,
     ),
   ),
-  nodes: sorted(all(world, 'nodes').map(nodeLine)),
+  nodes: sorted(listObjects(world, 'nodes').map(nodeLine)),
   harm: world.parts.ec2.harm,
 });
 

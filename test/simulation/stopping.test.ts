@@ -4,7 +4,7 @@ import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { change, start } from '../../sandbox/ec2/instances.ts';
 import { shutdownTakes, stopOutOfBand } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
@@ -32,10 +32,10 @@ const hung = (): Incident => {
 };
 
 const noted = ({ world, scene }: Incident): string | null =>
-  standing(world, 'nodes', scene.nodeOf(scene.holder))?.metadata.labels?.[LABEL] ?? null;
+  getObject(world, 'nodes', scene.nodeOf(scene.holder))?.metadata.labels?.[LABEL] ?? null;
 const look = (incident: Incident, policy: Partial<Policy> = powerOff): Promise<Outcome> =>
   fence(incident, { policy, lasts: 10_000 });
-const events = ({ world }: Incident) => all(world, 'events').map(({ reason }) => reason);
+const events = ({ world }: Incident) => listObjects(world, 'events').map(({ reason }) => reason);
 const sweepOnce = async ({ world }: Incident): Promise<readonly string[]> => {
   const occasion = { policy: defaultPolicy, deadline: world.now() + MINUTE, newRunId: () => `sweep-${world.now()}` };
   return (await sweep(occasion, portsOver(world))).outcomes.map(({ reason }) => reason.code);

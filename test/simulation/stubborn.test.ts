@@ -4,7 +4,7 @@ import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { json, type ApiAnswer, type ApiRequest } from '../../sandbox/cluster/api/wire.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { AFTERMATH_MS, fence } from './ends.ts';
 import { attacherDown, crowded, startMachine, stopped } from './incidents.ts';
@@ -104,7 +104,7 @@ it('a dry run comes to an end when an attachment is stuck whose disk is free', a
 
 /** Somebody removes annotation, label and taints of the fence by hand. */
 const removeFence = (world: AwsWorld, name: string): void => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (!node) return;
   writerAs(world, 'person').change('nodes', node, (draft) => {
     delete draft.metadata.annotations?.[RECORD_ANNOTATION];
@@ -152,19 +152,19 @@ it('a fence that a person took away while no run was under way is not put back b
 it("pods of another machine that bore the dead one's name, and whose Node is gone too, are left alone", async () => {
   const { world, scene } = stopped();
   const name = scene.nodeOf(scene.holder);
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (node) writerAs(world, 'person').remove('nodes', node);
   addBarePod(world, { name: 'living', spec: { nodeName: name } });
-  const before = standing(world, 'pods', 'living', 'default')?.metadata.uid;
+  const before = getObject(world, 'pods', 'living', 'default')?.metadata.uid;
   await fence({ world, scene });
-  expect(standing(world, 'pods', 'living', 'default')?.metadata).toMatchObject({ uid: before });
-  expect(standing(world, 'pods', 'living', 'default')?.metadata.deletionTimestamp).toBeUndefined();
+  expect(getObject(world, 'pods', 'living', 'default')?.metadata).toMatchObject({ uid: before });
+  expect(getObject(world, 'pods', 'living', 'default')?.metadata.deletionTimestamp).toBeUndefined();
 });
 
 it('a pod that only a foreign finalizer holds, and that we may not fail, keeps no taint of ours on, and is asked for once', async () => {
   const { world, scene } = stopped();
   addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
-  const held = standing(world, 'pods', 'held', 'default');
+  const held = getObject(world, 'pods', 'held', 'default');
   if (held)
     writerAs(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
   const ports = portsOver(world, refusing('PATCH', /\/pods\/held\/status/));
@@ -180,7 +180,7 @@ it('a pod that only a foreign finalizer holds, and that we may not fail, keeps n
 it('a pod that only a foreign finalizer holds does not keep a healthy node out for ever', async () => {
   const { world, scene } = stopped();
   addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
-  const held = standing(world, 'pods', 'held', 'default');
+  const held = getObject(world, 'pods', 'held', 'default');
   if (held)
     writerAs(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
   await fence({ world, scene });

@@ -8,7 +8,7 @@ import { sweep, type Swept } from '../../fencing/sweep/sweep.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { createAwsSandbox, EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { all, standing } from '../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
@@ -61,7 +61,7 @@ const fencedBySweep = async (): Promise<Incident> => {
 
 it('our taint on a machine that lives again is found and lifted, although somebody removed the label that names the fence', async () => {
   const { world, scene } = await diedAfterMark();
-  const node = standing(world, 'nodes', scene.nodeOf(scene.holder));
+  const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
   if (node)
     writerAs(world, 'person').change('nodes', node, (draft) => void delete draft.metadata.labels?.[FENCED_LABEL]);
   startMachine(world, scene.holder);
@@ -241,7 +241,7 @@ it('a node that is out of reach while its machine runs is reported, and nothing 
     { outcome: 'refused', machine: scene.holder, node, reason: { code: 'unreachable-but-running' } },
   ]);
   expect(stateOf(world)).toEqual(before);
-  const told = all(world, 'events').filter(
+  const told = listObjects(world, 'events').filter(
     ({ reportingController, regarding }) => reportingController === 'cloudfence.dev' && regarding?.name === node,
   );
   expect(told).toMatchObject([{ type: 'Warning', note: expect.stringContaining(scene.holder) }]);

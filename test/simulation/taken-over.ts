@@ -2,7 +2,7 @@ import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
 import { EBS } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBarePod, addNode } from '../../sandbox/cluster/fixtures.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addInstance } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import type { Incident } from './incidents.ts';
@@ -27,7 +27,7 @@ export const takeOver = ({ world, scene }: Incident): string => {
 /** The new machine's CSI driver has registered, too: now the Node names both machines. */
 export const driverRegisters = ({ world, scene }: Incident, heir: string): void => {
   const name = scene.nodeOf(scene.holder);
-  const [node, csiNode] = [standing(world, 'nodes', name), standing(world, 'csinodes', name)];
+  const [node, csiNode] = [getObject(world, 'nodes', name), getObject(world, 'csinodes', name)];
   const by = writerAs(world, 'kubelet');
   if (node)
     by.change('nodes', node, (draft) => {
@@ -44,7 +44,7 @@ export const livingPod = ({ world, scene }: Incident): (() => string | undefined
   addBarePod(world, { name: 'living', spec: { nodeName: scene.nodeOf(scene.holder) } });
   world.advance(12_000);
   return () => {
-    const pod = standing(world, 'pods', 'living', 'default');
+    const pod = getObject(world, 'pods', 'living', 'default');
     return pod && `${pod.status.phase}${pod.metadata.deletionTimestamp === undefined ? '' : ' going'}`;
   };
 };

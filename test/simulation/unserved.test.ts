@@ -9,7 +9,7 @@ import { ec2Clients } from '../../providers/aws/client.ts';
 import { createAwsSandbox, EBS, SANDBOX_REGION, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { addBarePod, addBoundClaim } from '../../sandbox/cluster/fixtures.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../sandbox/cluster/standing.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { inProcessHandler } from '../../sandbox/ec2/in-process-handler.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
@@ -97,7 +97,7 @@ describe('a machine of an account that is not asked', () => {
   it('is left alone once its Node is gone, too', async () => {
     const { world, scene, cloud } = stage();
     cutOff(world, scene);
-    const node = standing(world, 'nodes', scene.nodeOf(scene.spare));
+    const node = getObject(world, 'nodes', scene.nodeOf(scene.spare));
     if (node) writerAs(world, 'person').remove('nodes', node);
     world.advance(50);
     const before = ownWriting(stateOf(world));

@@ -1,4 +1,4 @@
-import type { Place } from './call.ts';
+import type { ApiPath } from './call.ts';
 import type { ApiServer, ApiUser, PolicyRule } from './server.ts';
 import { forbidden } from './status.ts';
 import type { ApiRequest, ApiResponse } from './wire.ts';
@@ -30,32 +30,32 @@ const permits = (rule: PolicyRule, access: Access): boolean =>
 export const allows = (user: ApiUser, access: Access): boolean =>
   user.rules === 'all' || user.rules.some((rule) => permits(rule, access));
 
-const verbOf = (method: string, place: Place): string => {
+const verbOf = (method: string, apiPath: ApiPath): string => {
   switch (method) {
     case 'GET':
-      return place.name === '' ? 'list' : 'get';
+      return apiPath.name === '' ? 'list' : 'get';
     case 'POST':
       return 'create';
     case 'DELETE':
-      return place.name === '' ? 'deletecollection' : 'delete';
+      return apiPath.name === '' ? 'deletecollection' : 'delete';
     default:
       return method.toLowerCase();
   }
 };
 
-const accessOf = (method: string, place: Place): Access => ({
-  verb: verbOf(method, place),
-  group: place.kind.group,
-  resource: place.subresource === '' ? place.kind.resource : `${place.kind.resource}/${place.subresource}`,
-  name: place.name,
-  namespace: place.namespace,
+const accessOf = (method: string, apiPath: ApiPath): Access => ({
+  verb: verbOf(method, apiPath),
+  group: apiPath.kind.group,
+  resource: apiPath.subresource === '' ? apiPath.kind.resource : `${apiPath.kind.resource}/${apiPath.subresource}`,
+  name: apiPath.name,
+  namespace: apiPath.namespace,
 });
 
 /** The 403 that this user gets here, in Kubernetes' words, or undefined when the call is allowed. */
-export const refusalFor = (user: ApiUser, method: string, place: Place): ApiResponse | undefined => {
-  const access = accessOf(method, place);
+export const refusalFor = (user: ApiUser, method: string, apiPath: ApiPath): ApiResponse | undefined => {
+  const access = accessOf(method, apiPath);
   if (allows(user, access)) return undefined;
   const where = access.namespace === '' ? 'at the cluster scope' : `in the namespace "${access.namespace}"`;
   const deed = `User "${user.name}" cannot ${access.verb} resource "${access.resource}" in API group "${access.group}" ${where}`;
-  return forbidden(place.kind, place.name, deed);
+  return forbidden(apiPath.kind, apiPath.name, deed);
 };

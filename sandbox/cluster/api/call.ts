@@ -4,7 +4,7 @@ import { apiVersionOf, kinds } from './kinds.ts';
 import type { ApiRequest } from './wire.ts';
 
 /** The place in the API that a path names. `name` is empty for a collection, `namespace` for all namespaces. */
-export interface Place {
+export interface ApiPath {
   readonly kind: ServedKind;
   readonly namespace: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** One authenticated request for a known place. */
-export interface Call extends Place {
+export interface Call extends ApiPath {
   readonly server: ApiServer;
   readonly user: ApiUser;
   readonly request: ApiRequest;
@@ -31,7 +31,7 @@ const restOf = (path: string): readonly string[] =>
     .map(decodeURIComponent);
 
 /** Reads a path such as `/apis/apps/v1/namespaces/web/deployments/shop`; undefined when nothing is served there. */
-export const placeOf = (path: string): Place | undefined => {
+export const parseApiPath = (path: string): ApiPath | undefined => {
   const rest = restOf(path);
   const scoped = rest[0] === 'namespaces' && rest.length > 2;
   const [resource, name = '', subresource = '', ...tooMuch] = scoped ? rest.slice(2) : rest;

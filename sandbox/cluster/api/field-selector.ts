@@ -1,8 +1,8 @@
 import type { KubeObject, NodeObject, PodObject, Resource } from '../objects.ts';
 
-type Reading = (object: KubeObject) => string;
+type FieldReader = (object: KubeObject) => string;
 
-const meta: Readonly<Record<string, Reading>> = {
+const meta: Readonly<Record<string, FieldReader>> = {
   'metadata.name': (object) => object.metadata.name,
   'metadata.namespace': (object) => object.metadata.namespace ?? '',
 };
@@ -20,13 +20,13 @@ const isPod = (object: KubeObject): object is PodObject => object.kind === 'Pod'
 const isNode = (object: KubeObject): object is NodeObject => object.kind === 'Node';
 
 const field =
-  (name: string): Reading =>
+  (name: string): FieldReader =>
   (object) => {
     const fields = isPod(object) ? podFields(object) : isNode(object) ? nodeFields(object) : {};
     return fields[name] ?? '';
   };
 
-const readings = (resource: Resource): Readonly<Record<string, Reading>> => {
+const fieldReaders = (resource: Resource): Readonly<Record<string, FieldReader>> => {
   switch (resource) {
     case 'pods':
       return { ...meta, 'spec.nodeName': field('spec.nodeName'), 'status.phase': field('status.phase') };
@@ -44,7 +44,7 @@ const unknownField = (resource: Resource, name: string): string =>
 
 /** Which fields can be selected by differs from kind to kind; the string says what is wrong with the selector. */
 export const fieldTest = (resource: Resource, selector: string): ((object: KubeObject) => boolean) | string => {
-  const known = readings(resource);
+  const known = fieldReaders(resource);
   const tests: ((object: KubeObject) => boolean)[] = [];
   for (const part of selector.split(',').filter((some) => some !== '')) {
     const [, name = '', operator, value] = /^([^=!]+)(==|=|!=)(.*)$/.exec(part) ?? [];

@@ -1,7 +1,7 @@
 import { ACCESS_REVIEWS, reviewAccess } from './access-review.ts';
 import { refusalFor, userOf } from './authority.ts';
 import type { Call } from './call.ts';
-import { placeOf } from './call.ts';
+import { parseApiPath } from './call.ts';
 import { createOne } from './create.ts';
 import { deleteOne } from './delete.ts';
 import { listAll } from './list.ts';
@@ -51,11 +51,11 @@ const answer = (server: ApiServer, request: ApiRequest): ApiResponse => {
   const user = userOf(server, request);
   if (!user) return unauthorized();
   if (path === ACCESS_REVIEWS) return request.method === 'POST' ? reviewAccess(user, request) : methodNotAllowed();
-  const place = placeOf(path);
-  if (!place) return /^\/apis?\//.test(path) ? noSuchPath() : text(404, '404 page not found\n');
+  const apiPath = parseApiPath(path);
+  if (!apiPath) return /^\/apis?\//.test(path) ? noSuchPath() : text(404, '404 page not found\n');
   return (
-    refusalFor(user, request.method, place) ??
-    answerAt({ ...place, server, user, request, query: new URLSearchParams(search) })
+    refusalFor(user, request.method, apiPath) ??
+    answerAt({ ...apiPath, server, user, request, query: new URLSearchParams(search) })
   );
 };
 

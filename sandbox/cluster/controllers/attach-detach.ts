@@ -1,6 +1,6 @@
-import { all, standing } from '../standing.ts';
+import { listObjects, getObject } from '../get-objects.ts';
 import type { DesiredVolume } from './desired-state.ts';
-import { desiredVolumes, placeOf } from './desired-state.ts';
+import { desiredVolumes, attachmentKey } from './desired-state.ts';
 import type { AttachedVolume } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { reportMultiAttach } from './attach-events.ts';
@@ -24,18 +24,18 @@ export const reconcileVolumes = (world: ClusterWorld): void => {
   const desired = desiredVolumes(world);
   const { memory } = world.parts.cluster;
   for (const attached of Object.values(memory.attached)) {
-    if (!desired.has(placeOf(attached.unique, attached.node))) detachUnwanted(world, attached);
+    if (!desired.has(attachmentKey(attached.unique, attached.node))) detachUnwanted(world, attached);
   }
   for (const wanted of desired.values()) attachWanted(world, wanted, desired);
   for (const place of Object.keys(memory.multiAttachTold))
     if (!desired.has(place)) delete memory.multiAttachTold[place];
-  for (const node of all(world, 'nodes')) reportAttached(world, node.metadata.name);
+  for (const node of listObjects(world, 'nodes')) reportAttached(world, node.metadata.name);
   wakeWhenDue(world, desired);
 };
 
 /** The last known volumesInUse of a Node outlives it: what it named counts as mounted after the Node is deleted. */
 const rememberInUse = (world: ClusterWorld): void => {
-  for (const node of all(world, 'nodes'))
+  for (const node of listObjects(world, 'nodes'))
     world.parts.cluster.memory.volumesInUse[node.metadata.name] = node.status.volumesInUse ?? [];
 };
 
@@ -56,7 +56,7 @@ const detachUnwanted = (world: ClusterWorld, attached: AttachedVolume): void => 
 const safeToDetach = (world: ClusterWorld, attached: AttachedVolume): boolean => {
   const { memory, knobs } = world.parts.cluster;
   if (!memory.volumesInUse[attached.node]?.includes(attached.unique)) return true;
-  const node = standing(world, 'nodes', attached.node);
+  const node = getObject(world, 'nodes', attached.node);
   if (node && hasTaint(node, outOfService)) return true;
   const waited = world.now() - (attached.detachRequested ?? world.now());
   return !(node && isReady(node)) && waited >= maxWaitForUnmount && !knobs.disableForceDetachOnTimeout;
@@ -65,7 +65,7 @@ const safeToDetach = (world: ClusterWorld, attached: AttachedVolume): boolean =>
 const attachWanted = (world: ClusterWorld, wanted: DesiredVolume, desired: Desired): void => {
   const { memory } = world.parts.cluster;
   const place = { unique: wanted.volume.unique, node: wanted.node, volume: wanted.volume.volume };
-  const known = memory.attached[placeOf(place.unique, place.node)];
+  const known = memory.attached[attachmentKey(place.unique, place.node)];
   if (operationOn(world, place)?.pending) return;
   if (known?.confirmed) return void (known.detachRequested = null);
   const holders = Object.values(memory.attached).filter(
@@ -78,7 +78,7 @@ const attachWanted = (world: ClusterWorld, wanted: DesiredVolume, desired: Desir
 /** Unmounts that are waited for, and the operations' own timers. */
 const wakeWhenDue = (world: ClusterWorld, desired: Desired): void => {
   const { attached, operations } = world.parts.cluster.memory;
-  const unwanted = Object.values(attached).filter((one) => !desired.has(placeOf(one.unique, one.node)));
+  const unwanted = Object.values(attached).filter((one) => !desired.has(attachmentKey(one.unique, one.node)));
   const unmounts = unwanted.flatMap(({ detachRequested }) =>
     detachRequested === null ? [] : [detachRequested + maxWaitForUnmount],
   );

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { PodObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
 import type { DesiredVolume } from './desired-state.ts';
-import { desiredVolumes, placeOf } from './desired-state.ts';
+import { desiredVolumes, attachmentKey } from './desired-state.ts';
 import type { AttachedVolume, VolumeOperation } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { microStamp } from './times.ts';
@@ -17,12 +17,12 @@ export const reportMultiAttach = (
   desired: Desired,
 ): void => {
   const { multiAttachTold } = world.parts.cluster.memory;
-  const place = placeOf(wanted.volume.unique, wanted.node);
+  const place = attachmentKey(wanted.volume.unique, wanted.node);
   if (multiAttachTold[place]) return;
   multiAttachTold[place] = true;
-  const others = holders.flatMap((holder) => desired.get(placeOf(holder.unique, holder.node))?.pods ?? []);
+  const others = holders.flatMap((holder) => desired.get(attachmentKey(holder.unique, holder.node))?.pods ?? []);
   for (const pod of wanted.pods)
-    tell(world, pod, `Multi-Attach error for volume "${wanted.volume.volume}" ${whyNot(pod, others)}`);
+    recordEvent(world, pod, `Multi-Attach error for volume "${wanted.volume.volume}" ${whyNot(pod, others)}`);
 };
 
 /** A pod's event names only pods of its own namespace. */
@@ -36,13 +36,14 @@ const whyNot = (pod: PodObject, others: readonly PodObject[]): string => {
   return `Volume is already used by pod(s) ${near.join(', ')}${far > 0 ? ` and ${far} pod(s) in different namespaces` : ''}`;
 };
 
-export const tellAttachFailed = (world: ClusterWorld, operation: VolumeOperation, error: string): void => {
-  const pods = desiredVolumes(world).get(placeOf(operation.unique, operation.node))?.pods ?? [];
-  for (const pod of pods) tell(world, pod, `AttachVolume.Attach failed for volume "${operation.volume}" : ${error}`);
+export const reportAttachFailed = (world: ClusterWorld, operation: VolumeOperation, error: string): void => {
+  const pods = desiredVolumes(world).get(attachmentKey(operation.unique, operation.node))?.pods ?? [];
+  for (const pod of pods)
+    recordEvent(world, pod, `AttachVolume.Attach failed for volume "${operation.volume}" : ${error}`);
 };
 
 /** The name follows from what is said: the same again is not a second Event. */
-const tell = (world: ClusterWorld, pod: PodObject, note: string): void => {
+const recordEvent = (world: ClusterWorld, pod: PodObject, note: string): void => {
   const { name, namespace = 'default', uid } = pod.metadata;
   const digest = createHash('sha256').update(`${uid} ${note}`).digest('hex').slice(0, 16);
   writerAs(world, 'attachdetach-controller').create('events', {

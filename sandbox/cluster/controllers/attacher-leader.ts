@@ -1,4 +1,4 @@
-import { all } from '../standing.ts';
+import { listObjects } from '../get-objects.ts';
 import type { Ground } from './ground.ts';
 import { reachesApi } from './kubelet-reach.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
@@ -22,7 +22,7 @@ export const attacherRuns = (ground: Ground, world: ClusterWorld): boolean => {
 /** Pods of its Deployment whose containers run on a guest that reaches the API server. */
 const livePods = (ground: Ground, world: ClusterWorld): readonly string[] => {
   const [namespace, name] = world.parts.cluster.knobs.attacherDeployment.split('/');
-  const owned = all(world, 'pods').filter(
+  const owned = listObjects(world, 'pods').filter(
     ({ metadata }) =>
       metadata.namespace === namespace &&
       metadata.ownerReferences?.some((owner) => owner.kind === 'Deployment' && owner.name === name),

@@ -1,6 +1,6 @@
 import type { NodeObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
-import { all } from '../standing.ts';
+import { listObjects } from '../get-objects.ts';
 import type { Ground } from './ground.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady } from './nodes.ts';
@@ -9,18 +9,18 @@ import { microStamp, stamp } from './times.ts';
 
 const every = 5_000;
 
-const desk = (world: ClusterWorld) => writerAs(world, 'cloud-node-lifecycle-controller');
+const writer = (world: ClusterWorld) => writerAs(world, 'cloud-node-lifecycle-controller');
 
 /** The cloud controller manager's node lifecycle controller: it asks the cloud about Nodes that are not Ready. */
 export const askCloud = (ground: Ground, world: ClusterWorld): void => {
   world.schedule('cloud-controller', every);
   if (!world.parts.cluster.knobs.cloudController) return;
-  for (const node of all(world, 'nodes')) askAbout(ground, world, node);
+  for (const node of listObjects(world, 'nodes')) askAbout(ground, world, node);
 };
 
 const askAbout = (ground: Ground, world: ClusterWorld, node: NodeObject): void => {
   if (isReady(node)) {
-    if (hasTaint(node, shutDown)) desk(world).change('nodes', node, (draft) => dropTaint(draft, shutDown));
+    if (hasTaint(node, shutDown)) writer(world).change('nodes', node, (draft) => dropTaint(draft, shutDown));
     return;
   }
   const machine = machineOf(world, node);
@@ -28,7 +28,7 @@ const askAbout = (ground: Ground, world: ClusterWorld, node: NodeObject): void =
   if (existence === 'gone') return removeNode(world, node);
   if (existence === 'exists' || hasTaint(node, shutDown)) return;
   const taint = { key: shutDown, effect: 'NoSchedule', timeAdded: stamp(world.now()) } as const;
-  desk(world).change('nodes', node, (draft) => addTaint(draft, taint));
+  writer(world).change('nodes', node, (draft) => addTaint(draft, taint));
 };
 
 const machineOf = (world: ClusterWorld, node: NodeObject): string | undefined =>
@@ -38,7 +38,7 @@ const machineOf = (world: ClusterWorld, node: NodeObject): string | undefined =>
 
 const removeNode = (world: ClusterWorld, node: NodeObject): void => {
   const { name, uid } = node.metadata;
-  desk(world).create('events', {
+  writer(world).create('events', {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
     metadata: { name: `${name}.${uid.slice(-12)}.deleting`, namespace: 'default' },
@@ -51,5 +51,5 @@ const removeNode = (world: ClusterWorld, node: NodeObject): void => {
     note: `Deleting node ${name} because it does not exist in the cloud provider`,
     regarding: { kind: 'Node', name, uid },
   });
-  desk(world).remove('nodes', node);
+  writer(world).remove('nodes', node);
 };

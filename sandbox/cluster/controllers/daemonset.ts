@@ -1,6 +1,6 @@
 import type { NodeObject, PodSpec, Toleration, WorkloadObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
-import { all } from '../standing.ts';
+import { listObjects } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isFinished, ownedBy, podOf, randomSuffix } from './pods.ts';
 import { notReady, unreachable, untolerated } from './taints.ts';
@@ -23,11 +23,11 @@ const added: readonly Toleration[] = [
 export const keepDaemonSet = (world: ClusterWorld, key: string): void => {
   const set = world.parts.cluster.objects.daemonsets[key];
   if (!set || set.metadata.deletionTimestamp !== undefined) return;
-  for (const node of all(world, 'nodes')) keepOnNode(world, set, node);
+  for (const node of listObjects(world, 'nodes')) keepOnNode(world, set, node);
 };
 
 const keepOnNode = (world: ClusterWorld, set: WorkloadObject, node: NodeObject): void => {
-  const desk = writerAs(world, 'daemon-set-controller');
+  const writer = writerAs(world, 'daemon-set-controller');
   const spec: PodSpec = {
     ...set.spec.template.spec,
     tolerations: [...(set.spec.template.spec.tolerations ?? []), ...added],
@@ -36,9 +36,10 @@ const keepOnNode = (world: ClusterWorld, set: WorkloadObject, node: NodeObject):
     (taint) => taint.effect !== 'PreferNoSchedule',
   );
   const own = podsOn(world, node.metadata.name).filter((pod) => ownedBy(pod, set));
-  for (const pod of own) if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) desk.remove('pods', pod);
+  for (const pod of own)
+    if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) writer.remove('pods', pod);
   if (barring.length > 0 || own.length > 0) return;
-  desk.create(
+  writer.create(
     'pods',
     podOf(set, `${set.metadata.name}-${randomSuffix(world)}`, { ...spec, nodeName: node.metadata.name }),
   );

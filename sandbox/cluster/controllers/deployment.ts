@@ -1,5 +1,5 @@
 import { writerAs } from './object-writer.ts';
-import { all } from '../standing.ts';
+import { listObjects } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive, ownedBy, podOf, randomSuffix } from './pods.ts';
 
@@ -10,7 +10,7 @@ import { isActive, ownedBy, podOf, randomSuffix } from './pods.ts';
 export const keepDeployment = (world: ClusterWorld, key: string): void => {
   const deployment = world.parts.cluster.objects.deployments[key];
   if (!deployment || deployment.metadata.deletionTimestamp !== undefined) return;
-  const active = all(world, 'pods').filter((pod) => ownedBy(pod, deployment) && isActive(pod)).length;
+  const active = listObjects(world, 'pods').filter((pod) => ownedBy(pod, deployment) && isActive(pod)).length;
   for (let missing = deployment.spec.replicas - active; missing > 0; missing -= 1) {
     const name = `${deployment.metadata.name}-${randomSuffix(world)}`;
     writerAs(world, 'replicaset-controller').create('pods', podOf(deployment, name, deployment.spec.template.spec));

@@ -3,7 +3,7 @@ import { workFor } from './attacher-queue.ts';
 import { attacherRuns } from './attacher-leader.ts';
 import type { ObjectWriter } from './object-writer.ts';
 import { writerAs } from './object-writer.ts';
-import { standing } from '../standing.ts';
+import { getObject } from '../get-objects.ts';
 import type { Ground } from './ground.ts';
 import type { AttacherWork } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
@@ -37,7 +37,7 @@ const finalizerOf = (driver: string): string => `external-attacher/${driver.repl
  * error.
  */
 export const syncAttachment = (ground: Ground, world: ClusterWorld, name: string): void => {
-  const attachment = standing(world, 'volumeattachments', name);
+  const attachment = getObject(world, 'volumeattachments', name);
   if (!attachment) return void delete world.parts.cluster.memory.attacher[name];
   if (!attacherRuns(ground, world)) return forgetUntilUp(world, name);
   const work = workFor(world, name);
@@ -88,7 +88,9 @@ const targetOf = (
 ): { volume: AttachableVolume; machine: string } | string => {
   const volume = attachableNamed(world, spec.source.persistentVolumeName ?? '');
   if (!volume) return `could not get PersistentVolume "${spec.source.persistentVolumeName ?? ''}"`;
-  const driver = standing(world, 'csinodes', spec.nodeName)?.spec.drivers.find((known) => known.name === spec.attacher);
+  const driver = getObject(world, 'csinodes', spec.nodeName)?.spec.drivers.find(
+    (known) => known.name === spec.attacher,
+  );
   const machine = driver?.nodeID ?? metadata.annotations?.[nodeIdAnnotation];
   return machine === undefined
     ? `CSINode ${spec.nodeName} does not contain driver ${spec.attacher}`
@@ -108,7 +110,7 @@ const prepare = (world: ClusterWorld, attachment: VolumeAttachmentObject, machin
 
 /** One call of the driver, or one poll of a call that goes on. */
 export const callDriver = (ground: Ground, world: ClusterWorld, name: string): void => {
-  const attachment = standing(world, 'volumeattachments', name);
+  const attachment = getObject(world, 'volumeattachments', name);
   if (!attachment) return;
   const work = workFor(world, name);
   if (work.stage === 'idle') return;

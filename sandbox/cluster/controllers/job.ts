@@ -1,6 +1,6 @@
 import type { WorkloadObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
-import { all } from '../standing.ts';
+import { listObjects } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive, isFinished, ownedBy, podOf, randomSuffix } from './pods.ts';
 
@@ -10,10 +10,10 @@ export const jobTracking = 'batch.kubernetes.io/job-tracking';
 export const keepJob = (world: ClusterWorld, key: string): void => {
   const job = world.parts.cluster.objects.jobs[key];
   if (!job || job.metadata.deletionTimestamp !== undefined) return;
-  const desk = writerAs(world, 'job-controller');
-  for (const pod of all(world, 'pods').filter((other) => ownedBy(other, job))) {
+  const writer = writerAs(world, 'job-controller');
+  for (const pod of listObjects(world, 'pods').filter((other) => ownedBy(other, job))) {
     if (!isFinished(pod) || !pod.metadata.finalizers?.includes(jobTracking)) continue;
-    desk.change('pods', pod, (draft) => {
+    writer.change('pods', pod, (draft) => {
       draft.metadata.finalizers = (draft.metadata.finalizers ?? []).filter((finalizer) => finalizer !== jobTracking);
     });
   }
@@ -21,7 +21,7 @@ export const keepJob = (world: ClusterWorld, key: string): void => {
 };
 
 const replaceFailed = (world: ClusterWorld, job: WorkloadObject): void => {
-  const own = all(world, 'pods').filter((pod) => ownedBy(pod, job));
+  const own = listObjects(world, 'pods').filter((pod) => ownedBy(pod, job));
   const counted = own.filter((pod) => isActive(pod) || pod.status.phase === 'Succeeded').length;
   for (let missing = job.spec.replicas - counted; missing > 0; missing -= 1) {
     const draft = podOf(job, `${job.metadata.name}-${randomSuffix(world)}`, job.spec.template.spec);

@@ -1,7 +1,7 @@
 import type { NodeObject, PodObject } from '../objects.ts';
 import type { ObjectWriter } from './object-writer.ts';
 import { writerAs } from './object-writer.ts';
-import { standing } from '../standing.ts';
+import { getObject } from '../get-objects.ts';
 import type { Ground } from './ground.ts';
 import { reachesApi, runsOn } from './kubelet-reach.ts';
 import { markRunning, markTerminated, markWaiting } from './kubelet-status.ts';
@@ -18,46 +18,46 @@ const stopTakes = { least: 300, most: 1_000 };
 export const syncPods = (ground: Ground, world: ClusterWorld, machine: string): void => {
   const kubelet = world.parts.cluster.memory.kubelets[machine];
   if (!kubelet || !reachesApi(ground, world, kubelet)) return;
-  const desk = writerAs(world, `system:node:${kubelet.describes.name}`);
-  for (const pod of podsOn(world, kubelet.describes.name)) meetPod(world, desk, kubelet, pod);
+  const writer = writerAs(world, `system:node:${kubelet.describes.name}`);
+  for (const pod of podsOn(world, kubelet.describes.name)) meetPod(world, writer, kubelet, pod);
   for (const guest of Object.values(kubelet.pods)) missPod(world, kubelet, guest);
-  reportVolumesInUse(world, desk, kubelet);
+  reportVolumesInUse(world, writer, kubelet);
   for (const guest of Object.values(kubelet.pods))
     if (guest.stage === 'waiting') tryStart(ground, world, kubelet, guest);
 };
 
-const meetPod = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
+const meetPod = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
   const guest = kubelet.pods[pod.metadata.uid];
   const leaving = pod.metadata.deletionTimestamp !== undefined;
-  if (!guest) return meetNew(world, desk, kubelet, pod, leaving);
-  if (guest.stage === 'stopped') return finish(world, desk, kubelet, pod);
+  if (!guest) return meetNew(world, writer, kubelet, pod, leaving);
+  if (guest.stage === 'stopped') return finish(world, writer, kubelet, pod);
   if (leaving || isFinished(pod)) return stop(world, kubelet, guest);
   if (guest.stage === 'starting') return world.schedule('kubelet/pod', startTakes.most, guestKey(kubelet, guest));
   if (guest.stage === 'running' && !isReadyPod(pod))
-    desk.change('pods', pod, (draft) => markRunning(draft, world.now()));
+    writer.change('pods', pod, (draft) => markRunning(draft, world.now()));
 };
 
 /** One that nothing runs of on this guest: it is new, or its containers ended with an earlier boot. */
 const meetNew = (
   world: ClusterWorld,
-  desk: ObjectWriter,
+  writer: ObjectWriter,
   kubelet: KubeletMemory,
   pod: PodObject,
   leaving: boolean,
 ): void => {
-  if (leaving) finish(world, desk, kubelet, pod);
-  else if (!isFinished(pod)) admit(world, desk, kubelet, pod);
+  if (leaving) finish(world, writer, kubelet, pod);
+  else if (!isFinished(pod)) admit(world, writer, kubelet, pod);
 };
 
-const admit = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
+const admit = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
   const { uid, name, namespace = '' } = pod.metadata;
   kubelet.pods[uid] = { uid, name, namespace, stage: 'waiting', volumes: [] };
-  if (pod.status.phase === 'Running') desk.change('pods', pod, (draft) => markWaiting(draft, world.now()));
+  if (pod.status.phase === 'Running') writer.change('pods', pod, (draft) => markWaiting(draft, world.now()));
 };
 
 /** A pod that the API server no longer knows is killed; one that stopped meanwhile is forgotten. */
 const missPod = (world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): void => {
-  if (standing(world, 'pods', guest.name, guest.namespace)?.metadata.uid === guest.uid) return;
+  if (getObject(world, 'pods', guest.name, guest.namespace)?.metadata.uid === guest.uid) return;
   if (guest.stage === 'stopped') delete kubelet.pods[guest.uid];
   else stop(world, kubelet, guest);
 };
@@ -69,16 +69,16 @@ const stop = (world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): voi
 };
 
 /** The containers have ended and the volumes are unmounted: say so, and let the object go. */
-const finish = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
+const finish = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory, pod: PodObject): void => {
   delete kubelet.pods[pod.metadata.uid];
-  const ended = isFinished(pod) ? pod : desk.change('pods', pod, (draft) => markTerminated(draft, world.now()));
-  reportVolumesInUse(world, desk, kubelet);
-  if (ended?.metadata.deletionTimestamp !== undefined) desk.remove('pods', ended, 0);
+  const ended = isFinished(pod) ? pod : writer.change('pods', pod, (draft) => markTerminated(draft, world.now()));
+  reportVolumesInUse(world, writer, kubelet);
+  if (ended?.metadata.deletionTimestamp !== undefined) writer.remove('pods', ended, 0);
 };
 
 const tryStart = (ground: Ground, world: ClusterWorld, kubelet: KubeletMemory, guest: GuestPod): void => {
-  const node = standing(world, 'nodes', kubelet.describes.name);
-  const pod = standing(world, 'pods', guest.name, guest.namespace);
+  const node = getObject(world, 'nodes', kubelet.describes.name);
+  const pod = getObject(world, 'pods', guest.name, guest.namespace);
   if (!node || !pod || volumesOfPod(world, pod) === 'unbound' || !attachedAll(node, guest)) return;
   const { machine } = kubelet.describes;
   if (!guest.volumes.every(({ handle }) => ground.mount(handle, machine)))
@@ -109,17 +109,17 @@ const unmountAll = (ground: Ground, kubelet: KubeletMemory, guest: GuestPod): vo
 };
 
 /** `volumesInUse` holds a volume from the moment a pod on the node wants it until it is unmounted. */
-const reportVolumesInUse = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory): void => {
-  const node = standing(world, 'nodes', kubelet.describes.name);
+const reportVolumesInUse = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory): void => {
+  const node = getObject(world, 'nodes', kubelet.describes.name);
   for (const guest of Object.values(kubelet.pods)) if (guest.stage === 'waiting') noteVolumes(world, guest);
   const guests = Object.values(kubelet.pods).filter((guest) => guest.stage !== 'stopped');
   const inUse = [...new Set(guests.flatMap((guest) => guest.volumes.map(({ unique }) => unique)))].toSorted();
   if (!node || inUse.join() === (node.status.volumesInUse ?? []).join()) return;
-  desk.change('nodes', node, (draft) => void (draft.status.volumesInUse = inUse));
+  writer.change('nodes', node, (draft) => void (draft.status.volumesInUse = inUse));
 };
 
 const noteVolumes = (world: ClusterWorld, guest: GuestPod): void => {
-  const pod = standing(world, 'pods', guest.name, guest.namespace);
+  const pod = getObject(world, 'pods', guest.name, guest.namespace);
   const volumes = pod?.metadata.uid === guest.uid ? volumesOfPod(world, pod) : 'unbound';
   if (volumes !== 'unbound') guest.volumes = volumes.map(({ unique, handle }) => ({ unique, handle }));
 };

@@ -1,6 +1,6 @@
 import type { ObjectWriter } from './object-writer.ts';
 import { writerAs } from './object-writer.ts';
-import { standing } from '../standing.ts';
+import { getObject } from '../get-objects.ts';
 import type { Ground } from './ground.ts';
 import { syncPods } from './kubelet-pods.ts';
 import { reachesApi } from './kubelet-reach.ts';
@@ -20,9 +20,9 @@ export const kubeletTick = (ground: Ground, world: ClusterWorld, machine: string
   if (!kubelet) return;
   if (ground.guestAlive(machine) && ground.bootOf(machine) !== kubelet.boot) bootUp(ground, world, kubelet);
   if (!reachesApi(ground, world, kubelet)) return world.schedule('kubelet', lookEvery, machine);
-  const desk = writerAs(world, `system:node:${kubelet.describes.name}`);
-  keepStatus(world, desk, kubelet);
-  renewLease(world, desk, kubelet);
+  const writer = writerAs(world, `system:node:${kubelet.describes.name}`);
+  keepStatus(world, writer, kubelet);
+  renewLease(world, writer, kubelet);
   syncPods(ground, world, machine);
   world.schedule('kubelet', renewEvery, machine);
 };
@@ -44,30 +44,30 @@ export const kubeletStart = (ground: Ground, world: ClusterWorld, machine: strin
   world.schedule('kubelet', 0, machine);
 };
 
-const keepStatus = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory): void => {
-  if (!kubelet.registered) register(world, desk, kubelet);
-  const node = standing(world, 'nodes', kubelet.describes.name);
+const keepStatus = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory): void => {
+  if (!kubelet.registered) register(world, writer, kubelet);
+  const node = getObject(world, 'nodes', kubelet.describes.name);
   if (!node || (isReady(node) && world.now() - kubelet.statusWritten < statusEvery)) return;
   kubelet.statusWritten = world.now();
-  desk.change('nodes', node, (draft) => reportHeartbeat(draft, world.now()));
+  writer.change('nodes', node, (draft) => reportHeartbeat(draft, world.now()));
 };
 
 /** Once for each start: a Node deleted under a running kubelet stays away until the next boot. */
-const register = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory): void => {
+const register = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory): void => {
   const { describes } = kubelet;
-  const node = standing(world, 'nodes', describes.name) ?? desk.create('nodes', nodeOf(describes));
+  const node = getObject(world, 'nodes', describes.name) ?? writer.create('nodes', nodeOf(describes));
   if (!node) return;
-  desk.change('nodes', node, (draft) =>
+  writer.change('nodes', node, (draft) =>
     reportBoot(draft, describes, bootIdOf(describes.machine, kubelet.boot), world.now()),
   );
-  if (!standing(world, 'csinodes', describes.name)) desk.create('csinodes', csiNodeOf(node, describes));
+  if (!getObject(world, 'csinodes', describes.name)) writer.create('csinodes', csiNodeOf(node, describes));
   kubelet.registered = true;
   kubelet.statusWritten = world.now();
 };
 
-const renewLease = (world: ClusterWorld, desk: ObjectWriter, kubelet: KubeletMemory): void => {
+const renewLease = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemory): void => {
   const { name } = kubelet.describes;
-  const lease = standing(world, 'leases', name, 'kube-node-lease');
-  if (!lease) desk.create('leases', leaseOf(name, standing(world, 'nodes', name), world.now()));
-  else desk.change('leases', lease, (draft) => void (draft.spec.renewTime = microStamp(world.now())));
+  const lease = getObject(world, 'leases', name, 'kube-node-lease');
+  if (!lease) writer.create('leases', leaseOf(name, getObject(world, 'nodes', name), world.now()));
+  else writer.change('leases', lease, (draft) => void (draft.spec.renewTime = microStamp(world.now())));
 };

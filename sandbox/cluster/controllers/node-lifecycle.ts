@@ -1,6 +1,6 @@
 import type { NodeObject, PodObject, Taint } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
-import { all, standing } from '../standing.ts';
+import { listObjects, getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { readiness } from './nodes.ts';
 import { isReadyPod, withCondition } from './pods.ts';
@@ -11,16 +11,16 @@ import { everythingDown, queueForNoExecute } from './zone-limiter.ts';
 
 const checkEvery = 5_000;
 
-const desk = (world: ClusterWorld) => writerAs(world, 'node-controller');
+const writer = (world: ClusterWorld) => writerAs(world, 'node-controller');
 
 /**
  * The node lifecycle controller's check: silent Nodes become Unknown and are queued for eviction, ready ones are let
  * off.
  */
 export const monitorNodes = (world: ClusterWorld): void => {
-  for (const node of all(world, 'nodes')) judge(world, node);
+  for (const node of listObjects(world, 'nodes')) judge(world, node);
   const spareAll = everythingDown(world);
-  for (const node of all(world, 'nodes')) evictByReadiness(world, node, spareAll);
+  for (const node of listObjects(world, 'nodes')) evictByReadiness(world, node, spareAll);
   world.schedule('node-lifecycle', checkEvery);
 };
 
@@ -28,18 +28,18 @@ export const monitorNodes = (world: ClusterWorld): void => {
 const judge = (world: ClusterWorld, node: NodeObject): void => {
   const { memory, knobs } = world.parts.cluster;
   const { name, uid } = node.metadata;
-  const lease = standing(world, 'leases', name, 'kube-node-lease');
+  const lease = getObject(world, 'leases', name, 'kube-node-lease');
   const seen = `${uid} ${lease?.spec.renewTime ?? ''} ${readiness(node)?.lastHeartbeatTime ?? ''}`;
   const known = memory.nodeHealth[name];
   if (known?.seen !== seen) return void (memory.nodeHealth[name] = { seen, since: world.now() });
   if (world.now() - known.since < knobs.monitorGraceMs || readiness(node)?.status === 'Unknown') return;
-  desk(world).change('nodes', node, (draft) => markUnknown(draft, world.now()));
+  writer(world).change('nodes', node, (draft) => markUnknown(draft, world.now()));
   for (const pod of podsOn(world, name)) if (isReadyPod(pod)) markPodNotReady(world, pod);
 };
 
 /** Its phase and its containers stay as the kubelet last reported them. */
 const markPodNotReady = (world: ClusterWorld, pod: PodObject): void => {
-  desk(world).change('pods', pod, (draft) => {
+  writer(world).change('pods', pod, (draft) => {
     draft.status.conditions = withCondition(draft.status.conditions, { type: 'Ready', status: 'False' }, world.now());
   });
 };
@@ -82,7 +82,7 @@ const evictByReadiness = (world: ClusterWorld, node: NodeObject, spareAll: boole
  * (doNoScheduleTaintingPass).
  */
 export const taintByCondition = (world: ClusterWorld, name: string): void => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (!node) return;
   const wanted = [taintKeyOf(node) ?? [], node.spec.unschedulable ? unschedulable : []].flat();
   const unwanted = [...conditionTaints, unschedulable].filter((key) => !wanted.includes(key));
@@ -99,7 +99,7 @@ const swap = (
   const left = off.filter((key) => hasTaint(node, key, effect));
   const lacking = on.filter((key) => !hasTaint(node, key, effect));
   if (lacking.length === 0 && left.length === 0) return;
-  desk(world).change('nodes', node, (draft) => {
+  writer(world).change('nodes', node, (draft) => {
     for (const key of left) dropTaint(draft, key, effect);
     for (const key of lacking) addTaint(draft, { key, effect, timeAdded: stamp(world.now()) });
   });

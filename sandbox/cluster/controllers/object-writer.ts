@@ -3,7 +3,7 @@ import { reactionsOf } from '../reactions.ts';
 import type { Draft, Writer } from '../store.ts';
 import { storeOf } from '../store.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
-import { standing } from '../standing.ts';
+import { getObject } from '../get-objects.ts';
 
 /** Where one component writes: each write goes to the store and then wakes whoever watches the object. */
 export interface ObjectWriter {
@@ -37,9 +37,9 @@ export const writerAs = (world: ClusterWorld, user: string): ObjectWriter => {
     },
     remove: (resource, object, graceSeconds) => {
       const { name, namespace } = object.metadata;
-      const known = standing(world, resource, name, namespace);
+      const known = getObject(world, resource, name, namespace);
       store.delete(resource, object, graceSeconds, by());
-      const left = standing(world, resource, name, namespace);
+      const left = getObject(world, resource, name, namespace);
       if (known && left?.metadata.resourceVersion !== known.metadata.resourceVersion) react(resource, left ?? known);
     },
   };

@@ -1,6 +1,6 @@
 import type { PodObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
-import { all, standing } from '../standing.ts';
+import { listObjects, getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady } from './nodes.ts';
 import { isFinished, withCondition } from './pods.ts';
@@ -14,7 +14,8 @@ const quarantine = 40_000;
 
 /** PodGC's loop (pkg/controller/podgc): pods given up with their node, and pods whose Node is no more. */
 export const collectPods = (world: ClusterWorld): void => {
-  for (const pod of all(world, 'pods')) if (terminatesOutOfService(world, pod)) failAndRemove(world, pod, false);
+  for (const pod of listObjects(world, 'pods'))
+    if (terminatesOutOfService(world, pod)) failAndRemove(world, pod, false);
   for (const node of orphaningNodes(world)) {
     for (const pod of podsOn(world, node)) failAndRemove(world, pod, true);
   }
@@ -23,7 +24,7 @@ export const collectPods = (world: ClusterWorld): void => {
 
 /** The taint's key decides, not its effect or the pod's tolerations; and the node must not be Ready. */
 const terminatesOutOfService = (world: ClusterWorld, pod: PodObject): boolean => {
-  const node = standing(world, 'nodes', pod.spec.nodeName ?? '');
+  const node = getObject(world, 'nodes', pod.spec.nodeName ?? '');
   return (
     pod.metadata.deletionTimestamp !== undefined && node !== undefined && !isReady(node) && hasTaint(node, outOfService)
   );
@@ -34,10 +35,10 @@ const orphaningNodes = (world: ClusterWorld): readonly string[] => {
   const { podGcQuarantine } = world.parts.cluster.memory;
   const due = Object.entries(podGcQuarantine).filter(([, since]) => world.now() - since >= quarantine);
   for (const [name] of due) delete podGcQuarantine[name];
-  const gone = due.map(([name]) => name).filter((name) => !standing(world, 'nodes', name));
-  for (const { spec } of all(world, 'pods')) {
+  const gone = due.map(([name]) => name).filter((name) => !getObject(world, 'nodes', name));
+  for (const { spec } of listObjects(world, 'pods')) {
     const name = spec.nodeName;
-    if (name && !gone.includes(name) && !standing(world, 'nodes', name)) podGcQuarantine[name] ??= world.now();
+    if (name && !gone.includes(name) && !getObject(world, 'nodes', name)) podGcQuarantine[name] ??= world.now();
   }
   return gone;
 };
@@ -48,9 +49,9 @@ const COLLECTOR = 'pod-garbage-collector';
 const removalTakes = { least: 2, most: 14 };
 
 const failAndRemove = (world: ClusterWorld, pod: PodObject, orphaned: boolean): void => {
-  const desk = writerAs(world, COLLECTOR);
-  if (isFinished(pod)) return desk.remove('pods', pod, 0);
-  desk.change('pods', pod, (draft) => fail(draft, orphaned, world.now()));
+  const writer = writerAs(world, COLLECTOR);
+  if (isFinished(pod)) return writer.remove('pods', pod, 0);
+  writer.change('pods', pod, (draft) => fail(draft, orphaned, world.now()));
   world.schedule('pod-gc/remove', between(world, removalTakes.least, removalTakes.most), keyOf(pod.metadata));
 };
 

@@ -1,6 +1,6 @@
 import type { NodeObject, PodObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
-import { all } from '../standing.ts';
+import { listObjects } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive } from './pods.ts';
 import { untolerated } from './taints.ts';
@@ -9,13 +9,13 @@ import { podsOn, volumesOfPod, zoneLabel } from './volumes.ts';
 
 /** Binds each pod that waits to the fitting node with the fewest pods; of equals, the first by name. */
 export const schedulePods = (world: ClusterWorld): void => {
-  for (const pod of all(world, 'pods')) if (!pod.spec.nodeName && isActive(pod)) bind(world, pod);
+  for (const pod of listObjects(world, 'pods')) if (!pod.spec.nodeName && isActive(pod)) bind(world, pod);
 };
 
 const bind = (world: ClusterWorld, pod: PodObject): void => {
   const volumes = volumesOfPod(world, pod);
   if (volumes === 'unbound') return;
-  const fitting = all(world, 'nodes').filter((node) => fits(node, pod, volumes));
+  const fitting = listObjects(world, 'nodes').filter((node) => fits(node, pod, volumes));
   const [best] = fitting.toSorted(
     (a, b) => load(world, a) - load(world, b) || a.metadata.name.localeCompare(b.metadata.name),
   );

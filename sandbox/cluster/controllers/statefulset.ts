@@ -1,6 +1,6 @@
 import type { PodSpec, WorkloadObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
-import { standing } from '../standing.ts';
+import { getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isFinished, isReadyPod, podOf } from './pods.ts';
 
@@ -17,11 +17,11 @@ export const keepStatefulSet = (world: ClusterWorld, key: string): void => {
 };
 
 const keepOrdinal = (world: ClusterWorld, set: WorkloadObject, ordinal: number): boolean => {
-  const desk = writerAs(world, 'statefulset-controller');
+  const writer = writerAs(world, 'statefulset-controller');
   const name = `${set.metadata.name}-${ordinal}`;
-  const pod = standing(world, 'pods', name, set.metadata.namespace);
-  if (!pod) desk.create('pods', podOf(set, name, withClaims(set, name)));
-  else if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) desk.remove('pods', pod);
+  const pod = getObject(world, 'pods', name, set.metadata.namespace);
+  if (!pod) writer.create('pods', podOf(set, name, withClaims(set, name)));
+  else if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) writer.remove('pods', pod);
   return pod !== undefined && isReadyPod(pod) && pod.metadata.deletionTimestamp === undefined;
 };
 

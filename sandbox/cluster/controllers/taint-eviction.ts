@@ -1,6 +1,6 @@
 import type { PodObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
-import { standing } from '../standing.ts';
+import { getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { withCondition } from './pods.ts';
 
@@ -18,7 +18,7 @@ export const evictByName = (world: ClusterWorld, key: string): void => {
   if (!eviction || eviction.stage === 'done') return;
   if (eviction.fires > world.now()) return world.schedule('taint-eviction', eviction.fires - world.now(), key);
   eviction.stage = 'begun';
-  const pod = standing(world, 'pods', eviction.name, eviction.namespace);
+  const pod = getObject(world, 'pods', eviction.name, eviction.namespace);
   if (pod) {
     eviction.stage = 'done';
     return evict(world, pod);
@@ -29,15 +29,15 @@ export const evictByName = (world: ClusterWorld, key: string): void => {
 };
 
 const evict = (world: ClusterWorld, pod: PodObject): void => {
-  const desk = writerAs(world, EVICTOR);
+  const writer = writerAs(world, EVICTOR);
   const condition = {
     type: 'DisruptionTarget',
     status: 'True',
     reason: 'DeletionByTaintManager',
     message: 'Taint manager: deleting due to NoExecute taint',
   } as const;
-  const told = desk.change('pods', pod, (draft) => {
+  const told = writer.change('pods', pod, (draft) => {
     draft.status.conditions = withCondition(draft.status.conditions, condition, world.now());
   });
-  if (told) desk.remove('pods', told);
+  if (told) writer.remove('pods', told);
 };

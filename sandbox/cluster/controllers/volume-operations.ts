@@ -1,14 +1,14 @@
 import type { VolumeAttachmentObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
-import { standing } from '../standing.ts';
-import { placeOf } from './desired-state.ts';
-import { tellAttachFailed } from './attach-events.ts';
+import { getObject } from '../get-objects.ts';
+import { attachmentKey } from './desired-state.ts';
+import { reportAttachFailed } from './attach-events.ts';
 import type { VolumeOperation } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { attachableNamed, attachmentName } from './volumes.ts';
 
 /** A volume on a node, by attach-detach's name for it and by the PersistentVolume's. */
-export type Place = Pick<VolumeOperation, 'unique' | 'node' | 'volume'>;
+export type AttachmentKey = Pick<VolumeOperation, 'unique' | 'node' | 'volume'>;
 
 const loop = 100;
 /**
@@ -22,22 +22,22 @@ const firstWait = 500;
 const longestWait = 122_000;
 
 /** One operation at a time on a volume, or on each node's share of it when it may be on several. */
-const keyFor = (world: ClusterWorld, place: Place): string =>
-  attachableNamed(world, place.volume)?.shared ? placeOf(place.unique, place.node) : place.unique;
+const keyFor = (world: ClusterWorld, key: AttachmentKey): string =>
+  attachableNamed(world, key.volume)?.shared ? attachmentKey(key.unique, key.node) : key.unique;
 
-export const operationOn = (world: ClusterWorld, place: Place): VolumeOperation | undefined =>
-  world.parts.cluster.memory.operations[keyFor(world, place)];
+export const operationOn = (world: ClusterWorld, key: AttachmentKey): VolumeOperation | undefined =>
+  world.parts.cluster.memory.operations[keyFor(world, key)];
 
 /** A back-off holds back its own kind of operation only: an attach does not wait for a failed detach. */
-export const mayStart = (world: ClusterWorld, place: Place, kind: VolumeOperation['kind']): boolean => {
-  const known = operationOn(world, place);
+export const mayStart = (world: ClusterWorld, key: AttachmentKey, kind: VolumeOperation['kind']): boolean => {
+  const known = operationOn(world, key);
   return !known || (!known.pending && (known.kind !== kind || world.now() >= known.retryAt));
 };
 
-export const startOperation = (world: ClusterWorld, place: Place, kind: VolumeOperation['kind']): void => {
-  const known = operationOn(world, place);
+export const startOperation = (world: ClusterWorld, key: AttachmentKey, kind: VolumeOperation['kind']): void => {
+  const known = operationOn(world, key);
   const wait = known?.kind === kind ? known.wait : 0;
-  const { unique, node, volume } = place;
+  const { unique, node, volume } = key;
   const operation: VolumeOperation = {
     kind,
     unique,
@@ -50,23 +50,23 @@ export const startOperation = (world: ClusterWorld, place: Place, kind: VolumeOp
     retryAt: 0,
     wait,
   };
-  world.parts.cluster.memory.operations[keyFor(world, place)] = operation;
+  world.parts.cluster.memory.operations[keyFor(world, key)] = operation;
   lookLater(world, operation);
-  if (kind === 'attach') createAttachment(world, place);
+  if (kind === 'attach') createAttachment(world, key);
   else deleteAttachment(world, operation);
 };
 
-export const attachmentOf = (world: ClusterWorld, place: Place): VolumeAttachmentObject | undefined => {
-  const volume = attachableNamed(world, place.volume);
-  return volume ? standing(world, 'volumeattachments', attachmentName(volume, place.node)) : undefined;
+export const attachmentOf = (world: ClusterWorld, key: AttachmentKey): VolumeAttachmentObject | undefined => {
+  const volume = attachableNamed(world, key.volume);
+  return volume ? getObject(world, 'volumeattachments', attachmentName(volume, key.node)) : undefined;
 };
 
-const desk = (world: ClusterWorld) => writerAs(world, 'attachdetach-controller');
+const writer = (world: ClusterWorld) => writerAs(world, 'attachdetach-controller');
 
-const createAttachment = (world: ClusterWorld, { node, volume }: Place): void => {
+const createAttachment = (world: ClusterWorld, { node, volume }: AttachmentKey): void => {
   const attachable = attachableNamed(world, volume);
   if (!attachable) return;
-  desk(world).create('volumeattachments', {
+  writer(world).create('volumeattachments', {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'VolumeAttachment',
     metadata: { name: attachmentName(attachable, node) },
@@ -78,7 +78,7 @@ const createAttachment = (world: ClusterWorld, { node, volume }: Place): void =>
 /** Where there is none, the detach is done. */
 const deleteAttachment = (world: ClusterWorld, operation: VolumeOperation): void => {
   const attachment = attachmentOf(world, operation);
-  if (attachment) desk(world).remove('volumeattachments', attachment);
+  if (attachment) writer(world).remove('volumeattachments', attachment);
   else succeed(world, operation);
 };
 
@@ -138,9 +138,9 @@ const detachOutcome = (
 const succeed = (world: ClusterWorld, operation: VolumeOperation): void => {
   const { attached, operations } = world.parts.cluster.memory;
   const { unique, node, volume } = operation;
-  const place = placeOf(unique, node);
-  if (operation.kind === 'detach') delete attached[place];
-  else attached[place] = { unique, node, volume, confirmed: true, reported: true, detachRequested: null };
+  const key = attachmentKey(unique, node);
+  if (operation.kind === 'detach') delete attached[key];
+  else attached[key] = { unique, node, volume, confirmed: true, reported: true, detachRequested: null };
   delete operations[keyFor(world, operation)];
 };
 
@@ -148,8 +148,8 @@ const succeed = (world: ClusterWorld, operation: VolumeOperation): void => {
 const fail = (world: ClusterWorld, operation: VolumeOperation, error: string): void => {
   const { attached } = world.parts.cluster.memory;
   const { unique, node, volume } = operation;
-  const place = placeOf(unique, node);
-  const known = (attached[place] ??= {
+  const key = attachmentKey(unique, node);
+  const known = (attached[key] ??= {
     unique,
     node,
     volume,
@@ -161,7 +161,7 @@ const fail = (world: ClusterWorld, operation: VolumeOperation, error: string): v
   operation.pending = false;
   operation.wait = Math.min(operation.wait === 0 ? firstWait : operation.wait * 2, longestWait);
   operation.retryAt = world.now() + operation.wait;
-  if (operation.kind === 'attach') tellAttachFailed(world, operation, error);
+  if (operation.kind === 'attach') reportAttachFailed(world, operation, error);
 };
 
 /**

@@ -1,10 +1,10 @@
 import { writerAs } from './object-writer.ts';
-import { standing } from '../standing.ts';
+import { getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 
 /** Writes a Node's `status.volumesAttached`: without a volume before its detach begins, with it once it is attached. */
 export const reportAttached = (world: ClusterWorld, name: string): void => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (!node) return;
   const { attached } = world.parts.cluster.memory;
   const names = Object.values(attached)

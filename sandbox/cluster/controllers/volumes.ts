@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PersistentVolumeObject, PodObject } from '../objects.ts';
-import { all, standing } from '../standing.ts';
+import { listObjects, getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 
 export const zoneLabel = 'topology.kubernetes.io/zone';
@@ -46,8 +46,8 @@ export const volumesOfPod = (world: ClusterWorld, pod: PodObject): readonly Atta
   const found: AttachableVolume[] = [];
   for (const { persistentVolumeClaim } of pod.spec.volumes ?? []) {
     if (!persistentVolumeClaim) continue;
-    const claim = standing(world, 'persistentvolumeclaims', persistentVolumeClaim.claimName, pod.metadata.namespace);
-    const volume = standing(world, 'persistentvolumes', claim?.spec.volumeName ?? '');
+    const claim = getObject(world, 'persistentvolumeclaims', persistentVolumeClaim.claimName, pod.metadata.namespace);
+    const volume = getObject(world, 'persistentvolumes', claim?.spec.volumeName ?? '');
     if (!volume) return 'unbound';
     const attachable = attachableOf(volume);
     if (attachable) found.push(attachable);
@@ -57,9 +57,9 @@ export const volumesOfPod = (world: ClusterWorld, pod: PodObject): readonly Atta
 
 /** A volume by attach-detach's name for it. */
 export const attachableNamed = (world: ClusterWorld, name: string): AttachableVolume | null => {
-  const volume = standing(world, 'persistentvolumes', name);
+  const volume = getObject(world, 'persistentvolumes', name);
   return volume ? attachableOf(volume) : null;
 };
 
 export const podsOn = (world: ClusterWorld, node: string): readonly PodObject[] =>
-  all(world, 'pods').filter((pod) => pod.spec.nodeName === node);
+  listObjects(world, 'pods').filter((pod) => pod.spec.nodeName === node);

@@ -1,6 +1,6 @@
 import type { NodeObject } from '../objects.ts';
 import { writerAs } from './object-writer.ts';
-import { all, standing } from '../standing.ts';
+import { listObjects, getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady, readiness } from './nodes.ts';
 import { addTaint, hasTaint, notReady, unreachable } from './taints.ts';
@@ -16,7 +16,7 @@ const largeZone = 50;
 const zoneOf = (node: NodeObject): string => node.metadata.labels?.[zoneLabel] ?? '';
 
 const zonesOf = (world: ClusterWorld): ReadonlyMap<string, readonly NodeObject[]> =>
-  Map.groupBy(all(world, 'nodes'), zoneOf);
+  Map.groupBy(listObjects(world, 'nodes'), zoneOf);
 
 /** How many nodes a second may get their NoExecute taint in a zone. */
 const rateOf = (nodes: readonly NodeObject[]): number => {
@@ -27,7 +27,7 @@ const rateOf = (nodes: readonly NodeObject[]): number => {
 };
 
 /** No node is ready anywhere: then it is the control plane that is cut off, and nothing is evicted. */
-export const everythingDown = (world: ClusterWorld): boolean => !all(world, 'nodes').some(isReady);
+export const everythingDown = (world: ClusterWorld): boolean => !listObjects(world, 'nodes').some(isReady);
 
 export const queueForNoExecute = (world: ClusterWorld, node: NodeObject): void => {
   const queue = (world.parts.cluster.memory.taintQueue[zoneOf(node)] ??= []);
@@ -49,7 +49,7 @@ export const taintQueued = (world: ClusterWorld): void => {
 };
 
 const taintNoExecute = (world: ClusterWorld, name: string): boolean => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (!node || isReady(node)) return false;
   const key = readiness(node)?.status === 'Unknown' ? unreachable : notReady;
   if (hasTaint(node, key, 'NoExecute')) return false;

@@ -5,7 +5,7 @@ import type { Link } from '../../../kubernetes/exchange.ts';
 import { transportLink } from '../../../kubernetes/exchange.ts';
 import { neededPermissions } from '../../../kubernetes/doctor.ts';
 import { linkFromToken } from '../../../kubernetes/access.ts';
-import { openHttpsDoor } from '../../../sandbox/cluster/api/https-door.ts';
+import { openKubernetesServer } from '../../../sandbox/cluster/api/https-server.ts';
 import type { ApiServer, PolicyRule } from '../../../sandbox/cluster/api/server.ts';
 import { ADMIN_TOKEN, apiServerOf } from '../../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../../sandbox/cluster/store.ts';
@@ -57,7 +57,7 @@ export const openInProcess = async () => {
 
 export const openOverHttps = async () => {
   const server = sandboxServer();
-  const door = await openHttpsDoor(server);
+  const door = await openKubernetesServer(server);
   const link = linkFromToken({ server: door.url, ca: door.caData, token: async () => FENCE_TOKEN });
   return staged(server, link, async () => {
     await link.close();

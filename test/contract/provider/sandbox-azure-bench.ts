@@ -1,7 +1,7 @@
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients } from '../../../providers/azure/client.ts';
 import { attach } from '../../../sandbox/azure/attachments.ts';
-import { openArmDoor } from '../../../sandbox/azure/http-door.ts';
+import { openArmServer } from '../../../sandbox/azure/arm-server.ts';
 import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine, type Wanted } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn, type AzureCloudWorld, type Machine } from '../../../sandbox/azure/state.ts';
@@ -25,7 +25,7 @@ export const sandboxAzureBench = async (
   openFront: Front = nothingBetween,
 ): Promise<NamesBench> => {
   const world = azureWorld();
-  const door = await openArmDoor(world);
+  const door = await openArmServer(world);
   const front = await openFront(door.url);
   const change = async (id: string, apply: (world: AzureCloudWorld, machine: Machine) => unknown): Promise<void> => {
     const machine = machineIn(world, id);

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients } from '../../../providers/azure/client.ts';
-import { openArmDoor } from '../../../sandbox/azure/http-door.ts';
+import { openArmServer } from '../../../sandbox/azure/arm-server.ts';
 import { addMachine } from '../../../sandbox/azure/scenario.ts';
 import { azureWorld, credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
 import { buildArmJudge, type ArmJudge } from './arm-judge.ts';
@@ -27,7 +27,7 @@ nameReuseContract("the sandbox's Azure, judged by Microsoft's types", machines);
 it('lists the machines of a scale set through the judge, too', async () => {
   const world = azureWorld();
   const machines = [addMachine(world, { set: 'Pool' }), addMachine(world, { set: 'Pool' })];
-  const door = await openArmDoor(world);
+  const door = await openArmServer(world);
   const front = await judged(door.url);
   const cloud = azureCloud(azureClients({ subscription, credential, endpoint: front.url }));
   expect(await cloud.expand([`${prefix}/virtualmachinescalesets/pool`], patient())).toEqual(machines);

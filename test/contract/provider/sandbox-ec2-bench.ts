@@ -1,6 +1,6 @@
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
-import { openHttpDoor } from '../../../sandbox/ec2/http-door.ts';
+import { openEc2Server } from '../../../sandbox/ec2/ec2-server.ts';
 import { plainStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World, Instance } from '../../../sandbox/ec2/state.ts';
@@ -13,7 +13,7 @@ import { sandboxEc2Table } from './sandbox-ec2-table.ts';
 /** The sandbox's EC2 over HTTP, with the unmodified SDK in front. */
 export const sandboxEc2Bench = async (): Promise<Bench> => {
   const world = ec2World();
-  const door = await openHttpDoor(world);
+  const door = await openEc2Server(world);
   const change = async (id: string, apply: (world: Ec2World, instance: Instance) => unknown): Promise<void> => {
     const instance = instanceIn(world, id);
     if (instance) apply(world, instance);

@@ -1,7 +1,7 @@
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients, type ComputeClients } from '../../../providers/gcp/client.ts';
 import { attach } from '../../../sandbox/gce/attachments.ts';
-import { openHttpDoor } from '../../../sandbox/gce/http-door.ts';
+import { openGceServer } from '../../../sandbox/gce/gce-server.ts';
 import { remove, start, stop } from '../../../sandbox/gce/instances.ts';
 import { addDisk, addInstance, pathOf, recreate } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn, type GceWorld, type Instance, type Knobs } from '../../../sandbox/gce/state.ts';
@@ -60,7 +60,7 @@ const benchOn = (world: GceWorld, clients: ComputeClients, close: () => Promise<
 /** The sandbox's Compute Engine over HTTP, with the unmodified SDK in front. */
 export const sandboxGceBench = async (knobs: Partial<Knobs> = {}): Promise<NamesBench> => {
   const world = gceWorld(knobs);
-  const door = await openHttpDoor(world);
+  const door = await openGceServer(world);
   return benchOn(world, computeClients({ newRequestId: requestIds(), endpoint: door.url }), door.close);
 };
 

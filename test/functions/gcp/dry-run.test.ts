@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { replay } from '../../../functions/gcp/replay.ts';
-import { standing } from '../../../sandbox/cluster/standing.ts';
+import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { createGceSandbox } from '../../../sandbox/gce-sandbox.ts';
 import { stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { gceDatabaseOnTwoNodes, nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
@@ -27,7 +27,7 @@ const off = () => {
     protoPayload.methodName.endsWith('guestTerminate'),
   );
   const isMarked = () =>
-    (standing(world, 'nodes', nodeNameOf(holder))?.spec.taints ?? []).some(
+    (getObject(world, 'nodes', nodeNameOf(holder))?.spec.taints ?? []).some(
       ({ key }) => key === 'cloudfence.dev/quarantine',
     );
   return { world, holder, entry, isMarked, install: installOver(world, keys) };

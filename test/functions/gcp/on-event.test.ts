@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_ATTEMPTS } from '../../../functions/messages.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../../sandbox/cluster/standing.ts';
+import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { start } from '../../../sandbox/gce/instances.ts';
 import { shutdownTakes, stopGuest } from '../../../sandbox/gce/scenario.ts';
@@ -33,7 +33,7 @@ const entryOf = (world: WholeGceWorld) =>
 const deliver = (install: GcpInstall, text: unknown, attributes = {}) =>
   onEvent(async () => install.dependencies)(pushOf(keys, text, attributes), install.limit());
 const taints = (world: WholeGceWorld, machine: string) =>
-  standing(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
+  getObject(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
 const decisions = ({ lines }: GcpInstall) => lines.map((line) => line['decision']);
 const QUARANTINE = 'cloudfence.dev/quarantine';
 
@@ -175,7 +175,7 @@ describe('what has to wait', () => {
 
   it('begins when the cap lets it, fifteen minutes after the fence that used it up', async () => {
     const { world, holder, install } = stage();
-    const ledger = standing(world, 'configmaps', 'cloudfence-ledger', 'kube-system');
+    const ledger = getObject(world, 'configmaps', 'cloudfence-ledger', 'kube-system');
     if (ledger) ledger.data = { fences: `another--- - ${Math.floor(world.now() / 1_000)} f 2` };
     await deliver(install, entryOf(world));
     expect(install.lines.at(-2)).toMatchObject({ decision: 'refused', because: 'cap-reached', CapReached: 1 });
@@ -210,7 +210,7 @@ describe('what has to wait', () => {
     await deliver(never, entryOf(world));
     const [sent] = install.published;
     expect(JSON.parse(sent?.text ?? '{}')).toMatchObject({ record: { machine: holder } });
-    const node = standing(world, 'nodes', nodeNameOf(holder));
+    const node = getObject(world, 'nodes', nodeNameOf(holder));
     if (node) writerAs(world, 'somebody').remove('nodes', node);
     world.parts.cluster.knobs.attacherDown = false;
     world.advance(MINUTE);

@@ -5,7 +5,7 @@ import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { addFault } from '../../../sandbox/ec2/faults.ts';
-import { type HttpDoor, openHttpDoor } from '../../../sandbox/ec2/http-door.ts';
+import { type Ec2Server, openEc2Server } from '../../../sandbox/ec2/ec2-server.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
 import { credentials } from '../../sandbox/ec2/ec2-world.ts';
 import { openSts, type StsStandIn } from './sts-stand-in.ts';
@@ -15,8 +15,8 @@ export const HOUR = 3_600_000;
 /** Two EC2s of different accounts behind sockets. The other one answers only to whoever has assumed its role. */
 export interface TwoTerritories {
   readonly cloud: Cloud;
-  readonly home: HttpDoor;
-  readonly other: HttpDoor;
+  readonly home: Ec2Server;
+  readonly other: Ec2Server;
   readonly sts: StsStandIn;
   readonly entry: TerritoryEntry;
   readonly role: RoleToAssume;
@@ -33,8 +33,8 @@ export const twoTerritories = async (
   const own = worlds.home.parts.ec2;
   const role: RoleToAssume = { arn: `arn:aws:iam::${account}:role/cloudfence-other`, externalId: 'from-home' };
   const sts = await openSts([role], lasts);
-  const home = await openHttpDoor(worlds.home);
-  const other = await openHttpDoor(worlds.other, 0, ({ authorization }) => {
+  const home = await openEc2Server(worlds.home);
+  const other = await openEc2Server(worlds.other, 0, ({ authorization }) => {
     if (!sts.vouchesFor(authorization, role.arn, region))
       addFault(worlds.other.parts.ec2, { mishap: { kind: 'error', code: 'AuthFailure', status: 401 } });
   });

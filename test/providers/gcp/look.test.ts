@@ -4,7 +4,7 @@ import { addFault, forbidden, limited, unavailable } from '../../../sandbox/gce/
 import { remove, stop } from '../../../sandbox/gce/instances.ts';
 import { addDisk, addInstance, forgetDisk, recreate } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type GceWorld, type Instance } from '../../../sandbox/gce/state.ts';
-import { place } from '../../../sandbox/history.ts';
+import { put } from '../../../sandbox/history.ts';
 import { MINUTE, cloudOf, gceWorld, patient, zone } from '../../sandbox/gce/gce-world.ts';
 
 const look = (world: GceWorld, machines: readonly string[], disks = false) =>
@@ -123,7 +123,7 @@ const addScratch = (world: GceWorld, path: string): void => {
     ...instance.disks,
     { deviceName: 'local-ssd-0', source: null, boot: false, mode: 'READ_WRITE', autoDelete: true } as const,
   ];
-  place(world.parts.gce.instances, path, { ...instance, disks });
+  put(world.parts.gce.instances, path, { ...instance, disks });
 };
 
 describe('a look that Compute Engine does not answer', () => {

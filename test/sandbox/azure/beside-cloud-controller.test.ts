@@ -5,7 +5,7 @@ import { addDisk } from '../../../sandbox/azure/scenario.ts';
 import { diskIn } from '../../../sandbox/azure/state.ts';
 import { AZURE_DISK } from '../../../sandbox/azure-sandbox.ts';
 import { addBarePod, addBoundClaim } from '../../../sandbox/cluster/fixtures.ts';
-import { standing } from '../../../sandbox/cluster/standing.ts';
+import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 
@@ -24,7 +24,7 @@ const besideController = () => {
 const KEY = 'node.kubernetes.io/out-of-service';
 
 const outOfService = (world: AzureWorld, machine: string): readonly string[] =>
-  (standing(world, 'nodes', nodeNameOf(world, machine))?.spec.taints ?? [])
+  (getObject(world, 'nodes', nodeNameOf(world, machine))?.spec.taints ?? [])
     .filter(({ key }) => key === KEY)
     .map(({ effect }) => effect)
     .toSorted();
@@ -32,7 +32,7 @@ const outOfService = (world: AzureWorld, machine: string): readonly string[] =>
 const strippers = (world: AzureWorld): readonly string[] =>
   world.parts.cluster.audit.filter(({ user }) => user === 'azure-cloud-controller-manager').map(({ verb }) => verb);
 
-const podUid = (world: AzureWorld): string | undefined => standing(world, 'pods', 'db-0', 'default')?.metadata.uid;
+const podUid = (world: AzureWorld): string | undefined => getObject(world, 'pods', 'db-0', 'default')?.metadata.uid;
 
 describe('a fence beside the cloud controller of Azure', () => {
   it('is done long before it, and the pod that moved stays where it is', async () => {
@@ -57,7 +57,7 @@ describe('a fence beside the cloud controller of Azure', () => {
     expect(outOfService(world, holder)).toEqual([]);
     expect(strippers(world).length).toBeGreaterThan(1);
     expect(await react(world, holder)).toMatchObject({ outcome: 'released' });
-    expect(standing(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
+    expect(getObject(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
   });
 
   it('goes on below its taint when work comes back to a parked Node', async () => {
@@ -77,12 +77,12 @@ describe('a fence beside the cloud controller of Azure', () => {
       },
     });
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced', steps: [{ step: 'mark' }, {}, {}] });
-    expect(standing(world, 'pods', 'late', 'default')).toBeUndefined();
+    expect(getObject(world, 'pods', 'late', 'default')).toBeUndefined();
     expect(outOfService(world, holder)).toEqual(['NoExecute']);
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced', steps: [] });
     change(world, holder, start, 120_000);
     expect(await react(world, holder)).toMatchObject({ outcome: 'released' });
-    expect(standing(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
+    expect(getObject(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
     expect(world.parts.azure.harm).toEqual([]);
   });
 
@@ -94,7 +94,7 @@ describe('a fence beside the cloud controller of Azure', () => {
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
     expect(outOfService(world, holder)).toEqual(['NoExecute']);
     const record: unknown = JSON.parse(
-      standing(world, 'nodes', nodeNameOf(world, holder))?.metadata.annotations?.['cloudfence.dev/fence'] ?? '{}',
+      getObject(world, 'nodes', nodeNameOf(world, holder))?.metadata.annotations?.['cloudfence.dev/fence'] ?? '{}',
     );
     expect(record).toMatchObject({ outOfService: 'foreign' });
     world.advance(60_000);

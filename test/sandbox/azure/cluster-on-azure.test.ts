@@ -4,7 +4,7 @@ import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';
 import { addMachine } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn, type Machine } from '../../../sandbox/azure/state.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../../sandbox/cluster/standing.ts';
+import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { isReady } from '../../../sandbox/cluster/controllers/nodes.ts';
 import { addTaint, outOfService } from '../../../sandbox/cluster/controllers/taints.ts';
 import { addNodeOf, azureDatabaseOnTwoNodes, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
@@ -27,8 +27,8 @@ const change = (
 
 const fence = (world: AzureWorld, name: string): void => {
   const desk = writerAs(world, 'person');
-  const node = standing(world, 'nodes', name);
-  const pod = standing(world, 'pods', 'db-0', 'default');
+  const node = getObject(world, 'nodes', name);
+  const pod = getObject(world, 'pods', 'db-0', 'default');
   if (node)
     desk.change('nodes', node, (draft) =>
       addTaint(draft, { key: outOfService, value: 'nodeshutdown', effect: 'NoSchedule' }),
@@ -41,15 +41,15 @@ describe('the cluster over Azure', () => {
     const { world, holder, spare } = scene();
     for (const machine of [holder, spare]) {
       const name = nodeNameOf(world, machine);
-      expect(standing(world, 'csinodes', name)?.spec.drivers).toMatchObject([
+      expect(getObject(world, 'csinodes', name)?.spec.drivers).toMatchObject([
         { name: 'disk.csi.azure.com', nodeID: name },
       ]);
-      expect(standing(world, 'nodes', name)?.spec.providerID).toMatch(
+      expect(getObject(world, 'nodes', name)?.spec.providerID).toMatch(
         /^azure:\/\/\/subscriptions\/[^/]+\/resourceGroups\/mc_sandbox\/providers\/Microsoft\.Compute\/virtualMachineScaleSets\/aks-Pool-vmss\/virtualMachines\/[01]$/,
       );
     }
     const uuids = [holder, spare].map(
-      (machine) => standing(world, 'nodes', nodeNameOf(world, machine))?.status.nodeInfo?.systemUUID,
+      (machine) => getObject(world, 'nodes', nodeNameOf(world, machine))?.status.nodeInfo?.systemUUID,
     );
     expect(new Set(uuids)).toEqual(
       new Set(['D4C3B2A1-F6E5-1847-8A9B-000000000001', 'a1b2c3d4-e5f6-4718-8a9b-000000000003']),
@@ -65,7 +65,7 @@ describe('the cluster over Azure', () => {
     expect(diskIn(world, disk)?.attachments.map(({ machine, state }) => ({ machine, state }))).toEqual([
       { machine: spare, state: 'attached' },
     ]);
-    expect(standing(world, 'pods', 'db-0', 'default')).toMatchObject({
+    expect(getObject(world, 'pods', 'db-0', 'default')).toMatchObject({
       spec: { nodeName: nodeNameOf(world, spare) },
       status: { phase: 'Running' },
     });
@@ -75,10 +75,10 @@ describe('the cluster over Azure', () => {
   it('has the node back with another bootID after a deallocation and a start', () => {
     const { world, holder } = scene();
     const name = nodeNameOf(world, holder);
-    const before = standing(world, 'nodes', name)?.status.nodeInfo?.bootID;
+    const before = getObject(world, 'nodes', name)?.status.nodeInfo?.bootID;
     change(world, holder, deallocate, 120_000);
     change(world, holder, start, 60_000);
-    const node = standing(world, 'nodes', name);
+    const node = getObject(world, 'nodes', name);
     expect(node && isReady(node)).toBe(true);
     expect(node?.status.nodeInfo?.bootID).not.toBe(before);
   });
@@ -88,12 +88,12 @@ describe('the cluster over Azure', () => {
     const machine = addMachine(world, { name: 'db-0' });
     addNodeOf(world, machine, { older: false });
     world.advance(60_000);
-    const before = standing(world, 'nodes', 'db-0')?.status.nodeInfo;
+    const before = getObject(world, 'nodes', 'db-0')?.status.nodeInfo;
     change(world, machine, remove, 60_000);
     expect(addMachine(world, { name: 'db-0' })).toBe(machine);
     addNodeOf(world, machine, { older: false });
     world.advance(60_000);
-    const node = standing(world, 'nodes', 'db-0');
+    const node = getObject(world, 'nodes', 'db-0');
     expect(node && isReady(node)).toBe(true);
     expect(node?.status.nodeInfo?.systemUUID).not.toBe(before?.systemUUID);
     expect(node?.status.nodeInfo?.bootID).not.toBe(before?.bootID);

@@ -4,11 +4,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients } from '../../../providers/azure/client.ts';
 import { addFault } from '../../../sandbox/azure/faults.ts';
-import { openArmDoor, type ArmDoor } from '../../../sandbox/azure/http-door.ts';
+import { openArmServer, type ArmServer } from '../../../sandbox/azure/arm-server.ts';
 import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';
 import { azureWorld, cloudOf, credential, polling, patient, prefix, subscription } from './azure-world.ts';
 
-let open: ArmDoor | undefined;
+let open: ArmServer | undefined;
 const trusted = getCACertificates('default');
 afterEach(async () => {
   setDefaultCACertificates(trusted);
@@ -40,7 +40,7 @@ const withoutRequest = <T extends { evidence: object }>(facts: readonly T[]) =>
 describe("the doors of the sandbox's Azure", () => {
   it('answer the same on a socket as in the process, and count what goes through', async () => {
     const { world, machine } = peopled();
-    open = await openArmDoor(world);
+    open = await openArmServer(world);
     const [wire, inside] = [
       await cloudAt(open.url).look([machine], { disks: true }, patient()),
       await cloudOf(world).look([machine], { disks: true }, patient()),
@@ -52,7 +52,7 @@ describe("the doors of the sandbox's Azure", () => {
   it('speak TLS to those who trust them, and only to those', async () => {
     const { world, machine } = peopled();
     const tls = await certificate();
-    open = await openArmDoor(world, { tls });
+    open = await openArmServer(world, { tls });
     await expect(fetch(open.url)).rejects.toThrow('fetch failed');
     setDefaultCACertificates([...trusted, tls.cert]);
     expect(await cloudAt(open.url).look([machine], { disks: false }, patient())).toMatchObject([{ power: 'running' }]);
@@ -61,7 +61,7 @@ describe("the doors of the sandbox's Azure", () => {
   it('break the connection where told to, and only as often as told', async () => {
     const { world, machine } = peopled();
     addFault(world.parts.azure, { call: 'machine.get', path: machine, mishap: { kind: 'drop' } });
-    open = await openArmDoor(world);
+    open = await openArmServer(world);
     const url = `${open.url}${machine}?api-version=2026-04-01`;
     await expect(fetch(url)).rejects.toThrow('fetch failed');
     expect((await fetch(url)).status).toBe(200);
@@ -98,7 +98,7 @@ describe("the doors of the sandbox's Azure", () => {
       'InvalidParameter',
     ],
   ])('tell what was not found, or is not known: %s %s', async (method, path, status, code) => {
-    open = await openArmDoor(azureWorld());
+    open = await openArmServer(azureWorld());
     const answer = await fetch(open.url + path, { method });
     expect([answer.status, await answer.json()]).toMatchObject([status, { error: { code } }]);
   });

@@ -3,14 +3,14 @@ import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
 import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';
 import { addMachine, stopGuest } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
-import { standing } from '../../../sandbox/cluster/standing.ts';
+import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 
 const holderOf = (world: AzureWorld, disk: string): string | null =>
   diskIn(world, disk)?.attachments[0]?.machine ?? null;
 const runsOn = (world: AzureWorld): string | undefined => {
-  const pod = standing(world, 'pods', 'db-0', 'default');
+  const pod = getObject(world, 'pods', 'db-0', 'default');
   return pod?.status.phase === 'Running' ? pod.spec.nodeName : undefined;
 };
 
@@ -108,7 +108,7 @@ describe('a fence on Azure, the whole loop', () => {
     await react(world, holder);
     change(world, holder, start);
     expect(await react(world, holder)).toMatchObject({ outcome: 'released' });
-    expect(standing(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
+    expect(getObject(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
     expect([runsOn(world), world.parts.azure.harm]).toEqual([nodeNameOf(world, spare), []]);
   });
 });

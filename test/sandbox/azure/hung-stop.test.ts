@@ -5,7 +5,7 @@ import { addMachine, shutdownTakes } from '../../../sandbox/azure/scenario.ts';
 import { disksOf, machineIn, type Machine } from '../../../sandbox/azure/state.ts';
 import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
 import { settle } from '../../../sandbox/cluster/settle.ts';
-import { all, standing } from '../../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { write } from '../../../sandbox/history.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene, sweepOnce } from './azure-rig.ts';
@@ -32,8 +32,8 @@ const hung = (stop: (world: AzureWorld, machine: Machine) => unknown, hideOsDisk
 };
 type Hung = ReturnType<typeof hung>;
 
-const noted = ({ world, node }: Hung) => standing(world, 'nodes', node)?.metadata.labels?.[LABEL] ?? null;
-const told = ({ world }: Hung) => all(world, 'events').map(({ reason }) => reason);
+const noted = ({ world, node }: Hung) => getObject(world, 'nodes', node)?.metadata.labels?.[LABEL] ?? null;
+const told = ({ world }: Hung) => listObjects(world, 'events').map(({ reason }) => reason);
 
 const sweepFor = async ({ world }: Hung, minutes: number, policy: Partial<Policy> = {}) => {
   const outcomes = [];

@@ -5,7 +5,7 @@ import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
 import { deallocate, start } from '../../../sandbox/azure/machines.ts';
 import { stopGuest } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, disksOf } from '../../../sandbox/azure/state.ts';
-import { standing } from '../../../sandbox/cluster/standing.ts';
+import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { write } from '../../../sandbox/history.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
@@ -24,7 +24,7 @@ const sceneWithout = (hide: 'disk' | 'time') => {
 };
 
 const phaseOf = (world: AzureWorld, machine: string) => {
-  const node = standing(world, 'nodes', nodeNameOf(world, machine));
+  const node = getObject(world, 'nodes', nodeNameOf(world, machine));
   return parseRecord(node?.metadata.annotations?.[RECORD_ANNOTATION] ?? '')?.phase ?? null;
 };
 

@@ -7,7 +7,7 @@ import { deallocate, remove } from '../../../sandbox/azure/machines.ts';
 import { addMachine } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
-import { all, standing } from '../../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, portsOver, react, scene } from './azure-rig.ts';
 
@@ -21,7 +21,7 @@ const SECOND = 1_000;
 const machines = [{ name: 'Db-0' }, { name: 'Db-1' }];
 
 const deleteNode = (world: AzureWorld, name: string): void => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (node) writerAs(world, 'person').remove('nodes', node);
 };
 
@@ -39,7 +39,7 @@ const deletedWithItsNode = (wanted?: typeof machines): Scene => {
   const node = nodeNameOf(made.world, made.holder);
   made.world.parts.cluster.knobs.cloudController = true;
   change(made.world, made.holder, remove, 0);
-  while (standing(made.world, 'nodes', node)) made.world.advance(SECOND);
+  while (getObject(made.world, 'nodes', node)) made.world.advance(SECOND);
   return { ...made, node };
 };
 
@@ -59,13 +59,13 @@ const holderOf = (world: AzureWorld, disk: string): string | null =>
   diskIn(world, disk)?.attachments[0]?.machine ?? null;
 
 const runsOn = (world: AzureWorld): string | undefined => {
-  const pod = standing(world, 'pods', 'db-0', 'default');
+  const pod = getObject(world, 'pods', 'db-0', 'default');
   return pod?.status.phase === 'Running' ? pod.spec.nodeName : undefined;
 };
 
 /** All that could have been touched. */
 const untouched = (world: AzureWorld) =>
-  [...all(world, 'volumeattachments'), ...all(world, 'pods')].map(({ metadata }) => [
+  [...listObjects(world, 'volumeattachments'), ...listObjects(world, 'pods')].map(({ metadata }) => [
     metadata.uid,
     metadata.deletionTimestamp,
   ]);
@@ -129,7 +129,7 @@ describe.each([
     const other = addMachine(world, { name: 'Elsewhere', computerName: node });
     const held = holderOf(world, disk);
     addNodeOf(world, other, { older: false });
-    while (!standing(world, 'nodes', node)) world.advance(SECOND);
+    while (!getObject(world, 'nodes', node)) world.advance(SECOND);
     const before = untouched(world);
     expect((await found(made)).flatMap(({ steps }) => steps)).toEqual([]);
     expect([untouched(world), holderOf(world, disk)]).toEqual([before, held]);

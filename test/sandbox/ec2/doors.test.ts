@@ -1,7 +1,7 @@
 import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
 import { addFault } from '../../../sandbox/ec2/faults.ts';
-import { openHttpDoor } from '../../../sandbox/ec2/http-door.ts';
+import { openEc2Server } from '../../../sandbox/ec2/ec2-server.ts';
 import { addInstance, stopGuest } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
 import { clientOf, credentials, ec2World, region } from './ec2-world.ts';
@@ -12,7 +12,7 @@ const stateSeen = async (client: EC2Client, id: string) => {
 };
 
 const behindDoor = async (world: Ec2World) => {
-  const door = await openHttpDoor(world);
+  const door = await openEc2Server(world);
   return { door, client: new EC2Client({ region, credentials, endpoint: door.url, maxAttempts: 1 }) };
 };
 

@@ -1,6 +1,6 @@
 import { DescribeInstancesCommand, DetachVolumeCommand, EC2Client, StopInstancesCommand } from '@aws-sdk/client-ec2';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openHttpDoor, type HttpDoor } from '../../../sandbox/ec2/http-door.ts';
+import { openEc2Server, type Ec2Server } from '../../../sandbox/ec2/ec2-server.ts';
 import type { Authority } from '../../../sandbox/ec2/iam/authority.ts';
 import { policyDocument } from '../../../sandbox/ec2/iam/policy-document.ts';
 import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
@@ -21,7 +21,7 @@ const onlyOurs = allow('ec2:DetachVolume', arn('volume'), {
   Condition: { StringEquals: { 'aws:ResourceTag/owner': 'us' } },
 });
 
-let door: HttpDoor | undefined;
+let door: Ec2Server | undefined;
 afterEach(() => door?.close());
 
 /** One caller, whose key is KEY and whose statements can be changed at any time. */
@@ -36,7 +36,7 @@ const behind = async (world: Ec2World, statements: readonly object[]) => {
         }
       : null;
   };
-  const { url } = (door = await openHttpDoor(world, 0, undefined, authority));
+  const { url } = (door = await openEc2Server(world, 0, undefined, authority));
   return (accessKeyId = 'KEY') =>
     new EC2Client({ region, endpoint: url, maxAttempts: 1, credentials: { accessKeyId, secretAccessKey: 'x' } });
 };

@@ -3,7 +3,7 @@ import { Unavailable } from '../../../fencing/model/errors.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
 import { addFault } from '../../../sandbox/gce/faults.ts';
-import { openHttpDoor } from '../../../sandbox/gce/http-door.ts';
+import { openGceServer } from '../../../sandbox/gce/gce-server.ts';
 import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
@@ -14,7 +14,7 @@ describe("the doors of the sandbox's Compute Engine", () => {
   it('answer the same on a socket as in the process, and count', async () => {
     const world = gceWorld();
     const path = `/compute/v1/${addInstance(world)}`;
-    const door = await openHttpDoor(world);
+    const door = await openGceServer(world);
     const wire = await (await fetch(door.url + path)).text();
     const inside = await (await inProcessFetch(world)(`http://any${path}`)).text();
     const nowhere = await fetch(`${door.url}/compute/v1/projects/my-project/zones/europe-west1-a/constructor/x`);
@@ -32,7 +32,7 @@ describe("the doors of the sandbox's Compute Engine", () => {
     const world = gceWorld();
     const url = `/compute/v1/${addInstance(world)}`;
     addFault(world.parts.gce, { method: 'instances.get', mishap: { kind: 'drop' } });
-    const door = await openHttpDoor(world);
+    const door = await openGceServer(world);
     await expect(fetch(door.url + url)).rejects.toThrow('fetch failed');
     expect((await fetch(door.url + url)).status).toBe(200);
     await door.close();
@@ -62,7 +62,7 @@ it('a caller who gives up on a call over a real socket takes it back: it never c
   addFault(world.parts.gce, { method: 'instances.detachDisk', mishap: { kind: 'hang' } });
   const giveUp = new AbortController();
   let arrived = 0;
-  const door = await openHttpDoor(world, 0, () => {
+  const door = await openGceServer(world, 0, () => {
     arrived += 1;
     if (arrived === 2) giveUp.abort();
   });

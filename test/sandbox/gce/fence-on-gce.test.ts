@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
-import { all, standing } from '../../../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { isReady } from '../../../sandbox/cluster/controllers/nodes.ts';
 import type { WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { start, suspend } from '../../../sandbox/gce/instances.ts';
@@ -11,12 +11,12 @@ import { react as fence, scene as stage } from './gce-rig.ts';
 import { MINUTE } from './gce-world.ts';
 
 const podRunsOn = (world: WholeGceWorld) => {
-  const pod = standing(world, 'pods', 'db-0', 'default');
+  const pod = getObject(world, 'pods', 'db-0', 'default');
   return pod?.status.phase === 'Running' ? (pod.spec.nodeName ?? null) : null;
 };
 
 const mark = (world: WholeGceWorld, machine: string) =>
-  standing(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
+  getObject(world, 'nodes', nodeNameOf(machine))?.spec.taints?.map(({ key }) => key) ?? [];
 
 describe('a machine of Compute Engine that has stopped', () => {
   it.each([
@@ -102,7 +102,7 @@ describe('a machine of Compute Engine that was deleted', () => {
   it('and whose name the next machine bears is not taken for it: the Node of the former says so by its annotation', async () => {
     const { world, disk, holder } = stage();
     const former = instanceIn(world, holder)?.id ?? '';
-    const node = standing(world, 'nodes', nodeNameOf(holder));
+    const node = getObject(world, 'nodes', nodeNameOf(holder));
     if (node)
       writerAs(world, 'gke').change('nodes', node, (draft) =>
         Object.assign(draft.metadata, {
@@ -126,10 +126,10 @@ it('leaves the Node of a stopped machine to Cloudfence: the cloud controller nei
   const { world, holder } = stage();
   stopGuest(world, holder);
   world.advance(10 * MINUTE);
-  const node = standing(world, 'nodes', nodeNameOf(holder));
+  const node = getObject(world, 'nodes', nodeNameOf(holder));
   expect(node && isReady(node)).toBe(false);
   expect(
-    all(world, 'nodes')
+    listObjects(world, 'nodes')
       .flatMap(({ spec }) => spec.taints ?? [])
       .map(({ key }) => key),
   ).not.toContain('node.cloudprovider.kubernetes.io/shutdown');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { sweep } from '../../../fencing/sweep/sweep.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
-import { standing } from '../../../sandbox/cluster/standing.ts';
+import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import type { WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { deleteInstance, recreate, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
@@ -17,7 +17,7 @@ type Scene = ReturnType<typeof scene>;
 const SECOND = 1_000;
 
 const deleteNode = (world: WholeGceWorld, name: string): void => {
-  const node = standing(world, 'nodes', name);
+  const node = getObject(world, 'nodes', name);
   if (node) writerAs(world, 'person').remove('nodes', node);
 };
 
@@ -34,7 +34,7 @@ const deletedWithItsNode = (): Scene => {
   const made = scene();
   made.world.parts.cluster.knobs.cloudController = true;
   deleteInstance(made.world, made.holder);
-  while (standing(made.world, 'nodes', nodeNameOf(made.holder))) made.world.advance(SECOND);
+  while (getObject(made.world, 'nodes', nodeNameOf(made.holder))) made.world.advance(SECOND);
   return made;
 };
 
@@ -46,7 +46,7 @@ const bySweep = async ({ world }: Scene) => {
 };
 
 const podRunsOn = (world: WholeGceWorld) => {
-  const pod = standing(world, 'pods', 'db-0', 'default');
+  const pod = getObject(world, 'pods', 'db-0', 'default');
   return pod?.status.phase === 'Running' ? (pod.spec.nodeName ?? null) : null;
 };
 
@@ -77,12 +77,12 @@ describe.each([
     const { world, disk, holder } = made;
     if (instanceIn(world, holder)) deleteInstance(world, holder);
     world.advance(30 * SECOND);
-    const before = standing(world, 'pods', 'db-0', 'default')?.metadata.uid;
+    const before = getObject(world, 'pods', 'db-0', 'default')?.metadata.uid;
     recreate(world, holder);
     expect(await found(made)).toMatchObject([{ outcome: 'ignored', steps: [] }]);
     expect([
       diskIn(world, disk)?.users,
-      standing(world, 'pods', 'db-0', 'default')?.metadata.uid,
+      getObject(world, 'pods', 'db-0', 'default')?.metadata.uid,
       world.parts.gce.harm,
     ]).toEqual([[], before, []]);
   });

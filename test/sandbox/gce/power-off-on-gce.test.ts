@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { settle } from '../../../sandbox/cluster/settle.ts';
 import { sweep } from '../../../fencing/sweep/sweep.ts';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
-import { all } from '../../../sandbox/cluster/standing.ts';
+import { listObjects } from '../../../sandbox/cluster/get-objects.ts';
 import { change, stop } from '../../../sandbox/gce/instances.ts';
 import { addLocalSsd, shutdownTakes } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
@@ -67,6 +67,6 @@ it.each([
     said.push(...(await sweep(occasion, portsOver(world))).outcomes.map(({ reason }) => reason.code));
   }
   expect([said[0], said.at(-1)]).toEqual(['stopping', 'stopping-too-long']);
-  expect(all(world, 'events').map(({ reason }) => reason)).toContain('MachineStoppingTooLong');
+  expect(listObjects(world, 'events').map(({ reason }) => reason)).toContain('MachineStoppingTooLong');
   expect(instanceIn(world, holder)?.status).toBe('STOPPING');
 });

@@ -8,12 +8,12 @@ import {
   createAzureSandbox,
   SANDBOX_SUBSCRIPTION,
 } from '../sandbox/azure-sandbox.ts';
-import { openArmDoor } from '../sandbox/azure/http-door.ts';
+import { openArmServer } from '../sandbox/azure/arm-server.ts';
 import { deallocate, remove, start } from '../sandbox/azure/machines.ts';
 import { diskIn, type Machine as VirtualMachine, machineIn, type PowerState } from '../sandbox/azure/state.ts';
 import { azureDatabaseOnTwoNodes, nodeNameOf } from '../sandbox/scenes/azure-database.ts';
-import { deploy, plainPlatform } from './platform.ts';
-import type { CloudStage, InTurn, Machine, Scene } from './stage.ts';
+import { deployFunction, plainPlatform } from './platform.ts';
+import type { DemoCloud, RunInTurn, Machine, Scene } from './story.ts';
 
 const powers: Readonly<Partial<Record<PowerState, Machine['power']>>> = { running: 'running', deallocated: 'off' };
 
@@ -48,7 +48,7 @@ const shortName = (id: string): string => {
 /** Returns no token, because the SDK sends no token over plain HTTP. */
 const credential = { getToken: async () => null };
 
-const clientsAt = (endpoint: string, inTurn: InTurn) => {
+const clientsAt = (endpoint: string, inTurn: RunInTurn) => {
   const clients = azureClients({ subscription: SANDBOX_SUBSCRIPTION, credential, endpoint });
   clients.reads.pipeline.addPolicy(
     { name: 'inTurn', sendRequest: (request, next) => inTurn(() => next(request)) },
@@ -57,7 +57,7 @@ const clientsAt = (endpoint: string, inTurn: InTurn) => {
   return clients;
 };
 
-export const azureStage: CloudStage<AzureParts> = {
+export const azureDemoCloud: DemoCloud<AzureParts> = {
   name: 'azure',
   title: 'Azure',
   api: 'arm',
@@ -83,8 +83,11 @@ export const azureStage: CloudStage<AzureParts> = {
       says: event.data.operationName.split('/').slice(-2).join('/'),
     })),
   sweeps: true,
-  openDoor: (world, arrived) => openArmDoor(world, { arrived }),
+  openServer: (world, arrived) => openArmServer(world, { arrived }),
   cloudBehind: (url, inTurn) => azureCloud(clientsAt(url, inTurn)),
   deploy: (parts) =>
-    deploy(parts, plainPlatform({ readHints, owns: (id) => machinePath(id)?.subscription === SANDBOX_SUBSCRIPTION })),
+    deployFunction(
+      parts,
+      plainPlatform({ readHints, owns: (id) => machinePath(id)?.subscription === SANDBOX_SUBSCRIPTION }),
+    ),
 };

@@ -9,12 +9,12 @@ import {
   SANDBOX_ACCOUNT,
   SANDBOX_REGION,
 } from '../sandbox/aws-sandbox.ts';
-import { openHttpDoor } from '../sandbox/ec2/http-door.ts';
+import { openEc2Server } from '../sandbox/ec2/ec2-server.ts';
 import { plainStop, start, stopByUser, terminate } from '../sandbox/ec2/instances.ts';
 import { type Instance, instanceIn, type InstanceState, volumeIn } from '../sandbox/ec2/state.ts';
 import { databaseOnTwoNodes } from '../sandbox/scenes/ec2-database.ts';
-import { deploy, type Message, type Platform } from './platform.ts';
-import type { CloudStage, InTurn, Machine } from './stage.ts';
+import { deployFunction, type Message, type Platform } from './platform.ts';
+import type { DemoCloud, RunInTurn, Machine } from './story.ts';
 
 const powers: Readonly<Partial<Record<InstanceState, Machine['power']>>> = {
   running: 'running',
@@ -38,7 +38,7 @@ const change =
 const FORWARDED: ReadonlySet<string> = new Set(['stopped', 'terminated', 'running']);
 
 /** Returns the SDK's own clients. Each of their attempts waits for its turn before it leaves. */
-const clientsAt = (endpoint: string, inTurn: InTurn) => {
+const clientsAt = (endpoint: string, inTurn: RunInTurn) => {
   const clients = ec2Clients({
     region: SANDBOX_REGION,
     endpoint,
@@ -75,7 +75,7 @@ const lambda = (now: () => number): Platform => ({
   },
 });
 
-export const awsStage: CloudStage<AwsParts> = {
+export const awsDemoCloud: DemoCloud<AwsParts> = {
   name: 'aws',
   title: 'EC2',
   api: 'ec2',
@@ -95,10 +95,10 @@ export const awsStage: CloudStage<AwsParts> = {
       FORWARDED.has(event.detail.state) ? { id: event.id, event, says: event.detail.state } : null,
     ),
   sweeps: false,
-  openDoor: async (world, arrived) => {
-    const { url, traffic, close } = await openHttpDoor(world, 0, arrived);
+  openServer: async (world, arrived) => {
+    const { url, traffic, close } = await openEc2Server(world, 0, arrived);
     return { url, calls: () => traffic().calls, close };
   },
   cloudBehind: (url, inTurn) => awsCloud({ clients: clientsAt(url, inTurn), region: SANDBOX_REGION }),
-  deploy: (parts) => deploy(parts, lambda(parts.now)),
+  deploy: (parts) => deployFunction(parts, lambda(parts.now)),
 };

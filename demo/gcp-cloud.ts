@@ -3,13 +3,13 @@ import { gcpCloud } from '../providers/gcp/index.ts';
 import { computeClients } from '../providers/gcp/client.ts';
 import { instancePath } from '../providers/gcp/identity.ts';
 import { createGceSandbox, type GceParts, SANDBOX_PROJECT, type WholeGceWorld } from '../sandbox/gce-sandbox.ts';
-import { openHttpDoor } from '../sandbox/gce/http-door.ts';
+import { openGceServer } from '../sandbox/gce/gce-server.ts';
 import { remove, start, stop } from '../sandbox/gce/instances.ts';
 import { beginOperation } from '../sandbox/gce/operations.ts';
 import { diskIn, type Instance, instanceIn, type InstanceStatus, type Operation } from '../sandbox/gce/state.ts';
 import { gceDatabaseOnTwoNodes, nodeNameOf } from '../sandbox/scenes/gce-database.ts';
-import { deploy, plainPlatform } from './platform.ts';
-import type { CloudStage, InTurn, Machine } from './stage.ts';
+import { deployFunction, plainPlatform } from './platform.ts';
+import type { DemoCloud, RunInTurn, Machine } from './story.ts';
 
 const powers: Readonly<Partial<Record<InstanceStatus, Machine['power']>>> = { RUNNING: 'running', TERMINATED: 'off' };
 
@@ -40,14 +40,14 @@ const requestIds = (): (() => string) => {
   return () => `00000000-0000-4000-8000-${String((serial += 1)).padStart(12, '0')}`;
 };
 
-const clientsAt = (endpoint: string, inTurn: InTurn) =>
+const clientsAt = (endpoint: string, inTurn: RunInTurn) =>
   computeClients({
     newRequestId: requestIds(),
     endpoint,
     fetch: (input, init) => inTurn(async () => complete(await fetch(input, init))),
   });
 
-export const gcpStage: CloudStage<GceParts> = {
+export const gcpDemoCloud: DemoCloud<GceParts> = {
   name: 'gcp',
   title: 'Compute Engine',
   api: 'compute',
@@ -74,13 +74,13 @@ export const gcpStage: CloudStage<GceParts> = {
       event.operation.last ? { id: event.insertId, event, says: event.protoPayload.methodName } : null,
     ),
   sweeps: false,
-  openDoor: async (world, arrived) => {
-    const { url, traffic, close } = await openHttpDoor(world, 0, arrived);
+  openServer: async (world, arrived) => {
+    const { url, traffic, close } = await openGceServer(world, 0, arrived);
     return { url, calls: () => traffic().calls, close };
   },
   cloudBehind: (url, inTurn) => gcpCloud(clientsAt(url, inTurn)),
   deploy: (parts) =>
-    deploy(
+    deployFunction(
       parts,
       plainPlatform({ readHints, owns: (path) => instancePath(path)?.project === SANDBOX_PROJECT.project }),
     ),

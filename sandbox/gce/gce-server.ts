@@ -4,7 +4,7 @@ import { handleGce } from './rest.ts';
 import type { GceWorld } from './state.ts';
 
 /** The sandbox's Compute Engine behind a real socket, for clients that are pointed at it. */
-export interface HttpDoor {
+export interface GceServer {
   readonly url: string;
   /** What went through so far: calls by method, and bytes of the answers. */
   readonly traffic: () => { readonly calls: Readonly<Record<string, number>>; readonly bytes: number };
@@ -19,11 +19,11 @@ type Count = (method: string, sent: number) => void;
  * Listens on 127.0.0.1; port 0 takes a free one. Virtual time is the caller's to advance; waiting for an operation
  * passes some by itself.
  */
-export const openHttpDoor = async (
+export const openGceServer = async (
   world: GceWorld,
   port = 0,
   arrived: Arrived = () => undefined,
-): Promise<HttpDoor> => {
+): Promise<GceServer> => {
   const calls: Record<string, number> = {};
   let bytes = 0;
   const count: Count = (method, sent) => {

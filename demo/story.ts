@@ -1,7 +1,7 @@
 import type { Cloud } from '../fencing/model/cloud.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import type { NodeObject, PodObject } from '../sandbox/cluster/objects.ts';
-import { all, standing } from '../sandbox/cluster/standing.ts';
+import { listObjects, getObject } from '../sandbox/cluster/get-objects.ts';
 import { DATABASE_POD } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
 import type { Announcement, DeployedFunction, Parts } from './platform.ts';
@@ -28,20 +28,20 @@ interface Holder {
 }
 
 /** The cloud's API on a real socket of this computer. */
-interface CloudDoor {
+interface CloudServer {
   readonly url: string;
   readonly calls: () => Readonly<Record<string, number>>;
   readonly close: () => Promise<void>;
 }
 
 /** Runs a call to the cloud, which waits for its turn before it leaves. */
-export type InTurn = <T>(exchange: () => Promise<T>) => Promise<T>;
+export type RunInTurn = <T>(exchange: () => Promise<T>) => Promise<T>;
 
 /**
  * Everything that the demo knows about the cloud below its cluster. The stories and their ends are the same on every
  * cloud.
  */
-export interface CloudStage<P extends ClusterParts> {
+export interface DemoCloud<P extends ClusterParts> {
   readonly name: string;
   /** The common name of the service that runs the instances. */
   readonly title: string;
@@ -68,15 +68,15 @@ export interface CloudStage<P extends ClusterParts> {
    */
   readonly sweeps: boolean;
   /** Calls `arrived` for each request, before the request has any effect. */
-  readonly openDoor: (world: World<P>, arrived: () => void) => Promise<CloudDoor>;
-  readonly cloudBehind: (url: string, inTurn: InTurn) => Cloud;
+  readonly openServer: (world: World<P>, arrived: () => void) => Promise<CloudServer>;
+  readonly cloudBehind: (url: string, inTurn: RunInTurn) => Cloud;
   readonly deploy: (parts: Parts) => DeployedFunction;
 }
 
 /** The state before the machine failed. These uids tell the old objects from the new ones. */
 export interface Story<P extends ClusterParts = ClusterParts> extends Scene {
   /** The cloud on which the story plays. */
-  readonly stage: CloudStage<P>;
+  readonly demoCloud: DemoCloud<P>;
   /** The Node of the machine that fails. */
   readonly node: string;
   readonly nodeUid: string;
@@ -86,17 +86,21 @@ export interface Story<P extends ClusterParts = ClusterParts> extends Scene {
   readonly attachmentUid: string;
 }
 
-export const storyOf = <P extends ClusterParts>(world: World<P>, scene: Scene, stage: CloudStage<P>): Story<P> => {
+export const beginStory = <P extends ClusterParts>(
+  world: World<P>,
+  scene: Scene,
+  demoCloud: DemoCloud<P>,
+): Story<P> => {
   const name = scene.nodeOf(scene.holder);
-  const node = standing(world, 'nodes', name);
-  const attachment = all(world, 'volumeattachments').find(({ spec }) => spec.nodeName === name);
+  const node = getObject(world, 'nodes', name);
+  const attachment = listObjects(world, 'volumeattachments').find(({ spec }) => spec.nodeName === name);
   return {
     ...scene,
-    stage,
+    demoCloud,
     node: name,
     nodeUid: node?.metadata.uid ?? '',
     bootID: node?.status.nodeInfo?.bootID ?? '',
-    boot: stage.machine(world, scene.holder).boot,
+    boot: demoCloud.machine(world, scene.holder).boot,
     podUid: databasePod(world)?.metadata.uid ?? '',
     attachmentUid: attachment?.metadata.uid ?? '',
   };
@@ -104,18 +108,18 @@ export const storyOf = <P extends ClusterParts>(world: World<P>, scene: Scene, s
 
 /** Returns the pod that has the database's name now, old or new. */
 export const databasePod = (world: World<ClusterParts>): PodObject | undefined =>
-  standing(world, 'pods', DATABASE_POD.name, DATABASE_POD.namespace);
+  getObject(world, 'pods', DATABASE_POD.name, DATABASE_POD.namespace);
 
 /** Returns the original Node object if it still exists. */
 export const oldNode = (
   world: World<ClusterParts>,
   { node, nodeUid }: Pick<Story, 'node' | 'nodeUid'>,
 ): NodeObject | undefined => {
-  const known = standing(world, 'nodes', node);
+  const known = getObject(world, 'nodes', node);
   return known?.metadata.uid === nodeUid ? known : undefined;
 };
 
-export const oldAttachmentStands = (
+export const oldAttachmentExists = (
   world: World<ClusterParts>,
   { attachmentUid }: Pick<Story, 'attachmentUid'>,
-): boolean => all(world, 'volumeattachments').some(({ metadata }) => metadata.uid === attachmentUid);
+): boolean => listObjects(world, 'volumeattachments').some(({ metadata }) => metadata.uid === attachmentUid);

@@ -16,7 +16,7 @@ export interface Traffic {
   readonly bytesWritten: number;
 }
 
-export interface HttpsDoor {
+export interface KubernetesServer {
   readonly url: string;
   /** The certificate (PEM) by which clients verify the door. */
   readonly caData: string;
@@ -65,7 +65,7 @@ const trafficOf = (sockets: readonly TLSSocket[], requests: number): Traffic => 
 });
 
 /** Opens the sandbox's API server to real HTTPS clients on a free port of 127.0.0.1. */
-export const openHttpsDoor = async (server: ApiServer): Promise<HttpsDoor> => {
+export const openKubernetesServer = async (server: ApiServer): Promise<KubernetesServer> => {
   const { private: key, cert } = await certificate();
   const sockets: TLSSocket[] = [];
   let requests = 0;

@@ -3,7 +3,7 @@ import type { Resource, Resources } from './objects.ts';
 import { keyOf } from './store.ts';
 
 /** The object as it stands, to be read only. */
-export const standing = <R extends Resource>(
+export const getObject = <R extends Resource>(
   world: ClusterWorld,
   resource: R,
   name: string,
@@ -14,7 +14,7 @@ export const standing = <R extends Resource>(
 };
 
 /** All objects of a kind as they stand, to be read only. */
-export const all = <R extends Resource>(world: ClusterWorld, resource: R): readonly Resources[R][] => {
+export const listObjects = <R extends Resource>(world: ClusterWorld, resource: R): readonly Resources[R][] => {
   const shelf: Record<string, Resources[R]> = world.parts.cluster.objects[resource];
   return Object.values(shelf);
 };

@@ -5,14 +5,14 @@ import { handleArm } from './arm.ts';
 import type { AzureCloudWorld } from './state.ts';
 
 /** The sandbox's ARM behind a real socket, for SDKs that are given its address as their endpoint. */
-export interface ArmDoor {
+export interface ArmServer {
   readonly url: string;
   /** Calls that went through so far, by name. */
   readonly calls: () => Readonly<Record<string, number>>;
   readonly close: () => Promise<void>;
 }
 
-export interface DoorSettings {
+export interface ArmServerSettings {
   /** 0 takes a free one. */
   readonly port?: number;
   /** PEM texts; without them the door speaks plain HTTP, to which the SDK sends no token. */
@@ -22,10 +22,10 @@ export interface DoorSettings {
 }
 
 /** Listens on 127.0.0.1. */
-export const openArmDoor = async (
+export const openArmServer = async (
   world: AzureCloudWorld,
-  { port = 0, tls, arrived = () => undefined }: DoorSettings = {},
-): Promise<ArmDoor> => {
+  { port = 0, tls, arrived = () => undefined }: ArmServerSettings = {},
+): Promise<ArmServer> => {
   const calls: Record<string, number> = {};
   const scheme = tls ? 'https' : 'http';
   const listener = (request: IncomingMessage, response: ServerResponse): void => {

@@ -8,7 +8,7 @@ import type { Ec2World } from './state.ts';
 /**
  * The sandbox's EC2 behind a real socket, for SDKs and command lines that are pointed at it by AWS_ENDPOINT_URL_EC2.
  */
-export interface HttpDoor {
+export interface Ec2Server {
   readonly url: string;
   /** What went through so far: calls by action, and bytes of the answers. */
   readonly traffic: () => { readonly calls: Readonly<Record<string, number>>; readonly bytes: number };
@@ -23,12 +23,12 @@ type Arrived = (headers: IncomingHttpHeaders) => void;
  * has arrived. With an authority, each call is held to what the one who signed it may do; without, everybody may do
  * everything.
  */
-export const openHttpDoor = async (
+export const openEc2Server = async (
   world: Ec2World,
   port = 0,
   arrived: Arrived = () => undefined,
   authority: Authority | null = null,
-): Promise<HttpDoor> => {
+): Promise<Ec2Server> => {
   const calls: Record<string, number> = {};
   let bytes = 0;
   const server = createServer((request, response) => {
