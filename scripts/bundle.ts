@@ -1,7 +1,7 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Metafile } from 'esbuild';
+import { build, type Metafile, type OutputFile } from 'esbuild';
 import { slimLibraries } from '../infra/serverless/slim-libraries.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -21,6 +21,19 @@ export interface Wanted {
 const filesIn = async (folder: string): Promise<readonly string[]> => {
   const found = await readdir(folder, { withFileTypes: true, recursive: true });
   return found.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+};
+
+/** Writes the files beside the folder, and moves each in as a whole: a process that runs an older bundle reads no part. */
+const moveInto = async (outdir: string, files: readonly OutputFile[]): Promise<void> => {
+  const beside = `${outdir}.${process.pid}`;
+  for (const { path: file, contents } of files) {
+    const made = path.join(beside, path.relative(outdir, file));
+    await mkdir(path.dirname(made), { recursive: true });
+    await writeFile(made, contents);
+    await mkdir(path.dirname(file), { recursive: true });
+    await rename(made, file);
+  }
+  await rm(beside, { recursive: true });
 };
 
 /**
@@ -51,12 +64,7 @@ export const bundle = async ({ entries, folder, sourcemap }: Wanted): Promise<Me
     logLevel: 'warning',
     plugins: slimLibraries,
   });
-  await Promise.all(
-    outputFiles.map(async ({ path: file, contents }) => {
-      await mkdir(path.dirname(file), { recursive: true });
-      await writeFile(file, contents);
-    }),
-  );
+  await moveInto(outdir, outputFiles);
   // Removes the files of the previous bundle last, because a process that runs it can need them while the new ones are
   // written.
   const written = new Set(outputFiles.map(({ path: file }) => file));

@@ -1,27 +1,33 @@
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
+import { runCommand } from '../../cli/program.ts';
+import { systemClock } from '../../config/system.ts';
 
-const cloudfence = (...args: readonly string[]) =>
-  spawnSync(process.execPath, [fileURLToPath(new URL('../../cli/main.ts', import.meta.url)), 'demo', ...args], {
-    encoding: 'utf8',
+const cloudfence = async (...args: readonly string[]) => {
+  const [lines, complaints]: [string[], string[]] = [[], []];
+  const status = await runCommand(['demo', ...args], {
+    line: (text) => void lines.push(text),
+    complain: (text) => void complaints.push(text),
+    input: () => Readable.from([]),
+    clock: systemClock(),
   });
+  return { status, lines, complaints };
+};
 
-it('ends with 2 and one sentence for a scenario that there is not', () => {
-  const { status, stdout, stderr } = cloudfence('--scenario', 'nobody');
-  expect([status, stdout, stderr.trim().split('\n')]).toEqual([
-    2,
-    '',
-    [expect.stringContaining('there is no scenario "nobody"')],
-  ]);
+it('ends with 2 and one sentence for a scenario that there is not', async () => {
+  expect(await cloudfence('--scenario', 'nobody')).toEqual({
+    status: 2,
+    lines: [],
+    complaints: [expect.stringMatching(/there is no scenario "nobody"[^\n]*$/)],
+  });
 });
 
-it('prints one JSON object and nothing else, and ends with 0', () => {
-  const { status, stdout, stderr } = cloudfence('--json', '--scenario', 'partition');
-  expect([status, stderr]).toEqual([0, '']);
-  expect(JSON.parse(stdout)).toMatchObject({ scenario: 'partition', verdict: { right: true } });
+it('prints one JSON object and nothing else, and ends with 0', async () => {
+  const { status, lines, complaints } = await cloudfence('--json', '--scenario', 'partition');
+  expect([status, complaints, lines.length]).toEqual([0, [], 1]);
+  expect(JSON.parse(lines.join(''))).toMatchObject({ scenario: 'partition', verdict: { right: true } });
 });
 
-it('ends with 1 when the end is wrong', () => {
-  expect(cloudfence('--json', '--without-mark').status).toBe(1);
+it('ends with 1 when the end is wrong', async () => {
+  expect((await cloudfence('--json', '--without-mark')).status).toBe(1);
 });

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { bundleFunction } from '../../infra/serverless/bundle-function.ts';
 
@@ -45,15 +45,23 @@ const objects = {
   EventsV1Event: { metadata, eventTime: '2026-11-21T12:00:00.000001Z' },
 };
 
-describe('a bundle', () => {
-  it.each(Object.entries(objects))('reads a %s as the whole client does', async (type, object) => {
-    await bundleFunction(root, 'test/infra/entries/models.ts', folder);
-    const slim = bundled.parse(createRequire(import.meta.url)(path.join(folder, 'index.js')));
+describe('a bundle of models', () => {
+  let slim: z.infer<typeof bundled>;
+  beforeAll(async () => {
+    const once = await mkdtemp(path.join(tmpdir(), 'cloudfence-models-'));
+    await bundleFunction(root, 'test/infra/entries/models.ts', once);
+    slim = bundled.parse(createRequire(import.meta.url)(path.join(once, 'index.js')));
+    return () => rm(once, { recursive: true });
+  });
+
+  it.each(Object.entries(objects))('reads a %s as the whole client does', (type, object) => {
     const read: unknown = slim.ObjectSerializer.deserialize(object, type, '');
     expect(JSON.stringify(read)).toBe(JSON.stringify(ObjectSerializer.deserialize(object, type, '')));
     expect(JSON.stringify(read)).not.toBe(JSON.stringify(object));
   });
+});
 
+describe('a bundle', () => {
   it('is refused with an API whose models it would lack', async () => {
     await expect(bundleFunction(root, 'test/infra/entries/unnamed-api.ts', folder)).rejects.toThrow(
       'AppsV1Api is bundled without its models',

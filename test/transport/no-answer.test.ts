@@ -57,7 +57,8 @@ const closedPort = async (): Promise<number> => {
   return typeof address === 'object' && address !== null ? address.port : 0;
 };
 
-describe.each(each)('%s without an answer', (_name, ask) => {
+/** Some SDKs ask again for seconds: all of them wait side by side. */
+describe.concurrent.each(each)('%s without an answer', (_name, ask) => {
   it('says where nobody listens', async () => {
     const port = await closedPort();
     const failed = ask(`http://127.0.0.1:${port}`);
